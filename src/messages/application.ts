@@ -1,0 +1,77 @@
+import type { Texts } from "./language.ts";
+
+/** What keeps an application from following OpenID Connect and good practice; `{uris}` lists the redirect URIs at fault. */
+export const applicationTexts = {
+  NO_REDIRECT_URIS: {
+    en: "The application has no redirect URI, so nobody can sign in to it.",
+    de: "Die Anwendung hat keine Redirect-URI, daher kann sich niemand bei ihr anmelden.",
+    fr: "L'application n'a pas d'URI de redirection, personne ne peut donc s'y connecter.",
+    es: "La aplicación no tiene ninguna URI de redirección, por lo que nadie puede iniciar sesión en ella.",
+  },
+  HTTP_ON_USER_AGENT: {
+    en: "An application in the browser must use https: {uris}.",
+    de: "Eine Anwendung im Browser muss https verwenden: {uris}.",
+    fr: "Une application dans le navigateur doit utiliser https\u00a0: {uris}.",
+    es: "Una aplicación en el navegador debe usar https: {uris}.",
+  },
+  CUSTOM_SCHEME_NOT_NATIVE: {
+    en: "Only native applications may use a scheme of their own: {uris}.",
+    de: "Nur native Anwendungen dürfen ein eigenes Schema verwenden: {uris}.",
+    fr: "Seules les applications natives peuvent utiliser un schéma personnalisé\u00a0: {uris}.",
+    es: "Solo las aplicaciones nativas pueden usar un esquema propio: {uris}.",
+  },
+  NATIVE_HTTP_NOT_LOOPBACK: {
+    en: "A native application may use http only on the loopback address: {uris}.",
+    de: "Eine native Anwendung darf http nur auf der Loopback-Adresse verwenden: {uris}.",
+    fr: "Une application native ne peut utiliser http que sur l'adresse de bouclage\u00a0: {uris}.",
+    es: "Una aplicación nativa solo puede usar http en la dirección de bucle local: {uris}.",
+  },
+  IMPLICIT_CUSTOM_OR_HTTP: {
+    en: "The implicit flow needs https redirect URIs: {uris}.",
+    de: "Der implizite Ablauf braucht Redirect-URIs mit https: {uris}.",
+    fr: "Le flux implicite exige des URI de redirection en https\u00a0: {uris}.",
+    es: "El flujo implícito requiere URI de redirección con https: {uris}.",
+  },
+  PUBLIC_CLIENT_WITH_AUTH_METHOD: {
+    en: "An application in the browser or on a device cannot keep a secret, so its auth method must be NONE.",
+    de: "Eine Anwendung im Browser oder auf einem Gerät kann kein Geheimnis wahren, daher muss ihre Auth-Methode NONE sein.",
+    fr: "Une application dans le navigateur ou sur un appareil ne peut pas garder de secret, sa méthode d'authentification doit donc être NONE.",
+    es: "Una aplicación en el navegador o en un dispositivo no puede guardar un secreto, por lo que su método de autenticación debe ser NONE.",
+  },
+  REFRESH_WITHOUT_CODE_OR_DEVICE: {
+    en: "Refresh tokens are given only with the authorization code or device code grant type.",
+    de: "Refresh-Tokens gibt es nur mit dem Grant-Typ Authorization Code oder Device Code.",
+    fr: "Les jetons d'actualisation ne sont délivrés qu'avec le type d'autorisation par code ou par appareil.",
+    es: "Los tokens de actualización solo se entregan con el tipo de concesión de código de autorización o de dispositivo.",
+  },
+  REDIRECT_URI_FRAGMENT: {
+    en: "A redirect URI must not have a fragment: {uris}.",
+    de: "Eine Redirect-URI darf kein Fragment haben: {uris}.",
+    fr: "Une URI de redirection ne doit pas avoir de fragment\u00a0: {uris}.",
+    es: "Una URI de redirección no debe tener fragmento: {uris}.",
+  },
+  REDIRECT_URI_WILDCARD: {
+    en: "A redirect URI must be exact, without wildcards: {uris}.",
+    de: "Eine Redirect-URI muss genau sein, ohne Platzhalter: {uris}.",
+    fr: "Une URI de redirection doit être exacte, sans caractère générique\u00a0: {uris}.",
+    es: "Una URI de redirección debe ser exacta, sin comodines: {uris}.",
+  },
+  REDIRECT_URI_RELATIVE: {
+    en: "A redirect URI must be absolute, with its scheme: {uris}.",
+    de: "Eine Redirect-URI muss absolut sein, mit ihrem Schema: {uris}.",
+    fr: "Une URI de redirection doit être absolue, avec son schéma\u00a0: {uris}.",
+    es: "Una URI de redirección debe ser absoluta, con su esquema: {uris}.",
+  },
+  REDIRECT_URI_DUPLICATE: {
+    en: "A redirect URI is listed more than once: {uris}.",
+    de: "Eine Redirect-URI ist mehrfach aufgeführt: {uris}.",
+    fr: "Une URI de redirection figure plusieurs fois dans la liste\u00a0: {uris}.",
+    es: "Una URI de redirección aparece más de una vez: {uris}.",
+  },
+  DANGEROUS_SCHEME: {
+    en: "The scheme of a redirect URI can run code or read files: {uris}.",
+    de: "Das Schema einer Redirect-URI kann Code ausführen oder Dateien lesen: {uris}.",
+    fr: "Le schéma d'une URI de redirection peut exécuter du code ou lire des fichiers\u00a0: {uris}.",
+    es: "El esquema de una URI de redirección puede ejecutar código o leer archivos: {uris}.",
+  },
+} as const satisfies Record<string, Texts>;

@@ -1,0 +1,43 @@
+import { applicationTexts } from "./application.ts";
+import { callTexts } from "./call.ts";
+import type { Language } from "./language.ts";
+import { nounTexts } from "./nouns.ts";
+import { passwordTexts } from "./password.ts";
+import { phoneTexts } from "./phone.ts";
+
+export { chooseLanguage, type Language } from "./language.ts";
+
+const catalogue = { ...callTexts, ...nounTexts, ...passwordTexts, ...phoneTexts, ...applicationTexts };
+
+/** The name of a text: the reason of a refusal, a broken password rule, or a compliance problem. */
+export type TextKey = keyof typeof catalogue;
+
+/** The compliance problems that an application can have. */
+export type ComplianceKey = keyof typeof applicationTexts;
+
+/** What stands in a text for the names in braces. */
+export type TextParams = Readonly<Record<string, string | number>>;
+
+/** Every name of a text. */
+export const textKeys = (): TextKey[] => Object.keys(catalogue).filter(isTextKey);
+
+/** Says whether there is a text of this name. */
+export function isTextKey(key: string): key is TextKey {
+  return Object.hasOwn(catalogue, key);
+}
+
+/** A text as a sentence in the language. */
+export function text(key: TextKey, language: Language, params: TextParams = {}): string {
+  return catalogue[key][language].replace(/\{(\w+)\}/g, (_, name: string) => valueOf(params, name));
+}
+
+/** A text in English as error messages are written: no capital at the start, no full stop at the end. */
+export function errorText(key: TextKey, params: TextParams = {}): string {
+  return text(key, "en", params)
+    .replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase())
+    .replace(/\.$/, "");
+}
+
+function valueOf(params: TextParams, name: string): string {
+  return Object.hasOwn(params, name) ? String(params[name]) : "…";
+}

@@ -1,0 +1,30 @@
+/** The languages that texts are written in. */
+export type Language = "en" | "de" | "fr" | "es";
+
+/** One text in every language; `{name}` stands for a parameter. */
+export type Texts = Readonly<Record<Language, string>>;
+
+const languages: readonly Language[] = ["en", "de", "fr", "es"];
+
+/** The language of ours that an accept-language header (RFC 9110, 12.5.4) likes best; undefined when it names none. */
+export function chooseLanguage(acceptLanguage: string | undefined): Language | undefined {
+  let best: { language: Language; weight: number } | undefined;
+  for (const range of (acceptLanguage ?? "").split(",")) {
+    const language = languageOf(range);
+    const weight = weightOf(range);
+    if (language && weight > (best?.weight ?? 0)) best = { language, weight };
+  }
+  return best?.language;
+}
+
+function languageOf(range: string): Language | undefined {
+  const primary = /^\s*([a-z]{2})(?:-[a-z0-9]{1,8})*\s*(?:;|$)/i.exec(range)?.[1]?.toLowerCase();
+  return languages.find((language) => language === primary);
+}
+
+function weightOf(range: string): number {
+  const at = range.indexOf(";");
+  if (at < 0) return 1;
+  const weight = /^\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*$/i.exec(range.slice(at + 1))?.[1];
+  return weight === undefined ? 0 : Number(weight);
+}

@@ -1,0 +1,161 @@
+import type { Texts } from "./language.ts";
+
+/** Why an object is missing, in the way, or in the wrong state. */
+export const nounTexts = {
+  ORGANIZATION_NOT_FOUND: {
+    en: "Organization {id} does not exist.",
+    de: "Die Organisation {id} existiert nicht.",
+    fr: "L'organisation {id} n'existe pas.",
+    es: "La organización {id} no existe.",
+  },
+  USER_NOT_FOUND: {
+    en: "User {id} does not exist.",
+    de: "Der Benutzer {id} existiert nicht.",
+    fr: "L'utilisateur {id} n'existe pas.",
+    es: "El usuario {id} no existe.",
+  },
+  SESSION_NOT_FOUND: {
+    en: "Session {id} does not exist.",
+    de: "Die Sitzung {id} existiert nicht.",
+    fr: "La session {id} n'existe pas.",
+    es: "La sesión {id} no existe.",
+  },
+  TOKEN_NOT_FOUND: {
+    en: "Access token {id} does not exist.",
+    de: "Das Zugriffstoken {id} existiert nicht.",
+    fr: "Le jeton d'accès {id} n'existe pas.",
+    es: "El token de acceso {id} no existe.",
+  },
+  PROJECT_NOT_FOUND: {
+    en: "Project {id} does not exist.",
+    de: "Das Projekt {id} existiert nicht.",
+    fr: "Le projet {id} n'existe pas.",
+    es: "El proyecto {id} no existe.",
+  },
+  ROLE_NOT_FOUND: {
+    en: "Role {id} does not exist.",
+    de: "Die Rolle {id} existiert nicht.",
+    fr: "Le rôle {id} n'existe pas.",
+    es: "El rol {id} no existe.",
+  },
+  PROJECT_GRANT_NOT_FOUND: {
+    en: "Project grant {id} does not exist.",
+    de: "Die Projektfreigabe {id} existiert nicht.",
+    fr: "Le partage de projet {id} n'existe pas.",
+    es: "La concesión de proyecto {id} no existe.",
+  },
+  APPLICATION_NOT_FOUND: {
+    en: "Application {id} does not exist.",
+    de: "Die Anwendung {id} existiert nicht.",
+    fr: "L'application {id} n'existe pas.",
+    es: "La aplicación {id} no existe.",
+  },
+  USER_GRANT_NOT_FOUND: {
+    en: "User grant {id} does not exist.",
+    de: "Die Benutzerberechtigung {id} existiert nicht.",
+    fr: "L'attribution {id} n'existe pas.",
+    es: "La concesión de usuario {id} no existe.",
+  },
+  MEMBER_NOT_FOUND: {
+    en: "Member {id} does not exist.",
+    de: "Das Mitglied {id} existiert nicht.",
+    fr: "Le membre {id} n'existe pas.",
+    es: "El miembro {id} no existe.",
+  },
+  ORGANIZATION_NAME_TAKEN: {
+    en: 'Organization name "{name}" is taken.',
+    de: "Der Organisationsname „{name}“ ist schon vergeben.",
+    fr: "Le nom d'organisation «\u00a0{name}\u00a0» est déjà pris.",
+    es: "El nombre de organización «{name}» ya está en uso.",
+  },
+  LOGIN_NAME_TAKEN: {
+    en: 'Login name "{name}" is taken.',
+    de: "Der Anmeldename „{name}“ ist schon vergeben.",
+    fr: "Le nom de connexion «\u00a0{name}\u00a0» est déjà pris.",
+    es: "El nombre de inicio de sesión «{name}» ya está en uso.",
+  },
+  PROJECT_NAME_TAKEN: {
+    en: 'Project name "{name}" is taken.',
+    de: "Der Projektname „{name}“ ist schon vergeben.",
+    fr: "Le nom de projet «\u00a0{name}\u00a0» est déjà pris.",
+    es: "El nombre de proyecto «{name}» ya está en uso.",
+  },
+  APPLICATION_NAME_TAKEN: {
+    en: 'Application name "{name}" is taken in this project.',
+    de: "Der Anwendungsname „{name}“ ist in diesem Projekt schon vergeben.",
+    fr: "Le nom d'application «\u00a0{name}\u00a0» est déjà pris dans ce projet.",
+    es: "El nombre de aplicación «{name}» ya está en uso en este proyecto.",
+  },
+  ROLE_TAKEN: {
+    en: 'Role "{name}" already exists in this project.',
+    de: "Die Rolle „{name}“ gibt es in diesem Projekt schon.",
+    fr: "Le rôle «\u00a0{name}\u00a0» existe déjà dans ce projet.",
+    es: "El rol «{name}» ya existe en este proyecto.",
+  },
+  ROLE_UNKNOWN: {
+    en: "Some roles do not exist in this project or are not granted with it.",
+    de: "Einige Rollen gibt es in diesem Projekt nicht, oder sie sind nicht mit freigegeben.",
+    fr: "Certains rôles n'existent pas dans ce projet ou ne sont pas partagés avec lui.",
+    es: "Algunos roles no existen en este proyecto o no se concedieron con él.",
+  },
+  USER_GRANT_EXISTS: {
+    en: "The user already has a grant for this project.",
+    de: "Der Benutzer hat für dieses Projekt schon eine Berechtigung.",
+    fr: "L'utilisateur a déjà une attribution pour ce projet.",
+    es: "El usuario ya tiene una concesión para este proyecto.",
+  },
+  PROJECT_GRANT_EXISTS: {
+    en: "The project is already granted to this organization.",
+    de: "Das Projekt ist für diese Organisation schon freigegeben.",
+    fr: "Le projet est déjà partagé avec cette organisation.",
+    es: "El proyecto ya está concedido a esta organización.",
+  },
+  PROJECT_GRANT_NEEDED: {
+    en: "The project belongs to another organization, so its project grant must be named.",
+    de: "Das Projekt gehört einer anderen Organisation, daher muss die Projektfreigabe angegeben werden.",
+    fr: "Le projet appartient à une autre organisation, il faut donc indiquer le partage de projet.",
+    es: "El proyecto pertenece a otra organización, por lo que debe indicarse la concesión de proyecto.",
+  },
+  GRANT_TO_OWNER: {
+    en: "A project cannot be granted to the organization that owns it.",
+    de: "Ein Projekt kann nicht für die Organisation freigegeben werden, der es gehört.",
+    fr: "Un projet ne peut pas être partagé avec l'organisation à laquelle il appartient.",
+    es: "Un proyecto no puede concederse a la organización a la que pertenece.",
+  },
+  MEMBER_EXISTS: {
+    en: "The user is already a member here.",
+    de: "Der Benutzer ist hier schon Mitglied.",
+    fr: "L'utilisateur est déjà membre ici.",
+    es: "El usuario ya es miembro aquí.",
+  },
+  MEMBER_ROLE_SCOPE: {
+    en: "Some roles cannot be given in this place.",
+    de: "Einige Rollen können an dieser Stelle nicht vergeben werden.",
+    fr: "Certains rôles ne peuvent pas être attribués à cet endroit.",
+    es: "Algunos roles no pueden asignarse en este lugar.",
+  },
+  LAST_OWNER: {
+    en: "The last owner cannot be removed; make somebody else an owner first.",
+    de: "Der letzte Eigentümer kann nicht entfernt werden; bestimmen Sie zuerst einen anderen.",
+    fr: "Le dernier propriétaire ne peut pas être retiré, désignez-en d'abord un autre.",
+    es: "No se puede quitar al último propietario; nombre antes a otro.",
+  },
+  CLIENT_SECRET_MISSING: {
+    en: "This application signs in without a client secret.",
+    de: "Diese Anwendung meldet sich ohne Client-Secret an.",
+    fr: "Cette application s'authentifie sans secret client.",
+    es: "Esta aplicación se autentica sin secreto de cliente.",
+  },
+  USER_NOT_HUMAN: {
+    en: "The user is a machine, and machines have neither password nor phone.",
+    de: "Der Benutzer ist eine Maschine, und Maschinen haben weder Passwort noch Telefon.",
+    fr: "L'utilisateur est une machine, et les machines n'ont ni mot de passe ni téléphone.",
+    es: "El usuario es una máquina, y las máquinas no tienen contraseña ni teléfono.",
+  },
+  USER_INACTIVE: {
+    en: "The user is deactivated.",
+    de: "Der Benutzer ist deaktiviert.",
+    fr: "L'utilisateur est désactivé.",
+    es: "El usuario está desactivado.",
+  },
+} as const satisfies Record<string, Texts>;

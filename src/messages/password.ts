@@ -1,0 +1,95 @@
+import type { Texts } from "./language.ts";
+
+/** Why a password or a sign-in is refused, and the rules that a new password can break. */
+export const passwordTexts = {
+  SIGN_IN_FAILED: {
+    en: "The login name or the password is wrong.",
+    de: "Der Anmeldename oder das Passwort ist falsch.",
+    fr: "Le nom de connexion ou le mot de passe est incorrect.",
+    es: "El nombre de inicio de sesión o la contraseña no son correctos.",
+  },
+  USER_LOCKED: {
+    en: "The user is locked after too many wrong passwords.",
+    de: "Der Benutzer ist nach zu vielen falschen Passwörtern gesperrt.",
+    fr: "L'utilisateur est bloqué après trop de mots de passe incorrects.",
+    es: "El usuario está bloqueado tras demasiadas contraseñas incorrectas.",
+  },
+  PASSWORD_MISMATCH: {
+    en: "The old password is wrong.",
+    de: "Das alte Passwort ist falsch.",
+    fr: "L'ancien mot de passe est incorrect.",
+    es: "La contraseña anterior no es correcta.",
+  },
+  PASSWORD_MISSING: {
+    en: "The user has no password yet.",
+    de: "Der Benutzer hat noch kein Passwort.",
+    fr: "L'utilisateur n'a pas encore de mot de passe.",
+    es: "El usuario aún no tiene contraseña.",
+  },
+  PASSWORD_UNCHANGED: {
+    en: "The new password is the same as the old one.",
+    de: "Das neue Passwort ist dasselbe wie das alte.",
+    fr: "Le nouveau mot de passe est identique à l'ancien.",
+    es: "La contraseña nueva es igual que la anterior.",
+  },
+  PASSWORD_REUSED: {
+    en: "The password was used before; please choose a new one.",
+    de: "Das Passwort wurde schon einmal verwendet; bitte wählen Sie ein neues.",
+    fr: "Ce mot de passe a déjà été utilisé, veuillez en choisir un nouveau.",
+    es: "La contraseña ya se ha usado antes; elija una nueva.",
+  },
+  PASSWORD_POLICY: {
+    en: "The password does not meet the password policy.",
+    de: "Das Passwort erfüllt die Passwortrichtlinie nicht.",
+    fr: "Le mot de passe ne respecte pas la politique de mots de passe.",
+    es: "La contraseña no cumple la política de contraseñas.",
+  },
+  PASSWORD_TOO_SHORT: {
+    en: "The password must have at least {min} characters.",
+    de: "Das Passwort muss mindestens {min} Zeichen haben.",
+    fr: "Le mot de passe doit comporter au moins {min} caractères.",
+    es: "La contraseña debe tener al menos {min} caracteres.",
+  },
+  PASSWORD_TOO_LONG: {
+    en: "The password must not be longer than {max} bytes.",
+    de: "Das Passwort darf nicht länger als {max} Bytes sein.",
+    fr: "Le mot de passe ne doit pas dépasser {max} octets.",
+    es: "La contraseña no debe superar los {max} bytes.",
+  },
+  PASSWORD_NO_UPPER: {
+    en: "The password must contain an upper-case letter.",
+    de: "Das Passwort muss einen Großbuchstaben enthalten.",
+    fr: "Le mot de passe doit contenir une lettre majuscule.",
+    es: "La contraseña debe contener una letra mayúscula.",
+  },
+  PASSWORD_NO_LOWER: {
+    en: "The password must contain a lower-case letter.",
+    de: "Das Passwort muss einen Kleinbuchstaben enthalten.",
+    fr: "Le mot de passe doit contenir une lettre minuscule.",
+    es: "La contraseña debe contener una letra minúscula.",
+  },
+  PASSWORD_NO_DIGIT: {
+    en: "The password must contain a digit.",
+    de: "Das Passwort muss eine Ziffer enthalten.",
+    fr: "Le mot de passe doit contenir un chiffre.",
+    es: "La contraseña debe contener un dígito.",
+  },
+  PASSWORD_NO_SYMBOL: {
+    en: "The password must contain a symbol.",
+    de: "Das Passwort muss ein Sonderzeichen enthalten.",
+    fr: "Le mot de passe doit contenir un caractère spécial.",
+    es: "La contraseña debe contener un símbolo.",
+  },
+  PASSWORD_TOO_COMMON: {
+    en: "The password is one of those that are guessed first.",
+    de: "Das Passwort gehört zu denen, die zuerst erraten werden.",
+    fr: "Ce mot de passe fait partie de ceux que l'on devine en premier.",
+    es: "La contraseña es de las primeras que se adivinan.",
+  },
+  PASSWORD_CONTAINS_NAME: {
+    en: "The password must not contain the user's own name or email address.",
+    de: "Das Passwort darf weder den eigenen Namen noch die eigene E-Mail-Adresse enthalten.",
+    fr: "Le mot de passe ne doit contenir ni le nom ni l'adresse e-mail de l'utilisateur.",
+    es: "La contraseña no debe contener el nombre ni el correo electrónico del usuario.",
+  },
+} as const satisfies Record<string, Texts>;
