@@ -1,0 +1,104 @@
+import { randomBytes } from "node:crypto";
+import argon2 from "argon2";
+import { sameBytes } from "./compare.ts";
+import { type TurnLimits, turns } from "./turns.ts";
+
+export { HashQueueFull } from "./turns.ts";
+
+/** What one hash costs: memory in KiB, passes over it, and lanes. */
+export type HashCost = { memoryKib: number; iterations: number; parallelism: number };
+
+/** Hashes and checks passwords inside a turn that is already taken. */
+export type PasswordBench = {
+  hash(password: string): Promise<string>;
+  verify(stored: string, password: string): Promise<boolean>;
+};
+
+/** What `passwordHasher` answers. */
+export type PasswordHasher = ReturnType<typeof passwordHasher>;
+
+/** Says that a stored password hash cannot be read, which is our fault and never a wrong password. */
+export class StoredHashMalformed extends Error {
+  constructor() {
+    super("a stored password hash is not an argon2id PHC string");
+    this.name = "StoredHashMalformed";
+  }
+}
+
+const STORED = /^\$argon2id\$v=19\$m=\d{1,8},t=\d{1,4},p=\d{1,3}\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,86}$/;
+const SALT_BYTES = 16;
+const TAG_BYTES = 32;
+
+/** Hashes and checks passwords with argon2id, a few at a time, and refuses at once when too many wait. */
+export function passwordHasher({ concurrency, queue, ...cost }: TurnLimits & HashCost) {
+  const { inTurn, load } = turns({ concurrency, queue });
+  const bench = passwordBench(cost);
+  // A made-up tag costs the same work to check as a true one and needs no hash at start.
+  const decoy = encode(cost, randomBytes(SALT_BYTES), randomBytes(TAG_BYTES));
+
+  return {
+    /** Hashes a password into an argon2id PHC string. */
+    hash: (password: string, signal?: AbortSignal) => inTurn(() => bench.hash(password), signal),
+
+    /** Says whether the password is the one that was hashed. */
+    verify: (stored: string, password: string, signal?: AbortSignal) =>
+      inTurn(() => bench.verify(stored, password), signal),
+
+    /** Does the work of `verify` for a user who does not exist. */
+    verifyDecoy: async (password: string, signal?: AbortSignal): Promise<false> => {
+      await inTurn(() => bench.verify(decoy, password), signal);
+      return false;
+    },
+
+    /** Runs several checks and hashes in one turn, so that a change once begun is not refused half-way; does no other work meanwhile. */
+    inOneTurn: <T>(work: (bench: PasswordBench) => Promise<T>, signal?: AbortSignal) =>
+      inTurn(() => work(bench), signal),
+
+    /** Says whether the stored hash was made at another cost than today's. */
+    needsRehash: (stored: string) => argon2.needsRehash(readable(stored), argonCost(cost)),
+
+    /** How many hashes run and wait at this moment, and how many may. */
+    load,
+  };
+}
+
+/** Says whether two passwords are the same one to the hasher. */
+export function samePassword(a: string, b: string): boolean {
+  return sameBytes(passwordBytes(a), passwordBytes(b));
+}
+
+function passwordBench(cost: HashCost): PasswordBench {
+  return {
+    async hash(password) {
+      const salt = randomBytes(SALT_BYTES);
+      const options = { ...argonCost(cost), salt, hashLength: TAG_BYTES, type: argon2.argon2id, raw: true } as const;
+      return encode(cost, salt, await argon2.hash(passwordBytes(password), options));
+    },
+    verify: async (stored, password) => argon2.verify(readable(stored), passwordBytes(password)),
+  };
+}
+
+// NIST 800-63B-4, 3.1.1.2: the same characters typed on another keyboard must give the same bytes.
+function passwordBytes(password: string): Buffer {
+  return Buffer.from(password.normalize("NFC"), "utf8");
+}
+
+function argonCost({ memoryKib, iterations, parallelism }: HashCost) {
+  return { memoryCost: memoryKib, timeCost: iterations, parallelism };
+}
+
+// The package writes m,p,t; the reference implementation and other languages read only m,t,p.
+function encode({ memoryKib, iterations, parallelism }: HashCost, salt: Buffer, tag: Buffer): string {
+  const cost = `m=${memoryKib},t=${iterations},p=${parallelism}`;
+  return `$argon2id$v=19$${cost}$${unpadded(salt)}$${unpadded(tag)}`;
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString("base64").replace(/=+$/, "");
+}
+
+// The package answers false for an algorithm it does not know, which would pass for a wrong password.
+function readable(stored: string): string {
+  if (!STORED.test(stored)) throw new StoredHashMalformed();
+  return stored;
+}

@@ -1,0 +1,41 @@
+import { createHash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+/** What a token is for: a session, a personal access token, or a client secret. */
+export type TokenPrefix = "ps" | "pt" | "cs";
+
+const SECRET_BYTES = 20;
+const SECRET_LENGTH = 27;
+const CHECK_LENGTH = 6;
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const OURS = /^(?:ps|pt|cs)_/;
+const SHAPE = /^(?:ps|pt|cs)_[0-9A-Za-z]{33}$/;
+const FOREIGN_LENGTH = 32;
+
+/** Makes a token of 160 random bits: prefix, secret, and a check sum that tells a mistyped one from a wrong one. */
+export function newToken(prefix: TokenPrefix, random: (bytes: number) => Uint8Array = randomBytes): string {
+  const secret = base62(BigInt(`0x${Buffer.from(random(SECRET_BYTES)).toString("hex")}`), SECRET_LENGTH);
+  const body = `${prefix}_${secret}`;
+  return body + checkSum(body);
+}
+
+/** Says whether a token can be one: under a prefix of ours the check sum must fit, any other needs 32 characters. */
+export function isWellFormed(token: string): boolean {
+  if (!OURS.test(token)) return token.length >= FOREIGN_LENGTH;
+  return SHAPE.test(token) && token.endsWith(checkSum(token.slice(0, -CHECK_LENGTH)));
+}
+
+/** What is stored of a token and looked up by: its SHA-256. */
+export function hashToken(token: string): Buffer {
+  return createHash("sha256").update(token, "utf8").digest();
+}
+
+function checkSum(body: string): string {
+  return base62(BigInt(crc32(body)), CHECK_LENGTH);
+}
+
+function base62(value: bigint, length: number): string {
+  let text = "";
+  for (let rest = value; rest > 0n; rest /= 62n) text = DIGITS.charAt(Number(rest % 62n)) + text;
+  return text.padStart(length, "0");
+}

@@ -1,0 +1,67 @@
+/** Says that the queue for password hashing is full, and after how many seconds another try is likely to get in. */
+export class HashQueueFull extends Error {
+  readonly retrySeconds: number;
+
+  constructor(retrySeconds: number) {
+    super("too many passwords are waiting to be hashed");
+    this.name = "HashQueueFull";
+    this.retrySeconds = retrySeconds;
+  }
+}
+
+/** How many pieces of work run at a time, and how many more may wait. */
+export type TurnLimits = { concurrency: number; queue: number };
+
+/** What `turns` answers. */
+export type Turns = ReturnType<typeof turns>;
+
+/** Runs work a few at a time in the order of asking, with a bounded queue that refuses at once when it is full. */
+export function turns({ concurrency, queue }: TurnLimits) {
+  const waiting = new Set<() => void>();
+  let running = 0;
+  let averageMs = 50;
+
+  function retrySeconds(): number {
+    const aheadMs = ((waiting.size + running) * averageMs) / concurrency;
+    return Math.max(1, Math.ceil(aheadMs / 1000));
+  }
+
+  function release(tookMs: number): void {
+    averageMs += (tookMs - averageMs) / 8;
+    const [next] = waiting;
+    if (next) next();
+    else running--;
+  }
+
+  function place(signal: AbortSignal | undefined): Promise<void> {
+    if (waiting.size >= queue) throw new HashQueueFull(retrySeconds());
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        waiting.delete(start);
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      const leave = () => {
+        waiting.delete(start);
+        reject(signal?.reason);
+      };
+      waiting.add(start);
+      signal?.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  async function inTurn<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    if (running < concurrency) running++;
+    else await place(signal);
+    const since = performance.now();
+    try {
+      signal?.throwIfAborted();
+      return await work();
+    } finally {
+      release(performance.now() - since);
+    }
+  }
+
+  return { inTurn, load: () => ({ running, waiting: waiting.size, concurrency, queue }) };
+}

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { HashQueueFull, turns } from "../../src/security/turns.ts";
+
+function gate() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { closed: () => promise, open: resolve };
+}
+
+test("no more run at a time than may, and the rest run in the order they came", async () => {
+  const { inTurn, load } = turns({ concurrency: 2, queue: 10 });
+  const order: number[] = [];
+  let atOnce = 0;
+  let most = 0;
+  const work = async (n: number) => {
+    order.push(n);
+    most = Math.max(most, ++atOnce);
+    await new Promise(setImmediate);
+    atOnce--;
+  };
+  await Promise.all([1, 2, 3, 4, 5].map((n) => inTurn(() => work(n))));
+  expect(order).toEqual([1, 2, 3, 4, 5]);
+  expect(most).toBe(2);
+  expect(load()).toEqual({ running: 0, waiting: 0, concurrency: 2, queue: 10 });
+});
+
+test("a full queue refuses at once and says when to come back", async () => {
+  const { inTurn, load } = turns({ concurrency: 1, queue: 1 });
+  const first = gate();
+  const running = inTurn(first.closed);
+  const waiting = inTurn(async () => "waited");
+  const refused = await inTurn(async () => "never").catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(HashQueueFull);
+  expect(refused).toMatchObject({ retrySeconds: 1 });
+  expect(load()).toMatchObject({ running: 1, waiting: 1 });
+  first.open();
+  await running;
+  expect(await waiting).toBe("waited");
+});
+
+test("who gives up leaves the queue, starts nothing and makes room", async () => {
+  const { inTurn, load } = turns({ concurrency: 1, queue: 1 });
+  const first = gate();
+  const running = inTurn(first.closed);
+  const caller = new AbortController();
+  let started = false;
+  const left = inTurn(async () => {
+    started = true;
+  }, caller.signal);
+  caller.abort(new Error("gone"));
+  await expect(left).rejects.toThrow("gone");
+  expect(load().waiting).toBe(0);
+  const next = inTurn(async () => "next");
+  first.open();
+  await running;
+  expect(await next).toBe("next");
+  expect(started).toBe(false);
+});
+
+test("who gave up before asking starts nothing", async () => {
+  const { inTurn, load } = turns({ concurrency: 1, queue: 1 });
+  let started = false;
+  const asked = inTurn(
+    async () => {
+      started = true;
+    },
+    AbortSignal.abort(new Error("gone")),
+  );
+  await expect(asked).rejects.toThrow("gone");
+  expect(started).toBe(false);
+  expect(load().running).toBe(0);
+});
+
+test("who gives up in the moment of being called starts nothing and hands the turn on", async () => {
+  const { inTurn, load } = turns({ concurrency: 1, queue: 2 });
+  const caller = new AbortController();
+  let started = false;
+  const running = inTurn(async () => {});
+  const called = inTurn(async () => {
+    started = true;
+  }, caller.signal);
+  const after = inTurn(async () => "after");
+  running.then(() => caller.abort(new Error("gone")));
+  await running;
+  const outcome = await called.catch((error: Error) => error.message);
+  expect(started).toBe(outcome === undefined);
+  expect(await after).toBe("after");
+  expect(load()).toMatchObject({ running: 0, waiting: 0 });
+});
+
+test("work that fails gives its turn back", async () => {
+  const { inTurn, load } = turns({ concurrency: 1, queue: 0 });
+  await expect(inTurn(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+  expect(load().running).toBe(0);
+  expect(await inTurn(async () => "fine")).toBe("fine");
+});
