@@ -1,0 +1,178 @@
+import { randomBytes } from "node:crypto";
+import { link, mkdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+
+/** A wrong setting, said in one sentence that names the variable. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+type Setting<T> = Readonly<{ name: string; meaning: string; default: string; read: (written: string) => T }>;
+
+const longestTimer = 2 ** 31 - 1;
+// The thread pool that hashes also serves files and DNS and has four threads.
+const hashesAtOnce = Math.min(availableParallelism(), 3);
+
+const declared = {
+  host: text("HOST", "127.0.0.1", "Address to listen on"),
+  port: whole("PORT", 8080, "TCP port to listen on; 0 takes a free one", { least: 0, most: 65_535 }),
+  dataDir: text("POSTERN_DATA_DIR", "./data", "Folder of the embedded database and of the generated keys and tokens"),
+  databaseUrl: database("DATABASE_URL", "PostgreSQL to use, `postgresql://…`; empty starts the embedded one"),
+  migrationDatabaseUrl: database("MIGRATION_DATABASE_URL", "The same database as the role that may change its tables"),
+  databaseConnections: whole("DATABASE_CONNECTIONS", 16, "Connections to the database", { most: 1000 }),
+  databaseWaitMs: milliseconds("DATABASE_WAIT_MS", 2_000, "Longest wait for a free connection, then UNAVAILABLE"),
+  databaseStatementTimeoutMs: milliseconds("DATABASE_STATEMENT_TIMEOUT_MS", 10_000, "Longest run of one statement"),
+  adminToken: token("POSTERN_ADMIN_TOKEN", "Token of the first administrator, set at the first start"),
+  masterKeys: keys(
+    "POSTERN_MASTER_KEY",
+    "Keys that seal and sign: base64 of 32 bytes each, by commas, the current one first",
+  ),
+  logLevel: oneOf(
+    "LOG_LEVEL",
+    ["info", "silent", "fatal", "error", "warn", "debug", "trace"],
+    "Least severe log line to write",
+  ),
+  logFormat: oneOf(
+    "LOG_FORMAT",
+    ["auto", "json", "pretty"],
+    "JSON lines, or pretty ones; auto is pretty on a terminal",
+  ),
+  sessionLifetimeSeconds: whole("SESSION_LIFETIME_SECONDS", 43_200, "Life of a session after sign-in"),
+  messageMaxBytes: whole("MESSAGE_MAX_BYTES", 4_194_304, "Largest message, also after decompression", { least: 1024 }),
+  headersMaxBytes: whole("HEADERS_MAX_BYTES", 16_384, "Largest set of request headers", { least: 1024 }),
+  headerTimeoutMs: milliseconds("HEADER_TIMEOUT_MS", 10_000, "Longest wait for complete request headers"),
+  bodyTimeoutMs: milliseconds("BODY_TIMEOUT_MS", 30_000, "Longest wait for a complete request body"),
+  idleTimeoutMs: milliseconds("IDLE_TIMEOUT_MS", 300_000, "A connection without a call is closed after this long"),
+  shutdownGraceMs: milliseconds("SHUTDOWN_GRACE_MS", 10_000, "Time that running calls get to finish at shutdown", 0),
+  deadlineMaxMs: milliseconds("DEADLINE_MAX_MS", 60_000, "Longest deadline that a caller can set"),
+  hashConcurrency: whole("HASH_CONCURRENCY", hashesAtOnce, "Passwords hashed at once", {
+    most: 1024,
+    shown: "cores, 3 at most",
+  }),
+  hashQueue: whole("HASH_QUEUE", 64, "Password checks that may wait, then RESOURCE_EXHAUSTED", { least: 0 }),
+  hashMemoryKib: whole("HASH_MEMORY_KIB", 19_456, "Memory of one argon2id hash, in KiB", { least: 8, most: 4_194_304 }),
+  hashIterations: whole("HASH_ITERATIONS", 2, "Passes of one argon2id hash", { most: 1000 }),
+  hashParallelism: whole("HASH_PARALLELISM", 1, "Lanes of one argon2id hash", { most: 255 }),
+  phoneDefaultRegion: region(
+    "PHONE_DEFAULT_REGION",
+    "Region of phone numbers without a prefix (`CH`); empty refuses them",
+  ),
+  cacheSeconds: whole("CACHE_SECONDS", 5, "Longest life of a caller's cached permissions; 0 looks every time", {
+    least: 0,
+  }),
+};
+
+/** Every setting of the process, read once and frozen. */
+export type Config = { readonly [K in keyof typeof declared]: ReturnType<(typeof declared)[K]["read"]> };
+
+/** What the README's table of settings says, from the one declaration. */
+export const settings: readonly Readonly<{ name: string; meaning: string; default: string }>[] = Object.values(
+  declared,
+).map(({ name, meaning, default: fallback }) => ({ name, meaning, default: fallback }));
+
+/** Reads all settings from the environment, or throws a ConfigError that names the wrong one. */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const entries = Object.entries(declared).map(([key, setting]) => [
+    key,
+    setting.read(env[setting.name]?.trim() ?? ""),
+  ]);
+  const config = Object.freeze(Object.fromEntries(entries) as Config);
+  if (config.migrationDatabaseUrl && !config.databaseUrl)
+    throw new ConfigError("MIGRATION_DATABASE_URL is set without DATABASE_URL: it names another role of that database");
+  if (config.databaseUrl && config.masterKeys.length === 0)
+    throw new ConfigError("POSTERN_MASTER_KEY is required with DATABASE_URL: make one with `openssl rand -base64 32`");
+  return config;
+}
+
+/** The keys that seal and sign, the current one first; with the embedded database one is generated into its folder. */
+export async function masterKeys(config: Config): Promise<readonly Buffer[]> {
+  if (config.masterKeys.length > 0) return config.masterKeys;
+  const path = join(config.dataDir, "master-key");
+  await mkdir(config.dataDir, { recursive: true, mode: 0o711 });
+  await generateOnce(path);
+  return parseKeys(path, (await readFile(path, "utf8")).trim());
+}
+
+// A file that appears complete or not at all: a crash must not leave an empty key behind.
+async function generateOnce(path: string): Promise<void> {
+  if (await stat(path).catch(() => undefined)) return;
+  const draft = `${path}.${randomBytes(4).toString("hex")}`;
+  await writeFile(draft, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600, flag: "wx", flush: true });
+  await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  await unlink(draft);
+}
+
+function text(name: string, fallback: string, meaning: string): Setting<string> {
+  return { name, meaning, default: fallback, read: (written) => written || fallback };
+}
+
+type Bounds = Readonly<{ least?: number; most?: number; shown?: string }>;
+
+function whole(name: string, fallback: number, meaning: string, bounds: Bounds = {}): Setting<number> {
+  const { least = 1, most = Number.MAX_SAFE_INTEGER, shown = String(fallback) } = bounds;
+  const read = (written: string) => {
+    if (!written) return fallback;
+    const value = Number(written);
+    if (/^\d+$/.test(written) && value >= least && value <= most) return value;
+    const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+    throw new ConfigError(`${name} must be a whole number ${range}, not ${JSON.stringify(written)}`);
+  };
+  return { name, meaning, default: shown, read };
+}
+
+function milliseconds(name: string, fallback: number, meaning: string, least = 1): Setting<number> {
+  return whole(name, fallback, meaning, { least, most: longestTimer });
+}
+
+function oneOf<const T extends string>(name: string, allowed: readonly [T, ...T[]], meaning: string): Setting<T> {
+  const read = (written: string) => {
+    const value = allowed.find((one) => one === (written || allowed[0]));
+    if (value) return value;
+    throw new ConfigError(`${name} must be one of ${allowed.join(", ")}, not ${JSON.stringify(written)}`);
+  };
+  return { name, meaning, default: allowed[0], read };
+}
+
+function database(name: string, meaning: string): Setting<string | undefined> {
+  const read = (written: string) => {
+    if (!written) return undefined;
+    if (!/^postgres(ql)?:\/\//.test(written))
+      throw new ConfigError(`${name} must begin with postgresql:// or postgres://`);
+    // postgres.js never gives up on a list of hosts that are all down.
+    if (!URL.canParse(written) || new URL(written).hostname.includes(","))
+      throw new ConfigError(`${name} must be a URL of one host, such as postgresql://user:password@host:5432/postern`);
+    return written;
+  };
+  return { name, meaning, default: "", read };
+}
+
+function token(name: string, meaning: string): Setting<string | undefined> {
+  const read = (written: string) => {
+    if (/^[!-~]*$/.test(written)) return written || undefined;
+    throw new ConfigError(`${name} must be visible ASCII characters without spaces`);
+  };
+  return { name, meaning, default: "", read };
+}
+
+function keys(name: string, meaning: string): Setting<readonly Buffer[]> {
+  return { name, meaning, default: "", read: (written) => (written ? parseKeys(name, written) : []) };
+}
+
+function parseKeys(name: string, written: string): readonly Buffer[] {
+  return written.split(",").map((one, index) => {
+    const key = Buffer.from(one.trim(), "base64");
+    if (key.length === 32 && /^[\w+/-]+=*$/.test(one.trim())) return key;
+    throw new ConfigError(`${name} must be base64 of 32 bytes for each key; key ${index + 1} is not`);
+  });
+}
+
+function region(name: string, meaning: string): Setting<string | undefined> {
+  const read = (written: string) => {
+    if (!written || /^[A-Z]{2}$/.test(written)) return written || undefined;
+    throw new ConfigError(`${name} must be two capital letters such as CH, not ${JSON.stringify(written)}`);
+  };
+  return { name, meaning, default: "", read };
+}

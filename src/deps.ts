@@ -1,0 +1,102 @@
+import { randomBytes } from "node:crypto";
+import { createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Log } from "./events/log.ts";
+import type { Language } from "./messages/catalogue.ts";
+import type { Sql } from "./postgres/connect.ts";
+import type { Secrets } from "./security/secrets.ts";
+
+/** All that a service may ask for. */
+export type Deps = {
+  /** The log of facts: `append` ends every write. */
+  readonly log: Log;
+  readonly sql: Sql;
+  /** The time, in whole milliseconds. */
+  readonly clock: () => Date;
+  readonly ids: () => string;
+  readonly secrets: Secrets;
+};
+
+/** What a guard or a handler knows of the call it serves. */
+export type Call = Pick<HandlerContext, "values" | "signal"> & { readonly requestHeader: Pick<Headers, "get"> };
+
+/** A role held somewhere, and the permissions it gives there. */
+export type Membership = {
+  readonly scope: "instance" | "organization" | "project" | "project_grant";
+  /** The instance, organization, project or project grant. */
+  readonly id: string;
+  /** Where it counts: the organization, the project's owner, or the organization granted to; the instance for the instance. */
+  readonly organization: string;
+  /** The project, for a project and for a project grant. */
+  readonly project?: string;
+  readonly roles: readonly string[];
+};
+
+/** Who calls. */
+export type Caller = {
+  readonly userId: string;
+  /** The user's own organization. */
+  readonly organization: string;
+  /** The session the call came with; absent for a personal access token. */
+  readonly sessionId?: string;
+  readonly memberships: readonly Membership[];
+};
+
+/** How far the caller's permission reaches in this call. */
+export type Reach =
+  | { readonly whole: true }
+  | {
+      readonly whole: false;
+      readonly organizations: readonly string[];
+      readonly projects: readonly string[];
+      readonly projectGrants: readonly string[];
+    };
+
+/** The record that makes a repeated write answer what the first one answered. */
+export type Idempotency = {
+  readonly key: string;
+  /** HMACs of the request; the first one is written. */
+  readonly request: Buffer;
+  /** Seals the finished answer for the record. */
+  readonly seal: (answer: unknown) => Uint8Array;
+};
+
+/** The keys of what guards leave for handlers. */
+export const keys = {
+  requestId: createContextKey<string>("", { description: "request id" }),
+  caller: createContextKey<Caller | undefined>(undefined, { description: "caller" }),
+  organization: createContextKey<string>("", { description: "organization worked in" }),
+  reach: createContextKey<Reach>({ whole: true }, { description: "reach of the permission" }),
+  language: createContextKey<Language | undefined>(undefined, { description: "language asked for" }),
+  idempotency: createContextKey<(Idempotency & { operation: string }) | undefined>(undefined, {
+    description: "idempotency record",
+  }),
+};
+
+/** The caller; only for operations that need one. */
+export function callerOf(call: Pick<Call, "values">): Caller {
+  const caller = call.values.get(keys.caller);
+  if (!caller) throw new Error("an operation without a caller asked for it");
+  return caller;
+}
+
+/** The organization worked in: named by the header, by the user in question, or the instance. */
+export const organizationOf = (call: Pick<Call, "values">): string => call.values.get(keys.organization);
+
+/** How far the caller's permission reaches. */
+export const reachOf = (call: Pick<Call, "values">): Reach => call.values.get(keys.reach);
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+
+/** Identifiers: 24 characters, the time first, so that they sort by it; the rest is random. */
+export function newId(now: number = Date.now()): string {
+  const random = randomBytes(9);
+  const bytes = Buffer.alloc(15);
+  bytes.writeUIntBE(now, 0, 6);
+  random.copy(bytes, 6);
+  let id = "";
+  for (let bit = 0; bit < 120; bit += 5) {
+    const pair = ((bytes[bit >> 3] ?? 0) << 8) | (bytes[(bit >> 3) + 1] ?? 0);
+    id += alphabet[(pair >> (11 - (bit & 7))) & 31];
+  }
+  return id;
+}

@@ -1,0 +1,109 @@
+import { create, type DescMessage, type JsonValue, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type Fact, FactSchema } from "../../gen/postern/v1/event_pb.ts";
+
+type NounCase = Extract<Fact["noun"], { value: unknown }>;
+
+/** The nouns that facts are about, as `Fact.noun` spells them. */
+export type FactNoun = Exclude<NounCase["case"], undefined>;
+
+type FactsOf<N extends FactNoun> = Extract<NounCase, { case: N }>["value"];
+type FactInit<N extends FactNoun> = Exclude<
+  NonNullable<MessageInitShape<GenMessage<FactsOf<N>>>["fact"]>,
+  { case: undefined }
+>;
+
+/** The kinds of fact about a noun. */
+export type FactCase<N extends FactNoun> = Exclude<FactsOf<N>["fact"]["case"], undefined>;
+
+/** The next place in an object's history, and when it is taken. */
+export type At = {
+  readonly owner: string;
+  readonly stream: string;
+  readonly version: bigint;
+  readonly time: Date;
+  /** When the object was created; absent for its first fact. */
+  readonly created?: Date;
+};
+
+/** A fact that is to be appended. */
+export type NewFact = {
+  readonly type: string;
+  readonly at: At;
+  readonly payload: JsonValue;
+  /** What the credentials fragments of the fold read; it never enters the log. */
+  readonly secret?: JsonValue;
+};
+
+/** An object as far as its history goes. */
+export type Versioned = {
+  readonly owner: string;
+  readonly id: string;
+  readonly version: bigint;
+  readonly created: Date;
+  readonly changed: Date;
+};
+
+type Kind = { readonly type: string; readonly desc: DescMessage };
+
+const kinds: ReadonlyMap<string, Kind> = new Map(
+  FactSchema.fields.flatMap((noun) =>
+    (noun.message?.fields ?? []).flatMap((field) =>
+      field.message
+        ? [[`${noun.localName}.${field.localName}`, { type: `${noun.name}.${field.name}`, desc: field.message }] as const]
+        : [],
+    ),
+  ),
+);
+
+/** The name a kind of fact has in the log: `user.phone_changed`. */
+export function typeOf<N extends FactNoun>(noun: N, kind: FactCase<N>): string {
+  return kindOf(noun, kind).type;
+}
+
+/** The descriptor behind a type of the log; undefined when this version does not know it. */
+export function descOf(type: string): DescMessage | undefined {
+  return descs.get(type);
+}
+
+const descs: ReadonlyMap<string, DescMessage> = new Map([...kinds.values()].map(({ type, desc }) => [type, desc]));
+
+/** A fact about an object, at its next place. */
+export function factOf<N extends FactNoun>(noun: N, at: At, fact: FactInit<N>, secret?: JsonValue): NewFact {
+  const { type, desc } = kindOf(noun, fact.case as string);
+  const payload = toJson(desc, create(desc, fact.value as MessageInitShape<DescMessage>), { alwaysEmitImplicit: true });
+  return secret === undefined ? { type, at, payload } : { type, at, payload, secret };
+}
+
+/** The first place of a new object's history. */
+export const first = (owner: string, stream: string, time: Date): At => ({ owner, stream, version: 1n, time });
+
+/** The place after an object's last fact. Time never runs backwards in a history, even when clocks of nodes differ. */
+export const next = ({ owner, id, version, created, changed }: Versioned, time: Date): At => ({
+  owner,
+  stream: id,
+  version: version + 1n,
+  time: time < changed ? changed : time,
+  created,
+});
+
+/** The details of an object as a read answers them. */
+export function details({ owner, version, created, changed }: Versioned) {
+  return {
+    sequence: version,
+    creationDate: timestampFromDate(created),
+    changeDate: timestampFromDate(changed),
+    resourceOwner: owner,
+  };
+}
+
+/** The details of an object once the fact at this place is appended. */
+export const detailsAfter = ({ owner, stream, version, time, created = time }: At) =>
+  details({ owner, id: stream, version, created, changed: time });
+
+function kindOf(noun: string, kind: string): Kind {
+  const found = kinds.get(`${noun}.${kind}`);
+  if (!found) throw new Error(`there is no fact ${noun}.${kind}`);
+  return found;
+}

@@ -1,0 +1,84 @@
+import { type FactCase, type FactNoun, typeOf } from "./fact.ts";
+
+/** Facts about other objects that follow from a fact, made by the statement that appends it. */
+export type Cascade = {
+  /** Their type, such as `user_grant.removed`. */
+  readonly makes: string;
+  /** A select from `input` i (the facts being appended) and views that yields i.n, owner, stream, version, payload. */
+  readonly select: string;
+};
+
+/** What a kind of fact does to the tables, set-wise: `facts` holds the facts of its type that are being folded. */
+export type Fold = {
+  /** Statements that read `facts` (owner, stream, version, payload, time) and write view tables. */
+  readonly views?: readonly string[];
+  /** Statements that write credentials; they may read `secret` from `input`. Not replayed by a rebuild. */
+  readonly credentials?: readonly string[];
+  readonly cascades?: readonly Cascade[];
+};
+
+/** The folds of every kind of fact about one noun. */
+export type NounFolds<N extends FactNoun> = { readonly [K in FactCase<N>]: Fold };
+
+/** The folds of everything. */
+export type Folds = { readonly [N in FactNoun]: NounFolds<N> };
+
+/** The folds by type of fact, as the log looks them up. */
+export function foldsByType(folds: Folds): ReadonlyMap<string, Fold> {
+  return new Map(
+    (Object.keys(folds) as FactNoun[]).flatMap((noun) =>
+      (Object.keys(folds[noun]) as FactCase<typeof noun>[]).map(
+        (kind) => [typeOf(noun, kind), folds[noun][kind as keyof Folds[typeof noun]] as Fold] as const,
+      ),
+    ),
+  );
+}
+
+/** The text that appends facts of these types: events, cascades, folds and credentials, in one statement. */
+export function statementFor(types: readonly string[], folds: ReadonlyMap<string, Fold>): string {
+  const cascades = types.flatMap((type) => (folds.get(type)?.cascades ?? []).map((cascade) => ({ type, cascade })));
+  const touched = [...new Set([...types, ...cascades.map(({ cascade }) => cascade.makes)])].sort();
+  const ctes = [input, ...cascades.map(cascadeText), eventsText(cascades.length), ...touched.flatMap(foldText), idempotency];
+  return `with ${ctes.join(",\n")}\nselect 1`;
+
+  function foldText(type: string): string[] {
+    const { views = [], credentials = [] } = folds.get(type) ?? {};
+    return [...views, ...credentials].map((text, at) => `"${type}/${at}" as (${ofType(text, type)})`);
+  }
+}
+
+/** A fold's statement with `facts` and `input` narrowed to one type. */
+export function ofType(text: string, type: string): string {
+  return text.replace(/\b(facts|input)\b/g, (name) => `(select * from ${name} where type = '${type}')`);
+}
+
+const input = `input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+)`;
+
+const idempotency = `idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)`;
+
+function cascadeText({ type, cascade }: { type: string; cascade: Cascade }, at: number): string {
+  return `cascade_${at} as (
+  select c.owner, c.stream, c.version, '${cascade.makes}' as type, c.payload, i.actor, i.request_id, i.time
+  from (${ofType(cascade.select, type)}) c (n, owner, stream, version, payload) join input i using (n)
+)`;
+}
+
+const eventColumns = "owner, stream, version, type, payload, actor, request_id, time";
+
+function eventsText(cascades: number): string {
+  const sources = ["input", ...Array.from({ length: cascades }, (_, at) => `cascade_${at}`)];
+  return `facts as (
+  insert into events (${eventColumns})
+  ${sources.map((source) => `select ${eventColumns} from ${source}`).join("\n  union all ")}
+  returning ${eventColumns}
+)`;
+}

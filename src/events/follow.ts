@@ -1,0 +1,133 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Sql } from "../postgres/connect.ts";
+
+/** A place in the log. */
+export type Position = { readonly epoch: number; readonly xid: string; readonly position: bigint };
+
+/** An event as it stands in the log. */
+export type StoredEvent = Position & {
+  readonly owner: string;
+  readonly stream: string;
+  readonly version: bigint;
+  readonly type: string;
+  readonly payload: JsonValue;
+  readonly actor: string | null;
+  readonly requestId: string;
+  readonly time: Date;
+};
+
+/** Before the first event. */
+export const beginning: Position = { epoch: 0, xid: "0", position: 0n };
+
+/** A position as clients carry it. */
+export const formatPosition = ({ epoch, xid, position }: Position): string => `${epoch}.${xid}.${position}`;
+
+/** The position a client carries; undefined when it is none. */
+export function parsePosition(text: string): Position | undefined {
+  const [, epoch = "", xid = "", position = ""] = /^(\d{1,9})\.(\d{1,20})\.(\d{1,18})$/.exec(text) ?? [];
+  if (!epoch || BigInt(xid) >= 2n ** 64n) return undefined;
+  return { epoch: Number(epoch), xid, position: BigInt(position) };
+}
+
+/** The columns of `events`, named as StoredEvent names them. */
+export const eventColumns = (sql: Sql) => sql`
+  epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time`;
+
+/** The next events after a position, in the order of the log, as far as no slow writer can still come before them. */
+export function eventsAfter(sql: Sql, { epoch, xid, position }: Position, limit: number): Promise<StoredEvent[]> {
+  return sql<StoredEvent[]>`
+    select ${eventColumns(sql)} from events
+    where (events.epoch, events.xid, events.position) > (${epoch}, ${xid}::text::xid8, ${position})
+      and events.xid < pg_snapshot_xmin(pg_current_snapshot())
+    order by events.epoch, events.xid, events.position limit ${limit}`;
+}
+
+/** The end of the log: the place after which only events to come will stand. */
+export async function endOfLog(sql: Sql): Promise<Position> {
+  const [end] = await sql<Position[]>`
+    select epoch, xid::text as xid, position from events
+    where events.xid < pg_snapshot_xmin(pg_current_snapshot()) order by events.epoch desc, events.xid desc, events.position desc limit 1`;
+  return end ?? beginning;
+}
+
+/** A follower of the log that many listeners share. */
+export type Tail = AsyncDisposable & {
+  /** Looks at once, because something was appended. */
+  readonly poke: () => void;
+  /** Hears of every event from now on, in order; answers how to stop. */
+  readonly listen: (listener: (events: readonly StoredEvent[]) => void) => () => void;
+};
+
+/** How the tail of the log is followed. */
+export type TailParts = {
+  readonly sql: Sql;
+  /** How long to wait between two looks when nothing was appended here. */
+  readonly everyMs: number;
+  readonly failed: (error: unknown) => void;
+};
+
+/** Follows the log from its end, for all that must hear what happens on any node. */
+export async function followTail({ sql, everyMs, failed }: TailParts): Promise<Tail> {
+  const listeners = new Set<(events: readonly StoredEvent[]) => void>();
+  let at = await endOfLog(sql);
+  const looking = lookAgain({ everyMs, failed, look });
+
+  return {
+    poke: looking.poke,
+    listen(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    [Symbol.asyncDispose]: looking.stop,
+  };
+
+  async function look(): Promise<boolean> {
+    const events = await eventsAfter(sql, at, 1000);
+    const last = events.at(-1);
+    if (!last) return false;
+    at = last;
+    for (const listener of listeners) listener(events);
+    return events.length === 1000;
+  }
+}
+
+/** Looks again and again: at once when poked or when there was more, else after a while. */
+export function lookAgain({
+  everyMs,
+  failed,
+  look,
+}: Pick<TailParts, "everyMs" | "failed"> & { look: () => Promise<boolean> }) {
+  let stopped = false;
+  let wake = () => {};
+  let poked = false;
+  const running = run();
+  return {
+    poke(): void {
+      poked = true;
+      wake();
+    },
+    async stop(): Promise<void> {
+      stopped = true;
+      wake();
+      await running;
+    },
+  };
+
+  async function run(): Promise<void> {
+    while (!stopped) {
+      poked = false;
+      const more = await look().catch((error: unknown) => void failed(error));
+      if (!more && !poked && !stopped) await pause();
+    }
+  }
+
+  function pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, everyMs);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

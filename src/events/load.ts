@@ -1,0 +1,44 @@
+import type { Sql } from "../postgres/connect.ts";
+import { takeTurns } from "./turns.ts";
+
+/** A read that concurrent askers share: answers the rows of one key. */
+export type Load<K, R> = (key: K, signal?: AbortSignal) => Promise<R[]>;
+
+/** What a shared read asks. */
+export type Question = {
+  /** The key's columns and their types, such as `user_id text`. */
+  readonly asked: string;
+  /** A select that reads `asked` (n and the key's columns) and yields asked.n as "n" beside the answer. */
+  readonly select: string;
+};
+
+/** A set-wise read: keys that are asked for at the same time share one statement. */
+export function load<K extends Readonly<Record<string, unknown>>, R>(
+  sql: Sql,
+  { asked, select }: Question,
+): Load<K, R> {
+  const text = `with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, ${asked})
+)\n${select}`;
+  const ask = takeTurns<{ key: K; rows: R[] }>({
+    atOnce: 2,
+    most: 100,
+    async run(batch) {
+      const keys = batch.map(({ job }, n) => ({ ...job.key, n }));
+      const rows = await sql.unsafe<({ n: number } & R)[]>(text, [JSON.stringify(keys)], { prepare: true });
+      for (const row of rows) batch[row.n]?.job.rows.push(row);
+      for (const { done } of batch) done();
+    },
+  });
+  return async (key, signal) => {
+    const job = { key, rows: [] as R[] };
+    await ask(job, signal);
+    return job.rows;
+  };
+}
+
+/** The first row of a shared read, where there is one at most. */
+export function loadOne<K extends Readonly<Record<string, unknown>>, R>(sql: Sql, question: Question) {
+  const rows = load<K, R>(sql, question);
+  return async (key: K, signal?: AbortSignal): Promise<R | undefined> => (await rows(key, signal))[0];
+}

@@ -1,0 +1,138 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { reasonOf, refuse } from "../errors.ts";
+import { foreignKey, unique } from "../postgres/failure.ts";
+import type { Sql } from "../postgres/connect.ts";
+import type { NewFact } from "./fact.ts";
+import { type Fold, statementFor } from "./fold.ts";
+import { takeTurns, type Waiting } from "./turns.ts";
+
+/** Where a command comes from, as its events record it. */
+export type Origin = {
+  readonly actor: string | undefined;
+  readonly requestId: string;
+  readonly signal: AbortSignal | undefined;
+  /** The record that is written with the events, so that the command repeated answers the same. */
+  readonly idempotency: IdempotencyRecord | undefined;
+};
+
+/** What makes a repeated command answer what the first one answered. */
+export type IdempotencyRecord = {
+  readonly caller: string;
+  readonly operation: string;
+  readonly key: string;
+  readonly request: Uint8Array;
+  readonly seal: (answer: unknown) => Uint8Array;
+  readonly created: Date;
+};
+
+/** The log of facts. */
+export type Log<C> = {
+  /**
+   * Ends a write: appends the facts, their folds, credentials and cascades, and the idempotency record, in one statement,
+   * and answers the finished answer. Throws CONFLICT when the race for a version, a name or a reference is lost.
+   */
+  append<A>(call: C, facts: readonly NewFact[], answer: A): Promise<A>;
+};
+
+type Command = {
+  readonly types: readonly string[];
+  readonly streams: readonly string[];
+  readonly rows: readonly Record<string, JsonValue>[];
+  readonly record: Record<string, JsonValue> | undefined;
+};
+
+/** What a log is made of. */
+export type LogParts<C> = {
+  readonly sql: Sql;
+  readonly folds: ReadonlyMap<string, Fold>;
+  readonly originOf: (call: C) => Origin;
+  /** Told after each append, so that followers need not wait for their next look. */
+  readonly appended?: () => void;
+};
+
+/** Opens the log. Commands of the same shape that arrive together share one statement. */
+export function openLog<C>({ sql, folds, originOf, appended }: LogParts<C>): Log<C> {
+  const queues = new Map<string, (command: Command, signal?: AbortSignal) => Promise<void>>();
+
+  return {
+    async append(call, facts, answer) {
+      const origin = originOf(call);
+      const command = commandOf(facts, origin, answer);
+      if (facts.length === 0 && !command.record) return answer;
+      await queueFor(command.types)(command, origin.signal);
+      appended?.();
+      return answer;
+    },
+  };
+
+  function queueFor(types: readonly string[]) {
+    const shape = types.join();
+    const known = queues.get(shape);
+    if (known) return known;
+    // A cascade may touch a million rows: it shares its statement with nobody, and nobody waits for it.
+    const alone = types.some((type) => folds.get(type)?.cascades?.length);
+    const queue = takeTurns<Command>({
+      atOnce: alone ? 8 : 2,
+      most: alone ? 1 : 100,
+      keysOf: ({ streams }) => streams,
+      run: runner(statementFor(types, folds)),
+    });
+    queues.set(shape, queue);
+    return queue;
+  }
+
+  function runner(text: string) {
+    const write = (commands: readonly Command[]) => sql.unsafe(text, parametersOf(commands), { prepare: true });
+    return async (batch: readonly Waiting<Command>[]) => {
+      try {
+        await write(batch.map(({ job }) => job));
+        for (const { done } of batch) done();
+      } catch (error) {
+        if (batch.length === 1 || reasonOf(error)) for (const { failed } of batch) failed(lost(error));
+        // One refusal harms nobody else: each runs again by itself.
+        else await Promise.all(batch.map(({ job, done, failed }) => write([job]).then(done, (e) => failed(lost(e)))));
+      }
+    };
+  }
+}
+
+function commandOf(facts: readonly NewFact[], { actor, requestId, idempotency }: Origin, answer: unknown): Command {
+  const streams = facts.map(({ at }) => `${at.owner}/${at.stream}`);
+  if (new Set(streams).size < streams.length) throw new Error("a command appends at most one fact to a stream");
+  return {
+    types: [...new Set(facts.map(({ type }) => type))].sort(),
+    streams,
+    rows: facts.map(({ type, at, payload, secret = null }) => ({
+      owner: at.owner,
+      stream: at.stream,
+      version: String(at.version),
+      type,
+      payload,
+      secret,
+      actor: actor ?? null,
+      request_id: requestId,
+      time: at.time.toISOString(),
+    })),
+    record: idempotency && recordOf(idempotency, answer),
+  };
+}
+
+function recordOf({ seal, request, created, ...names }: IdempotencyRecord, answer: unknown): Record<string, JsonValue> {
+  return {
+    ...names,
+    request: Buffer.from(request).toString("base64"),
+    answer: Buffer.from(seal(answer)).toString("base64"),
+    created: created.toISOString(),
+  };
+}
+
+function parametersOf(commands: readonly Command[]): [string, string] {
+  const rows = commands.flatMap((command) => command.rows).map((row, n) => ({ ...row, n }));
+  return [JSON.stringify(rows), JSON.stringify(commands.flatMap(({ record }) => record ?? []))];
+}
+
+/** Constraints decide races: a command that lost one is read and decided again. */
+function lost(error: unknown): unknown {
+  const constraint = unique(error) ?? foreignKey(error);
+  return constraint === undefined ? error : refuse.because("CONFLICT", { params: { constraint }, cause: error });
+}

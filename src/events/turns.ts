@@ -1,0 +1,80 @@
+/** A question or command that waits to share a statement. */
+export type Waiting<J> = {
+  readonly job: J;
+  readonly signal: AbortSignal | undefined;
+  readonly done: () => void;
+  readonly failed: (error: unknown) => void;
+};
+
+/** How work is put together. */
+export type Turns<J> = {
+  /** How many statements may be under way at once; what comes meanwhile shares the next one. */
+  readonly atOnce: number;
+  /** How many jobs share a statement at most. */
+  readonly most: number;
+  /** Jobs with a common key never share a statement. */
+  readonly keysOf?: (job: J) => readonly string[];
+  /** Runs the jobs together and settles each. */
+  readonly run: (batch: readonly Waiting<J>[]) => Promise<void>;
+};
+
+/**
+ * Puts jobs that arrive while others are under way into one statement. The first ones go at once, so a lone caller
+ * waits for nobody.
+ */
+export function takeTurns<J>({ atOnce, most, keysOf, run }: Turns<J>): (job: J, signal?: AbortSignal) => Promise<void> {
+  let queue: Waiting<J>[] = [];
+  let underWay = 0;
+  let scheduled = false;
+
+  return (job, signal) =>
+    new Promise((done, failed) => {
+      queue.push({ job, signal, done, failed });
+      schedule();
+    });
+
+  function schedule(): void {
+    if (scheduled || underWay >= atOnce || queue.length === 0) return;
+    scheduled = true;
+    // What else this turn of the event loop brings in shares the statement.
+    setImmediate(() => {
+      scheduled = false;
+      void start();
+      schedule();
+    });
+  }
+
+  async function start(): Promise<void> {
+    const batch = take();
+    if (batch.length === 0) return;
+    underWay += 1;
+    try {
+      await run(batch);
+    } catch (error) {
+      for (const { failed } of batch) failed(error);
+    } finally {
+      underWay -= 1;
+      schedule();
+    }
+  }
+
+  function take(): Waiting<J>[] {
+    const batch: Waiting<J>[] = [];
+    const later: Waiting<J>[] = [];
+    const taken = new Set<string>();
+    for (const waiting of queue) {
+      if (waiting.signal?.aborted) waiting.failed(waiting.signal.reason);
+      else if (batch.length >= most || !free(waiting.job, taken)) later.push(waiting);
+      else batch.push(waiting);
+    }
+    queue = later;
+    return batch;
+  }
+
+  function free(job: J, taken: Set<string>): boolean {
+    const wanted = keysOf?.(job) ?? [];
+    if (wanted.some((key) => taken.has(key))) return false;
+    for (const key of wanted) taken.add(key);
+    return true;
+  }
+}

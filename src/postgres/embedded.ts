@@ -1,0 +1,149 @@
+import { chown, mkdtemp, readlink, rename, rm, stat, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { StartError } from "./failure.ts";
+import { lockFolder } from "./lock.ts";
+import type { Log } from "./log.ts";
+import { findPlace, makeFolder, type Place } from "./place.ts";
+import { clearLeftovers, type Launch, launch, type Postmaster, runningSockets } from "./postmaster.ts";
+import { run } from "./run.ts";
+import { findRuntime, type Runtime } from "./runtime.ts";
+
+/** How to run the embedded database. */
+export type EmbeddedOptions = Readonly<{
+  dataDir: string;
+  log: Log;
+  /** Uses the database of a process that runs on the same folder instead of refusing. */
+  join?: boolean;
+  /** Server settings on top of ours. */
+  settings?: Readonly<Record<string, string>>;
+}>;
+
+/** A running embedded database; note says where it is, when that is not the data folder. */
+export type Embedded = AsyncDisposable & Readonly<{ url: string; note?: string }>;
+
+const owner = "postern";
+const socketFile = ".s.PGSQL.5432";
+const temporary = join(tmpdir(), "postern-");
+const ourSettings = {
+  listen_addresses: "",
+  port: "5432",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  log_line_prefix: "",
+  lc_messages: "C",
+  // Broken constraints are answered to the caller; the server's own lines about them carry what people typed.
+  log_min_messages: "log",
+};
+
+/** Starts PostgreSQL on the data folder, on a Unix-domain socket only, and keeps it running until disposed. */
+export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+  const { dataDir, log, settings = {} } = options;
+  const place = await findPlace(dataDir);
+  const data = join(place.home, "data");
+  const lock = await lockFolder(place.home);
+  if (lock.heldBy !== undefined) return joined(options, data, lock.heldBy);
+  await using opened = new AsyncDisposableStack();
+  opened.use(lock);
+  const runtime = await findRuntime(place.account, place.home);
+  await clearLeftovers(data, log);
+  const sockets = opened.use(await socketFolder(place)).path;
+  const all = { ...ourSettings, ...settings };
+  if (!(await exists(data))) await initialize(place, runtime, all);
+  opened.use(await keepRunning({ account: place.account, bin: runtime.bin, data, sockets, settings: all, log }));
+  const running = opened.move();
+  return { url: urlOf(sockets), ...noteOf(place, runtime), [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+async function joined({ join: mayJoin, dataDir }: EmbeddedOptions, data: string, heldBy: string): Promise<Embedded> {
+  if (!mayJoin) throw new StartError(`${dataDir} is in use by ${heldBy}: stop it, or set another POSTERN_DATA_DIR`);
+  for (let tries = 0; tries < 500; tries++, await sleep(20)) {
+    const sockets = await runningSockets(data);
+    if (sockets) return { url: urlOf(sockets), async [Symbol.asyncDispose]() {} };
+  }
+  throw new StartError(`${dataDir} is in use by ${heldBy}, whose database does not answer`);
+}
+
+// By libpq's rule the host parameter wins over the authority; connect.ts reads it as psql does.
+function urlOf(sockets: string): string {
+  return `postgresql://${owner}@localhost/postgres?host=${encodeURIComponent(sockets)}`;
+}
+
+function noteOf({ account, home, moved }: Place, { copied }: Runtime): { note?: string } {
+  if (!moved && !copied) return {};
+  const obstacle = [moved && "the data folder", copied && "the installed programs"].filter(Boolean).join(" and ");
+  const remedy = [moved && "its data", copied && "a copy of its programs"].filter(Boolean).join(" and ");
+  return { note: `PostgreSQL runs as ${account.name}, who cannot use ${obstacle}: ${home} holds ${remedy}` };
+}
+
+// initdb in a folder beside, so that a start cut off leaves nothing half made.
+async function initialize({ account, home }: Place, { bin }: Runtime, settings: Launch["settings"]): Promise<void> {
+  const draft = join(home, "data.new");
+  await rm(draft, { recursive: true, force: true });
+  const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
+  const sync = settings.fsync === "off" ? ["--no-sync"] : [];
+  const args = ["-D", draft, "-U", owner, "--auth=trust", "--no-instructions", ...locale, ...sync];
+  const { ok, output } = await run(account, join(bin, "initdb"), args);
+  if (!ok) throw new StartError(`PostgreSQL could not make its data folder: ${output}`);
+  await rename(draft, join(home, "data"));
+}
+
+async function socketFolder({ home, account }: Place): Promise<AsyncDisposable & { path: string }> {
+  const near = join(home, "run");
+  if (Buffer.byteLength(join(near, socketFile)) < 104) {
+    await makeFolder(near, account);
+    return { path: near, async [Symbol.asyncDispose]() {} };
+  }
+  const path = await mkdtemp(temporary);
+  if (!account.isSelf) await chown(path, account.uid, account.gid);
+  await removeFormer(near);
+  await symlink(path, near);
+  return { path, [Symbol.asyncDispose]: () => removeFormer(near) };
+}
+
+async function removeFormer(near: string): Promise<void> {
+  const former = await readlink(near).catch(() => "");
+  if (former.startsWith(temporary)) await rm(former, { recursive: true, force: true });
+  await rm(near, { recursive: true, force: true });
+}
+
+async function keepRunning(options: Omit<Launch, "signal">): Promise<AsyncDisposable> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let current = await launch({ ...options, signal });
+  const watch = async () => {
+    while (!signal.aborted) {
+      const end = await current.exited;
+      if (signal.aborted) return;
+      options.log.error({ end }, "postgres ended; starting it again");
+      current = (await relaunch({ ...options, signal })) ?? current;
+    }
+  };
+  const watching = watch();
+  return {
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await current.stop();
+      await watching;
+      await current.stop();
+    },
+  };
+}
+
+async function relaunch(options: Launch): Promise<Postmaster | undefined> {
+  for (let pause = 100; !options.signal.aborted; pause = Math.min(pause * 2, 10_000)) {
+    try {
+      await clearLeftovers(options.data, options.log);
+      return await launch(options);
+    } catch (error) {
+      options.log.error({ error: String(error) }, `postgres did not start; trying again in ${pause} ms`);
+      await sleep(pause, undefined, { signal: options.signal }).catch(() => {});
+    }
+  }
+  return undefined;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
+}

@@ -1,0 +1,81 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
+import { type Deps, organizationOf, reachOf } from "../deps.ts";
+import { refuse } from "../errors.ts";
+import { details, detailsAfter, factOf, first } from "../events/fact.ts";
+import type { NounFolds } from "../events/fold.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { cut, type Page, pageOf } from "./page.ts";
+
+/** The organizations of the instance. */
+export const organizationService = ({ log, sql, clock, ids }: Deps) => {
+  const organizationNamed = loadOne<{ name: string }, { id: string }>(sql, {
+    asked: "name text",
+    select: `select n, organization_id as id from asked join organizations using (name)`,
+  });
+  const organizationById = organizationRead(sql);
+
+  return {
+    async createOrganization({ name }, call) {
+      const taken = await organizationNamed({ name }, call.signal);
+      if (taken) throw nameTaken(name, taken.id);
+      const id = ids();
+      const at = first(id, id, clock());
+      const created = factOf("organization", at, { case: "created", value: { name } });
+      return log.append(call, [created], { organizationId: id, details: detailsAfter(at) });
+    },
+
+    async getOrganization({ organizationId }, call) {
+      const row = await organizationById({ id: organizationOf(call) }, call.signal);
+      if (!row) throw refuse.notFound("organization", organizationId);
+      return { organization: organization(row) };
+    },
+
+    async listOrganizations(request, call) {
+      const page = pageOf(request, 2);
+      const reach = reachOf(call);
+      const rows = await organizationsByName(sql, reach.whole ? undefined : reach.organizations, page);
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ name, id }) => [name, id]);
+      return { organizations: answered.map(organization), nextPageToken };
+    },
+  } satisfies ServiceImpl<typeof OrganizationService>;
+};
+
+/** What the facts about an organization do to its row. */
+export const organizationFolds = {
+  created: {
+    views: [
+      `insert into organizations (organization_id, name, version, created, changed)
+       select f.stream, f.payload->>'name', f.version, f.time, f.time from facts f`,
+    ],
+  },
+} satisfies NounFolds<"organization">;
+
+/** The instance keeps no row of its own: it is written before its first fact. */
+export const instanceFolds = { created: {} } satisfies NounFolds<"instance">;
+
+/** An organization as its row holds it. */
+export type OrganizationRow = { id: string; owner: string; name: string; version: bigint; created: Date; changed: Date };
+
+/** Reads an organization by its id. */
+export const organizationRead = (sql: Sql) =>
+  loadOne<{ id: string }, OrganizationRow>(sql, {
+    asked: "id text",
+    select: `select n, organization_id as id, organization_id as owner, name, version, created, changed
+             from asked join organizations on organization_id = asked.id`,
+  });
+
+/** An organization as it is answered. */
+export const organization = (row: OrganizationRow) => ({ id: row.id, name: row.name, details: details(row) });
+
+const organizationsByName = (sql: Sql, only: readonly string[] | undefined, { after, limit }: Page) => sql<OrganizationRow[]>`
+  select organization_id as id, organization_id as owner, name, version, created, changed from organizations
+  where ${only ? sql`organization_id = any(${[...only]})` : sql`true`}
+    and ${after ? sql`(name, organization_id) > (${after[0] ?? ""}, ${after[1] ?? ""})` : sql`true`}
+  order by name, organization_id limit ${limit}`;
+
+function nameTaken(name: string, organizationId: string) {
+  const resource = { noun: "organization", id: organizationId };
+  return refuse.because("ORGANIZATION_NAME_TAKEN", { params: { name, organizationId }, resource });
+}
