@@ -28,7 +28,7 @@ export function isTextKey(key: string): key is TextKey {
 
 /** A text as a sentence in the language. */
 export function text(key: TextKey, language: Language, params: TextParams = {}): string {
-  return catalogue[key][language].replace(/\{(\w+)\}/g, (_, name: string) => valueOf(params, name));
+  return catalogue[key][language].replace(/\{(\w+)\}/g, (_, name: string) => filled(params, name));
 }
 
 /** A text in English as error messages are written: no capital at the start, no full stop at the end. */
@@ -38,6 +38,6 @@ export function errorText(key: TextKey, params: TextParams = {}): string {
     .replace(/\.$/, "");
 }
 
-function valueOf(params: TextParams, name: string): string {
+function filled(params: TextParams, name: string): string {
   return Object.hasOwn(params, name) ? String(params[name]) : "…";
 }
