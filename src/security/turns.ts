@@ -33,27 +33,11 @@ export function turns({ concurrency, queue }: TurnLimits) {
     else running--;
   }
 
-  function place(signal: AbortSignal | undefined): Promise<void> {
-    if (waiting.size >= queue) throw new HashQueueFull(retrySeconds());
-    return new Promise((resolve, reject) => {
-      const start = () => {
-        waiting.delete(start);
-        signal?.removeEventListener("abort", leave);
-        resolve();
-      };
-      const leave = () => {
-        waiting.delete(start);
-        reject(signal?.reason);
-      };
-      waiting.add(start);
-      signal?.addEventListener("abort", leave, { once: true });
-    });
-  }
-
   async function inTurn<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     if (running < concurrency) running++;
-    else await place(signal);
+    else if (waiting.size < queue) await called(waiting, signal);
+    else throw new HashQueueFull(retrySeconds());
     const since = performance.now();
     try {
       signal?.throwIfAborted();
@@ -64,4 +48,20 @@ export function turns({ concurrency, queue }: TurnLimits) {
   }
 
   return { inTurn, load: () => ({ running, waiting: waiting.size, concurrency, queue }) };
+}
+
+function called(waiting: Set<() => void>, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const start = () => {
+      waiting.delete(start);
+      signal?.removeEventListener("abort", leave);
+      resolve();
+    };
+    const leave = () => {
+      waiting.delete(start);
+      reject(signal?.reason);
+    };
+    waiting.add(start);
+    signal?.addEventListener("abort", leave, { once: true });
+  });
 }

@@ -72,17 +72,22 @@ test("who gave up before asking starts nothing", async () => {
 
 test("who gives up in the moment of being called starts nothing and hands the turn on", async () => {
   const { inTurn, load } = turns({ concurrency: 1, queue: 2 });
+  const first = gate();
   const caller = new AbortController();
   let started = false;
-  const running = inTurn(async () => {});
+  inTurn(first.closed);
   const called = inTurn(async () => {
     started = true;
   }, caller.signal);
   const after = inTurn(async () => "after");
-  running.then(() => caller.abort(new Error("gone")));
-  await running;
-  const outcome = await called.catch((error: Error) => error.message);
-  expect(started).toBe(outcome === undefined);
+  // Runs after the first has called the second, and before the second goes on.
+  first.closed().then(() => {
+    expect(load()).toMatchObject({ running: 1, waiting: 1 });
+    caller.abort(new Error("gone"));
+  });
+  first.open();
+  await expect(called).rejects.toThrow("gone");
+  expect(started).toBe(false);
   expect(await after).toBe("after");
   expect(load()).toMatchObject({ running: 0, waiting: 0 });
 });
