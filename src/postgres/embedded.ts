@@ -47,8 +47,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   await using opened = new AsyncDisposableStack();
   opened.use(lock);
   const runtime = await findRuntime(place.account, place.home);
-  await clearLeftovers(data, log);
   const sockets = opened.use(await socketFolder(place)).path;
+  await clearLeftovers({ data, sockets, log });
   const all = { ...ourSettings, ...settings };
   if (!(await exists(data))) await initialize(place, runtime, all);
   opened.use(await keepRunning({ account: place.account, bin: runtime.bin, data, sockets, settings: all, log }));
@@ -134,7 +134,7 @@ async function keepRunning(options: Omit<Launch, "signal">): Promise<AsyncDispos
 async function relaunch(options: Launch): Promise<Postmaster | undefined> {
   for (let pause = 100; !options.signal.aborted; pause = Math.min(pause * 2, 10_000)) {
     try {
-      await clearLeftovers(options.data, options.log);
+      await clearLeftovers(options);
       return await launch(options);
     } catch (error) {
       options.log.error({ error: String(error) }, `postgres did not start; trying again in ${pause} ms`);

@@ -114,8 +114,8 @@ export async function runningSockets(data: string): Promise<string | undefined> 
   return (await residents(data)).includes(Number(pid)) ? sockets : undefined;
 }
 
-/** Ends what a killed process left running on the data folder; the caller holds the folder's lock. */
-export async function clearLeftovers(data: string, log: Log): Promise<void> {
+/** Ends what a killed process left on the data folder and its sockets; the caller holds the lock over both. */
+export async function clearLeftovers({ data, sockets, log }: Pick<Launch, "data" | "sockets" | "log">): Promise<void> {
   for (let waited = 0; ; waited += 20) {
     const left = await residents(data);
     if (left.length === 0) break;
@@ -127,9 +127,10 @@ export async function clearLeftovers(data: string, log: Log): Promise<void> {
     await sleep(20);
   }
   await removeReused(data);
+  for (const file of await readdir(sockets)) await unlink(join(sockets, file));
 }
 
-// A pid file whose number now belongs to somebody else would keep PostgreSQL from starting.
+// A pid file whose number now belongs to somebody else, or to a zombie, would keep PostgreSQL from starting.
 async function removeReused(data: string): Promise<void> {
   const [pid] = await pidFile(data);
   if (pid && isRunning(Number(pid))) await unlink(join(data, "postmaster.pid"));

@@ -1,0 +1,128 @@
+import postgres from "postgres";
+import { refuse } from "../errors.ts";
+import { markSent } from "./failure.ts";
+import { createLimiter, type Limiter } from "./limiter.ts";
+import type { Log } from "./log.ts";
+import { createWatchdog, type Watchdog } from "./watchdog.ts";
+
+/** Asks the database by tagged template, one statement at a time; neither transactions nor reserved connections. */
+export type Sql = postgres.ISql<{ bigint: bigint }>;
+
+/** A piece of SQL to put into others. */
+export type Fragment = postgres.Fragment;
+
+/** How to connect; silenceMs is how long past the statement's time an answer may take, connectMs how long connecting may. */
+export type ConnectOptions = Readonly<{
+  connections: number;
+  waitMs: number;
+  statementTimeoutMs: number;
+  log: Log;
+  silenceMs?: number;
+  connectMs?: number;
+}>;
+
+/** A pool of connections. */
+export type Connection = AsyncDisposable & Readonly<{ sql: Sql }>;
+
+// What postgres.js keeps of a statement; a fragment is one that is never handled.
+type Statement = {
+  handler: (statement: Statement) => void;
+  resolve: (rows: unknown) => void;
+  reject: (error: unknown) => void;
+  state: unknown;
+};
+
+/** Opens a pool; connections are made when first needed. */
+export function connect(url: string, options: ConnectOptions): Connection {
+  const { connections, waitMs, statementTimeoutMs, silenceMs = 5_000, connectMs = 5_000 } = options;
+  const limiter = createLimiter({ limit: connections, waitMs });
+  const watchdog = createWatchdog(statementTimeoutMs + connectMs + silenceMs);
+  const driver = {
+    ...clientOptions(url, options.log),
+    max: connections,
+    connect_timeout: connectMs / 1000,
+    // One statement to a connection: none waits behind a slow one of somebody else.
+    max_pipeline: 0,
+    connection: { application_name: "postern", statement_timeout: statementTimeoutMs },
+    // A statement that arrives while the pool redials should not wait for more than a moment.
+    backoff: () => 0.05 + Math.random() / 20,
+    socket: watchdog.open,
+  };
+  const pool = postgres(stripHost(url), driver);
+  return {
+    sql: limited(pool, limiter, watchdog),
+    async [Symbol.asyncDispose]() {
+      limiter.close();
+      await pool.end({ timeout: 5 });
+      watchdog[Symbol.dispose]();
+      watchdog.destroyAll();
+    },
+  };
+}
+
+/** What every client of ours has in common; the folder of a Unix-domain socket is the host parameter, as for libpq. */
+export function clientOptions(url: string, log: Log) {
+  const folder = new URL(url).searchParams.get("host");
+  return {
+    types: { bigint: postgres.BigInt },
+    onnotice: (notice: postgres.Notice) => log.debug({ notice: notice.message }, "notice of the database"),
+    ...(folder ? { host: folder } : {}),
+  };
+}
+
+/** The URL without its host parameter, which postgres.js would send to the server as a setting. */
+export function stripHost(url: string): string {
+  const stripped = new URL(url);
+  stripped.searchParams.delete("host");
+  return stripped.href;
+}
+
+function limited(pool: Sql, limiter: Limiter, watchdog: Watchdog): Sql {
+  const intercept = (made: unknown) => (isStatement(made) ? admitted(made, limiter, watchdog) : made);
+  return new Proxy(pool, {
+    apply: (target, self, args) => intercept(Reflect.apply(target, self, args)),
+    get: (target, key) =>
+      key === "unsafe"
+        ? (...args: unknown[]) => intercept(Reflect.apply(target.unsafe, target, args))
+        : Reflect.get(target, key),
+  });
+}
+
+function isStatement(made: unknown): made is Statement {
+  return made instanceof Promise && "handler" in made;
+}
+
+// postgres.js hands a statement to its handler when it is first awaited, so that is where it can be held back.
+function admitted(statement: Statement, limiter: Limiter, watchdog: Watchdog): Statement {
+  const { handler } = statement;
+  const admit = () =>
+    limiter.enter({
+      start: () => {
+        onEnd(statement, watchdog.expect(), limiter);
+        handler(statement);
+      },
+      refuse: () => statement.reject(refuse.because("UNAVAILABLE", { retrySeconds: 1 })),
+    });
+  statement.handler = Object.assign(admit, handler);
+  return statement;
+}
+
+function onEnd(statement: Statement, expected: Disposable, limiter: Limiter): void {
+  const { resolve, reject } = statement;
+  let ended = false;
+  const end = () => {
+    if (ended) return;
+    ended = true;
+    expected[Symbol.dispose]();
+    limiter.leave();
+  };
+  statement.resolve = (rows) => {
+    resolve(rows);
+    end();
+  };
+  statement.reject = (error) => {
+    if (statement.state) markSent(error);
+    reject(error);
+    end();
+  };
+}

@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import postgres from "postgres";
+import { clientOptions, stripHost } from "./connect.ts";
+import { StartError } from "./failure.ts";
+import type { Log } from "./log.ts";
+
+/** What to migrate: the database as the role that may change its tables. */
+export type MigrateOptions = Readonly<{ url: string; log: Log; folder?: string }>;
+
+type Migration = Readonly<{ name: string; checksum: string; text: string }>;
+type Applied = Readonly<{ name: string; checksum: string }>;
+type Client = postgres.Sql<{ bigint: bigint }>;
+
+const ours = fileURLToPath(new URL("./migrations", import.meta.url));
+// Any number, as long as every node of every version takes the same.
+const lock = "select pg_advisory_xact_lock(7710653297)";
+// Our own code for "another node was faster".
+const overtaken = "PT409";
+
+/** Applies what is missing, in order, each file in a transaction of its own; answers the names applied. */
+export async function migrate({ url, log, folder = ours }: MigrateOptions): Promise<readonly string[]> {
+  const files = await migrationsIn(folder);
+  const client = postgres(stripHost(url), {
+    ...clientOptions(url, log),
+    max: 1,
+    connect_timeout: 10,
+    connection: { application_name: "postern-migrate" },
+  });
+  try {
+    await prepare(client);
+    return await applyAll(client, files, log);
+  } finally {
+    await client.end({ timeout: 5 });
+  }
+}
+
+async function applyAll(client: Client, files: readonly Migration[], log: Log): Promise<readonly string[]> {
+  const done: string[] = [];
+  for (;;) {
+    const applied = await client<Applied[]>`select name, checksum from migrations order by name`;
+    const next = nextOf(files, applied);
+    if (!next) return done;
+    if (!(await apply(client, next, applied.length))) continue;
+    log.info({ migration: next.name }, "migration applied");
+    done.push(next.name);
+  }
+}
+
+async function prepare(client: Client): Promise<void> {
+  const [row] = await client`select to_regclass('migrations') is not null as made`.catch((error: Error) => {
+    throw new StartError(
+      `The database cannot be used (${error.message}): check DATABASE_URL and MIGRATION_DATABASE_URL`,
+    );
+  });
+  if (row?.made) return;
+  await client.unsafe(`${lock};
+    create table if not exists migrations
+      (name text primary key, checksum text not null, applied_at timestamptz not null default now())`);
+}
+
+// Several statements in one message are one transaction, which no lost connection can tear apart. The lock lasts as long
+// as it, so it needs no session; whoever waited for it finds the count changed and looks again.
+async function apply(client: Client, { name, checksum, text }: Migration, count: number): Promise<boolean> {
+  const guard = `do $guard$ begin
+    if (select count(*) from migrations) <> ${count} then raise exception 'overtaken' using errcode = '${overtaken}'; end if;
+  end $guard$`;
+  const record = `insert into migrations (name, checksum) values ('${name}', '${checksum}')`;
+  try {
+    await client.unsafe(`${lock};\n${guard};\n${text}\n;${record}`);
+    return true;
+  } catch (error) {
+    if (error instanceof postgres.PostgresError && error.code === overtaken) return false;
+    throw new StartError(
+      `Migration ${name} failed and changed nothing: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+}
+
+function nextOf(files: readonly Migration[], applied: readonly Applied[]): Migration | undefined {
+  const newest = files.at(-1)?.name ?? "";
+  for (const { name, checksum } of applied) {
+    const file = files.find((one) => one.name === name);
+    if (!file && name > newest)
+      throw new StartError(
+        `The database is newer than this program: it has migration ${name}, this program ends with ${newest || "none"}`,
+      );
+    if (!file) throw new StartError(`Migration ${name} was applied to the database but its file is missing`);
+    if (file.checksum !== checksum)
+      throw new StartError(`Migration ${name} was changed after it was applied: restore its file and add another`);
+  }
+  const next = files.find(({ name }) => !applied.some((one) => one.name === name));
+  const last = applied.at(-1)?.name ?? "";
+  if (next && next.name < last)
+    throw new StartError(
+      `Migration ${next.name} comes before ${last}, which is already applied: give it a later number`,
+    );
+  return next;
+}
+
+async function migrationsIn(folder: string): Promise<readonly Migration[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+  const odd = names.find((name) => !/^\d{4}-[a-z0-9-]+\.sql$/.test(name));
+  if (odd) throw new StartError(`${odd} is no name for a migration: it must be like 0001-what.sql`);
+  return Promise.all(names.map((name) => readMigration(folder, name)));
+}
+
+async function readMigration(folder: string, file: string): Promise<Migration> {
+  const text = await readFile(join(folder, file), "utf8");
+  const name = file.replace(/\.sql$/, "");
+  return { name, text, checksum: createHash("sha256").update(text.replaceAll("\r\n", "\n")).digest("hex") };
+}
