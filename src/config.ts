@@ -72,7 +72,7 @@ export const settings: readonly Readonly<{ name: string; meaning: string; defaul
 ).map(({ name, meaning, default: fallback }) => ({ name, meaning, default: fallback }));
 
 /** Reads all settings from the environment, or throws a ConfigError that names the wrong one. */
-export function readConfig(env: NodeJS.ProcessEnv): Config {
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const entries = Object.entries(declared).map(([key, setting]) => [
     key,
     setting.read(env[setting.name]?.trim() ?? ""),

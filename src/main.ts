@@ -1,0 +1,113 @@
+import { readFile } from "node:fs/promises";
+import { readConfig } from "./config.ts";
+
+type Command = Readonly<{
+  about: string;
+  flags?: readonly string[];
+  run: (flags: readonly string[]) => Promise<number>;
+}>;
+
+const commands = {
+  serve: { about: "start the service; the default", run: serve },
+  migrate: { about: "bring the tables of the database up to date", run: migrate },
+  bootstrap: { about: "create the first organization and administrator, and show how to begin", run: bootstrap },
+  doctor: { about: "check database, migrations, fold, clock and keys", flags: ["--rebuild"], run: doctor },
+} satisfies Record<string, Command>;
+
+const plainLog = {
+  debug() {},
+  info() {},
+  warn: (_fields: object, message: string) => void process.stderr.write(`postern: ${message}\n`),
+  error: (_fields: object, message: string) => void process.stderr.write(`postern: ${message}\n`),
+};
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main([given = "serve", ...flags]: readonly string[]): Promise<number> {
+  if (given === "--help" || given === "-h" || given === "help") return print(usage());
+  if (given === "--version" || given === "-v") return print([await version()]);
+  const command = commandOf(given);
+  if (!command) return fail(2, `There is no command ${given}: try --help`);
+  const odd = flags.find((flag) => !command.flags?.includes(flag));
+  if (odd) return fail(2, `${given} has no option ${odd}: try --help`);
+  return command.run(flags).catch((error: unknown) => fail(1, sentenceOf(error)));
+}
+
+async function serve(): Promise<number> {
+  const stopped = stopSignal();
+  const config = readConfig();
+  const { startServer } = await import("./server.ts");
+  await using _server = await startServer(config);
+  await stopped;
+  return 0;
+}
+
+async function migrate(): Promise<number> {
+  const config = readConfig();
+  const [{ openDatabase }, { migrate }] = await Promise.all([
+    import("./postgres/open.ts"),
+    import("./postgres/migrate.ts"),
+  ]);
+  await using database = await openDatabase(config, plainLog, { join: true });
+  const applied = await migrate({ url: database.migrationUrl, log: plainLog });
+  return print(applied.length > 0 ? applied.map((name) => `applied ${name}`) : ["the database is up to date"]);
+}
+
+async function bootstrap(): Promise<number> {
+  const config = readConfig();
+  return print(await (await import("./bootstrap.ts")).bootstrap(config));
+}
+
+async function doctor(flags: readonly string[]): Promise<number> {
+  const config = readConfig();
+  const { ok, lines } = await (await import("./doctor.ts")).doctor(config, { rebuild: flags.includes("--rebuild") });
+  print(lines);
+  return ok ? 0 : 1;
+}
+
+function commandOf(given: string): Command | undefined {
+  return Object.entries<Command>(commands).find(([name]) => name === given)?.[1];
+}
+
+// The first signal lets running calls finish; with the handlers gone, a second one ends the process as it always does.
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = () => {
+      for (const signal of ["SIGINT", "SIGTERM"]) process.removeListener(signal, stop);
+      resolve();
+    };
+    for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, stop);
+  });
+}
+
+function usage(): string[] {
+  const lines = Object.entries<Command>(commands).map(
+    ([name, { about, flags = [] }]) => `  ${[name, ...flags.map((flag) => `[${flag}]`)].join(" ").padEnd(20)} ${about}`,
+  );
+  return ["usage: postern [command]", "", ...lines, "", "Settings are environment variables; the README lists them."];
+}
+
+async function version(): Promise<string> {
+  const text = await readFile(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+// Errors of these names are written for the operator; of any other, the place it came from is what helps.
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code, syscall, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  if (syscall === "listen" && code === "EADDRINUSE")
+    return `${address}:${port} is in use: stop what listens there, or set PORT`;
+  if (syscall === "listen" || syscall === "getaddrinfo") return `Cannot listen (${error.message}): check HOST and PORT`;
+  return error.name === "ConfigError" || error.name === "StartError" ? error.message : (error.stack ?? error.message);
+}
+
+function print(lines: readonly string[]): number {
+  process.stdout.write(`${lines.join("\n")}\n`);
+  return 0;
+}
+
+function fail(code: number, sentence: string): number {
+  process.stderr.write(`postern: ${sentence}\n`);
+  return code;
+}

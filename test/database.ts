@@ -1,0 +1,25 @@
+import { randomBytes } from "node:crypto";
+import postgres from "postgres";
+import { inject } from "vitest";
+
+/** A database of the test's own, dropped when disposed. */
+export type TestDatabase = AsyncDisposable & Readonly<{ url: string }>;
+
+/** Makes a database: migrated by default, or empty. */
+export async function freshDatabase({ empty = false } = {}): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  await asAdmin(`create database ${name} template ${empty ? "template1" : "postern_template"}`);
+  const url = new URL(inject("databaseUrl"));
+  url.pathname = `/${name}`;
+  return { url: url.href, [Symbol.asyncDispose]: () => asAdmin(`drop database ${name} with (force)`) };
+}
+
+async function asAdmin(statement: string): Promise<void> {
+  const url = new URL(inject("databaseUrl"));
+  const host = url.searchParams.get("host") ?? url.hostname;
+  const admin = postgres({ host, user: url.username, database: "postgres", max: 1 });
+  await admin.unsafe(statement).then(
+    () => admin.end(),
+    (error) => admin.end().then(() => Promise.reject(error)),
+  );
+}
