@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
-import type { Log } from "./events/log.ts";
+import type { IdempotencyRecord, Log } from "./events/log.ts";
 import type { Language } from "./messages/catalogue.ts";
 import type { Sql } from "./postgres/connect.ts";
 import type { Secrets } from "./security/secrets.ts";
@@ -8,7 +8,7 @@ import type { Secrets } from "./security/secrets.ts";
 /** All that a service may ask for. */
 export type Deps = {
   /** The log of facts: `append` ends every write. */
-  readonly log: Log;
+  readonly log: Log<Call>;
   readonly sql: Sql;
   /** The time, in whole milliseconds. */
   readonly clock: () => Date;
@@ -51,15 +51,6 @@ export type Reach =
       readonly projectGrants: readonly string[];
     };
 
-/** The record that makes a repeated write answer what the first one answered. */
-export type Idempotency = {
-  readonly key: string;
-  /** HMACs of the request; the first one is written. */
-  readonly request: Buffer;
-  /** Seals the finished answer for the record. */
-  readonly seal: (answer: unknown) => Uint8Array;
-};
-
 /** The keys of what guards leave for handlers. */
 export const keys = {
   requestId: createContextKey<string>("", { description: "request id" }),
@@ -67,9 +58,7 @@ export const keys = {
   organization: createContextKey<string>("", { description: "organization worked in" }),
   reach: createContextKey<Reach>({ whole: true }, { description: "reach of the permission" }),
   language: createContextKey<Language | undefined>(undefined, { description: "language asked for" }),
-  idempotency: createContextKey<(Idempotency & { operation: string }) | undefined>(undefined, {
-    description: "idempotency record",
-  }),
+  idempotency: createContextKey<IdempotencyRecord | undefined>(undefined, { description: "idempotency record" }),
 };
 
 /** The caller; only for operations that need one. */

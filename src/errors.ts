@@ -7,7 +7,7 @@ import {
   ResourceInfoSchema,
   RetryInfoSchema,
 } from "../gen/google/rpc/error_details_pb.ts";
-import { type Language, text } from "./messages/catalogue.ts";
+import { errorText, type Language, text } from "./messages/catalogue.ts";
 
 /** Every reason that this service can refuse for, with the code it is refused by. */
 export const reasons = {
@@ -66,6 +66,8 @@ export const reasons = {
   UNIMPLEMENTED: Code.Unimplemented,
   UNSUPPORTED_CONTENT_TYPE: Code.InvalidArgument,
   UNSUPPORTED_ENCODING: Code.Unimplemented,
+  MALFORMED_REQUEST: Code.InvalidArgument,
+  HEADERS_TOO_LARGE: Code.ResourceExhausted,
   BODY_TOO_LARGE: Code.ResourceExhausted,
   OVERLOADED: Code.ResourceExhausted,
   UNAVAILABLE: Code.Unavailable,
@@ -89,6 +91,9 @@ export type Violation = {
   /** The rule that is broken, in UPPER_SNAKE, where it has a name. */
   readonly reason?: string;
 };
+
+/** How many violations a refusal lists; what comes after them is left out. */
+export const mostViolations = 1000;
 
 /** What a refusal tells beside its reason. */
 export type Refusal = {
@@ -116,7 +121,7 @@ export const refuse = {
         : []),
       ...(retrySeconds === undefined ? [] : [detail(RetryInfoSchema, { retryDelay: durationOf(retrySeconds) })]),
     ];
-    return new ConnectError(text(reason, "en", params), reasons[reason], undefined, details, cause);
+    return new ConnectError(errorText(reason, params), reasons[reason], undefined, details, cause);
   },
 
   /** The object does not exist, as far as the caller may know. */
@@ -126,7 +131,8 @@ export const refuse = {
   },
 
   /** The request is wrong, in each of these fields. */
-  invalid(violations: readonly Violation[]): ConnectError {
+  invalid(all: readonly Violation[]): ConnectError {
+    const violations = all.slice(0, mostViolations);
     const params = { fields: violations.map(({ field }) => field).join(", ") };
     return refuse.because("VALIDATION_FAILED", { params, violations });
   },

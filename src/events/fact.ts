@@ -51,7 +51,12 @@ const kinds: ReadonlyMap<string, Kind> = new Map(
   FactSchema.fields.flatMap((noun) =>
     (noun.message?.fields ?? []).flatMap((field) =>
       field.message
-        ? [[`${noun.localName}.${field.localName}`, { type: `${noun.name}.${field.name}`, desc: field.message }] as const]
+        ? [
+            [
+              `${noun.localName}.${field.localName}`,
+              { type: `${noun.name}.${field.name}`, desc: field.message },
+            ] as const,
+          ]
         : [],
     ),
   ),

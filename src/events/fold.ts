@@ -38,7 +38,13 @@ export function foldsByType(folds: Folds): ReadonlyMap<string, Fold> {
 export function statementFor(types: readonly string[], folds: ReadonlyMap<string, Fold>): string {
   const cascades = types.flatMap((type) => (folds.get(type)?.cascades ?? []).map((cascade) => ({ type, cascade })));
   const touched = [...new Set([...types, ...cascades.map(({ cascade }) => cascade.makes)])].sort();
-  const ctes = [input, ...cascades.map(cascadeText), eventsText(cascades.length), ...touched.flatMap(foldText), idempotency];
+  const ctes = [
+    input,
+    ...cascades.map(cascadeText),
+    eventsText(cascades.length),
+    ...touched.flatMap(foldText),
+    idempotency,
+  ];
   return `with ${ctes.join(",\n")}\nselect 1`;
 
   function foldText(type: string): string[] {

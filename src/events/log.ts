@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { reasonOf, refuse } from "../errors.ts";
-import { foreignKey, unique } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { foreignKey, isOutcomeUnknown, unique } from "../postgres/failure.ts";
 import type { NewFact } from "./fact.ts";
 import { type Fold, statementFor } from "./fold.ts";
 import { takeTurns, type Waiting } from "./turns.ts";
@@ -46,8 +46,8 @@ export type LogParts<C> = {
   readonly sql: Sql;
   readonly folds: ReadonlyMap<string, Fold>;
   readonly originOf: (call: C) => Origin;
-  /** Told after each append, so that followers need not wait for their next look. */
-  readonly appended?: () => void;
+  /** Told of the facts before their command is answered. */
+  readonly appended?: (facts: readonly NewFact[]) => void;
 };
 
 /** Opens the log. Commands of the same shape that arrive together share one statement. */
@@ -60,7 +60,7 @@ export function openLog<C>({ sql, folds, originOf, appended }: LogParts<C>): Log
       const command = commandOf(facts, origin, answer);
       if (facts.length === 0 && !command.record) return answer;
       await queueFor(command.types)(command, origin.signal);
-      appended?.();
+      appended?.(facts);
       return answer;
     },
   };
@@ -88,7 +88,7 @@ export function openLog<C>({ sql, folds, originOf, appended }: LogParts<C>): Log
         await write(batch.map(({ job }) => job));
         for (const { done } of batch) done();
       } catch (error) {
-        if (batch.length === 1 || reasonOf(error)) for (const { failed } of batch) failed(lost(error));
+        if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error)) for (const { failed } of batch) failed(lost(error));
         // One refusal harms nobody else: each runs again by itself.
         else await Promise.all(batch.map(({ job, done, failed }) => write([job]).then(done, (e) => failed(lost(e)))));
       }
@@ -133,6 +133,7 @@ function parametersOf(commands: readonly Command[]): [string, string] {
 
 /** Constraints decide races: a command that lost one is read and decided again. */
 function lost(error: unknown): unknown {
+  if (isOutcomeUnknown(error)) return refuse.because("OUTCOME_UNKNOWN", { cause: error });
   const constraint = unique(error) ?? foreignKey(error);
   return constraint === undefined ? error : refuse.because("CONFLICT", { params: { constraint }, cause: error });
 }

@@ -56,7 +56,14 @@ export const organizationFolds = {
 export const instanceFolds = { created: {} } satisfies NounFolds<"instance">;
 
 /** An organization as its row holds it. */
-export type OrganizationRow = { id: string; owner: string; name: string; version: bigint; created: Date; changed: Date };
+export type OrganizationRow = {
+  id: string;
+  owner: string;
+  name: string;
+  version: bigint;
+  created: Date;
+  changed: Date;
+};
 
 /** Reads an organization by its id. */
 export const organizationRead = (sql: Sql) =>
@@ -69,7 +76,9 @@ export const organizationRead = (sql: Sql) =>
 /** An organization as it is answered. */
 export const organization = (row: OrganizationRow) => ({ id: row.id, name: row.name, details: details(row) });
 
-const organizationsByName = (sql: Sql, only: readonly string[] | undefined, { after, limit }: Page) => sql<OrganizationRow[]>`
+const organizationsByName = (sql: Sql, only: readonly string[] | undefined, { after, limit }: Page) => sql<
+  OrganizationRow[]
+>`
   select organization_id as id, organization_id as owner, name, version, created, changed from organizations
   where ${only ? sql`organization_id = any(${[...only]})` : sql`true`}
     and ${after ? sql`(name, organization_id) > (${after[0] ?? ""}, ${after[1] ?? ""})` : sql`true`}

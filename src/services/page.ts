@@ -31,7 +31,11 @@ function keysOf(token: string, count: number): string[] {
   const keys = parsed(token);
   const ours = Array.isArray(keys) && keys.length === count && keys.every((key) => typeof key === "string");
   if (ours && !keys.some((key) => key.includes("\0"))) return keys;
-  const violation = { field: "pageToken", description: "is not a page token of this list", reason: "PAGE_TOKEN_INVALID" };
+  const violation = {
+    field: "pageToken",
+    description: "is not a page token of this list",
+    reason: "PAGE_TOKEN_INVALID",
+  };
   throw refuse.because("PAGE_TOKEN_INVALID", { violations: [violation] });
 }
 

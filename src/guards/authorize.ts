@@ -1,0 +1,86 @@
+import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
+import { type Access, access } from "../../gen/postern/v1/options_pb.ts";
+import { type Call, callerOf, keys, type Membership } from "../deps.ts";
+import { cover } from "./cover.ts";
+import { fieldOf } from "./field.ts";
+import { denied, holding, type Lookups } from "./holding.ts";
+import { inOrganization } from "./in_organization.ts";
+import { ofUser } from "./of_user.ts";
+import { isPermission, type Permission } from "./permissions.ts";
+
+type Step = (request: Message, call: Call) => Promise<void>;
+
+/** Decides whether the caller may, from the rpc's access option and the real owner of what the request names. */
+export function authorize(method: DescMethod, lookups: Lookups): Step {
+  const option = getOption(method, access);
+  switch (option.who.case) {
+    case "anyone":
+    case "signedIn":
+      return async () => {};
+    case "permission":
+      return withPermission({ method, option, permission: permissionOf(method, option.who.value), lookups });
+    case undefined:
+      throw new Error(`${method.name} has no access option`);
+  }
+}
+
+/** What the decision about one rpc is made from. */
+export type Rule = {
+  readonly method: DescMethod;
+  readonly option: Access;
+  readonly permission: Permission;
+  readonly lookups: Lookups;
+};
+
+function withPermission(rule: Rule): Step {
+  const { method, option } = rule;
+  const steps = [scoped(rule), cover(rule)];
+  const moved = option.instance ? fieldOf(method.input, option.instance) : () => false;
+  const onInstance = [ofInstance(rule), cover(rule)];
+  return async (request, call) => {
+    for (const step of moved(request) ? onInstance : steps) await step(request, call);
+  };
+}
+
+function scoped(rule: Rule): Step {
+  if (rule.option.user) return ofUser(rule);
+  if (rule.option.organization) return inOrganization(rule);
+  return rule.option.partial ? somewhere(rule) : ofInstance(rule);
+}
+
+/** The permission must be held on the instance itself. */
+function ofInstance({ method, option, permission, lookups }: Rule): Step {
+  const needed =
+    option.instance && option.instancePermission ? permissionOf(method, option.instancePermission) : permission;
+  return async (_request, call) => {
+    const held = holding(callerOf(call), needed);
+    if (!held.some(({ scope }) => scope === "instance")) throw denied(needed);
+    call.values.set(keys.organization, lookups.instanceId);
+  };
+}
+
+/** The permission may be held anywhere: the answer shows what it reaches. */
+function somewhere({ permission }: Rule): Step {
+  return async (_request, call) => {
+    const held = holding(callerOf(call), permission);
+    if (held.length === 0) throw denied(permission);
+    call.values.set(keys.reach, reachOf(held));
+  };
+}
+
+/** How far memberships reach, over all organizations. */
+function reachOf(held: readonly Membership[]) {
+  if (held.some(({ scope }) => scope === "instance")) return { whole: true } as const;
+  const ids = (wanted: Membership["scope"]) => held.filter(({ scope }) => scope === wanted).map(({ id }) => id);
+  return {
+    whole: false,
+    organizations: ids("organization"),
+    projects: ids("project"),
+    projectGrants: ids("project_grant"),
+  } as const;
+}
+
+function permissionOf(method: DescMethod, text: string): Permission {
+  if (!isPermission(text)) throw new Error(`${method.name} asks for ${text}, which is no permission`);
+  return text;
+}

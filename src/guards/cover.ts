@@ -1,0 +1,67 @@
+import type { Message } from "@bufbuild/protobuf";
+import { type Call, type Caller, callerOf, type Membership, organizationOf } from "../deps.ts";
+import { refuse } from "../errors.ts";
+import type { Rule } from "./authorize.ts";
+import { fieldOf, textOf } from "./field.ts";
+import { given } from "./holding.ts";
+
+type Step = (request: Message, call: Call) => Promise<void>;
+
+/** Nobody climbs: who acts in another's place, or gives a role, must hold every permission that this gives. */
+export function cover(rule: Rule): Step {
+  const { coversUser, coversRoles } = rule.option;
+  if (coversUser) return coverUser(rule);
+  return coversRoles ? coverRoles(rule) : async () => {};
+}
+
+function coverUser({ method, option, lookups }: Rule): Step {
+  const target = textOf(method.input, option.coversUser);
+  const when = option.coversUserWhen.map((name) => fieldOf(method.input, name));
+  return async (request, call) => {
+    const caller = callerOf(call);
+    const userId = target(request);
+    if (userId === caller.userId || (when.length > 0 && !when.some((read) => read(request)))) return;
+    refuseUncovered(caller, await lookups.membershipsOf(userId));
+  };
+}
+
+function coverRoles({ method, option, lookups }: Rule): Step {
+  const roles = fieldOf(method.input, option.coversRoles);
+  const instance = option.instance ? fieldOf(method.input, option.instance) : () => false;
+  const scopes = option.objects.map((field) => ({ field, read: textOf(method.input, field) }));
+  return async (request, call) => {
+    const named = Object.fromEntries(scopes.map(({ field, read }) => [field, read(request)]));
+    const scope = instance(request) ? lookups.instanceId : undefined;
+    const wanted = { roles: roles(request) as string[], organization: organizationOf(call) };
+    refuseUncovered(callerOf(call), [membershipOf(wanted, scope, named)]);
+  };
+}
+
+/** The membership that would be given: the narrowest scope that the request names. */
+function membershipOf(
+  wanted: Pick<Membership, "roles" | "organization">,
+  instance: string | undefined,
+  { project_grant_id: grant, project_id: project }: Record<string, string>,
+): Membership {
+  if (instance !== undefined) return { ...wanted, scope: "instance", id: instance };
+  if (grant) return { ...wanted, scope: "project_grant", id: grant, ...(project ? { project } : {}) };
+  if (project) return { ...wanted, scope: "project", id: project, project };
+  return { ...wanted, scope: "organization", id: wanted.organization };
+}
+
+function refuseUncovered(caller: Caller, targets: readonly Membership[]): void {
+  for (const target of targets) {
+    const covering = caller.memberships.filter((own) => covers(own, target)).map(given);
+    const uncovered = [...given(target)].find((permission) => !covering.some((set) => set.has(permission)));
+    if (uncovered) throw refuse.because("PERMISSION_DENIED", { params: { permission: uncovered } });
+  }
+}
+
+/** Says whether what is held in one scope counts in the other. */
+function covers(own: Membership, target: Membership): boolean {
+  if (own.scope === "instance") return true;
+  if (target.scope === "instance") return false;
+  if (own.scope === "organization") return own.id === target.organization;
+  if (own.scope === "project") return target.scope === "project" && own.id === target.id;
+  return target.scope === "project_grant" && own.id === target.id;
+}

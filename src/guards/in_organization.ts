@@ -1,0 +1,118 @@
+import type { Message } from "@bufbuild/protobuf";
+import { type Call, callerOf, keys, type Membership, type Reach } from "../deps.ts";
+import { type Noun, refuse } from "../errors.ts";
+import type { Rule } from "./authorize.ts";
+import { textOf } from "./field.ts";
+import { denied, holding, type Lookups } from "./holding.ts";
+
+const header = "x-service-orgid";
+
+type Named = { readonly field: string; readonly id: string };
+
+/**
+ * The call works in an organization, and the permission must be held there: on the organization, on the instance, or on the
+ * object that the request names.
+ */
+export function inOrganization({ method, option, permission, lookups }: Rule) {
+  const readers = option.objects.map((field) => ({ field, read: textOf(method.input, field) }));
+
+  return async (request: Message, call: Call): Promise<void> => {
+    const named = readers.map(({ field, read }) => ({ field, id: read(request) })).filter(({ id }) => id !== "");
+    const held = holding(callerOf(call), permission);
+    if (held.length === 0) throw denied(permission);
+    const organization = await workedIn(call, named);
+    const there = held.filter((one) => one.scope === "instance" || one.organization === organization);
+    if (there.length === 0 || !(await exists(organization, there))) throw missing(named, call, permission);
+    const reach = reachOf(there);
+    if (!reach.whole && !option.partial) await within(reach, named);
+    call.values.set(keys.organization, organization);
+    call.values.set(keys.reach, reach);
+  };
+
+  /** An organization that the request itself names is the one worked in, unless the header says otherwise. */
+  async function workedIn(call: Call, named: readonly Named[]): Promise<string> {
+    const asked = call.requestHeader.get(header)?.trim();
+    const object = named.find(({ field }) => field === "organization_id")?.id;
+    if (asked && object !== undefined && asked !== object && (await holdsIn(call, asked))) {
+      throw refuse.notFound("organization", object);
+    }
+    return asked || object || callerOf(call).organization;
+  }
+
+  async function holdsIn(call: Call, organization: string): Promise<boolean> {
+    const there = holding(callerOf(call), permission).filter(
+      (one) => one.scope === "instance" || one.organization === organization,
+    );
+    return there.length > 0 && exists(organization, there);
+  }
+
+  async function exists(organization: string, there: readonly Membership[]): Promise<boolean> {
+    return there.some(({ scope }) => scope !== "instance") || lookups.organizationExists(organization);
+  }
+
+  /** A role on a project or a project grant reaches what the request names only when it is that. */
+  async function within(reach: Exclude<Reach, { whole: true }> & Places, named: readonly Named[]): Promise<void> {
+    const objects = named.filter(({ field }) => field !== "organization_id");
+    if (objects.length === 0) throw denied(permission);
+    for (const object of objects) {
+      if (!(await reached(reach, object, lookups))) throw refuse.notFound(nounOf(object.field), object.id);
+    }
+  }
+}
+
+/** An organization named by the header or by default is refused alike, known or not; one named as the object is missing. */
+function missing(named: readonly Named[], call: Call, permission: string) {
+  const object = named.find(({ field }) => field === "organization_id");
+  return object && !call.requestHeader.get(header)?.trim()
+    ? refuse.notFound("organization", object.id)
+    : denied(permission);
+}
+
+type Places = { readonly projectsOfGrants: readonly string[] };
+
+function reachOf(there: readonly Membership[]): { whole: true } | (Exclude<Reach, { whole: true }> & Places) {
+  if (there.some(({ scope }) => scope === "instance" || scope === "organization")) return { whole: true };
+  const ids = (wanted: Membership["scope"]) => there.filter(({ scope }) => scope === wanted).map(({ id }) => id);
+  const projectsOfGrants = there.flatMap(({ scope, project }) => (scope === "project_grant" && project ? project : []));
+  return {
+    whole: false,
+    organizations: [],
+    projects: ids("project"),
+    projectGrants: ids("project_grant"),
+    projectsOfGrants,
+  };
+}
+
+async function reached(
+  { projects, projectGrants, projectsOfGrants }: Exclude<Reach, { whole: true }> & Places,
+  { field, id }: Named,
+  lookups: Lookups,
+): Promise<boolean> {
+  switch (field) {
+    case "project_id":
+      return projects.includes(id) || projectsOfGrants.includes(id);
+    case "project_grant_id":
+      // The owner of a project manages its grants; the handler knows whether the grant is one of them.
+      return projectGrants.includes(id) || projects.length > 0;
+    case "user_grant_id": {
+      const grant = await lookups.userGrant(id);
+      if (!grant) return false;
+      return grant.projectGrantId ? projectGrants.includes(grant.projectGrantId) : projects.includes(grant.projectId);
+    }
+    default:
+      throw new Error(`an access option names ${field} as an object, which it is not`);
+  }
+}
+
+function nounOf(field: string): Noun {
+  switch (field) {
+    case "project_id":
+      return "project";
+    case "project_grant_id":
+      return "project_grant";
+    case "user_grant_id":
+      return "user_grant";
+    default:
+      return "organization";
+  }
+}

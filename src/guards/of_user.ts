@@ -1,0 +1,53 @@
+import type { Message } from "@bufbuild/protobuf";
+import { type Call, callerOf, keys } from "../deps.ts";
+import { type Noun, refuse } from "../errors.ts";
+import type { Rule } from "./authorize.ts";
+import { fieldOf, textOf } from "./field.ts";
+import { denied, holding, type Lookups } from "./holding.ts";
+
+type Target = { readonly userId: string; readonly owner: string };
+
+/** The organization of the user in question decides; for itself a user may need no permission. */
+export function ofUser({ method, option, permission, lookups }: Rule): (request: Message, call: Call) => Promise<void> {
+  const named = textOf(method.input, option.user);
+  const { noun, find } = finder(option.user, lookups);
+  const ends = option.selfUnless.map((name) => fieldOf(method.input, name));
+
+  return async (request, call) => {
+    const caller = callerOf(call);
+    const itself: Target = { userId: caller.userId, owner: caller.organization };
+    const id = named(request) || caller.userId;
+    const exempt = option.self && !ends.some((read) => read(request));
+    const held = holding(caller, permission);
+    const target = noun === "user" && id === caller.userId ? itself : await found(id, exempt || held.length > 0);
+    if (!(exempt && target?.userId === caller.userId)) {
+      if (held.length === 0) throw denied(permission);
+      if (!target || !held.some((one) => one.scope === "instance" || reaches(one, target)))
+        throw refuse.notFound(noun, id);
+    }
+    call.values.set(keys.organization, target?.owner ?? caller.organization);
+  };
+
+  async function found(id: string, matters: boolean): Promise<Target | undefined> {
+    return matters ? find(id) : undefined;
+  }
+}
+
+const reaches = ({ scope, id }: { scope: string; id: string }, { owner }: Target) =>
+  scope === "organization" && id === owner;
+
+function finder(field: string, lookups: Lookups): { noun: Noun; find: (id: string) => Promise<Target | undefined> } {
+  switch (field) {
+    case "user_id":
+      return { noun: "user", find: (id) => userWithOwner(id, lookups) };
+    case "session_id":
+      return { noun: "session", find: lookups.userOfSession };
+    default:
+      throw new Error(`an access option names the user by ${field}, which names none`);
+  }
+}
+
+async function userWithOwner(userId: string, { ownerOfUser }: Lookups): Promise<Target | undefined> {
+  const owner = await ownerOfUser(userId);
+  return owner === undefined ? undefined : { userId, owner };
+}

@@ -1,0 +1,64 @@
+/** Every permission there is. */
+export const permissions = [
+  "instance.read",
+  "instance.write",
+  "org.read",
+  "org.write",
+  "user.read",
+  "user.write",
+  "user.grant.read",
+  "user.grant.write",
+  "project.read",
+  "project.write",
+  "project.grant.write",
+  "role.write",
+  "app.read",
+  "app.write",
+  "member.read",
+  "member.write",
+  "policy.read",
+  "policy.write",
+  "event.read",
+] as const;
+
+/** What a caller may be allowed to do. */
+export type Permission = (typeof permissions)[number];
+
+const every = (wanted: (permission: Permission) => boolean): ReadonlySet<Permission> =>
+  new Set(permissions.filter(wanted));
+const these = (...wanted: Permission[]): ReadonlySet<Permission> => new Set(wanted);
+const ofInstance = (permission: Permission) => permission.startsWith("instance.");
+const reads = (permission: Permission) => permission.endsWith(".read");
+
+/** The roles, and the permissions that each gives where it is held. */
+export const roles = {
+  INSTANCE_OWNER: every(() => true),
+  INSTANCE_VIEWER: every(reads),
+  ORG_OWNER: every((permission) => !ofInstance(permission)),
+  ORG_USER_MANAGER: these("org.read", "user.read", "user.write", "user.grant.read", "user.grant.write", "project.read"),
+  ORG_VIEWER: every((permission) => reads(permission) && !ofInstance(permission)),
+  PROJECT_OWNER: these(
+    "project.read",
+    "project.write",
+    "role.write",
+    "project.grant.write",
+    "app.read",
+    "app.write",
+    "user.grant.read",
+    "user.grant.write",
+    "member.read",
+    "member.write",
+  ),
+  PROJECT_GRANT_OWNER: these("project.read", "user.grant.read", "user.grant.write", "member.read", "member.write"),
+} as const satisfies Record<string, ReadonlySet<Permission>>;
+
+/** A role that a membership can hold. */
+export type Role = keyof typeof roles;
+
+/** The permissions of roles taken together; a role that is not known gives none. */
+export function permissionsOf(held: readonly string[]): ReadonlySet<Permission> {
+  return new Set(held.flatMap((role) => (role in roles ? [...roles[role as Role]] : [])));
+}
+
+/** Says whether the text names a permission. */
+export const isPermission = (text: string): text is Permission => permissions.some((permission) => permission === text);

@@ -1,0 +1,105 @@
+import type { Caller, Membership } from "../deps.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+
+type Held = { scope: Membership["scope"]; id: string; organization: string; project: string | null; roles: string[] };
+type BearerRow = {
+  userId: string;
+  organization: string;
+  sessionId: string | null;
+  tokenId: string | null;
+  expires: Date | null;
+  memberships: Held[];
+};
+
+// The owner of a membership is where it counts: the instance, the organization, the project's owner, or the one granted to.
+const memberships = `
+  coalesce((
+    select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
+      'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
+    from members m left join project_grants g on g.project_grant_id = m.project_grant_id
+    where m.user_id = u.user_id
+  ), '[]'::jsonb) as memberships`;
+
+/** Finds who calls by the hash of the token: an active user with a session or an access token in force. */
+export function callerRead(sql: Sql) {
+  const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
+    asked: "hash text",
+    select: `select n, u.user_id as "userId", u.owner as organization, s.session_id as "sessionId", t.token_id as "tokenId",
+               coalesce(s.expiration_date, t.expiration_date) as expires, ${memberships}
+             from asked join bearers b on b.hash = decode(asked.hash, 'hex')
+             join users u on u.user_id = b.user_id and u.active
+             left join sessions s on s.session_id = b.session_id
+             left join access_tokens t on t.token_id = b.token_id
+             where s.session_id is not null or t.token_id is not null`,
+  });
+  return async (hash: string) => {
+    const row = await bearer({ hash });
+    if (!row) return undefined;
+    const caller: Caller = {
+      userId: row.userId,
+      organization: row.organization,
+      ...(row.sessionId === null ? {} : { sessionId: row.sessionId }),
+      memberships: row.memberships.map(membership),
+    };
+    return { caller, tokenId: row.tokenId ?? undefined, expires: row.expires ?? undefined };
+  };
+}
+
+/** Reads the memberships of a user. */
+export function membershipsRead(sql: Sql) {
+  const ofUser = loadOne<{ id: string }, { memberships: Held[] }>(sql, {
+    asked: "id text",
+    select: `select n, ${memberships} from asked join users u on u.user_id = asked.id`,
+  });
+  return async (id: string) => ((await ofUser({ id }))?.memberships ?? []).map(membership);
+}
+
+/** Reads which organization owns a user. */
+export function ownerOfUserRead(sql: Sql) {
+  const read = loadOne<{ id: string }, { owner: string }>(sql, {
+    asked: "id text",
+    select: `select n, owner from asked join users on user_id = asked.id`,
+  });
+  return async (id: string) => (await read({ id }))?.owner;
+}
+
+/** Reads whose session it is. */
+export function userOfSessionRead(sql: Sql) {
+  const read = loadOne<{ id: string }, { userId: string; owner: string }>(sql, {
+    asked: "id text",
+    select: `select n, user_id as "userId", owner from asked join sessions on session_id = asked.id`,
+  });
+  return async (id: string) => read({ id });
+}
+
+/** Reads whether an organization exists. */
+export function organizationExistsRead(sql: Sql) {
+  const read = loadOne<{ id: string }, object>(sql, {
+    asked: "id text",
+    select: `select n from asked join organizations on organization_id = asked.id`,
+  });
+  return async (id: string) => (await read({ id })) !== undefined;
+}
+
+/** Reads where a user grant belongs. */
+export function userGrantPlaceRead(sql: Sql) {
+  const read = loadOne<{ id: string }, { owner: string; projectId: string; projectGrantId: string | null }>(sql, {
+    asked: "id text",
+    select: `select n, owner, project_id as "projectId", project_grant_id as "projectGrantId"
+             from asked join user_grants on user_grant_id = asked.id`,
+  });
+  return async (id: string) => read({ id });
+}
+
+/** Reads the record of a write that was done before. */
+export function doneBeforeRead(sql: Sql) {
+  return loadOne<{ caller: string; operation: string; key: string }, { request: Buffer; answer: Buffer }>(sql, {
+    asked: "caller text, operation text, key text",
+    select: `select n, request, answer from asked join idempotency using (caller, operation, key)`,
+  });
+}
+
+function membership({ project, ...held }: Held): Membership {
+  return project === null ? held : { ...held, project };
+}
