@@ -1,4 +1,5 @@
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
   BadRequestSchema,
@@ -7,6 +8,7 @@ import {
   ResourceInfoSchema,
   RetryInfoSchema,
 } from "../gen/google/rpc/error_details_pb.ts";
+import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
 import { errorText, type Language, text } from "./messages/catalogue.ts";
 
 /** Every reason that this service can refuse for, with the code it is refused by. */
@@ -151,6 +153,16 @@ export function localized(error: ConnectError, language: Language): ConnectError
   const message = text(info.reason as Reason, language, info.metadata);
   error.details.push(detail(LocalizedMessageSchema, { locale: language, message }));
   return error;
+}
+
+/** The refusal as an answer that holds several outcomes carries it. */
+export function statusOf({ code, rawMessage, details }: ConnectError) {
+  const packed = details.map((one) =>
+    "desc" in one
+      ? anyPack(one.desc, create(one.desc, one.value))
+      : { typeUrl: `type.googleapis.com/${one.type}`, value: one.value },
+  );
+  return create(StatusSchema, { code, message: rawMessage, details: packed });
 }
 
 /** The first error detail that names the reason. */

@@ -1,0 +1,177 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
+import { type Deps, organizationOf, type Reach, reachOf } from "../deps.ts";
+import { refuse } from "../errors.ts";
+import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
+import type { NounFolds } from "../events/fold.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { cut, type Page, pageOf } from "./page.ts";
+import {
+  type Around,
+  addedFact,
+  aroundQuestion,
+  askedOf,
+  refusalOf,
+  refusedRoles,
+  wantedOf,
+} from "./user_grant_adding.ts";
+import { userGrantBatch } from "./user_grant_batch.ts";
+
+/** The roles that users hold in projects. */
+export const userGrantService = (deps: Deps) => {
+  const { log, sql, clock, ids } = deps;
+  const aroundOf = loadOne<ReturnType<typeof askedOf>, Around>(sql, aroundQuestion);
+  const grantToRead = grantRead(sql);
+  const grantToChange = grantAndRolesRead(sql);
+
+  return {
+    ...userGrantBatch(deps),
+
+    async addUserGrant(request, call) {
+      const wanted = wantedOf(organizationOf(call), request);
+      const no = refusalOf(wanted, await aroundOf(askedOf(wanted), call.signal));
+      if (no) throw refuse.because(no.reason, no);
+      const at = first(wanted.owner, ids(), clock());
+      return log.append(call, [addedFact(at, wanted)], { userGrantId: at.stream, details: detailsAfter(at) });
+    },
+
+    async getUserGrant({ userGrantId }, call) {
+      const row = await grantToRead({ owner: organizationOf(call), id: userGrantId }, call.signal);
+      if (!row) throw refuse.notFound("user_grant", userGrantId);
+      return { userGrant: userGrant(row) };
+    },
+
+    async listUserGrants({ userId, projectId, ...request }, call) {
+      const page = pageOf(request, 1);
+      const some = { owner: organizationOf(call), userId, projectId, reach: reachOf(call) };
+      const { rows, nextPageToken } = cut(await grantsNewestFirst(sql, some, page), page, ({ id }) => [id]);
+      return { userGrants: rows.map(userGrant), nextPageToken };
+    },
+
+    async changeUserGrant({ userGrantId, roleKeys }, call) {
+      const asked = { owner: organizationOf(call), id: userGrantId, role_keys: roleKeys };
+      const row = await grantToChange(asked, call.signal);
+      if (!row) throw refuse.notFound("user_grant", userGrantId);
+      const no = refusedRoles({ ...row, projectGrantId: row.projectGrantId ?? "", roleKeys }, row.known);
+      if (no) throw refuse.because(no.reason, no);
+      if (sameRoles(row.roleKeys, roleKeys)) return log.append(call, [], { details: details(row) });
+      const at = next(row, clock());
+      const changed = factOf("userGrant", at, { case: "changed", value: { roleKeys } });
+      return log.append(call, [changed], { details: detailsAfter(at) });
+    },
+
+    async removeUserGrant({ userGrantId }, call) {
+      const row = await grantToRead({ owner: organizationOf(call), id: userGrantId }, call.signal);
+      if (!row) throw refuse.notFound("user_grant", userGrantId);
+      const at = next(row, clock());
+      const removed = factOf("userGrant", at, { case: "removed", value: {} });
+      return log.append(call, [removed], { details: detailsAfter(at) });
+    },
+  } satisfies ServiceImpl<typeof UserGrantService>;
+};
+
+const versionTaken = `update user_grants g set version = f.version, changed = f.time
+       from facts f where g.owner = f.owner and g.user_grant_id = f.stream`;
+
+/** What the facts about a user grant do to its row and to the rows of its roles. */
+export const userGrantFolds = {
+  added: {
+    views: [
+      `insert into user_grants (owner, user_grant_id, user_id, project_id, project_grant_id, version, created, changed)
+       select f.owner, f.stream, f.payload->>'userId', f.payload->>'projectId', f.payload->>'projectGrantId',
+         f.version, f.time, f.time
+       from facts f`,
+      `insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
+       select f.owner, f.stream, f.payload->>'projectId', f.payload->>'projectGrantId', k.role_key
+       from facts f cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)`,
+    ],
+  },
+  changed: {
+    views: [
+      versionTaken,
+      `delete from user_grant_roles r using facts f
+       where r.user_grant_id = f.stream and not f.payload->'roleKeys' ? r.role_key`,
+      `insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
+       select g.owner, g.user_grant_id, g.project_id, g.project_grant_id, k.role_key
+       from facts f join user_grants g on g.owner = f.owner and g.user_grant_id = f.stream
+       cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)
+       on conflict (user_grant_id, role_key) do nothing`,
+    ],
+  },
+  roleRemoved: {
+    views: [
+      versionTaken,
+      `delete from user_grant_roles r using facts f
+       where r.user_grant_id = f.stream and r.role_key = f.payload->>'key'`,
+    ],
+  },
+  removed: {
+    views: [
+      `delete from user_grant_roles r using facts f where r.user_grant_id = f.stream`,
+      `delete from user_grants g using facts f where g.owner = f.owner and g.user_grant_id = f.stream`,
+    ],
+  },
+} satisfies NounFolds<"userGrant">;
+
+type UserGrantRow = {
+  id: string;
+  owner: string;
+  userId: string;
+  projectId: string;
+  projectGrantId: string | null;
+  roleKeys: string[];
+  version: bigint;
+  created: Date;
+  changed: Date;
+};
+
+const columns = `g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+  g.project_grant_id as "projectGrantId", g.version, g.created, g.changed,
+  array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys"`;
+
+const userGrant = ({ id, userId, projectId, projectGrantId, roleKeys, ...row }: UserGrantRow) => ({
+  id,
+  details: details({ id, ...row }),
+  userId,
+  projectId,
+  ...(projectGrantId === null ? {} : { projectGrantId }),
+  roleKeys,
+});
+
+const grantRead = (sql: Sql) =>
+  loadOne<{ owner: string; id: string }, UserGrantRow>(sql, {
+    asked: "owner text, id text",
+    select: `select n, ${columns} from asked join user_grants g on g.owner = asked.owner and g.user_grant_id = asked.id`,
+  });
+
+/** Reads a grant, and which of the asked roles it could hold. */
+const grantAndRolesRead = (sql: Sql) =>
+  loadOne<{ owner: string; id: string; role_keys: readonly string[] }, UserGrantRow & { known: string[] }>(sql, {
+    asked: "owner text, id text, role_keys text[]",
+    select: `select n, ${columns},
+      case when g.project_grant_id is null then array(
+        select r.role_key from project_roles r
+        where r.project_id = g.project_id and r.role_key = any(asked.role_keys))
+      else array(
+        select r.role_key from project_grant_roles r
+        where r.project_grant_id = g.project_grant_id and r.role_key = any(asked.role_keys))
+      end as known
+      from asked join user_grants g on g.owner = asked.owner and g.user_grant_id = asked.id`,
+  });
+
+type Some = { owner: string; userId: string; projectId: string; reach: Reach };
+
+const grantsNewestFirst = (sql: Sql, { owner, userId, projectId, reach }: Some, { after, limit }: Page) => sql<
+  UserGrantRow[]
+>`
+  select ${sql.unsafe(columns)} from user_grants g
+  where g.owner = ${owner}
+    and ${userId ? sql`g.user_id = ${userId}` : sql`true`}
+    and ${projectId ? sql`g.project_id = ${projectId}` : sql`true`}
+    and ${reach.whole ? sql`true` : sql`(g.project_id = any(${[...reach.projects]}) or g.project_grant_id = any(${[...reach.projectGrants]}))`}
+    and ${after ? sql`g.user_grant_id < ${after[0] ?? ""}` : sql`true`}
+  order by g.user_grant_id desc limit ${limit}`;
+
+const sameRoles = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && new Set([...some, ...others]).size === some.length;

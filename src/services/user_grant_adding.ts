@@ -1,0 +1,153 @@
+import type { AddUserGrantRequest } from "../../gen/postern/v1/user_grant_pb.ts";
+import type { Reach } from "../deps.ts";
+import type { Reason, Refusal, Violation } from "../errors.ts";
+import { type At, factOf, type NewFact } from "../events/fact.ts";
+
+/** A user grant as a request wants it added. */
+export type Wanted = {
+  /** The organization worked in, which the grant will belong to. */
+  readonly owner: string;
+  readonly userId: string;
+  readonly projectId: string;
+  /** Empty when the project is the organization's own. */
+  readonly projectGrantId: string;
+  readonly roleKeys: readonly string[];
+};
+
+/** What stands around a grant that is wanted. */
+export type Around = {
+  /** Whether the organization owns the project; null when there is no such project. */
+  readonly owned: boolean | null;
+  /** The grant of the project to the organization. */
+  readonly projectGrantId: string | null;
+  readonly userId: string | null;
+  /** The grant that is there already. */
+  readonly existing: string | null;
+  /** Which of the wanted roles there are. */
+  readonly roleKeys: readonly string[];
+};
+
+/** Why a grant is refused, and which field of the request is to blame. */
+export type No = Refusal & { readonly reason: Reason; readonly field: string };
+
+/** How far the caller's permission reaches, and where in the request an item stands. */
+export type Within = { readonly reach: Reach; readonly path: string };
+
+/** The grant that an item of a request wants, in the organization. */
+export const wantedOf = (owner: string, item: AddUserGrantRequest): Wanted => ({
+  owner,
+  userId: item.userId,
+  projectId: item.projectId,
+  projectGrantId: item.projectGrantId,
+  roleKeys: item.roleKeys,
+});
+
+/** Reads all that decides about a wanted grant. */
+export const aroundQuestion = {
+  asked: "owner text, user_id text, project_id text, project_grant_id text, role_keys text[]",
+  // Scalar subselects keep to index scans whatever the size of the tables; joins over a hundred keys fell to hashing them.
+  select: `select n,
+    (select p.owner = asked.owner from projects p where p.project_id = asked.project_id) as owned,
+    (select g.project_grant_id from project_grants g
+     where g.project_id = asked.project_id and g.granted_organization_id = asked.owner) as "projectGrantId",
+    (select u.user_id from users u where u.user_id = asked.user_id) as "userId",
+    (select g.user_grant_id from user_grants g
+     where g.user_id = asked.user_id and g.project_id = asked.project_id and g.owner = asked.owner
+       and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
+    case when asked.project_grant_id = '' then array(
+      select r.role_key from project_roles r
+      where r.project_id = asked.project_id and r.role_key = any(asked.role_keys))
+    else array(
+      select r.role_key from project_grant_roles r
+      where r.project_grant_id = asked.project_grant_id and r.role_key = any(asked.role_keys))
+    end as "roleKeys"
+    from asked`,
+};
+
+/** A wanted grant as `aroundQuestion` asks about it. */
+export const askedOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: Wanted) => ({
+  owner,
+  user_id: userId,
+  project_id: projectId,
+  project_grant_id: projectGrantId,
+  role_keys: roleKeys,
+});
+
+/** Why a wanted grant cannot be added; undefined when it can. `path` leads to its item in a batch. */
+export function refusalOf(wanted: Wanted, around: Around | undefined, path = ""): No | undefined {
+  return (
+    refusedProject(wanted, around, path) ??
+    refusedUser(wanted, around, path) ??
+    refusedRoles(wanted, around?.roleKeys ?? [], path) ??
+    refusedTwice(around, path)
+  );
+}
+
+/** Why the roles cannot be given: one violation for each that is unknown. */
+export function refusedRoles(
+  { projectId, projectGrantId, roleKeys }: Pick<Wanted, "projectId" | "projectGrantId" | "roleKeys">,
+  known: readonly string[],
+  path = "",
+): No | undefined {
+  const there = new Set(known);
+  const where = projectGrantId ? `project grant ${projectGrantId}` : `project ${projectId}`;
+  const violations: Violation[] = roleKeys.flatMap((key, at) =>
+    there.has(key)
+      ? []
+      : { field: `${path}roleKeys[${at}]`, description: `role ${key} is not in ${where}`, reason: "ROLE_UNKNOWN" },
+  );
+  if (violations.length === 0) return undefined;
+  const params = { projectId, ...(projectGrantId ? { projectGrantId } : {}) };
+  return { reason: "ROLE_UNKNOWN", field: `${path}roleKeys`, params, violations };
+}
+
+/** Why the caller may not grant in the project; its permission may reach only some projects and project grants. */
+export function refusedReach(
+  { projectId }: Wanted,
+  around: Around | undefined,
+  { reach, path }: Within,
+): No | undefined {
+  if (reach.whole || reach.projects.includes(projectId)) return undefined;
+  if (around?.projectGrantId && reach.projectGrants.includes(around.projectGrantId)) return undefined;
+  return missing("project", projectId, `${path}projectId`);
+}
+
+/** The fact that adds a wanted grant. */
+export function addedFact(at: At, { userId, projectId, projectGrantId, roleKeys }: Wanted): NewFact {
+  const granted = projectGrantId ? { projectGrantId } : {};
+  return factOf("userGrant", at, { case: "added", value: { userId, projectId, ...granted, roleKeys: [...roleKeys] } });
+}
+
+function refusedProject(wanted: Wanted, around: Around | undefined, path: string): No | undefined {
+  const { owner, projectId, projectGrantId } = wanted;
+  const granted = around?.projectGrantId ?? undefined;
+  if (!around?.owned && !granted) return missing("project", projectId, `${path}projectId`);
+  const field = `${path}projectGrantId`;
+  if (projectGrantId && projectGrantId !== granted)
+    return missing("project_grant", projectGrantId, field, { projectId, organizationId: owner });
+  if (projectGrantId || !granted) return undefined;
+  const description = `project ${projectId} is not of organization ${owner}, but granted to it`;
+  const violations = [{ field, description, reason: "PROJECT_GRANT_NEEDED" }];
+  const params = { projectId, organizationId: owner, projectGrantId: granted };
+  return { reason: "PROJECT_GRANT_NEEDED", field, params, violations };
+}
+
+const refusedUser = ({ userId }: Wanted, around: Around | undefined, path: string): No | undefined =>
+  around?.userId ? undefined : missing("user", userId, `${path}userId`);
+
+function refusedTwice(around: Around | undefined, path: string): No | undefined {
+  if (!around?.existing) return undefined;
+  const params = { userGrantId: around.existing };
+  const resource = { noun: "user_grant", id: around.existing };
+  return { reason: "USER_GRANT_EXISTS", field: path.replace(/\.$/, ""), params, resource };
+}
+
+const reasonsOfMissing = {
+  project: "PROJECT_NOT_FOUND",
+  project_grant: "PROJECT_GRANT_NOT_FOUND",
+  user: "USER_NOT_FOUND",
+} as const;
+
+function missing(noun: keyof typeof reasonsOfMissing, id: string, field: string, more: Refusal["params"] = {}): No {
+  return { reason: reasonsOfMissing[noun], field, params: { id, ...more }, resource: { noun, id } };
+}

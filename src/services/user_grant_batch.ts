@@ -1,0 +1,150 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { createContextValues, type ServiceImpl } from "@connectrpc/connect";
+import type { AddUserGrantOutcomeSchema, UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
+import { type Call, type Deps, keys, organizationOf, reachOf } from "../deps.ts";
+import { localized, reasonOf, refuse, statusOf, type Violation } from "../errors.ts";
+import { detailsAfter, first, type NewFact } from "../events/fact.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import {
+  type Around,
+  addedFact,
+  aroundQuestion,
+  askedOf,
+  type No,
+  refusalOf,
+  refusedReach,
+  type Wanted,
+  wantedOf,
+} from "./user_grant_adding.ts";
+
+type Outcome = MessageInitShape<typeof AddUserGrantOutcomeSchema>;
+
+/** An item and what becomes of it: a fact that adds it, or why it is refused. */
+type Decided = { readonly wanted: Wanted; readonly path: string } & (
+  | { readonly fact: NewFact; readonly no?: undefined }
+  | { readonly no: No; readonly fact?: undefined }
+);
+
+/** Adds many grants at once. */
+export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
+  const aroundOne = loadOne<ReturnType<typeof askedOf>, Around>(sql, aroundQuestion);
+
+  return {
+    async addUserGrants({ items, allOrNothing }, call) {
+      const wanted = items.map((item) => wantedOf(organizationOf(call), item));
+      const decided = decide(wanted, await aroundAll(sql, wanted), call);
+      if (allOrNothing) refuseAny(decided);
+      return log.append(call, factsIn(decided), answerOf(decided, call)).catch((error: unknown) => {
+        if (allOrNothing || reasonOf(error) !== "CONFLICT") throw error;
+        return oneByOne(decided, call);
+      });
+    },
+  } satisfies Pick<ServiceImpl<typeof UserGrantService>, "addUserGrants">;
+
+  function decide(wanted: readonly Wanted[], around: readonly Around[], call: Call): Decided[] {
+    const repeated = repeatedIn(wanted);
+    return wanted.map((one, n) => {
+      const path = `items[${n}].`;
+      const within = { reach: reachOf(call), path };
+      const no = refusedReach(one, around[n], within) ?? repeated[n] ?? refusalOf(one, around[n], path);
+      return no ? { wanted: one, path, no } : { wanted: one, path, fact: factFor(one) };
+    });
+  }
+
+  function factFor(wanted: Wanted): NewFact {
+    return addedFact(first(wanted.owner, ids(), clock()), wanted);
+  }
+
+  /** One item lost a race: each goes on by itself, and the record of the call is written with the last word on all. */
+  async function oneByOne(decided: readonly Decided[], call: Call) {
+    const alone = unrecorded(call);
+    const settled = await Promise.all(decided.map((item) => (item.no ? item : addAlone(item, alone))));
+    return log.append(call, [], answerOf(settled, call));
+  }
+
+  async function addAlone(item: Decided, call: Call): Promise<Decided> {
+    const { wanted, path } = item;
+    for (let tries = 5; ; tries--) {
+      const no = refusalOf(wanted, await aroundOne(askedOf(wanted), call.signal), path);
+      if (no) return { wanted, path, no };
+      const fact = factFor(wanted);
+      try {
+        return await log.append(call, [fact], { wanted, path, fact });
+      } catch (error) {
+        if (reasonOf(error) !== "CONFLICT") throw error;
+        if (tries === 1) return { wanted, path, no: { reason: "CONFLICT", field: itemOf(path) } };
+      }
+    }
+  }
+};
+
+/** The call as the log sees it, without its idempotency record: that goes with the whole answer only. */
+function unrecorded({ values, signal, requestHeader }: Call): Call {
+  const kept = createContextValues()
+    .set(keys.requestId, values.get(keys.requestId))
+    .set(keys.caller, values.get(keys.caller));
+  return { values: kept, signal, requestHeader };
+}
+
+/** Reads what stands around every item, in one statement of its own: a thousand would hold up the shared ones. */
+async function aroundAll(sql: Sql, wanted: readonly Wanted[]): Promise<Around[]> {
+  const asked = JSON.stringify(wanted.map((one, n) => ({ n, ...askedOf(one) })));
+  return await sql<Around[]>`
+    with asked as materialized (
+      select * from jsonb_to_recordset(${asked}::text::jsonb) as asked (n integer, ${sql.unsafe(aroundQuestion.asked)})
+    )
+    ${sql.unsafe(aroundQuestion.select)} order by n`;
+}
+
+// In the order of the names, so that two batches never wait for each other's.
+const factsIn = (decided: readonly Decided[]): NewFact[] =>
+  decided
+    .toSorted((one, other) => (nameOf(one.wanted) < nameOf(other.wanted) ? -1 : 1))
+    .flatMap(({ fact }) => (fact ? [fact] : []));
+
+const answerOf = (decided: readonly Decided[], call: Call) => ({
+  outcomes: decided.map((item) => outcomeOf(item, call)),
+});
+
+function outcomeOf({ fact, no }: Decided, call: Call): Outcome {
+  if (fact) {
+    const value = { userGrantId: fact.at.stream, details: detailsAfter(fact.at) };
+    return { outcome: { case: "added", value } };
+  }
+  const error = refuse.because(no.reason, no);
+  const language = call.values.get(keys.language);
+  return { outcome: { case: "refused", value: statusOf(language ? localized(error, language) : error) } };
+}
+
+/** Refuses all for the first refused item's reason, with the violations of every refused item. */
+function refuseAny(decided: readonly Decided[]): void {
+  const nos = decided.flatMap(({ no }) => no ?? []);
+  const [worst] = nos;
+  if (worst) throw refuse.because(worst.reason, { ...worst, violations: nos.flatMap(violationsOf) });
+}
+
+function violationsOf(no: No): readonly Violation[] {
+  const { reason, field } = no;
+  return no.violations ?? [{ field, description: refuse.because(reason, no).rawMessage, reason }];
+}
+
+/** The items that want what an item before them wants. */
+function repeatedIn(wanted: readonly Wanted[]): (No | undefined)[] {
+  const seen = new Map<string, number>();
+  return wanted.map((one, n) => {
+    const before = seen.get(nameOf(one));
+    if (before === undefined) seen.set(nameOf(one), n);
+    return before === undefined ? undefined : repeats(`items[${n}]`, `items[${before}]`);
+  });
+}
+
+function repeats(field: string, before: string): No {
+  const violations = [{ field, description: `is for the same user and project as ${before}`, reason: "REPEATED" }];
+  return { reason: "VALIDATION_FAILED", field, params: { fields: field }, violations };
+}
+
+const nameOf = ({ userId, projectId, projectGrantId }: Wanted): string =>
+  JSON.stringify([userId, projectId, projectGrantId]);
+
+const itemOf = (path: string): string => path.replace(/\.$/, "");
