@@ -1,0 +1,194 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { ChangePhoneRequest, UserService } from "../../gen/postern/v1/user_pb.ts";
+import { type Call, type Deps, organizationOf } from "../deps.ts";
+import { refuse, type Violation } from "../errors.ts";
+import { type At, details, detailsAfter, factOf, next } from "../events/fact.ts";
+import type { NounFolds } from "../events/fold.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { phoneCodeMatches } from "../security/phone_code.ts";
+import {
+  codeAttempts,
+  dropPhoneCode,
+  keepPhoneCode,
+  type NewCode,
+  type PhoneSettings,
+  phoneCodes,
+  refuseTooMany,
+  reserveAttempt,
+  type Sends,
+  sendsColumns,
+} from "./phone_code.ts";
+import { e164, notAPhone, phoneNumberOf } from "./phone_number.ts";
+
+/** The phones of users. */
+export const userPhone = (deps: Deps, settings: PhoneSettings) => {
+  const { log, sql, clock, secrets } = deps;
+  const userToChange = phoneRead(sql, settings);
+  const codeFor = codeMaker(deps, settings);
+
+  return {
+    async changePhone(request, call) {
+      const { phone, isVerified = false } = wantedOf(request, settings.phoneDefaultRegion);
+      const user = await userOf(request.userId, call, phone);
+      refuseUnchanged(user, phone);
+      const code = isVerified ? undefined : codeFor(user, phone, request.returnCode !== undefined);
+      const at = next(user, clock());
+      const value = { phone, verified: isVerified, ...code?.named };
+      const changed = factOf("user", at, { case: "phoneChanged", value }, code?.secret);
+      return log.append(call, [changed], { details: withoutCreation(at), ...code?.answered });
+    },
+
+    async verifyPhone({ userId, verificationCode }, call) {
+      const user = await userOf(userId, call);
+      refuseUnverifiable(user);
+      const tried = await reserveAttempt(sql, userId, clock());
+      if (!tried) throw noTryLeft(user, clock());
+      if (!phoneCodeMatches(secrets.keys, { ...tried, userId }, verificationCode)) throw wrongCode();
+      const at = next(user, clock());
+      const verified = factOf("user", at, { case: "phoneVerified", value: {} });
+      return log.append(call, [verified], { details: detailsAfter(at) });
+    },
+
+    async resendPhoneCode(request, call) {
+      refuseExclusive(exclusive(request));
+      const user = await userOf(request.userId, call);
+      refuseUnverifiable(user);
+      const { named, secret, answered } = codeFor(user, user.phone ?? "", request.returnCode !== undefined);
+      const at = next(user, clock());
+      const requested = factOf("user", at, { case: "phoneCodeRequested", value: named }, secret);
+      return log.append(call, [requested], { details: detailsAfter(at), ...answered });
+    },
+
+    async removePhone({ userId }, call) {
+      const user = await userOf(userId, call);
+      if (user.phone === null) return log.append(call, [], { details: details(user) });
+      const at = next(user, clock());
+      const removed = factOf("user", at, { case: "phoneRemoved", value: {} });
+      return log.append(call, [removed], { details: detailsAfter(at) });
+    },
+  } satisfies Partial<ServiceImpl<typeof UserService>>;
+
+  async function userOf(id: string, call: Call, phone: string | null = null): Promise<UserRow> {
+    const user = await userToChange({ owner: organizationOf(call), id, phone }, call.signal);
+    if (!user) throw refuse.notFound("user", id);
+    return user;
+  }
+};
+
+const changed = (columns: string) =>
+  `update users u set ${columns}version = f.version, changed = f.time
+   from facts f where u.owner = f.owner and u.user_id = f.stream`;
+
+/** What the facts about a user's phone do to its row and to its code. */
+export const phoneFolds = {
+  phoneChanged: {
+    views: [changed(`phone = f.payload->>'phone', phone_verified = (f.payload->>'verified')::boolean, `)],
+    credentials: [
+      ...keepPhoneCode,
+      `delete from phone_codes c using input i where c.user_id = i.stream and i.secret->'phoneCode' is null`,
+    ],
+  },
+  phoneCodeRequested: { views: [changed("")], credentials: keepPhoneCode },
+  phoneVerified: { views: [changed("phone_verified = true, ")], credentials: dropPhoneCode },
+  phoneRemoved: { views: [changed("phone = null, phone_verified = false, ")], credentials: dropPhoneCode },
+} satisfies Pick<NounFolds<"user">, "phoneChanged" | "phoneCodeRequested" | "phoneVerified" | "phoneRemoved">;
+
+type UserRow = Sends & {
+  id: string;
+  owner: string;
+  kind: string;
+  phone: string | null;
+  verified: boolean;
+  codeAttempts: number | null;
+  codeExpiration: Date | null;
+  version: bigint;
+  created: Date;
+  changed: Date;
+};
+
+/** Reads a user's phone, its code, and how far the limits are used up for the number in question: a new one, or the user's. */
+const phoneRead = (sql: Sql, settings: PhoneSettings) =>
+  loadOne<{ owner: string; id: string; phone: string | null }, UserRow>(sql, {
+    asked: "owner text, id text, phone text",
+    select: `select n, u.user_id as id, u.owner, u.kind, u.phone, u.phone_verified as verified,
+      c.attempts as "codeAttempts", c.expiration_date as "codeExpiration", u.version, u.created, u.changed,
+      ${sendsColumns("u.user_id", "coalesce(asked.phone, u.phone)", settings)}
+      from asked join users u on u.owner = asked.owner and u.user_id = asked.id
+      left join phone_codes c on c.user_id = u.user_id`,
+  });
+
+/** A code for the user's number: what its fact names, keeps secret, and what is answered. */
+function codeMaker(deps: Deps, settings: PhoneSettings) {
+  const make = phoneCodes(deps);
+  return (user: UserRow, phone: string, returned: boolean) => {
+    if (returned) return answeredCode(make({ userId: user.id, phone }));
+    refuseTooMany(user, settings, deps.clock());
+    return sentCode(make({ userId: user.id, phone, nth: user.nth }));
+  };
+}
+
+const answeredCode = ({ code, secret }: NewCode) => ({ named: {}, secret, answered: { verificationCode: code } });
+
+const sentCode = ({ id, secret }: NewCode) => ({ named: { phoneCodeId: id }, secret, answered: {} });
+
+/** The number in E.164 form; every field that is wrong is refused at once. */
+function wantedOf(request: ChangePhoneRequest, region: string | undefined) {
+  const violations = exclusive(request);
+  if (violations.length === 0) return { ...request, phone: phoneNumberOf(request.phone, region) };
+  throw refuse.invalid(e164(request.phone, region) ? violations : [notAPhone, ...violations]);
+}
+
+type Modes = Partial<Pick<ChangePhoneRequest, "sendCode" | "returnCode" | "isVerified">>;
+
+/** The modes that exclude each other, one violation for each that is set. */
+function exclusive({ sendCode, returnCode, isVerified }: Modes): Violation[] {
+  const modes = {
+    sendCode: sendCode !== undefined,
+    returnCode: returnCode !== undefined,
+    isVerified: isVerified === true,
+  };
+  const set = Object.entries(modes).flatMap(([field, on]) => (on ? [field] : []));
+  if (set.length < 2) return [];
+  return set.map((field) => ({
+    field,
+    description: `cannot be combined with ${set.filter((other) => other !== field).join(" and ")}`,
+    reason: "MUTUALLY_EXCLUSIVE",
+  }));
+}
+
+function refuseExclusive(violations: readonly Violation[]): void {
+  if (violations.length > 0) throw refuse.invalid(violations);
+}
+
+function refuseUnchanged({ id, kind, ...user }: UserRow, phone: string): void {
+  if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
+  if (user.phone === phone && user.verified) throw refuse.because("PHONE_UNCHANGED");
+}
+
+function refuseUnverifiable({ phone, verified }: UserRow): void {
+  if (phone === null) throw refuse.because("PHONE_MISSING");
+  if (verified) throw refuse.because("PHONE_VERIFIED");
+}
+
+function withoutCreation(at: At) {
+  const { creationDate: _, ...rest } = detailsAfter(at);
+  return rest;
+}
+
+/** Why no try is left of the code that was read; the code that is gone meanwhile is read again. */
+function noTryLeft({ codeAttempts: tries, codeExpiration }: UserRow, now: Date) {
+  if (tries === null || codeExpiration === null || codeExpiration <= now) return refuse.because("CODE_EXPIRED");
+  if (tries < codeAttempts) return refuse.because("CONFLICT");
+  const retrySeconds = Math.ceil((codeExpiration.getTime() - now.getTime()) / 1000);
+  return refuse.because("CODE_ATTEMPTS", { retrySeconds });
+}
+
+function wrongCode() {
+  const violation = {
+    field: "verificationCode",
+    description: "is not the code that was generated last",
+    reason: "CODE_INVALID",
+  };
+  return refuse.because("CODE_INVALID", { violations: [violation] });
+}
