@@ -1,0 +1,168 @@
+import type { OidcConfiguration } from "../../gen/postern/v1/application_pb.ts";
+import { OidcAppType, OidcAuthMethodType, OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
+import { type ComplianceKey, type Language, text } from "../messages/catalogue.ts";
+import { isDangerous, isLoopback } from "./origin.ts";
+
+/** A field of a configuration at fault, with the URI where it is one. */
+export type Place = { readonly path: string; readonly uri?: string };
+
+/** A rule that a configuration departs from, and every place where it does. */
+export type Problem = { readonly key: ComplianceKey; readonly places: readonly Place[] };
+
+/** Every rule that a configuration departs from, in the order of the table. */
+export function problemsOf(oidc: OidcConfiguration): Problem[] {
+  const uris = [...redirects("redirectUris", oidc), ...redirects("postLogoutRedirectUris", oidc)];
+  const standing = rules.filter(({ inDevMode }) => inDevMode || !oidc.devMode);
+  return standing
+    .map(({ key, broken }) => ({ key, places: broken(oidc, uris) }))
+    .filter(({ places }) => places.length > 0);
+}
+
+/** The compliance of a configuration as it is answered, in the language. */
+export function complianceOf(oidc: OidcConfiguration, language: Language) {
+  const complianceProblems = problemsOf(oidc).map(({ key, places }) => ({
+    key,
+    localizedMessage: text(key, language, { uris: listed(places) }),
+  }));
+  return { noneCompliant: complianceProblems.length > 0, complianceProblems };
+}
+
+type Kind = "https" | "http" | "loopback" | "custom" | "relative" | "dangerous";
+
+type ListName = "redirectUris" | "postLogoutRedirectUris";
+
+type Redirect = {
+  readonly list: ListName;
+  readonly path: string;
+  readonly uri: string;
+  readonly kind: Kind;
+  /** The same URI stands before it in its list. */
+  readonly repeated: boolean;
+};
+
+type Rule = {
+  readonly key: ComplianceKey;
+  /** Whether it holds in development mode too. */
+  readonly inDevMode: boolean;
+  readonly broken: (oidc: OidcConfiguration, uris: readonly Redirect[]) => readonly Place[];
+};
+
+const { AUTHORIZATION_CODE, IMPLICIT, REFRESH_TOKEN, DEVICE_CODE } = OidcGrantType;
+const { WEB, USER_AGENT, NATIVE } = OidcAppType;
+
+// After a logout no code or token travels: fragments are the router's business there, and the implicit flow has no say.
+const rules: readonly Rule[] = [
+  { key: "NO_REDIRECT_URIS", inDevMode: true, broken: at("redirectUris", lacksRedirectUris) },
+  {
+    key: "HTTP_ON_USER_AGENT",
+    inDevMode: false,
+    broken: each((to, { appType }) => appType === USER_AGENT && isHttp(to)),
+  },
+  {
+    key: "CUSTOM_SCHEME_NOT_NATIVE",
+    inDevMode: false,
+    broken: each(({ kind }, { appType }) => appType !== NATIVE && kind === "custom"),
+  },
+  {
+    key: "NATIVE_HTTP_NOT_LOOPBACK",
+    inDevMode: false,
+    broken: each(({ kind }, { appType }) => appType === NATIVE && kind === "http"),
+  },
+  {
+    key: "IMPLICIT_CUSTOM_OR_HTTP",
+    inDevMode: false,
+    broken: each((to, oidc) => isSignIn(to) && leaksTokens(to, oidc)),
+  },
+  {
+    key: "PUBLIC_CLIENT_WITH_AUTH_METHOD",
+    inDevMode: true,
+    broken: at(
+      "authMethodType",
+      ({ appType, authMethodType }) => appType !== WEB && authMethodType !== OidcAuthMethodType.NONE,
+    ),
+  },
+  { key: "REFRESH_WITHOUT_CODE_OR_DEVICE", inDevMode: true, broken: strayRefresh },
+  { key: "REDIRECT_URI_FRAGMENT", inDevMode: false, broken: each((to) => isSignIn(to) && to.uri.includes("#")) },
+  { key: "REDIRECT_URI_WILDCARD", inDevMode: false, broken: each(({ uri }) => hasWildcard(uri)) },
+  { key: "REDIRECT_URI_RELATIVE", inDevMode: false, broken: each(({ kind }) => kind === "relative") },
+  { key: "REDIRECT_URI_DUPLICATE", inDevMode: false, broken: each(({ repeated }) => repeated) },
+  { key: "DANGEROUS_SCHEME", inDevMode: true, broken: each(({ kind }) => kind === "dangerous") },
+];
+
+function at(path: string, stands: (oidc: OidcConfiguration) => boolean): Rule["broken"] {
+  return (oidc) => (stands(oidc) ? [{ path }] : []);
+}
+
+function each(stands: (to: Redirect, oidc: OidcConfiguration) => boolean): Rule["broken"] {
+  return (oidc, uris) => uris.filter((to) => stands(to, oidc));
+}
+
+function lacksRedirectUris({ redirectUris, grantTypes }: OidcConfiguration): boolean {
+  const redirects = grantTypes.includes(AUTHORIZATION_CODE) || grantTypes.includes(IMPLICIT);
+  return redirectUris.length === 0 && (redirects || !grantTypes.includes(DEVICE_CODE));
+}
+
+// OpenID Connect Core 1.0, 3.2.2.1: with the implicit flow http is for native applications, on the loopback address.
+function leaksTokens({ kind }: Redirect, { appType, grantTypes }: OidcConfiguration): boolean {
+  const safe = kind === "loopback" && appType === NATIVE;
+  return grantTypes.includes(IMPLICIT) && !safe && ["custom", "http", "loopback"].includes(kind);
+}
+
+function strayRefresh({ grantTypes }: OidcConfiguration): Place[] {
+  const index = grantTypes.indexOf(REFRESH_TOKEN);
+  const carried = grantTypes.includes(AUTHORIZATION_CODE) || grantTypes.includes(DEVICE_CODE);
+  return index < 0 || carried ? [] : [{ path: `grantTypes[${index}]` }];
+}
+
+const isSignIn = ({ list }: Redirect) => list === "redirectUris";
+
+const isHttp = ({ kind }: Redirect) => kind === "http" || kind === "loopback";
+
+function redirects(list: ListName, oidc: OidcConfiguration): Redirect[] {
+  const seen = new Set<string>();
+  return oidc[list].map((uri, index) => {
+    const repeated = seen.has(uri);
+    seen.add(uri);
+    return { list, path: `${list}[${index}]`, uri, kind: kindOf(uri), repeated };
+  });
+}
+
+// What has no place in a URI is read differently by browsers and servers, so it counts as not being absolute.
+const foreign = /[\s\p{Cc}\p{Cf}\\<>"]/u;
+
+// `localhost:3000/callback` is a URI whose scheme is localhost, and never meant so.
+const hostWithPort = /^[a-z0-9.-]+:\d+(?:[/?#]|$)/i;
+
+function kindOf(uri: string): Kind {
+  if (isDangerous(uri)) return "dangerous";
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
+  if (scheme === undefined || foreign.test(uri) || hostWithPort.test(uri)) return "relative";
+  if (scheme !== "http" && scheme !== "https") return "custom";
+  if (!/^https?:\/\/[^/?#]/i.test(uri) || !URL.canParse(uri)) return "relative";
+  if (scheme === "https") return "https";
+  return isLoopback(uri) ? "loopback" : "http";
+}
+
+// The parser decodes what hides a wildcard in a host: percent signs and full-width forms.
+function hasWildcard(uri: string): boolean {
+  return uri.includes("*") || (URL.canParse(uri) && new URL(uri).hostname.includes("*"));
+}
+
+const shownUris = 5;
+const shownCharacters = 200;
+
+function listed(places: readonly Place[]): string {
+  const shown = places.slice(0, shownUris).map(({ uri = "", path }) => `${printable(uri)} (${path})`);
+  const more = places.length - shown.length;
+  return [...shown, ...(more > 0 ? [`… (+${more})`] : [])].join(", ");
+}
+
+function printable(uri: string): string {
+  const characters = [...uri];
+  const shown = characters.slice(0, shownCharacters).join("");
+  const visible = shown.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (hidden) => `\\u{${hidden.codePointAt(0)?.toString(16)}}`,
+  );
+  return characters.length > shownCharacters ? `${visible}…` : visible;
+}

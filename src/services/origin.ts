@@ -1,0 +1,85 @@
+import { isIPv4, isIPv6 } from "node:net";
+import { domainToASCII } from "node:url";
+
+/** Says whether following the URI could run code or read files, however its scheme is spelt or hidden. */
+export function isDangerous(uri: string): boolean {
+  const scheme = /^([a-z][a-z0-9+.-]*):/.exec(unhidden(uri))?.[1];
+  return scheme !== undefined && dangerousSchemes.has(scheme);
+}
+
+const dangerousSchemes: ReadonlySet<string> = new Set(
+  `about android-app blob chrome content data file filesystem intent its jar javascript jscript livescript mhtml mk mocha
+   ms-its res resource vbs vbscript view-source wyciwyg`.split(/\s+/),
+);
+
+// Browsers drop leading controls and blanks and every tab and line feed; proxies and templates decode percent signs.
+function unhidden(uri: string): string {
+  let seen = uri;
+  for (let round = 0; round < 4; round++) {
+    seen = seen
+      .replace(/[\s\p{Cc}\p{Cf}]/gu, "")
+      .normalize("NFKC")
+      .replace(/%([0-7][0-9a-f])/gi, ascii);
+  }
+  return seen.replace(/[\s\p{Cc}\p{Cf}]/gu, "").toLowerCase();
+}
+
+const ascii = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
+
+/** Says whether an http URI surely stays on the machine: its host is spelt localhost, 127.x.x.x or [::1], and nothing else. */
+export function isLoopback(uri: string): boolean {
+  const authority = /^[a-z]+:\/\/([^/?#]*)/i.exec(uri)?.[1] ?? "";
+  const { host, port } = hostAndPort(authority);
+  return isPort(port) && isLoopbackHost(host.toLowerCase());
+}
+
+function isLoopbackHost(host: string): boolean {
+  if (host === "localhost") return true;
+  if (host.startsWith("[")) return isBracketed(host) && new URL(`http://${host}`).hostname === "[::1]";
+  return isIPv4(host) && host.startsWith("127.");
+}
+
+/** What keeps a text from being an origin, scheme://hostname[:port], as a clause; undefined for an origin. */
+export function originFault(origin: string): string | undefined {
+  const [, scheme, authority = "", rest = ""] = /^([^:/?#]*):\/\/([^/?#]*)(.*)$/s.exec(origin) ?? [];
+  if (scheme === undefined) return "it has no scheme://";
+  const parts = { origin, scheme, authority, rest, ...hostAndPort(authority) };
+  return originFaults.find(({ stands }) => stands(parts))?.clause(parts);
+}
+
+type Parts = Record<"origin" | "scheme" | "authority" | "rest" | "host", string> & { port: string | undefined };
+
+const originFaults: readonly { clause: (parts: Parts) => string; stands: (parts: Parts) => boolean }[] = [
+  { clause: () => "its scheme can run code or read files", stands: ({ origin }) => isDangerous(origin) },
+  { clause: () => "its scheme is malformed", stands: ({ scheme }) => !/^[a-z][a-z0-9+.-]*$/i.test(scheme) },
+  { clause: () => "it has user information", stands: ({ authority }) => authority.includes("@") },
+  { clause: () => "it has a path", stands: ({ rest }) => rest.startsWith("/") },
+  { clause: () => "it has a query", stands: ({ rest }) => rest.startsWith("?") },
+  { clause: () => "it has a fragment", stands: ({ rest }) => rest.startsWith("#") },
+  { clause: () => "its hostname is missing", stands: ({ host }) => host === "" },
+  { clause: hostnameFault, stands: ({ host }) => !isHostname(host) },
+  { clause: () => "its port is malformed", stands: ({ port }) => !isPort(port) },
+];
+
+function hostnameFault({ host }: Parts): string {
+  const inAscii = /^[\p{L}\p{M}\p{N}._-]+$/u.test(host) ? domainToASCII(host) : "";
+  return inAscii && inAscii !== host && isHostname(inAscii)
+    ? `its hostname must be written as browsers send it, ${inAscii}`
+    : "its hostname is malformed";
+}
+
+function hostAndPort(authority: string): { host: string; port: string | undefined } {
+  const [, host = "", port] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/s.exec(authority) ?? ["", authority];
+  return { host, port };
+}
+
+const isPort = (port: string | undefined) => port === undefined || (/^\d{1,5}$/.test(port) && Number(port) <= 65_535);
+
+const isBracketed = (host: string) => host.endsWith("]") && isIPv6(host.slice(1, -1)) && !host.includes("%");
+
+// A last label that looks like a number makes browsers read the whole as an IPv4 address (WHATWG URL, 3.5).
+function isHostname(host: string): boolean {
+  if (host.startsWith("[")) return isBracketed(host);
+  if (/(?:^|\.)(?:\d+|0x[0-9a-f]*)$/i.test(host)) return isIPv4(host);
+  return host.length <= 253 && host.split(".").every((label) => /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/i.test(label));
+}
