@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { link, mkdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { isSupportedCountry } from "libphonenumber-js/max";
 
 /** A wrong setting, said in one sentence that names the variable. */
 export class ConfigError extends Error {
@@ -58,6 +59,30 @@ const declared = {
     "PHONE_DEFAULT_REGION",
     "Region of phone numbers without a prefix (`CH`); empty refuses them",
   ),
+  phoneSendsPerUser: whole("PHONE_SENDS_PER_USER", 10, "Codes sent for one user within the window, then SEND_LIMIT"),
+  phoneSendsPerNumber: whole(
+    "PHONE_SENDS_PER_NUMBER",
+    20,
+    "Codes sent to one number within the window, then SEND_LIMIT",
+  ),
+  phoneSendWindowSeconds: whole("PHONE_SEND_WINDOW_SECONDS", 3_600, "Window in which sent codes are counted"),
+  smsSender: oneOf(
+    "SMS_SENDER",
+    ["log", "webhook", "twilio"],
+    "How SMS leave: into `sms.log` in the data folder, to a signed webhook, or to Twilio's interface",
+  ),
+  smsText: smsText("SMS_TEXT", "{code} is your verification code. It is valid for 10 minutes.", "Text around `{code}`"),
+  smsAttempts: whole("SMS_ATTEMPTS", 10, "Tries to hand over one SMS before it is given up"),
+  smsTimeoutMs: milliseconds("SMS_TIMEOUT_MS", 10_000, "Longest wait for the answer of whoever takes an SMS"),
+  smsWebhookUrl: httpUrl("SMS_WEBHOOK_URL", "", "Where the webhook posts each SMS"),
+  smsWebhookSecret: webhookSecret(
+    "SMS_WEBHOOK_SECRET",
+    "Base64 of 24 to 64 bytes that sign it, `whsec_` in front or not",
+  ),
+  smsTwilioUrl: httpUrl("SMS_TWILIO_URL", "https://api.twilio.com", "Twilio, or a service that speaks like it"),
+  smsTwilioAccountSid: token("SMS_TWILIO_ACCOUNT_SID", "Account at Twilio"),
+  smsTwilioAuthToken: token("SMS_TWILIO_AUTH_TOKEN", "Password of the account"),
+  smsTwilioFrom: text("SMS_TWILIO_FROM", "", "Sender: a number, a name, or a messaging service (`MG…`)"),
   cacheSeconds: whole("CACHE_SECONDS", 5, "Longest life of a caller's cached permissions; 0 looks every time", {
     least: 0,
   }),
@@ -82,7 +107,30 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     throw new ConfigError("MIGRATION_DATABASE_URL is set without DATABASE_URL: it names another role of that database");
   if (config.databaseUrl && config.masterKeys.length === 0)
     throw new ConfigError("POSTERN_MASTER_KEY is required with DATABASE_URL: make one with `openssl rand -base64 32`");
+  smsOf(config);
   return config;
+}
+
+/** Who takes the SMS, with all that it needs, or a ConfigError that names what is missing. */
+export function smsOf(config: Config) {
+  const need = <T>(name: string, value: T | undefined): T => {
+    if (value) return value;
+    throw new ConfigError(`${name} is required with SMS_SENDER=${config.smsSender}`);
+  };
+  switch (config.smsSender) {
+    case "log":
+      return { kind: "log", file: join(config.dataDir, "sms.log") } as const;
+    case "webhook": {
+      const url = need("SMS_WEBHOOK_URL", config.smsWebhookUrl);
+      return { kind: "webhook", url, secret: need("SMS_WEBHOOK_SECRET", config.smsWebhookSecret) } as const;
+    }
+    case "twilio": {
+      const account = need("SMS_TWILIO_ACCOUNT_SID", config.smsTwilioAccountSid);
+      const password = need("SMS_TWILIO_AUTH_TOKEN", config.smsTwilioAuthToken);
+      const from = need("SMS_TWILIO_FROM", config.smsTwilioFrom);
+      return { kind: "twilio", url: config.smsTwilioUrl ?? "", account, password, from } as const;
+    }
+  }
 }
 
 /** The keys that seal and sign, the current one first; with the embedded database one is generated into its folder. */
@@ -169,10 +217,41 @@ function parseKeys(name: string, written: string): readonly Buffer[] {
   });
 }
 
+function httpUrl(name: string, fallback: string, meaning: string): Setting<string | undefined> {
+  const read = (written: string) => {
+    if (!written) return fallback || undefined;
+    const url = URL.canParse(written) ? new URL(written) : undefined;
+    if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash) return url.href;
+    throw new ConfigError(`${name} must be an http:// or https:// URL without user, password and fragment`);
+  };
+  return { name, meaning, default: fallback, read };
+}
+
+function webhookSecret(name: string, meaning: string): Setting<Buffer | undefined> {
+  const read = (written: string) => {
+    if (!written) return undefined;
+    const base64 = written.replace(/^whsec_/, "");
+    const secret = Buffer.from(base64, "base64");
+    if (/^[\w+/-]+=*$/.test(base64) && secret.length >= 24 && secret.length <= 64) return secret;
+    throw new ConfigError(`${name} must be base64 of 24 to 64 bytes: make one with \`openssl rand -base64 32\``);
+  };
+  return { name, meaning, default: "", read };
+}
+
+function smsText(name: string, fallback: string, meaning: string): Setting<string> {
+  const read = (written: string) => {
+    if (!written || written.includes("{code}")) return written || fallback;
+    throw new ConfigError(`${name} must contain {code}`);
+  };
+  return { name, meaning, default: fallback, read };
+}
+
 function region(name: string, meaning: string): Setting<string | undefined> {
   const read = (written: string) => {
-    if (!written || /^[A-Z]{2}$/.test(written)) return written || undefined;
-    throw new ConfigError(`${name} must be two capital letters such as CH, not ${JSON.stringify(written)}`);
+    if (!written || isSupportedCountry(written)) return written || undefined;
+    throw new ConfigError(
+      `${name} must be a region with a numbering plan, two capital letters such as CH, not ${JSON.stringify(written)}`,
+    );
   };
   return { name, meaning, default: "", read };
 }
