@@ -44,3 +44,9 @@ create table leases (
   holder text not null,
   until timestamptz not null
 );
+
+insert into checkpoints (follower, epoch, xid, position) values ('sms', 0, '0', 0);
+
+-- House-keeping looks for what is over.
+create index sessions_expiration on sessions (expiration_date);
+create index bearers_expiration on bearers (expiration_date) where expiration_date is not null;

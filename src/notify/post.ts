@@ -1,0 +1,47 @@
+import { NotTaken } from "./sms.ts";
+
+/** What to post. */
+export type Post = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
+
+const longestExcerpt = 16_384;
+const longestRetrySeconds = 300;
+
+/** Posts to an HTTP service; anything but 2xx is NotTaken, for good when the request is what is wrong. */
+export async function post(url: string, { headers, body }: Post, signal: AbortSignal): Promise<void> {
+  const response = await fetch(url, { method: "POST", headers, body, signal, redirect: "manual" }).catch(unreached);
+  const said = await excerpt(response);
+  if (response.ok) return;
+  const permanent = response.status < 500 && response.status !== 408 && response.status !== 429;
+  throw new NotTaken(`it answered ${response.status}${errorCode(said)}`, { permanent, ...retryAfter(response) });
+}
+
+function unreached(error: Error): never {
+  if (error.name === "TimeoutError") throw new NotTaken("it did not answer in time");
+  const { code } = (error.cause ?? {}) as { code?: unknown };
+  throw new NotTaken(`it cannot be reached${typeof code === "string" ? ` (${code})` : ""}`);
+}
+
+/** The begin of the answer; the status has decided already, so a body that breaks off does not matter. */
+async function excerpt({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= longestExcerpt) break;
+    }
+  } catch {}
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+// Twilio names what is wrong by a number: https://www.twilio.com/docs/api/errors
+function errorCode(said: string): string {
+  const [, code] = /"(?:error_)?code"\s*:\s*(\d{1,6})\b/.exec(said) ?? [];
+  return code ? ` with error ${code}` : "";
+}
+
+function retryAfter({ headers }: Response): { retrySeconds?: number } {
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+  return seconds > 0 ? { retrySeconds: Math.min(seconds, longestRetrySeconds) } : {};
+}

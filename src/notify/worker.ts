@@ -1,0 +1,152 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { lookAgain, type Tail } from "../events/follow.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { openPhoneCode } from "../security/phone_code.ts";
+import type { Keyring } from "../security/seal.ts";
+import { bury, expired, forget, gather, naming, postpone, type Taken, take } from "./outbox.ts";
+import { NotTaken, type Sender } from "./sms.ts";
+
+/** How a try to deliver an SMS ended; never with the number, the text or the code. */
+export type Delivery =
+  | { readonly kind: "delivered" | "superseded" }
+  | { readonly kind: "postponed"; readonly failure: string; readonly seconds: number }
+  | { readonly kind: "dead"; readonly failure: string };
+
+/** What the worker is made of. */
+export type SmsWorkerParts = {
+  readonly sql: Sql;
+  readonly tail: Pick<Tail, "listen">;
+  readonly keys: Keyring;
+  readonly sender: Sender;
+  readonly clock: () => Date;
+  /** The text, with `{code}` where the code goes. */
+  readonly text: string;
+  readonly attempts: number;
+  readonly timeoutMs: number;
+  /** How long to wait between two looks when nothing was appended here. */
+  readonly everyMs?: number;
+  /** Hears how each try ended, for the log and the metrics. */
+  readonly told: (message: Pick<Taken, "id" | "userId" | "attempts">, delivery: Delivery) => void;
+  /** Hears that the database could not be asked; the worker tries again. */
+  readonly failed: (error: unknown) => void;
+};
+
+const atOnce = 16;
+const longestBackoffSeconds = 60;
+// A worker that was taken for dead may still be settling; the lease outlives the time-out by far.
+const settleSeconds = 60;
+
+/**
+ * Delivers the SMS that facts of the log ask for. Nodes take turns by leases: a message is delivered by one at a time, again
+ * only when a worker ended between handing it over and noting so.
+ */
+export function startSmsWorker(parts: SmsWorkerParts): AsyncDisposable {
+  const { sql, tail, timeoutMs, everyMs = 1000, failed } = parts;
+  const leaseSeconds = timeoutMs / 1000 + settleSeconds;
+  const underWay = new Set<Promise<void>>();
+  const stopped = new AbortController();
+  const looking = lookAgain({ everyMs, failed, look });
+  const unlisten = tail.listen((events) => {
+    if (events.some(({ type }) => naming.includes(type))) looking.poke();
+  });
+
+  return {
+    async [Symbol.asyncDispose]() {
+      unlisten();
+      stopped.abort();
+      await looking.stop();
+      await Promise.all(underWay);
+    },
+  };
+
+  async function look(): Promise<boolean> {
+    const more = await gather(sql);
+    const most = atOnce - underWay.size;
+    const taken = most > 0 ? await take(sql, { most, leaseSeconds }) : [];
+    for (const message of taken) start(message);
+    return more;
+  }
+
+  function start(message: Taken): void {
+    const delivering = deliver(message)
+      .catch(failed)
+      .finally(() => {
+        underWay.delete(delivering);
+        looking.poke();
+      });
+    underWay.add(delivering);
+  }
+
+  async function deliver(message: Taken): Promise<void> {
+    const delivery = await tryToDeliver(parts, message);
+    if (await settled(message, delivery)) parts.told(message, delivery);
+  }
+
+  // A database that is away for a moment must not make a message go out twice.
+  async function settled(message: Taken, delivery: Delivery): Promise<boolean> {
+    const until = performance.now() + settleSeconds * 500;
+    for (;;) {
+      try {
+        await settle(sql, message, delivery);
+        return true;
+      } catch (error) {
+        failed(error);
+        if (stopped.signal.aborted || performance.now() > until) return false;
+        await pause(500, undefined, { signal: stopped.signal }).catch(() => {});
+      }
+    }
+  }
+}
+
+/** How long to wait after the n-th try: twice as long each time, up to a minute, and not in step with others. */
+export function backoffSeconds(attempts: number, random: () => number = Math.random): number {
+  return Math.min(2 ** (attempts - 1), longestBackoffSeconds) * (0.5 + random() / 2);
+}
+
+async function tryToDeliver(parts: SmsWorkerParts, message: Taken): Promise<Delivery> {
+  const { id, userId, attempts, phone, sealed, expiration } = message;
+  if (!phone || !sealed || !expiration) return { kind: "superseded" };
+  if (expiration <= parts.clock()) return { kind: "dead", failure: expired };
+  if (attempts > parts.attempts) return { kind: "dead", failure: "every try ended with its worker" };
+  const code = opened(parts.keys, { id, userId, phone, sealed });
+  if (code === undefined) return { kind: "dead", failure: "no master key opens the code" };
+  const sms = { id, to: phone, text: parts.text.replaceAll("{code}", code) };
+  try {
+    await parts.sender(sms, AbortSignal.timeout(parts.timeoutMs));
+    return { kind: "delivered" };
+  } catch (error) {
+    return notDelivered(error instanceof NotTaken ? error : new NotTaken("the sender failed"), message, parts.attempts);
+  }
+}
+
+function notDelivered(
+  { message: failure, permanent, retrySeconds }: NotTaken,
+  { attempts }: Taken,
+  most: number,
+): Delivery {
+  if (permanent || attempts >= most) return { kind: "dead", failure };
+  return { kind: "postponed", failure, seconds: Math.max(retrySeconds, backoffSeconds(attempts)) };
+}
+
+function opened(keys: Keyring, of: Parameters<typeof openPhoneCode>[1]): string | undefined {
+  try {
+    return openPhoneCode(keys, of);
+  } catch {
+    return undefined;
+  }
+}
+
+async function settle(sql: Sql, message: Taken, delivery: Delivery): Promise<void> {
+  switch (delivery.kind) {
+    case "delivered":
+    case "superseded":
+      await forget(sql, message);
+      break;
+    case "postponed":
+      await postpone(sql, message, delivery);
+      break;
+    case "dead":
+      await bury(sql, message, delivery.failure);
+      break;
+  }
+}
