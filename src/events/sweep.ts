@@ -1,0 +1,62 @@
+import { randomUUID } from "node:crypto";
+import type { Sql } from "../postgres/connect.ts";
+import { lookAgain } from "./follow.ts";
+import { takeTurn } from "./lease.ts";
+
+/** Something to be cleared away now and then. */
+export type Chore = {
+  readonly name: string;
+  /** Clears at most so many things away, and says how many it was. */
+  readonly batch: (most: number) => Promise<number>;
+};
+
+/** What house-keeping is made of. */
+export type SweepParts = {
+  readonly sql: Sql;
+  readonly chores: readonly Chore[];
+  readonly everyMs?: number;
+  /** Hears that a chore failed; it is tried again the next time. */
+  readonly failed: (error: unknown, chore: string) => void;
+};
+
+const most = 500;
+
+/** Clears away what is over, in small batches, on one node at a time. */
+export function startSweep({ sql, chores, everyMs = 60_000, failed }: SweepParts): AsyncDisposable {
+  const holder = randomUUID();
+  const seconds = 30 + (2 * everyMs) / 1000;
+  let stopped = false;
+  const mayGoOn = async () => !stopped && (await takeTurn(sql, { work: "sweep", holder, seconds }));
+  const { stop } = lookAgain({ everyMs, failed: (error) => failed(error, "sweep"), look });
+
+  return {
+    [Symbol.asyncDispose]() {
+      stopped = true;
+      return stop();
+    },
+  };
+
+  async function look(): Promise<boolean> {
+    for (const chore of chores) await finish(chore).catch((error: unknown) => failed(error, chore.name));
+    return false;
+  }
+
+  async function finish({ batch }: Chore): Promise<void> {
+    while (await mayGoOn()) if ((await batch(most)) < most) return;
+  }
+}
+
+const recordHours = 24;
+
+/** Deletes idempotency records that nobody can refer to any more. */
+export const expiredRecords = (sql: Sql, clock: () => Date): Chore => ({
+  name: "idempotency records",
+  async batch(most) {
+    const before = new Date(clock().getTime() - recordHours * 3_600_000);
+    const { count } = await sql`
+      delete from idempotency where (caller, operation, key) in (
+        select caller, operation, key from idempotency where created < ${before}
+        order by created limit ${most} for update skip locked)`;
+    return count;
+  },
+});

@@ -1,0 +1,58 @@
+import { createContextValues } from "@connectrpc/connect";
+import { type Call, type Deps, keys } from "../deps.ts";
+import { reasonOf } from "../errors.ts";
+import { factOf, next, type Versioned } from "../events/fact.ts";
+import type { Chore } from "../events/sweep.ts";
+import type { Sql } from "../postgres/connect.ts";
+import type { PhoneSettings } from "./phone_code.ts";
+
+/** Ends sessions whose time is over, as facts; what nobody can present any more is deleted. */
+export const expiryChores = (deps: Deps, { phoneSendWindowSeconds }: PhoneSettings): readonly Chore[] => {
+  const { sql, clock } = deps;
+  const secondsAgo = (seconds: number) => new Date(clock().getTime() - seconds * 1000);
+  return [
+    { name: "expired sessions", batch: (most) => endSessions(deps, most) },
+    { name: "expired bearers", batch: async (most) => (await deleteBearers(sql, clock(), most)).count },
+    {
+      name: "counted sends of codes",
+      batch: async (most) => (await deleteSends(sql, secondsAgo(phoneSendWindowSeconds), most)).count,
+    },
+  ];
+};
+
+async function endSessions({ log, sql, clock, ids }: Deps, most: number): Promise<number> {
+  const rows = await expiredSessions(sql, clock(), most);
+  // A session that its user ends at the same moment is a race lost for that one only.
+  const ends = await Promise.all(rows.map(({ userId, ...row }) => end(row, userId).catch(lostRace)));
+  return ends.filter((ended) => ended).length;
+
+  function end(row: Versioned, userId: string): Promise<boolean> {
+    const ended = factOf("session", next(row, clock()), { case: "ended", value: { userId } });
+    return log.append(ownCall(ids()), [ended], true);
+  }
+}
+
+function lostRace(error: unknown): false {
+  if (reasonOf(error) === "CONFLICT") return false;
+  throw error;
+}
+
+/** A call that nobody made. */
+const ownCall = (requestId: string): Call => ({
+  values: createContextValues().set(keys.requestId, requestId),
+  signal: new AbortController().signal,
+  requestHeader: new Headers(),
+});
+
+const expiredSessions = (sql: Sql, now: Date, most: number) => sql<(Versioned & { userId: string })[]>`
+  select session_id as id, owner, user_id as "userId", version, created, changed from sessions
+  where expiration_date <= ${now} order by expiration_date limit ${most}`;
+
+const deleteBearers = (sql: Sql, now: Date, most: number) => sql`
+  delete from bearers where hash in (
+    select hash from bearers where expiration_date <= ${now}
+    order by expiration_date limit ${most} for update skip locked)`;
+
+const deleteSends = (sql: Sql, before: Date, most: number) => sql`
+  delete from phone_sends where (phone, n) in (
+    select phone, n from phone_sends where time < ${before} order by time limit ${most} for update skip locked)`;
