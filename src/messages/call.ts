@@ -86,6 +86,18 @@ export const callTexts = {
     fr: "La compression de la requête n'est pas prise en charge.",
     es: "La compresión de la solicitud no se admite.",
   },
+  MALFORMED_REQUEST: {
+    en: "The request does not follow the rules of HTTP.",
+    de: "Die Anfrage hält sich nicht an die Regeln von HTTP.",
+    fr: "La requête ne respecte pas les règles de HTTP.",
+    es: "La solicitud no cumple las reglas de HTTP.",
+  },
+  HEADERS_TOO_LARGE: {
+    en: "The headers of the request are larger than this server accepts.",
+    de: "Die Header der Anfrage sind größer, als dieser Server annimmt.",
+    fr: "Les en-têtes de la requête dépassent la taille acceptée par ce serveur.",
+    es: "Las cabeceras de la solicitud superan el tamaño que acepta este servidor.",
+  },
   BODY_TOO_LARGE: {
     en: "The request is larger than this server accepts.",
     de: "Die Anfrage ist größer, als dieser Server annimmt.",

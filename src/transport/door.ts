@@ -1,0 +1,34 @@
+import { refuse } from "../errors.ts";
+import { type Answer, type Asked, locate } from "./exchange.ts";
+import type { Call } from "./operations.ts";
+import { restRoom } from "./rest/room.ts";
+import { type Parts, problemAnswer, type Room } from "./rooms.ts";
+import { rpcRoom } from "./rpc.ts";
+import { probes } from "./standard/probes.ts";
+
+/** Answers one request; never throws. */
+export type Door = (asked: Asked) => Promise<Answer>;
+
+/** The door for plain JSON: health, rpc paths and REST paths, each in a room of its own. */
+export function jsonDoor(parts: Parts): Door {
+  const rooms = [probes(parts.ready), rpcRoom(parts), restRoom(parts)];
+  return async (asked) => {
+    const { requestId, values } = parts.begin();
+    const call = { values, signal: asked.signal, requestHeader: asked.headers };
+    const answer = await enter(rooms, asked, call).catch((error) =>
+      problemAnswer(parts.refused(error, call, asked.method)),
+    );
+    return { ...answer, headers: { ...answer.headers, ...always, "x-request-id": requestId } };
+  };
+}
+
+const always = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+async function enter(rooms: readonly Room[], asked: Asked, call: Call): Promise<Answer> {
+  const located = locate(asked);
+  for (const room of rooms) {
+    const answer = room(located, call);
+    if (answer) return answer;
+  }
+  throw refuse.because("UNKNOWN_PATH");
+}

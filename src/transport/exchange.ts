@@ -1,0 +1,67 @@
+import { refuse } from "../errors.ts";
+
+/** A request as the rooms of the transport see it, whatever carried it. */
+export type Asked = {
+  readonly method: string;
+  /** Host and port that the client believes to talk to. */
+  readonly authority: string;
+  /** What is wrong with the request before anything of it is looked at. */
+  readonly flaw?: "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "DEADLINE_EXCEEDED" | undefined;
+  /** Path and query as they were sent, still encoded. */
+  readonly target: string;
+  readonly headers: Pick<Headers, "get">;
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal;
+  /** Aborts when the server is about to stop. */
+  readonly stopping: AbortSignal;
+  /** Reads the body whole, or refuses one that is too large or goes on for too long. */
+  readonly body: () => Promise<Uint8Array>;
+};
+
+/** A request whose target is taken apart: the path still encoded, the query without its question mark. */
+export type Located = Asked & { readonly path: string; readonly query: string };
+
+/** What goes back. */
+export type Answer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** All of it, or its parts as they come. */
+  readonly body: string | AsyncIterable<string>;
+};
+
+/** Answers with JSON. */
+export function jsonAnswer(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Answer {
+  return { status, headers: { ...headers, "content-type": "application/json" }, body };
+}
+
+/** Takes the target of a request apart, or refuses one that no URL can be made of. */
+export function locate(asked: Asked): Located {
+  if (asked.flaw) throw refuse.because(asked.flaw);
+  const local = asked.target.replace(/^https?:\/\/[^/?#]*/i, "");
+  const path = local.split(/[?#]/, 1)[0] ?? "";
+  if (!path.startsWith("/") || !isAuthority(asked.authority)) throw refuse.because("MALFORMED_REQUEST");
+  return { ...asked, path, query: local.slice(path.length + 1).split("#", 1)[0] ?? "" };
+}
+
+// Checked by its characters first: what follows here, and in libraries, makes URLs of it.
+function isAuthority(authority: string): boolean {
+  const known = /^(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(:\d{1,5})?$/.test(authority);
+  return known && URL.canParse(`http://${authority}`);
+}
+
+/** Reads a JSON body, after a look at what it says of itself. */
+export async function readBody(asked: Asked): Promise<Uint8Array> {
+  const encoding = asked.headers.get("content-encoding");
+  if (encoding !== null && encoding.trim().toLowerCase() !== "identity") throw refuse.because("UNSUPPORTED_ENCODING");
+  const type = asked.headers.get("content-type");
+  if (type !== null && !isJson(type)) throw refuse.because("UNSUPPORTED_CONTENT_TYPE");
+  const body = await asked.body();
+  if (type === null && body.length > 0) throw refuse.because("UNSUPPORTED_CONTENT_TYPE");
+  return body;
+}
+
+function isJson(contentType: string): boolean {
+  const [type = "", ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase());
+  if (type !== "application/json") return false;
+  return parameters.every((one) => one === "" || !one.startsWith("charset=") || /^charset="?utf-8"?$/.test(one));
+}

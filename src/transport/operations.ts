@@ -1,0 +1,118 @@
+import {
+  create,
+  type DescMethod,
+  type DescService,
+  getOption,
+  hasOption,
+  isMessage,
+  type Message,
+} from "@bufbuild/protobuf";
+import { type ContextValues, createContextKey, type ServiceImpl } from "@connectrpc/connect";
+import { http } from "../../gen/google/api/annotations_pb.ts";
+import type { HttpRule } from "../../gen/google/api/http_pb.ts";
+import { access } from "../../gen/postern/v1/options_pb.ts";
+
+/** What a door tells of the call it serves. */
+export type Call = {
+  readonly values: ContextValues;
+  readonly signal: AbortSignal;
+  readonly requestHeader: Pick<Headers, "get">;
+};
+
+/** A handler that answers once, with the fields of the answer or a part of them. */
+export type UnaryHandler = (request: Message, call: Call) => Promise<object>;
+
+/** A handler that answers again and again. */
+export type StreamHandler = (request: Message, call: Call) => AsyncIterable<object>;
+
+/** Wraps a bare handler in everything that comes before and after it. */
+export type Guard = {
+  readonly unary: (method: DescMethod, handler: UnaryHandler) => UnaryHandler;
+  readonly stream: (method: DescMethod, handler: StreamHandler) => StreamHandler;
+};
+
+/** An rpc, guarded and ready to be called by any door. */
+export type Operation = {
+  readonly method: DescMethod;
+  /** Where gRPC and Connect find it: `/postern.v1.UserService/GetUser`. */
+  readonly path: string;
+  /** Its REST paths, the first one before the additional ones. */
+  readonly rules: readonly HttpRule[];
+} & (
+  | { readonly kind: "unary"; readonly unary: (request: Message, call: Call) => Promise<Message> }
+  | { readonly kind: "stream"; readonly stream: (request: Message, call: Call) => AsyncIterable<Message> }
+);
+
+/** Every operation by its rpc path. */
+export type Operations = ReadonlyMap<string, Operation>;
+
+// Written as a method, so that a handler of a narrower request fits without a cast.
+type AnyHandler = { call(request: Message, call: Call): object }["call"];
+
+/** A service with what implements it. */
+export type Implementation = { readonly service: DescService; readonly handlers: Readonly<Record<string, AnyHandler>> };
+
+/** Pairs a service with its implementation; the compiler names the rpc without a handler. */
+export function implementation<S extends DescService>(
+  service: S,
+  handlers: ServiceImpl<S> & Implementation["handlers"],
+): Implementation {
+  return { service, handlers };
+}
+
+/** Called when the guards of a stream are passed and its handler begins. */
+export const begun = createContextKey<() => void>(() => {}, { description: "the handler begins" });
+
+/** Builds the table of operations, or throws a sentence that names the rpc that lacks something. */
+export function operationTable(implementations: readonly Implementation[], guard: Guard): Operations {
+  const operations = implementations.flatMap(({ service, handlers }) =>
+    service.methods.map((method) => operation(method, handlers[method.localName], guard)),
+  );
+  return new Map(operations.map((one) => [one.path, one]));
+}
+
+function operation(method: DescMethod, handler: AnyHandler | undefined, guard: Guard): Operation {
+  const name = `${method.parent.typeName}.${method.name}`;
+  if (!hasOption(method, access) || getOption(method, access).who.case === undefined)
+    throw new Error(`${name} has no access option: say in its proto who may call it`);
+  const rules = hasOption(method, http) ? rulesOf(getOption(method, http)) : [];
+  if (rules.length === 0) throw new Error(`${name} has no REST path: give it a google.api.http option`);
+  if (!handler) throw new Error(`${name} has no handler`);
+  const about = { method, path: `/${method.parent.typeName}/${method.name}`, rules };
+  switch (method.methodKind) {
+    case "unary":
+      return { ...about, kind: "unary", unary: unary(method, handler, guard) };
+    case "server_streaming":
+      return { ...about, kind: "stream", stream: stream(method, handler, guard) };
+    case "client_streaming":
+    case "bidi_streaming":
+      throw new Error(`${name} streams its requests, which no door here can carry`);
+  }
+}
+
+const rulesOf = (rule: HttpRule): HttpRule[] => [rule, ...rule.additionalBindings.flatMap(rulesOf)];
+
+function unary(method: DescMethod, handler: AnyHandler, guard: Guard) {
+  const guarded = guard.unary(method, async (request, call) => handler(request, call));
+  return async (request: Message, call: Call) => whole(method, await guarded(request, call));
+}
+
+function stream(method: DescMethod, handler: AnyHandler, guard: Guard) {
+  const guarded = guard.stream(method, (request, call) => {
+    call.values.get(begun)();
+    const answers = handler(request, call);
+    if (!isAsyncIterable(answers)) throw new Error(`${method.name} streams, but its handler answers once`);
+    return answers;
+  });
+  return async function* (request: Message, call: Call) {
+    for await (const answer of guarded(request, call)) yield whole(method, answer);
+  };
+}
+
+function whole(method: DescMethod, answer: object): Message {
+  return isMessage(answer, method.output) ? answer : create(method.output, { ...answer });
+}
+
+function isAsyncIterable(value: object): value is AsyncIterable<object> {
+  return Symbol.asyncIterator in value;
+}

@@ -1,0 +1,71 @@
+import { create, isMessage } from "@bufbuild/protobuf";
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { type Reason, reasonOf } from "../errors.ts";
+import { encodeJson } from "./json.ts";
+
+/** A refusal as plain JSON over HTTP. */
+export type Problem = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The error body: code, message and details. */
+  readonly body: string;
+};
+
+/** Writes a refusal as the one JSON error body. */
+export function problem(error: ConnectError): Problem {
+  const details = error.details.flatMap((detail) => {
+    if (!("desc" in detail)) return [];
+    const message = isMessage(detail.value, detail.desc) ? detail.value : create(detail.desc, detail.value);
+    return [{ "@type": `type.googleapis.com/${detail.desc.typeName}`, ...asObject(encodeJson(detail.desc, message)) }];
+  });
+  return {
+    status: statusOf(error),
+    headers: headersOf(error),
+    body: JSON.stringify({ code: error.code, message: error.rawMessage, details }),
+  };
+}
+
+const statuses: Readonly<Record<Code, number>> = {
+  [Code.Canceled]: 499,
+  [Code.Unknown]: 500,
+  [Code.InvalidArgument]: 400,
+  [Code.DeadlineExceeded]: 504,
+  [Code.NotFound]: 404,
+  [Code.AlreadyExists]: 409,
+  [Code.PermissionDenied]: 403,
+  [Code.ResourceExhausted]: 429,
+  [Code.FailedPrecondition]: 400,
+  [Code.Aborted]: 409,
+  [Code.OutOfRange]: 400,
+  [Code.Unimplemented]: 501,
+  [Code.Internal]: 500,
+  [Code.Unavailable]: 503,
+  [Code.DataLoss]: 500,
+  [Code.Unauthenticated]: 401,
+};
+
+const statusesByReason: Partial<Record<Reason, number>> = {
+  METHOD_NOT_ALLOWED: 405,
+  BODY_TOO_LARGE: 413,
+  UNSUPPORTED_CONTENT_TYPE: 415,
+  UNSUPPORTED_ENCODING: 415,
+  HEADERS_TOO_LARGE: 431,
+};
+
+function statusOf(error: ConnectError): number {
+  const reason = reasonOf(error);
+  return (reason && statusesByReason[reason]) ?? statuses[error.code];
+}
+
+function headersOf(error: ConnectError): Record<string, string> {
+  const allow = reasonOf(error) === "METHOD_NOT_ALLOWED" && error.findDetails(ErrorInfoSchema)[0]?.metadata.allow;
+  const retry = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
+  return {
+    ...(error.code === Code.Unauthenticated && { "www-authenticate": 'Bearer realm="postern"' }),
+    ...(allow && { allow }),
+    ...(retry && { "retry-after": String(Number(retry.seconds) + (retry.nanos > 0 ? 1 : 0)) }),
+  };
+}
+
+const asObject = (value: unknown) => (typeof value === "object" && value !== null ? value : { value });
