@@ -1,0 +1,182 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import { type Deps, organizationOf, type Reach, reachOf } from "../deps.ts";
+import { refuse } from "../errors.ts";
+import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
+import type { NounFolds } from "../events/fold.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { cut, type Page, pageOf } from "./page.ts";
+import { projectGrants } from "./project_grant.ts";
+import { projectRoles } from "./project_role.ts";
+
+/** Projects, the roles they define, and the grants of projects to other organizations. */
+export const projectService = (deps: Deps) => {
+  const readable = readableProject(deps.sql);
+  return {
+    ...projects(deps, readable),
+    ...projectRoles(deps, readable),
+    ...projectGrants(deps, readable),
+  } satisfies ServiceImpl<typeof ProjectService>;
+};
+
+type Projects = Pick<
+  ServiceImpl<typeof ProjectService>,
+  "createProject" | "getProject" | "listProjects" | "deleteProject"
+>;
+
+const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => {
+  const projectNamed = loadOne<{ organization: string; name: string }, { id: string }>(sql, {
+    asked: "organization text, name text",
+    select: `select n, project_id as id from asked
+             join projects p on p.owner = asked.organization and p.name = asked.name`,
+  });
+
+  return {
+    async createProject({ name }, call) {
+      const organization = organizationOf(call);
+      const taken = await projectNamed({ organization, name }, call.signal);
+      if (taken) throw nameTaken(name, taken.id);
+      const projectId = ids();
+      const at = first(organization, projectId, clock());
+      const created = factOf("project", at, { case: "created", value: { name } });
+      return log.append(call, [created], { projectId, details: detailsAfter(at) });
+    },
+
+    async getProject({ projectId }, call) {
+      return { project: project(await readable(projectId, call)) };
+    },
+
+    async listProjects(request, call) {
+      const page = pageOf(request, 2);
+      const scope = { organization: organizationOf(call), reach: reachOf(call), granted: request.includeGranted };
+      const rows = await projectsByName(sql, scope, page);
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ name, id }) => [name, id]);
+      return { projects: answered.map(project), nextPageToken };
+    },
+
+    async deleteProject({ projectId }, call) {
+      const row = await readable(projectId, call);
+      if (row.grantId !== null) throw refuse.notFound("project", projectId);
+      const at = next(row, clock());
+      const deleted = factOf("project", at, { case: "deleted", value: {} });
+      return log.append(call, [deleted], { details: detailsAfter(at) });
+    },
+  } satisfies Projects;
+};
+
+/** What the facts about a project do to it and its roles. */
+export const projectFolds = {
+  created: {
+    views: [
+      `insert into projects (owner, project_id, name, version, created, changed)
+       select f.owner, f.stream, f.payload->>'name', f.version, f.time, f.time from facts f`,
+    ],
+  },
+  deleted: {
+    views: [
+      `delete from project_roles r using facts f where r.project_id = f.stream`,
+      `delete from projects p using facts f where p.owner = f.owner and p.project_id = f.stream`,
+    ],
+    cascades: [
+      {
+        makes: "application.deleted",
+        select: `select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
+                 from input i join applications a on a.project_id = i.stream`,
+      },
+      {
+        makes: "project_grant.revoked",
+        select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
+                 from input i join project_grants g on g.project_id = i.stream`,
+      },
+      {
+        makes: "user_grant.removed",
+        select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+                 from input i join user_grants g on g.project_id = i.stream`,
+      },
+      {
+        makes: "member.removed",
+        select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+                 from input i join members m on m.project_id = i.stream`,
+      },
+    ],
+  },
+  roleAdded: {
+    views: [
+      `insert into project_roles (owner, project_id, role_key, display_name)
+       select f.owner, f.stream, f.payload->>'key', f.payload->>'displayName' from facts f`,
+      `update projects p set version = f.version, changed = f.time
+       from facts f where p.owner = f.owner and p.project_id = f.stream`,
+    ],
+  },
+  roleRemoved: {
+    views: [
+      `delete from project_roles r using facts f where r.project_id = f.stream and r.role_key = f.payload->>'key'`,
+      `update projects p set version = f.version, changed = f.time
+       from facts f where p.owner = f.owner and p.project_id = f.stream`,
+    ],
+    cascades: [
+      {
+        makes: "project_grant.role_removed",
+        select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
+                 from input i
+                 join project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
+                 join project_grants g on g.project_grant_id = r.project_grant_id`,
+      },
+      {
+        makes: "user_grant.role_removed",
+        select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
+                 from input i
+                 join user_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
+                 join user_grants g on g.user_grant_id = r.user_grant_id`,
+      },
+    ],
+  },
+} satisfies NounFolds<"project">;
+
+/** A project as its row holds it. */
+export type ProjectRow = Versioned & { readonly name: string };
+
+/** Finds a project that the organization worked in owns or was granted; refuses when there is none. */
+export type ReadableProject = ReturnType<typeof readableProject>;
+
+function readableProject(sql: Sql) {
+  const read = loadOne<{ organization: string; id: string }, ProjectRow & { grantId: string | null }>(sql, {
+    asked: "organization text, id text",
+    select: `select n, p.project_id as id, p.owner, p.name, p.version, p.created, p.changed, g.project_grant_id as "grantId"
+             from asked join projects p on p.project_id = asked.id
+             left join project_grants g
+               on g.project_id = p.project_id and g.granted_organization_id = asked.organization
+             where p.owner = asked.organization or g.project_grant_id is not null`,
+  });
+  return async (id: string, call: Parameters<typeof organizationOf>[0] & { signal: AbortSignal }) => {
+    const row = await read({ organization: organizationOf(call), id }, call.signal);
+    if (!row) throw refuse.notFound("project", id);
+    return row;
+  };
+}
+
+const project = (row: ProjectRow) => ({ id: row.id, name: row.name, details: details(row) });
+
+type Scope = { readonly organization: string; readonly reach: Reach; readonly granted: boolean };
+
+function projectsByName(sql: Sql, { organization, reach, granted }: Scope, { after, limit }: Page) {
+  const columns = sql`p.project_id as id, p.owner, p.name, p.version, p.created, p.changed`;
+  const rest = sql`
+    ${after ? sql`and (p.name, p.project_id) > (${after[0] ?? ""}, ${after[1] ?? ""})` : sql``}
+    order by p.name, p.project_id limit ${limit}`;
+  const owned = reach.whole ? sql`true` : sql`p.project_id = any(${[...reach.projects]})`;
+  const lent = reach.whole ? sql`true` : sql`g.project_grant_id = any(${[...reach.projectGrants]})`;
+  return sql<ProjectRow[]>`
+    select id, owner, name, version, created, changed from (
+      (select ${columns} from projects p where p.owner = ${organization} and ${owned} ${rest})
+      union all
+      (select ${columns} from project_grants g join projects p on p.project_id = g.project_id
+       where ${granted} and g.granted_organization_id = ${organization} and ${lent} ${rest})
+    ) both_kinds order by name, id limit ${limit}`;
+}
+
+function nameTaken(name: string, projectId: string) {
+  const resource = { noun: "project", id: projectId };
+  return refuse.because("PROJECT_NAME_TAKEN", { params: { name, projectId }, resource });
+}

@@ -1,0 +1,169 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import { type Deps, organizationOf } from "../deps.ts";
+import { refuse } from "../errors.ts";
+import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
+import type { NounFolds } from "../events/fold.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { cut, type Page, pageOf } from "./page.ts";
+import type { ReadableProject } from "./project.ts";
+
+type ProjectGrants = Pick<
+  ServiceImpl<typeof ProjectService>,
+  "grantProject" | "listProjectGrants" | "revokeProjectGrant"
+>;
+
+/** The grants of projects to other organizations. */
+export const projectGrants = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => {
+  const prospectOf = prospectRead(sql);
+  const grantOf = grantRead(sql);
+
+  return {
+    async grantProject({ projectId, grantedOrganizationId, roleKeys }, call) {
+      const owner = organizationOf(call);
+      const asked = { owner, project: projectId, granted: grantedOrganizationId, keys: roleKeys };
+      refuseUnfit(asked, await prospectOf(asked, call.signal));
+      const projectGrantId = ids();
+      const at = first(owner, projectGrantId, clock());
+      const value = { projectId, grantedOrganizationId, roleKeys };
+      const created = factOf("projectGrant", at, { case: "created", value });
+      return log.append(call, [created], { projectGrantId, details: detailsAfter(at) });
+    },
+
+    async listProjectGrants({ projectId, ...request }, call) {
+      const page = pageOf(request, 1);
+      const { grantId } = await readable(projectId, call);
+      const rows = await grantsOf(sql, { projectId, only: grantId }, page);
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ id }) => [id]);
+      return { projectGrants: answered.map(projectGrant), nextPageToken };
+    },
+
+    async revokeProjectGrant({ projectId, projectGrantId }, call) {
+      const row = await grantOf(
+        { owner: organizationOf(call), project: projectId, grant: projectGrantId },
+        call.signal,
+      );
+      if (!row) throw refuse.notFound("project", projectId);
+      if (row.id === null) throw refuse.notFound("project_grant", projectGrantId);
+      const at = next(row, clock());
+      const revoked = factOf("projectGrant", at, { case: "revoked", value: {} });
+      return log.append(call, [revoked], { details: detailsAfter(at) });
+    },
+  } satisfies ProjectGrants;
+};
+
+/** What the facts about the grant of a project do to it and its roles. */
+export const projectGrantFolds = {
+  created: {
+    views: [
+      `insert into project_grants (owner, project_grant_id, project_id, granted_organization_id, version, created, changed)
+       select f.owner, f.stream, f.payload->>'projectId', f.payload->>'grantedOrganizationId', f.version, f.time, f.time
+       from facts f`,
+      `insert into project_grant_roles (owner, project_grant_id, project_id, role_key)
+       select f.owner, f.stream, f.payload->>'projectId', role_key
+       from facts f, jsonb_array_elements_text(f.payload->'roleKeys') role_key`,
+    ],
+  },
+  roleRemoved: {
+    views: [
+      `delete from project_grant_roles r using facts f
+       where r.project_grant_id = f.stream and r.role_key = f.payload->>'key'`,
+      `update project_grants g set version = f.version, changed = f.time
+       from facts f where g.owner = f.owner and g.project_grant_id = f.stream`,
+    ],
+  },
+  revoked: {
+    views: [
+      `delete from project_grant_roles r using facts f where r.project_grant_id = f.stream`,
+      `delete from project_grants g using facts f where g.owner = f.owner and g.project_grant_id = f.stream`,
+    ],
+    cascades: [
+      {
+        makes: "user_grant.removed",
+        select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+                 from input i join user_grants g on g.project_grant_id = i.stream`,
+      },
+      {
+        makes: "member.removed",
+        select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+                 from input i join members m on m.project_grant_id = i.stream`,
+      },
+    ],
+  },
+} satisfies NounFolds<"projectGrant">;
+
+type Asked = { owner: string; project: string; granted: string; keys: string[] };
+type Prospect = { organizationExists: boolean; grantId: string | null; known: string[] };
+
+const prospectRead = (sql: Sql) =>
+  loadOne<Asked, Prospect>(sql, {
+    asked: "owner text, project text, granted text, keys jsonb",
+    select: `select n, o.organization_id is not null as "organizationExists", g.project_grant_id as "grantId",
+               array(select r.role_key from project_roles r
+                     where r.project_id = p.project_id
+                       and r.role_key in (select jsonb_array_elements_text(asked.keys))) as known
+             from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
+             left join organizations o on o.organization_id = asked.granted
+             left join project_grants g
+               on g.project_id = p.project_id and g.granted_organization_id = asked.granted`,
+  });
+
+function refuseUnfit({ owner, project, granted, keys }: Asked, prospect: Prospect | undefined): void {
+  if (!prospect) throw refuse.notFound("project", project);
+  if (granted === owner) {
+    const violation = { field: "grantedOrganizationId", description: "is the owner of the project" };
+    throw refuse.because("GRANT_TO_OWNER", { violations: [violation] });
+  }
+  if (!prospect.organizationExists) throw refuse.notFound("organization", granted);
+  const known = new Set(prospect.known);
+  const violations = keys.flatMap((key, at) => (known.has(key) ? [] : roleUnknown(key, at)));
+  if (violations.length > 0) throw refuse.because("ROLE_UNKNOWN", { violations });
+  if (prospect.grantId !== null) throw grantExists(prospect.grantId);
+}
+
+function roleUnknown(key: string, at: number) {
+  return {
+    field: `roleKeys[${at}]`,
+    description: `role "${key}" does not exist in the project`,
+    reason: "ROLE_UNKNOWN",
+  };
+}
+
+function grantExists(projectGrantId: string) {
+  const resource = { noun: "project_grant", id: projectGrantId };
+  return refuse.because("PROJECT_GRANT_EXISTS", { params: { projectGrantId }, resource });
+}
+
+type Missing<R> = { [C in keyof R]: null };
+
+const grantRead = (sql: Sql) =>
+  loadOne<{ owner: string; project: string; grant: string }, Versioned | Missing<Versioned>>(sql, {
+    asked: `owner text, project text, "grant" text`,
+    select: `select n, g.project_grant_id as id, g.owner, g.version, g.created, g.changed
+             from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
+             left join project_grants g
+               on g.owner = p.owner and g.project_grant_id = asked."grant" and g.project_id = p.project_id`,
+  });
+
+type GrantRow = Versioned & { projectId: string; grantedOrganizationId: string; roleKeys: string[] };
+type Wanted = { readonly projectId: string; readonly only: string | null };
+
+const grantsOf = (sql: Sql, { projectId, only }: Wanted, { after, limit }: Page) => sql<GrantRow[]>`
+  select project_grant_id as id, owner, version, created, changed, project_id as "projectId",
+    granted_organization_id as "grantedOrganizationId",
+    array(select role_key from project_grant_roles r
+          where r.project_grant_id = g.project_grant_id order by role_key) as "roleKeys"
+  from project_grants g
+  where project_id = ${projectId}
+    and ${only === null ? sql`true` : sql`project_grant_id = ${only}`}
+    and ${after ? sql`project_grant_id < ${after[0] ?? ""}` : sql`true`}
+  order by project_grant_id desc limit ${limit}`;
+
+const projectGrant = (row: GrantRow) => ({
+  id: row.id,
+  details: details(row),
+  projectId: row.projectId,
+  grantedOrganizationId: row.grantedOrganizationId,
+  roleKeys: row.roleKeys,
+});
