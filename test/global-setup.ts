@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
@@ -20,6 +20,8 @@ const fast = { fsync: "off", synchronous_commit: "off", full_page_writes: "off",
 /** Starts one PostgreSQL for the whole run, with a migrated database to copy for each test file. */
 export default async function setup({ provide }: TestProject) {
   const folder = await mkdtemp(join(tmpdir(), "postern-test-"));
+  // Under root the server runs as another user, who must be able to enter.
+  await chmod(folder, 0o711);
   const embedded = await startEmbedded({ dataDir: join(folder, "data"), log, settings: fast });
   await makeTemplate(embedded.url);
   provide("databaseUrl", embedded.url);

@@ -50,8 +50,8 @@ async function start(options: Launch): Promise<ChildProcess> {
   return child;
 }
 
-// Where setpriv is missing, a shell waits for the end of a pipe that only this process holds.
-function stopWithUs(child: ChildProcess, account: Account): void {
+/** Ends the child when this process dies, by a shell that waits for the end of a pipe: for where setpriv is missing. */
+export function stopWithUs(child: ChildProcess, account: Account): void {
   const script = 'read -r _; kill -INT "$1"';
   const args = ["-c", script, "sh", String(child.pid)];
   const guard = spawn("/bin/sh", args, {

@@ -1,0 +1,75 @@
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ConfigError, masterKeys, readConfig, settings } from "../src/config.ts";
+
+const key = Buffer.alloc(32, 7).toString("base64");
+const external = { DATABASE_URL: "postgresql://u:p@db:5432/postern", POSTERN_MASTER_KEY: key };
+
+test("without any setting everything has its default, and is frozen", () => {
+  const config = readConfig({});
+  expect(config).toMatchObject({ host: "127.0.0.1", port: 8080, dataDir: "./data", databaseConnections: 16 });
+  expect(Object.isFrozen(config)).toBe(true);
+});
+
+test("an empty setting is as good as none", () => {
+  expect(readConfig({ PORT: "", DATABASE_URL: " " })).toMatchObject({ port: 8080, databaseUrl: undefined });
+});
+
+test("every setting says what it means, once", () => {
+  for (const { name, meaning } of settings) {
+    expect(name).toMatch(/^[A-Z][A-Z_]+$/);
+    expect(meaning.length).toBeGreaterThan(10);
+  }
+  expect(new Set(settings.map(({ name }) => name)).size).toBe(settings.length);
+});
+
+test.each([
+  ["PORT", "http"],
+  ["PORT", "65536"],
+  ["PORT", "-1"],
+  ["PORT", "1e3"],
+  ["DATABASE_CONNECTIONS", "0"],
+  ["DEADLINE_MAX_MS", "2147483648"],
+  ["LOG_LEVEL", "loud"],
+  ["LOG_FORMAT", "xml"],
+  ["PHONE_DEFAULT_REGION", "Switzerland"],
+  ["DATABASE_URL", "mysql://db/postern"],
+  ["DATABASE_URL", "postgresql://one,two/postern"],
+  ["DATABASE_URL", "postgresql://one:1,two:2/postern"],
+  ["POSTERN_MASTER_KEY", "short"],
+  ["POSTERN_MASTER_KEY", `${key},short`],
+  ["POSTERN_ADMIN_TOKEN", "two words"],
+  ["MIGRATION_DATABASE_URL", "postgresql://owner@db/postern"],
+])("%s=%s is refused by one sentence that names it", (name, value) => {
+  const read = () => readConfig({ [name]: value });
+  expect(read).toThrow(ConfigError);
+  expect(read).toThrow(new RegExp(`^${name} .*[^.\\n]$`));
+});
+
+test("a password of a database is in no refusal", () => {
+  expect(() => readConfig({ DATABASE_URL: "postgresql://u:hidden@one,two/x" })).not.toThrow(/hidden/);
+});
+
+test("a database of one's own needs a master key", () => {
+  expect(() => readConfig({ DATABASE_URL: external.DATABASE_URL })).toThrow(/^POSTERN_MASTER_KEY is required/);
+  expect(readConfig(external).masterKeys).toEqual([Buffer.alloc(32, 7)]);
+});
+
+test("several master keys are read in order", async () => {
+  const next = Buffer.alloc(32, 9);
+  const config = readConfig({ ...external, POSTERN_MASTER_KEY: `${next.toString("base64")}, ${key}` });
+  expect(await masterKeys(config)).toEqual([next, Buffer.alloc(32, 7)]);
+});
+
+test("with the embedded database a key is generated once, for the owner's eyes only", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "postern-config-"));
+  const config = readConfig({ POSTERN_DATA_DIR: join(folder, "data") });
+  const [one, two] = await Promise.all([masterKeys(config), masterKeys(config)]);
+  expect(one).toEqual(two);
+  expect(one[0]).toHaveLength(32);
+  expect((await stat(join(folder, "data/master-key"))).mode & 0o777).toBe(0o600);
+  expect(await readFile(join(folder, "data/master-key"), "utf8")).toMatch(/^\S{44}\n$/);
+  await rm(folder, { recursive: true });
+});
