@@ -1,4 +1,12 @@
-import { create, type DescMessage, type JsonValue, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  fromJson,
+  type JsonValue,
+  type MessageInitShape,
+  toJson,
+} from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Fact, FactSchema } from "../../gen/postern/v1/event_pb.ts";
@@ -45,22 +53,15 @@ export type Versioned = {
   readonly changed: Date;
 };
 
-type Kind = { readonly type: string; readonly desc: DescMessage };
+type Kind = {
+  readonly type: string;
+  readonly desc: DescMessage;
+  /** Where the fact stands in the JSON of `Fact`. */
+  readonly noun: string;
+  readonly name: string;
+};
 
-const kinds: ReadonlyMap<string, Kind> = new Map(
-  FactSchema.fields.flatMap((noun) =>
-    (noun.message?.fields ?? []).flatMap((field) =>
-      field.message
-        ? [
-            [
-              `${noun.localName}.${field.localName}`,
-              { type: `${noun.name}.${field.name}`, desc: field.message },
-            ] as const,
-          ]
-        : [],
-    ),
-  ),
-);
+const kinds: ReadonlyMap<string, Kind> = new Map(FactSchema.fields.flatMap(kindsOf).map((kind) => [keyOf(kind), kind]));
 
 /** The name a kind of fact has in the log: `user.phone_changed`. */
 export function typeOf<N extends FactNoun>(noun: N, kind: FactCase<N>): string {
@@ -69,10 +70,16 @@ export function typeOf<N extends FactNoun>(noun: N, kind: FactCase<N>): string {
 
 /** The descriptor behind a type of the log; undefined when this version does not know it. */
 export function descOf(type: string): DescMessage | undefined {
-  return descs.get(type);
+  return byType.get(type)?.desc;
 }
 
-const descs: ReadonlyMap<string, DescMessage> = new Map([...kinds.values()].map(({ type, desc }) => [type, desc]));
+/** A fact as it is answered; undefined when this version does not know its type. */
+export function factFrom(type: string, payload: JsonValue): Fact | undefined {
+  const kind = byType.get(type);
+  return kind && fromJson(FactSchema, { [kind.noun]: { [kind.name]: payload } }, { ignoreUnknownFields: true });
+}
+
+const byType: ReadonlyMap<string, Kind> = new Map([...kinds.values()].map((kind) => [kind.type, kind]));
 
 /** A fact about an object, at its next place. */
 export function factOf<N extends FactNoun>(noun: N, at: At, fact: FactInit<N>, secret?: JsonValue): NewFact {
@@ -106,6 +113,16 @@ export function details({ owner, version, created, changed }: Versioned) {
 /** The details of an object once the fact at this place is appended. */
 export const detailsAfter = ({ owner, stream, version, time, created = time }: At) =>
   details({ owner, id: stream, version, created, changed: time });
+
+function kindsOf(noun: DescField): Kind[] {
+  return (noun.message?.fields ?? []).flatMap(({ message, name, localName }) =>
+    message ? [{ type: `${noun.name}.${name}`, desc: message, noun: noun.localName, name: localName }] : [],
+  );
+}
+
+function keyOf({ noun, name }: Kind): string {
+  return `${noun}.${name}`;
+}
 
 function kindOf(noun: string, kind: string): Kind {
   const found = kinds.get(`${noun}.${kind}`);

@@ -1,0 +1,148 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Sql } from "../postgres/connect.ts";
+import { unique } from "../postgres/failure.ts";
+import { type Fold, ofType } from "./fold.ts";
+import { beginning, type Position } from "./follow.ts";
+
+/** A view table that is not what the log makes of it. */
+export type Difference = {
+  readonly table: string;
+  /** How many rows differ. */
+  readonly rows: number;
+  /** Some rows that the log makes and the table lacks. */
+  readonly missing: readonly JsonValue[];
+  /** Some rows that the table has and the log does not make. */
+  readonly extra: readonly JsonValue[];
+};
+
+/** Whether the tables are what the log makes of them. */
+export type Rebuilt = { readonly equal: boolean; readonly differences: readonly Difference[] };
+
+/** Replays the log into fresh tables and compares them with the real ones; the client has one connection at most. */
+export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<Rebuilt> {
+  await client.unsafe("begin isolation level repeatable read");
+  try {
+    await client.unsafe("set local statement_timeout = 0");
+    const schema = await schemaOf(client);
+    const { written, compared } = tablesOf(folds);
+    // Temporary tables come before all others of their name, so the folds write them and nothing else.
+    for (const table of written)
+      await client.unsafe(`create temporary table ${table} (like ${schema}.${table} including all)`);
+    await replay(client, folds);
+    const found = [];
+    for (const table of compared) found.push(await difference(client, schema, table));
+    const differences = found.filter(({ rows }) => rows > 0);
+    return { equal: differences.length === 0, differences };
+  } finally {
+    await client.unsafe("rollback");
+  }
+}
+
+const writing = /\b(?:insert\s+into|delete\s+from|update(?!\s+set\b))\s+(\w+)/g;
+
+/** The tables that facts are folded into; those that hold credentials besides are no views, and not compared. */
+function tablesOf(folds: ReadonlyMap<string, Fold>) {
+  const named = (texts: readonly string[]) =>
+    texts.flatMap((text) => [...text.matchAll(writing)].map(([, table = ""]) => table));
+  const all = [...folds.values()];
+  const written = [...new Set(all.flatMap(({ views = [] }) => named(views)))].sort();
+  const credentials = new Set(all.flatMap(({ credentials = [] }) => named(credentials)));
+  return { written, compared: written.filter((table) => !credentials.has(table)) };
+}
+
+async function schemaOf(client: Sql): Promise<string> {
+  const [row] = await client<{ schema: string }[]>`select quote_ident(current_schema()) as schema`;
+  return row?.schema ?? "public";
+}
+
+type Entry = Position & { readonly stream: string; readonly type: string };
+
+const batchSize = 1000;
+
+async function replay(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<void> {
+  let late: Entry[] = [];
+  let entries = await entriesAfter(client, beginning);
+  for (let [head] = entries; head; [head] = entries) {
+    const batch = untilRepeated(entries, late);
+    // A fact about an object that waits has to wait too.
+    const failed = batch.length > 0 ? await fold(client, folds, batch) : [head];
+    late = await foldLate(client, folds, [...late, ...failed]);
+    const rest = entries.slice(batch.length || 1);
+    entries = rest.length > 0 ? rest : await entriesAfter(client, batch.at(-1) ?? head);
+  }
+}
+
+/** The first entries, up to one whose object comes a second time or still waits. */
+function untilRepeated(entries: readonly Entry[], late: readonly Entry[]): readonly Entry[] {
+  const seen = new Set(late.map(({ stream }) => stream));
+  const end = entries.findIndex(({ stream }) => seen.size === seen.add(stream).size);
+  return end < 0 ? entries : entries.slice(0, end);
+}
+
+/** Folds entries of different objects together, or apart where a name passes from one to another; answers what does not fit yet. */
+async function fold(client: Sql, folds: ReadonlyMap<string, Fold>, entries: readonly Entry[]): Promise<Entry[]> {
+  if (await folded(client, folds, entries)) return [];
+  if (entries.length === 1) return [...entries];
+  const half = entries.length >> 1;
+  return [...(await fold(client, folds, entries.slice(0, half))), ...(await fold(client, folds, entries.slice(half)))];
+}
+
+// A writer that takes a name while another gives it up may stand before it in the log, though it committed after it.
+async function foldLate(client: Sql, folds: ReadonlyMap<string, Fold>, late: readonly Entry[]): Promise<Entry[]> {
+  const still: Entry[] = [];
+  for (const entry of late) {
+    const waits = still.some(({ stream }) => stream === entry.stream);
+    if (waits || !(await folded(client, folds, [entry]))) still.push(entry);
+  }
+  return still;
+}
+
+/** Folds neighbours of the log; answers false, and changes nothing, when a unique key stands twice. */
+async function folded(client: Sql, folds: ReadonlyMap<string, Fold>, entries: readonly Entry[]): Promise<boolean> {
+  const text = textFor([...new Set(entries.map(({ type }) => type))], folds);
+  const [from, to] = [entries.at(0), entries.at(-1)];
+  if (!text || !from || !to) return true;
+  await client.unsafe("savepoint batch");
+  try {
+    await client.unsafe(text, [...keyOf(from), ...keyOf(to)]);
+    await client.unsafe("release savepoint batch");
+    return true;
+  } catch (error) {
+    if (unique(error) === undefined) throw error;
+    await client.unsafe("rollback to savepoint batch");
+    return false;
+  }
+}
+
+const keyOf = ({ epoch, xid, position }: Position) => [epoch, xid, position.toString()];
+
+function textFor(types: readonly string[], folds: ReadonlyMap<string, Fold>): string | undefined {
+  const ctes = types.flatMap((type) =>
+    (folds.get(type)?.views ?? []).map((text, at) => `"${type}/${at}" as (${ofType(text, type)})`),
+  );
+  return ctes.length === 0 ? undefined : `with ${[stretch, ...ctes].join(",\n")}\nselect 1`;
+}
+
+const stretch = `facts as materialized (
+  select owner, stream, version, type, payload, actor, request_id, time from events
+  where (epoch, xid, position) >= ($1::integer, $2::text::xid8, $3::text::bigint)
+    and (epoch, xid, position) <= ($4::integer, $5::text::xid8, $6::text::bigint)
+)`;
+
+const entriesAfter = (client: Sql, { epoch, xid, position }: Position) => client<Entry[]>`
+  select epoch, xid::text as xid, position, owner || '/' || stream as stream, type from events
+  where (events.epoch, events.xid, events.position) > (${epoch}::integer, ${xid}::text::xid8, ${position}::bigint)
+  order by events.epoch, events.xid, events.position limit ${batchSize}`;
+
+const examples = 3;
+
+/** The schema and the table come from the folds and the catalogue, never from a caller. */
+async function difference(client: Sql, schema: string, table: string): Promise<Difference> {
+  const [row] = await client.unsafe<{ rows: number; missing: JsonValue[] | null; extra: JsonValue[] | null }[]>(`
+    with missing as materialized (select * from pg_temp.${table} except select * from ${schema}.${table}),
+         extra as materialized (select * from ${schema}.${table} except select * from pg_temp.${table})
+    select ((select count(*) from missing) + (select count(*) from extra))::float8 as rows,
+      (select jsonb_agg(to_jsonb(one)) from (select * from missing limit ${examples}) one) as missing,
+      (select jsonb_agg(to_jsonb(one)) from (select * from extra limit ${examples}) one) as extra`);
+  return { table, rows: row?.rows ?? 0, missing: row?.missing ?? [], extra: row?.extra ?? [] };
+}

@@ -1,0 +1,237 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { MemberService } from "../../gen/postern/v1/member_pb.ts";
+import { type Call, type Deps, type Membership, organizationOf, reachOf } from "../deps.ts";
+import { refuse } from "../errors.ts";
+import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
+import type { Cascade, NounFolds } from "../events/fold.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { cut, type Page, pageOf } from "./page.ts";
+
+/** Who administers the instance, an organization, a project or a project grant. */
+export const memberService = ({ log, sql, clock, ids }: Deps) => {
+  const standingIn = standingRead(sql);
+
+  return {
+    async addMember({ userId, roles, ...request }, call) {
+      const place = placeOf(request, call);
+      refuseForeign(roles, place);
+      const standing = await standingIn(place, userId, call);
+      if (!standing.userExists) throw refuse.notFound("user", userId);
+      if (standing.member) throw memberExists(userId);
+      const at = first(place.owner, ids(), clock());
+      const value = { userId, roles, ...namedBy(place, standing.projectId) };
+      return log.append(call, [factOf("member", at, { case: "added", value })], { details: detailsAfter(at) });
+    },
+
+    async changeMember({ userId, roles, ...request }, call) {
+      const place = placeOf(request, call);
+      refuseForeign(roles, place);
+      const { member, othersOwn } = await standingIn(place, userId, call);
+      if (!member) throw refuse.notFound("member", userId);
+      if (sameSet(member.roles, roles)) return log.append(call, [], { details: details(member) });
+      if (ownsInstance(member.roles) && !ownsInstance(roles) && !othersOwn) throw refuse.because("LAST_OWNER");
+      const at = next(member, clock());
+      const changed = factOf("member", at, { case: "changed", value: { roles } });
+      return log.append(call, [changed], { details: detailsAfter(at) });
+    },
+
+    async listMembers({ pageSize, pageToken, ...request }, call) {
+      const page = pageOf({ pageSize, pageToken }, 1);
+      const place = placeOf(request, call);
+      await standingIn(place, "", call);
+      const rows = await membersOf(sql, place, page);
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ id }) => [id]);
+      return { members: answered.map((row) => member(row, place)), nextPageToken };
+    },
+
+    async removeMember({ userId, ...request }, call) {
+      const { member, othersOwn } = await standingIn(placeOf(request, call), userId, call);
+      if (!member) throw refuse.notFound("member", userId);
+      if (ownsInstance(member.roles) && !othersOwn) throw refuse.because("LAST_OWNER");
+      const at = next(member, clock());
+      const removed = factOf("member", at, { case: "removed", value: { userId } });
+      return log.append(call, [removed], { details: detailsAfter(at) });
+    },
+  } satisfies ServiceImpl<typeof MemberService>;
+};
+
+/**
+ * Makes a fact whose `leaving` memberships `m` (joined to `input` i) would leave the instance without an owner lose its
+ * race, so that the command is decided again and refused.
+ */
+export function keepsAnOwner(makes: string, leaving: string): Cascade {
+  // The fact comes out twice and breaks events_pkey. Each leaver holds the lock of an owner who stays, found in one order, so
+  // of two last owners that leave at once the later one waits, and then finds nobody.
+  const select = `
+    select i.n, i.owner, i.stream, i.version, i.payload
+    from input i join members m on ${leaving}
+    where m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles) and not exists (
+      select from (
+        select o.user_id from members o where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles)
+        order by o.member_id for update
+      ) owners where owners.user_id <> m.user_id)`;
+  return { makes, select };
+}
+
+/** What the facts about a membership do to its row. */
+export const memberFolds = {
+  added: {
+    views: [
+      `insert into members (owner, member_id, user_id, scope, scope_id, project_id, project_grant_id, roles,
+         version, created, changed)
+       select f.owner, f.stream, f.payload->>'userId',
+         case when f.payload ? 'projectGrantId' then 'project_grant' when f.payload ? 'projectId' then 'project'
+              when f.payload ? 'organizationId' then 'organization' else 'instance' end,
+         coalesce(f.payload->>'projectGrantId', f.payload->>'projectId', f.payload->>'organizationId', f.owner),
+         f.payload->>'projectId', f.payload->>'projectGrantId',
+         array(select jsonb_array_elements_text(f.payload->'roles')), f.version, f.time, f.time
+       from facts f`,
+    ],
+  },
+  changed: {
+    views: [
+      `update members m set roles = array(select jsonb_array_elements_text(f.payload->'roles')),
+         version = f.version, changed = f.time
+       from facts f where m.owner = f.owner and m.member_id = f.stream`,
+    ],
+    cascades: [
+      keepsAnOwner(
+        "member.changed",
+        `m.owner = i.owner and m.member_id = i.stream and not i.payload->'roles' ? 'INSTANCE_OWNER'`,
+      ),
+    ],
+  },
+  removed: {
+    views: [`delete from members m using facts f where m.owner = f.owner and m.member_id = f.stream`],
+    cascades: [keepsAnOwner("member.removed", `m.owner = i.owner and m.member_id = i.stream`)],
+  },
+} satisfies NounFolds<"member">;
+
+type Scope = Membership["scope"];
+type Named = { instance: boolean; organizationId: string; projectId: string; projectGrantId: string };
+
+/** Where memberships are held, in the organization worked in. */
+type Place = { readonly owner: string; readonly scope: Scope; readonly id: string; readonly project: string };
+
+function placeOf({ instance, organizationId, projectId, projectGrantId }: Named, call: Call): Place {
+  const owner = organizationOf(call);
+  if (instance) refuseBesideInstance({ organizationId, projectId, projectGrantId });
+  else if (organizationId && organizationId !== owner) throw refuse.notFound("organization", organizationId);
+  if (projectGrantId) return within({ owner, scope: "project_grant", id: projectGrantId, project: projectId }, call);
+  if (projectId) return within({ owner, scope: "project", id: projectId, project: projectId }, call);
+  return { owner, scope: instance ? "instance" : "organization", id: owner, project: "" };
+}
+
+function refuseBesideInstance(others: Record<string, string>): void {
+  const violations = Object.entries(others).flatMap(([field, id]) =>
+    id ? [{ field, description: "must be empty when instance is set" }] : [],
+  );
+  if (violations.length > 0) throw refuse.invalid(violations);
+}
+
+/** A role on one project or project grant says nothing about another. */
+function within(place: Place, call: Call): Place {
+  const reach = reachOf(call);
+  const reached = reach.whole || [...reach.projects, ...reach.projectGrants].includes(place.id);
+  if (!reached) throw missing(place);
+  return place;
+}
+
+const missing = ({ scope, id }: Place) => refuse.notFound(scope === "instance" ? "organization" : scope, id);
+
+const homes = {
+  INSTANCE_OWNER: "instance",
+  INSTANCE_VIEWER: "instance",
+  ORG_OWNER: "organization",
+  ORG_USER_MANAGER: "organization",
+  ORG_VIEWER: "organization",
+  PROJECT_OWNER: "project",
+  PROJECT_GRANT_OWNER: "project_grant",
+} as const satisfies Record<string, Scope>;
+
+const howTo = {
+  instance: "the instance: set instance",
+  organization: "an organization: set none of instance, projectId and projectGrantId",
+  project: "a project: set projectId without projectGrantId",
+  project_grant: "a project grant: set projectGrantId",
+} satisfies Record<Scope, string>;
+
+function refuseForeign(roles: readonly string[], { scope }: Place): void {
+  const violations = roles.flatMap((role, at) => {
+    const home = homes[role as keyof typeof homes];
+    const description = `${role} is a role on ${howTo[home]}`;
+    return home === scope ? [] : [{ field: `roles[${at}]`, description, reason: "MEMBER_ROLE_SCOPE" }];
+  });
+  if (violations.length > 0) throw refuse.because("MEMBER_ROLE_SCOPE", { violations });
+}
+
+function memberExists(userId: string) {
+  return refuse.because("MEMBER_EXISTS", { params: { userId }, resource: { noun: "member", id: userId } });
+}
+
+const ownsInstance = (roles: readonly string[]) => roles.includes("INSTANCE_OWNER");
+
+const sameSet = (some: readonly string[], others: readonly string[]) =>
+  some.length === others.length && some.every((one) => others.includes(one));
+
+function namedBy({ scope, id }: Place, projectId: string | null) {
+  switch (scope) {
+    case "instance":
+      return {};
+    case "organization":
+      return { organizationId: id };
+    case "project":
+      return { projectId: id };
+    case "project_grant":
+      return { projectGrantId: id, projectId: projectId ?? undefined };
+  }
+}
+
+type MemberRow = Versioned & { readonly userId: string; readonly roles: readonly string[] };
+type Around = {
+  readonly placeExists: boolean;
+  readonly projectId: string | null;
+  readonly userExists: boolean;
+  /** Whether the instance has another owner. */
+  readonly othersOwn: boolean;
+};
+type Asked = Place & { readonly user: string };
+type Standing = Around & (MemberRow | { [C in keyof MemberRow]: null });
+
+/** Finds how a user stands in a place; refuses when the place is not in the organization worked in. */
+function standingRead(sql: Sql) {
+  const read = loadOne<Asked, Standing>(sql, {
+    asked: `owner text, scope text, id text, project text, "user" text`,
+    select: `select n, coalesce(p.project_id, g.project_id) as "projectId",
+               asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "placeExists",
+               exists (select from users u where u.user_id = asked."user") as "userExists",
+               exists (select from members o where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles)
+                         and o.user_id <> asked."user") as "othersOwn",
+               m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
+             from asked
+             left join projects p on asked.scope = 'project' and p.owner = asked.owner and p.project_id = asked.id
+             left join project_grants g on asked.scope = 'project_grant' and g.project_grant_id = asked.id
+               and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)
+             left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id`,
+  });
+  return async (place: Place, user: string, call: Call): Promise<Around & { member: MemberRow | undefined }> => {
+    const row = await read({ ...place, user }, call.signal);
+    if (!row?.placeExists) throw missing(place);
+    return { ...row, member: row.id === null ? undefined : row };
+  };
+}
+
+const membersOf = (sql: Sql, { scope, id }: Place, { after, limit }: Page) => sql<MemberRow[]>`
+  select user_id as "userId", roles, member_id as id, owner, version, created, changed from members
+  where scope = ${scope} and scope_id = ${id} and ${after ? sql`member_id < ${after[0] ?? ""}` : sql`true`}
+  order by member_id desc limit ${limit}`;
+
+const member = ({ userId, roles, ...row }: MemberRow, { scope, id }: Place) => ({
+  details: details(row),
+  userId,
+  roles: [...roles],
+  ...(scope === "organization" ? { organizationId: id } : {}),
+  ...(scope === "project" ? { projectId: id } : {}),
+  ...(scope === "project_grant" ? { projectGrantId: id } : {}),
+});
