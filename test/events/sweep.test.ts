@@ -1,0 +1,79 @@
+import { expect, test, vi } from "vitest";
+import { takeTurn } from "../../src/events/lease.ts";
+import { type Chore, expiredRecords, startSweep } from "../../src/events/sweep.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { freshDatabase } from "../database.ts";
+
+const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
+
+async function openDatabase() {
+  await using opened = new AsyncDisposableStack();
+  const { url } = opened.use(await freshDatabase());
+  const { sql } = opened.use(connect(url, { connections: 4, waitMs: 5_000, statementTimeoutMs: 5_000, log }));
+  const stack = opened.move();
+  return { sql, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** A chore with so many things to clear away. */
+function pile(things: number) {
+  const asked: number[] = [];
+  const chore: Chore = {
+    name: "pile",
+    async batch(most) {
+      asked.push(most);
+      const cleared = Math.min(most, things);
+      things -= cleared;
+      return cleared;
+    },
+  };
+  return { chore, asked, left: () => things };
+}
+
+const failed = (error: unknown) => console.warn(error);
+
+test("a turn is one node's until it ends, and may be kept", async () => {
+  await using database = await openDatabase();
+  const { sql } = database;
+  const turn = (holder: string) => takeTurn(sql, { work: "sweep", holder, seconds: 30 });
+  const taken = await Promise.all(["a", "b", "c"].map(turn));
+  expect(taken.filter((one) => one)).toHaveLength(1);
+  const holder = ["a", "b", "c"][taken.indexOf(true)] ?? "";
+  expect(await turn(holder)).toBe(true);
+  expect(await turn("d")).toBe(false);
+  await sql`update leases set until = now() - interval '1 second'`;
+  expect(await turn("d")).toBe(true);
+  expect(await turn(holder)).toBe(false);
+});
+
+test("everything is cleared away, batch by batch, by one node", async () => {
+  await using database = await openDatabase();
+  const { chore, asked, left } = pile(1_200);
+  await using _one = startSweep({ sql: database.sql, chores: [chore], failed });
+  await using _two = startSweep({ sql: database.sql, chores: [chore], failed });
+  await vi.waitFor(() => expect(left()).toBe(0));
+  expect(asked).toEqual([500, 500, 500]);
+});
+
+test("a chore that fails keeps no other from being done", async () => {
+  await using database = await openDatabase();
+  const { chore, left } = pile(3);
+  const broken: Chore = { name: "broken", batch: () => Promise.reject(new Error("no")) };
+  const failures: string[] = [];
+  const heard = (_error: unknown, name: string) => void failures.push(name);
+  await using _sweep = startSweep({ sql: database.sql, chores: [broken, chore], failed: heard });
+  await vi.waitFor(() => expect(left()).toBe(0));
+  expect(failures).toEqual(["broken"]);
+});
+
+test("idempotency records are kept for a day", async () => {
+  await using database = await openDatabase();
+  const { sql } = database;
+  const now = new Date("2031-02-03T12:00:00Z");
+  await sql`
+    insert into idempotency (caller, operation, key, request, answer, created)
+    select 'ada', 'op', hours::text, '', '', ${now}::timestamptz - make_interval(hours => hours)
+    from unnest(array[1, 23, 25, 48]) hours`;
+  const { batch } = expiredRecords(sql, () => now);
+  expect([await batch(1), await batch(1), await batch(1)]).toEqual([1, 1, 0]);
+  expect(await sql`select key from idempotency order by key`).toEqual([{ key: "1" }, { key: "23" }]);
+});

@@ -1,0 +1,44 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect, test, vi } from "vitest";
+import { smsHealth } from "../../src/notify/outbox.ts";
+import { webhookSender } from "../../src/notify/webhook_sender.ts";
+import { openOutbox, startWorker } from "./outbox.ts";
+import { idsOf, startProvider } from "./provider.ts";
+
+const program = fileURLToPath(new URL("./killed_worker.ts", import.meta.url));
+
+function runUntilKilled(...args: string[]): Promise<NodeJS.Signals | null> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [program, ...args], { timeout: 20_000, killSignal: "SIGTERM" });
+    child.on("exit", (_code, signal) => resolve(signal));
+  });
+}
+
+for (const { moment, sent } of [
+  { moment: "before gather", sent: 1 },
+  { moment: "after gather", sent: 1 },
+  { moment: "before take", sent: 1 },
+  { moment: "after take", sent: 1 },
+  { moment: "before send", sent: 1 },
+  { moment: "after send", sent: 2 },
+  { moment: "before settle", sent: 2 },
+  { moment: "after settle", sent: 1 },
+  { moment: "at the end", sent: 1 },
+])
+  test(`an SMS arrives though the worker was killed ${moment}`, async () => {
+    await using outbox = await openOutbox();
+    await using provider = await startProvider();
+    const { id } = await outbox.ask();
+
+    expect(await runUntilKilled(moment, outbox.url, outbox.key.toString("hex"), provider.url)).toBe("SIGKILL");
+    await outbox.hurry();
+    const sender = webhookSender({ url: provider.url, secret: Buffer.alloc(32) }, () => new Date());
+    await using worker = startWorker(outbox, { sender });
+    await vi.waitFor(() => expect(provider.received.length).toBe(sent), { timeout: 5_000 });
+    await vi.waitFor(async () => expect(await smsHealth(outbox.sql)).toMatchObject({ waiting: 0, dead: 0 }), 5_000);
+
+    expect(new Set(idsOf(provider.received))).toEqual(new Set([id]));
+    expect(worker.deliveries.filter(({ kind }) => kind === "dead")).toEqual([]);
+    expect(await outbox.sql`select sealed from phone_codes`).toEqual([{ sealed: null }]);
+  });

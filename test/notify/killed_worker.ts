@@ -1,0 +1,48 @@
+// A worker that kills itself without a chance to clean up, before or after one of its steps.
+
+import { webhookSender } from "../../src/notify/webhook_sender.ts";
+import { startSmsWorker } from "../../src/notify/worker.ts";
+import type { Sql } from "../../src/postgres/connect.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { keyring } from "../../src/security/seal.ts";
+
+const [moment = "", databaseUrl = "", key = "", url = ""] = process.argv.slice(2);
+const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
+const { sql } = connect(databaseUrl, { connections: 4, waitMs: 5_000, statementTimeoutMs: 5_000, log });
+const send = webhookSender({ url, secret: Buffer.alloc(32) }, () => new Date());
+
+const die = (now: string) => void (now === moment && process.kill(process.pid, "SIGKILL"));
+
+function stepOf(text: string): string {
+  if (text.includes("with seen")) return "gather";
+  if (text.includes("with due")) return "take";
+  return "settle";
+}
+
+const deadly = new Proxy(sql, {
+  apply: async (target, self, args) => {
+    const step = stepOf(String(args[0]));
+    die(`before ${step}`);
+    const rows = await Reflect.apply(target, self, args);
+    if (step !== "gather" || rows[0].seen > 0) die(`after ${step}`);
+    return rows;
+  },
+}) as Sql;
+
+startSmsWorker({
+  sql: deadly,
+  tail: { listen: () => () => {} },
+  keys: keyring([Buffer.from(key, "hex")]),
+  sender: async (sms, signal) => {
+    die("before send");
+    await send(sms, signal);
+    die("after send");
+  },
+  clock: () => new Date(),
+  text: "{code}",
+  attempts: 10,
+  timeoutMs: 1_000,
+  everyMs: 20,
+  told: () => die("at the end"),
+  failed: console.error,
+});

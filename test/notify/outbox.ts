@@ -1,0 +1,73 @@
+import { randomBytes } from "node:crypto";
+import type { Call } from "../../src/deps.ts";
+import { newId } from "../../src/deps.ts";
+import { type At, factOf, first, typeOf } from "../../src/events/fact.ts";
+import { openLog } from "../../src/events/log.ts";
+import { type Delivery, type SmsWorkerParts, startSmsWorker } from "../../src/notify/worker.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { keyring } from "../../src/security/seal.ts";
+import { phoneCodes } from "../../src/services/phone_code.ts";
+import { phoneFolds } from "../../src/services/user_phone.ts";
+import { freshDatabase } from "../database.ts";
+
+const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
+const folds = new Map([[typeOf("user", "phoneCodeRequested"), phoneFolds.phoneCodeRequested]]);
+const originOf = () => ({ actor: undefined, requestId: newId(), signal: undefined, idempotency: undefined });
+
+/** Connects to a database as a node does. */
+export const node = (url: string) => connect(url, { connections: 4, waitMs: 5_000, statementTimeoutMs: 5_000, log });
+
+/** A database whose log asks for SMS, and all that a worker needs. */
+export async function openOutbox({ key = randomBytes(32) } = {}) {
+  await using opened = new AsyncDisposableStack();
+  const { url } = opened.use(await freshDatabase());
+  const { sql } = opened.use(node(url));
+  const keys = keyring([key]);
+  const facts = openLog<Pick<Call, "values">>({ sql, folds, originOf });
+  const clock = { now: () => new Date() };
+  const stack = opened.move();
+  return {
+    ...{ url, sql, key, keys, clock },
+
+    /** Records that a code is to be sent to a number of a user, as the service does. */
+    async ask({ userId = newId(), phone = "+41791234567", version = 1n } = {}) {
+      const deps = { ids: newId, clock: () => clock.now(), secrets: { keys } as never };
+      const { id, code, secret } = phoneCodes(deps)({
+        userId,
+        phone,
+        nth: BigInt(`0x${randomBytes(6).toString("hex")}`),
+      });
+      const at: At = { ...first("org", userId, clock.now()), version };
+      const fact = factOf("user", at, { case: "phoneCodeRequested", value: { phoneCodeId: id } }, secret);
+      await facts.append({ values: undefined as never }, [fact], undefined);
+      return { id, code, userId, phone };
+    },
+
+    /** Whoever holds a message let its lease run out, or the time of its back-off is over. */
+    hurry: () => sql`update sms_messages set due = now()`,
+
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** What `openOutbox` answers. */
+export type Outbox = Awaited<ReturnType<typeof openOutbox>>;
+
+/** A worker of its own on the outbox; remembers how each try ended. */
+export function startWorker(outbox: Outbox, parts: Pick<SmsWorkerParts, "sender"> & Partial<SmsWorkerParts>) {
+  const deliveries: (Delivery & { id: string; attempts: number })[] = [];
+  const worker = startSmsWorker({
+    sql: outbox.sql,
+    tail: { listen: () => () => {} },
+    keys: outbox.keys,
+    clock: () => outbox.clock.now(),
+    text: "{code} is your verification code.",
+    attempts: 10,
+    timeoutMs: 1_000,
+    everyMs: 20,
+    told: ({ id, attempts }, delivery) => deliveries.push({ id, attempts, ...delivery }),
+    failed: (error) => console.warn(error),
+    ...parts,
+  });
+  return { deliveries, [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose]() };
+}
