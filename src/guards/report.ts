@@ -1,0 +1,121 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Logger } from "pino";
+import { type Call, keys } from "../deps.ts";
+import { localized, reasonOf, refuse } from "../errors.ts";
+
+type Unary = (request: Message, call: Call) => Promise<object>;
+type Stream = (request: Message, call: Call) => AsyncIterable<object>;
+type Language = NonNullable<typeof keys.language.defaultValue>;
+
+/** What the guard is made of. */
+export type ReportParts = {
+  readonly logger: Logger;
+  /** The language of ours that an accept-language header asks for. */
+  readonly languageOf: (acceptLanguage: string | undefined) => Language | undefined;
+};
+
+/** Writes one line for each call, and lets nothing out but refusals of ours. */
+export type Report = {
+  readonly unary: (method: DescMethod, next: Unary) => Unary;
+  readonly stream: (method: DescMethod, next: Stream) => Stream;
+  /** The same for what went wrong before an operation began, such as a body that cannot be read. */
+  readonly refused: (error: unknown, call: Call, operation: string) => ConnectError;
+};
+
+/** Makes the outermost guard. */
+export function report({ logger, languageOf }: ReportParts): Report {
+  return { unary, stream, refused: (error, call, operation) => begin(call, operation).failed(error) };
+
+  function unary(method: DescMethod, next: Unary): Unary {
+    const operation = nameOf(method);
+    return async (request, call) => {
+      const line = begin(call, operation);
+      try {
+        const answer = await next(request, call);
+        line.done();
+        return answer;
+      } catch (error) {
+        throw line.failed(error);
+      }
+    };
+  }
+
+  function stream(method: DescMethod, next: Stream): Stream {
+    const operation = nameOf(method);
+    return async function* (request, call) {
+      const line = begin(call, operation);
+      try {
+        yield* next(request, call);
+        line.done();
+      } catch (error) {
+        throw line.failed(error);
+      } finally {
+        line.left();
+      }
+    };
+  }
+
+  function begin(call: Call, operation: string) {
+    const language = languageOf(call.requestHeader.get("accept-language") ?? undefined);
+    if (language) call.values.set(keys.language, language);
+    const started = performance.now();
+    let written = false;
+
+    return {
+      done: () => write("info", { code: "OK" }),
+      /** The client stopped reading. */
+      left: () => written || write("info", { code: nameOfCode(Code.Canceled), reason: "CANCELLED" }),
+      failed(error: unknown): ConnectError {
+        const refusal = refusalOf(error, call);
+        const cause = refusal.cause === undefined ? {} : { err: causeOf(refusal.cause) };
+        write(levelOf(refusal), { code: nameOfCode(refusal.code), reason: reasonOf(refusal), ...cause });
+        return language ? localized(refusal, language) : refusal;
+      },
+    };
+
+    function write(level: "info" | "warn" | "error", outcome: object): void {
+      written = true;
+      const caller = call.values.get(keys.caller)?.userId;
+      const durationMs = Math.round((performance.now() - started) * 100) / 100;
+      logger[level]({ operation, ...outcome, durationMs, caller, requestId: call.values.get(keys.requestId) }, "call");
+    }
+  }
+}
+
+const nameOf = (method: DescMethod) => `/${method.parent.typeName}/${method.name}`;
+
+const nameOfCode = (code: Code) => (Code[code] ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
+
+function refusalOf(error: unknown, { signal }: Call): ConnectError {
+  if (error instanceof ConnectError && reasonOf(error)) return error;
+  const ended = isEnd(error, signal);
+  const late = ended ? isLate(signal.reason) : hasCode(error, Code.DeadlineExceeded);
+  if (late) return refuse.because("DEADLINE_EXCEEDED", { cause: error });
+  if (ended || hasCode(error, Code.Canceled)) return refuse.because("CANCELLED", { cause: error });
+  return refuse.because("INTERNAL", { cause: error });
+}
+
+/** Whether an error only says that the call was ended from outside. */
+function isEnd(error: unknown, signal: AbortSignal): boolean {
+  const names = ["AbortError", "TimeoutError"];
+  return signal.aborted && (error === signal.reason || (error instanceof Error && names.includes(error.name)));
+}
+
+const isLate = (reason: unknown) =>
+  hasCode(reason, Code.DeadlineExceeded) || (reason instanceof Error && reason.name === "TimeoutError");
+
+const hasCode = (error: unknown, code: Code) => error instanceof ConnectError && error.code === code;
+
+function levelOf({ code }: ConnectError): "info" | "warn" | "error" {
+  if (code === Code.Internal) return "error";
+  return code === Code.Unavailable ? "warn" : "info";
+}
+
+// Named one by one: the other properties of a database error hold parameters and whole rows.
+function causeOf(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
+  const cause = error.cause === undefined ? {} : { cause: causeOf(error.cause) };
+  return { type: error.name, message: error.message, stack: error.stack, ...code, ...cause };
+}
