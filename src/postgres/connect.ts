@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { refuse } from "../errors.ts";
 import { markSent } from "./failure.ts";
@@ -52,8 +53,11 @@ export function connect(url: string, options: ConnectOptions): Connection {
   return {
     sql: limited(pool, limiter, watchdog),
     async [Symbol.asyncDispose]() {
-      limiter.close();
-      await pool.end({ timeout: 5 });
+      const patience = new AbortController();
+      await Promise.race([limiter.close(), sleep(5_000, undefined, { signal: patience.signal }).catch(() => {})]);
+      patience.abort();
+      // The driver would wait in vain for the last statement of a connection that died.
+      await pool.end({ timeout: 0.2 });
       watchdog[Symbol.dispose]();
       watchdog.destroyAll();
     },

@@ -2,13 +2,19 @@
 export type Turn = Readonly<{ start: () => void; refuse: () => void }>;
 
 /** Lets a bounded number run at once, and wait a bounded time. */
-export type Limiter = Readonly<{ enter: (turn: Turn) => void; leave: () => void; close: () => void }>;
+export type Limiter = Readonly<{
+  enter: (turn: Turn) => void;
+  leave: () => void;
+  /** Refuses all who wait or come; resolves when nothing runs any more. */
+  close: () => Promise<void>;
+}>;
 
 /** Makes a limiter; every start must be followed by one leave. */
 export function createLimiter({ limit, waitMs }: { limit: number; waitMs: number }): Limiter {
   const waiting: { turn: Turn; until: number }[] = [];
   let running = 0;
   let closed = false;
+  const idle = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | undefined;
 
   const refuseLate = () => {
@@ -35,12 +41,14 @@ export function createLimiter({ limit, waitMs }: { limit: number; waitMs: number
     leave() {
       const next = waiting.shift();
       if (next) next.turn.start();
-      else running--;
+      else if (--running === 0 && closed) idle.resolve();
     },
     close() {
       closed = true;
       clearTimeout(timer);
       refuseLate();
+      if (running === 0) idle.resolve();
+      return idle.promise;
     },
   };
 }
