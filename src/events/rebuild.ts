@@ -61,7 +61,7 @@ const batchSize = 1000;
 
 async function replay(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<void> {
   let late: Entry[] = [];
-  let entries = await entriesAfter(client, beginning);
+  let entries: readonly Entry[] = await entriesAfter(client, beginning);
   for (let [head] = entries; head; [head] = entries) {
     const batch = untilRepeated(entries, late);
     // A fact about an object that waits has to wait too.

@@ -1,0 +1,76 @@
+import { expect, test, vi } from "vitest";
+import {
+  beginning,
+  endOfLog,
+  eventsAfter,
+  followTail,
+  formatPosition,
+  parsePosition,
+  type StoredEvent,
+} from "../../src/events/follow.ts";
+import { oneConnection, openTestLog, organizationCreated, somebody } from "./log_of.ts";
+
+const streams = (events: readonly StoredEvent[]) => events.map(({ stream }) => stream);
+
+const slowEvent = `insert into events (owner, stream, version, type, payload, request_id, time)
+  values ('slow', 'slow', 1, 'organization.created', '{"name": "slow"}', 'request', now())`;
+
+test("a follower waits for a slow writer, and then sees its event before the later ones", async () => {
+  await using opened = await openTestLog();
+  await using slow = oneConnection(opened.url);
+  const { log, sql } = opened;
+  const [before, after] = [organizationCreated(), organizationCreated()];
+  await log.append(somebody(), [before], {});
+  await slow.sql.unsafe("begin");
+  await slow.sql.unsafe(slowEvent);
+  await log.append(somebody(), [after], {});
+  expect(streams(await eventsAfter(sql, beginning, 10))).toEqual([before.at.stream]);
+  const end = await endOfLog(sql);
+  await slow.sql.unsafe("commit");
+  expect(streams(await eventsAfter(sql, end, 10))).toEqual(["slow", after.at.stream]);
+  expect(streams(await eventsAfter(sql, beginning, 10))).toEqual([before.at.stream, "slow", after.at.stream]);
+});
+
+test("the tail hears every event once and in order, and skips no slow writer", async () => {
+  await using opened = await openTestLog();
+  await using slow = oneConnection(opened.url);
+  const { log, sql } = opened;
+  await log.append(somebody(), [organizationCreated()], {});
+  const heard: StoredEvent[] = [];
+  await using tail = await followTail({ sql, everyMs: 20, failed: (error) => expect.fail(String(error)) });
+  const stop = tail.listen((events) => heard.push(...events));
+  await slow.sql.unsafe("begin");
+  await slow.sql.unsafe(slowEvent);
+  const facts = Array.from({ length: 50 }, () => organizationCreated());
+  await Promise.all(facts.map((fact) => log.append(somebody(), [fact], {}).then(tail.poke)));
+  expect(heard).toEqual([]);
+  await slow.sql.unsafe("commit");
+  await vi.waitFor(() => expect(heard).toHaveLength(51), 5000);
+  expect(streams(heard)[0]).toBe("slow");
+  expect(new Set(streams(heard))).toEqual(new Set(["slow", ...facts.map(({ at }) => at.stream)]));
+  stop();
+  await log.append(somebody(), [organizationCreated()], {});
+  await vi.waitFor(async () => expect((await endOfLog(sql)).position).toBeGreaterThan(heard.at(-1)?.position ?? 0n));
+  expect(heard).toHaveLength(51);
+});
+
+test("the tail goes on after a failed look", async () => {
+  await using opened = await openTestLog();
+  await using client = oneConnection(opened.url);
+  const heard: StoredEvent[] = [];
+  const failures: unknown[] = [];
+  await using tail = await followTail({ sql: opened.sql, everyMs: 10, failed: (error) => failures.push(error) });
+  tail.listen((events) => heard.push(...events));
+  await client.sql`alter table events rename to hidden`;
+  await vi.waitFor(() => expect(failures.length).toBeGreaterThan(0));
+  await client.sql`alter table hidden rename to events`;
+  await opened.log.append(somebody(), [organizationCreated()], {});
+  await vi.waitFor(() => expect(heard).toHaveLength(1));
+});
+
+test("positions are told apart from other texts", () => {
+  const position = { epoch: 1, xid: "18446744073709551615", position: 12n };
+  expect(parsePosition(formatPosition(position))).toEqual(position);
+  for (const text of ["", "1.2", "1.2.3.4", "1.2.x", "-1.2.3", "1.18446744073709551616.3", "1.2.3 "])
+    expect(parsePosition(text)).toBeUndefined();
+});

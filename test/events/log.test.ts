@@ -1,0 +1,141 @@
+import { expect, test } from "vitest";
+import { reasonOf } from "../../src/errors.ts";
+import { factOf, first, next } from "../../src/events/fact.ts";
+import { oneConnection, openTestLog, organizationCreated, somebody, unique } from "./log_of.ts";
+
+async function withProject() {
+  const opened = await openTestLog();
+  const organization = organizationCreated();
+  const projectAt = first(organization.at.stream, unique("p"), new Date());
+  await opened.log.append(somebody(), [organization], {});
+  await opened.log.append(somebody(), [factOf("project", projectAt, { case: "created", value: { name: "P" } })], {});
+  const row = { ...projectAt, id: projectAt.stream, created: projectAt.time, changed: projectAt.time };
+  const roleAdded = (key: string) =>
+    factOf("project", next(row, new Date()), { case: "roleAdded", value: { key, displayName: key } });
+  return { ...opened, [Symbol.asyncDispose]: opened[Symbol.asyncDispose], projectId: row.id, roleAdded };
+}
+
+const outcomes = async (commands: Promise<unknown>[]) =>
+  (await Promise.allSettled(commands)).map((one) => (one.status === "fulfilled" ? "won" : reasonOf(one.reason)));
+
+test("of 50 concurrent commands on one version exactly one wins, and the others are in conflict", async () => {
+  await using opened = await withProject();
+  const { log, sql, roleAdded, projectId } = opened;
+  const keys = Array.from({ length: 50 }, (_, at) => `role${at}`);
+  const ended = await outcomes(keys.map((key) => log.append(somebody(), [roleAdded(key)], {})));
+  expect(ended.filter((one) => one === "won")).toHaveLength(1);
+  expect(ended.filter((one) => one === "CONFLICT")).toHaveLength(49);
+  expect(await sql`select version from projects where project_id = ${projectId}`).toEqual([{ version: 2n }]);
+  expect(await sql`select role_key from project_roles where project_id = ${projectId}`).toHaveLength(1);
+  expect(await sql`select version from events where stream = ${projectId}`).toHaveLength(2);
+});
+
+test("a command that fails harms nobody who shares its statement", async () => {
+  await using opened = await openTestLog();
+  const { log, sql, statements } = opened;
+  await log.append(somebody(), [organizationCreated("taken")], {});
+  const names = [...Array.from({ length: 30 }, () => unique("organization")), "taken"];
+  statements.length = 0;
+  const ended = await outcomes(names.map((name) => log.append(somebody(), [organizationCreated(name)], {})));
+  expect(ended.filter((one) => one === "won")).toHaveLength(30);
+  expect(ended.at(-1)).toBe("CONFLICT");
+  expect(statements.length).toBeGreaterThan(30);
+  expect(await sql`select from organizations`).toHaveLength(31);
+  expect(await sql`select from events`).toHaveLength(31);
+});
+
+test("commands that arrive together share statements", async () => {
+  await using opened = await openTestLog();
+  const { log, sql, statements } = opened;
+  const commands = Array.from({ length: 200 }, () => log.append(somebody(), [organizationCreated()], {}));
+  await Promise.all(commands);
+  expect(statements.length).toBeLessThan(10);
+  expect(await sql`select from organizations`).toHaveLength(200);
+});
+
+test("a command on one object shares no statement with another on it", async () => {
+  await using opened = await withProject();
+  const { log, statements, roleAdded } = opened;
+  statements.length = 0;
+  const ended = await outcomes([
+    log.append(somebody(), [roleAdded("a")], {}),
+    log.append(somebody(), [roleAdded("b")], {}),
+  ]);
+  expect(ended.toSorted()).toEqual(["CONFLICT", "won"]);
+  expect(statements).toHaveLength(2);
+});
+
+test("a command with two facts about one object is refused", async () => {
+  await using opened = await withProject();
+  const { log, sql, roleAdded } = opened;
+  await expect(log.append(somebody(), [roleAdded("a"), roleAdded("b")], {})).rejects.toThrow("at most one fact");
+  expect(await sql`select from project_roles`).toHaveLength(0);
+});
+
+test("a command of several facts is written whole or not at all", async () => {
+  await using opened = await openTestLog();
+  const { log, sql } = opened;
+  const [ada, bob] = [organizationCreated("same"), organizationCreated("same")];
+  expect(await outcomes([log.append(somebody(), [ada, bob], {})])).toEqual(["CONFLICT"]);
+  expect(await sql`select from events`).toHaveLength(0);
+  await log.append(somebody(), [ada, organizationCreated("other")], {});
+  expect(await sql`select from organizations`).toHaveLength(2);
+});
+
+test("events are never updated, deleted or truncated", async () => {
+  await using opened = await openTestLog();
+  await opened.log.append(somebody(), [organizationCreated()], {});
+  await using client = oneConnection(opened.url);
+  for (const text of ["update events set actor = 'eve'", "delete from events", "truncate events"])
+    await expect(client.sql.unsafe(text)).rejects.toThrow("events are never changed");
+  expect(await client.sql`select actor from events`).toEqual([{ actor: "ada" }]);
+});
+
+test("the idempotency record is written by the statement of the command", async () => {
+  await using opened = await withProject();
+  const { log, sql, statements, roleAdded } = opened;
+  const seal = (answer: unknown) => Buffer.from(JSON.stringify(answer));
+  const names = { caller: "ada", operation: "AddProjectRole", key: "1" };
+  const origin = somebody({ idempotency: { ...names, request: Buffer.from("asked"), seal, created: new Date() } });
+  statements.length = 0;
+  expect(await log.append(origin, [roleAdded("a")], { ok: true })).toEqual({ ok: true });
+  expect(statements).toHaveLength(1);
+  const records = await sql<
+    { key: string; request: Buffer; answer: Buffer }[]
+  >`select key, request, answer from idempotency`;
+  expect(records.map(({ key, request, answer }) => [key, String(request), String(answer)])).toEqual([
+    ["1", "asked", '{"ok":true}'],
+  ]);
+});
+
+test("a command that loses its race leaves no idempotency record, and one with a used key leaves no event", async () => {
+  await using opened = await withProject();
+  const { log, sql, roleAdded } = opened;
+  const record = (key: string) => ({
+    ...{ caller: "ada", operation: "AddProjectRole", key, request: Buffer.from("asked") },
+    ...{ seal: () => Buffer.from("{}"), created: new Date() },
+  });
+  await log.append(somebody({ idempotency: record("1") }), [roleAdded("a")], {});
+  const ended = await outcomes([
+    log.append(somebody({ idempotency: record("2") }), [roleAdded("b")], {}),
+    log.append(somebody({ idempotency: record("1") }), [organizationCreated()], {}),
+  ]);
+  expect(ended).toEqual(["CONFLICT", "CONFLICT"]);
+  expect(await sql`select key from idempotency`).toEqual([{ key: "1" }]);
+  expect(await sql`select from organizations`).toHaveLength(1);
+});
+
+test("a command whose caller has gone leaves the queue unwritten", async () => {
+  await using opened = await openTestLog();
+  const { log, sql } = opened;
+  const gone = new AbortController();
+  const commands = [
+    log.append(somebody({ signal: gone.signal }), [organizationCreated()], {}),
+    log.append(somebody(), [organizationCreated()], {}),
+  ];
+  gone.abort(new Error("gone"));
+  const [left, stayed] = await Promise.allSettled(commands);
+  expect(left).toMatchObject({ status: "rejected", reason: { message: "gone" } });
+  expect(stayed?.status).toBe("fulfilled");
+  expect(await sql`select from organizations`).toHaveLength(1);
+});

@@ -1,0 +1,74 @@
+import { randomBytes } from "node:crypto";
+import postgres from "postgres";
+import { type FactCase, type FactNoun, factOf, first, typeOf } from "../../src/events/fact.ts";
+import type { Fold, NounFolds } from "../../src/events/fold.ts";
+import { type Origin, openLog } from "../../src/events/log.ts";
+import { clientOptions, connect, type Sql, stripHost } from "../../src/postgres/connect.ts";
+import { organizationFolds } from "../../src/services/organization.ts";
+import { projectFolds } from "../../src/services/project.ts";
+import { projectGrantFolds } from "../../src/services/project_grant.ts";
+import { freshDatabase } from "../database.ts";
+
+const quiet = { debug() {}, info() {}, warn() {}, error: console.error };
+
+/** The folds of organizations and of projects without what others hang on them. */
+export const folds: ReadonlyMap<string, Fold> = new Map([
+  ...byType("organization", organizationFolds),
+  ...byType("project", {
+    created: projectFolds.created,
+    deleted: { views: projectFolds.deleted.views },
+    roleAdded: projectFolds.roleAdded,
+    roleRemoved: { views: projectFolds.roleRemoved.views },
+  }),
+  ...byType("projectGrant", projectGrantFolds),
+]);
+
+function byType<N extends FactNoun>(noun: N, nounFolds: NounFolds<N>): [string, Fold][] {
+  return (Object.entries(nounFolds) as [FactCase<N>, Fold][]).map(([kind, fold]) => [typeOf(noun, kind), fold]);
+}
+
+/** A log on a database of its own, with the texts of the statements that it sent. */
+export async function openTestLog() {
+  await using opened = new AsyncDisposableStack();
+  const { url } = opened.use(await freshDatabase());
+  const { sql, statements } = watched(opened.use(connect(url, { ...usual, log: quiet })).sql);
+  const log = openLog<Origin>({ sql, folds, originOf: (origin) => origin });
+  const stack = opened.move();
+  return { url, sql, log, statements, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+const usual = { connections: 8, waitMs: 10_000, statementTimeoutMs: 20_000 };
+
+function watched(sql: Sql) {
+  const statements: string[] = [];
+  const proxy = new Proxy(sql, {
+    get(target, key) {
+      if (key !== "unsafe") return Reflect.get(target, key);
+      return (...args: Parameters<Sql["unsafe"]>) => {
+        statements.push(args[0]);
+        return target.unsafe(...args);
+      };
+    },
+  });
+  return { sql: proxy, statements };
+}
+
+/** A client with one connection, for what needs a transaction. */
+export function oneConnection(url: string): { sql: Sql } & AsyncDisposable {
+  const sql = postgres(stripHost(url), { ...clientOptions(url, quiet), max: 1 });
+  return { sql, [Symbol.asyncDispose]: () => sql.end({ timeout: 5 }) };
+}
+
+/** A command of somebody. */
+export const somebody = (more: Partial<Origin> = {}): Origin => ({
+  ...{ actor: "ada", requestId: "request", signal: undefined, idempotency: undefined },
+  ...more,
+});
+
+/** Something that nobody else has. */
+export const unique = (prefix: string) => `${prefix}-${randomBytes(6).toString("hex")}`;
+
+/** The fact that an organization begins. */
+export function organizationCreated(name = unique("organization"), id = unique("o")) {
+  return factOf("organization", first(id, id, new Date()), { case: "created", value: { name } });
+}

@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { factOf, first, type NewFact, next } from "../../src/events/fact.ts";
+import { rebuild } from "../../src/events/rebuild.ts";
+import { folds, oneConnection, openTestLog, organizationCreated, somebody, unique } from "./log_of.ts";
+
+test("the log replayed gives the tables there are, also when a name passes from one object to another", async () => {
+  await using opened = await openTestLog();
+  const owner = organizationCreated();
+  await opened.log.append(somebody(), [owner], {});
+  for (const fact of history(owner.at.stream)) await opened.log.append(somebody(), [fact], {});
+  await using client = oneConnection(opened.url);
+  expect(await client.sql`select from projects`).toHaveLength(20);
+  expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
+  expect(await client.sql`select from projects`).toHaveLength(20);
+});
+
+/** Projects that are made, changed and deleted under few names. */
+function history(owner: string): NewFact[] {
+  return Array.from({ length: 100 }, (_, at) => {
+    const created = first(owner, unique("p"), new Date());
+    const row = { owner, id: created.stream, version: 1n, created: created.time, changed: created.time };
+    const roleAdded = next(row, new Date());
+    const deleted = next({ ...row, version: 2n }, new Date());
+    return [
+      factOf("project", created, { case: "created", value: { name: `name ${at % 20}` } }),
+      factOf("project", roleAdded, { case: "roleAdded", value: { key: "admin", displayName: "Admin" } }),
+      ...(at < 80 ? [factOf("project", deleted, { case: "deleted", value: {} })] : []),
+    ];
+  }).flat();
+}
+
+test("a row that was changed, removed or added by hand is found", async () => {
+  await using opened = await openTestLog();
+  const [ada, bob] = [organizationCreated("Ada"), organizationCreated("Bob")];
+  await opened.log.append(somebody(), [ada, bob], {});
+  await using client = oneConnection(opened.url);
+  await client.sql`update organizations set name = 'Eve' where organization_id = ${ada.at.stream}`;
+  await client.sql`delete from organizations where organization_id = ${bob.at.stream}`;
+  const { equal, differences } = await rebuild(client.sql, folds);
+  expect(equal).toBe(false);
+  expect(differences).toMatchObject([{ table: "organizations", rows: 3, extra: [{ name: "Eve" }] }]);
+  expect(differences[0]?.missing).toHaveLength(2);
+});
+
+test("a fact that took a name before the fact that gave it up stands in the log is replayed all the same", async () => {
+  await using opened = await openTestLog();
+  await using client = oneConnection(opened.url);
+  const owner = organizationCreated();
+  await opened.log.append(somebody(), [owner], {});
+  const id = owner.at.stream;
+  await client.sql`
+    insert into events (owner, stream, version, xid, type, payload, request_id, time)
+    select ${id}, stream, version, (pg_current_xact_id()::text::bigint + n)::text::xid8, type, payload, 'request', '2026-01-01'
+    from (values
+      (1, 'old', 1, 'project.created', '{"name": "Name"}'::jsonb),
+      (2, 'new', 1, 'project.created', '{"name": "Name"}'),
+      (3, 'new', 2, 'project.role_added', '{"key": "a", "displayName": "A"}'),
+      (4, 'old', 2, 'project.deleted', '{}')) e (n, stream, version, type, payload)`;
+  await client.sql`
+    insert into projects (owner, project_id, name, version, created, changed)
+    values (${id}, 'new', 'Name', 2, '2026-01-01', '2026-01-01')`;
+  await client.sql`insert into project_roles (owner, project_id, role_key, display_name) values (${id}, 'new', 'a', 'A')`;
+  expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
+});
+
+test("a rebuild sees one moment while others write", async () => {
+  await using opened = await openTestLog();
+  await using client = oneConnection(opened.url);
+  await Promise.all(Array.from({ length: 300 }, () => opened.log.append(somebody(), [organizationCreated()], {})));
+  let writing = true;
+  const writer = (async () => {
+    while (writing) await opened.log.append(somebody(), [organizationCreated()], {});
+  })();
+  for (let round = 0; round < 3; round++) expect((await rebuild(client.sql, folds)).equal).toBe(true);
+  writing = false;
+  await writer;
+});
