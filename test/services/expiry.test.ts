@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { type Deps, newId } from "../../src/deps.ts";
+import { typeOf } from "../../src/events/fact.ts";
+import { openLog } from "../../src/events/log.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { expiryChores } from "../../src/services/expiry.ts";
+import { freshDatabase } from "../database.ts";
+
+const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
+const settings = {
+  ...{ phoneDefaultRegion: undefined, phoneSendsPerUser: 1, phoneSendsPerNumber: 1 },
+  phoneSendWindowSeconds: 3600,
+};
+const ended = {
+  views: [`delete from sessions s using facts f where s.session_id = f.stream`],
+  credentials: [`delete from bearers b using facts f where b.session_id = f.stream`],
+};
+const originOf = () => ({ actor: undefined, requestId: newId(), signal: undefined, idempotency: undefined });
+
+async function openDatabase() {
+  await using opened = new AsyncDisposableStack();
+  const { url } = opened.use(await freshDatabase());
+  const { sql } = opened.use(connect(url, { connections: 4, waitMs: 5_000, statementTimeoutMs: 5_000, log }));
+  const facts = openLog({ sql, folds: new Map([[typeOf("session", "ended"), ended]]), originOf });
+  const deps = { sql, log: facts, clock: () => new Date(), ids: newId } as unknown as Deps;
+  await sql`insert into organizations (organization_id, name, version, created, changed) values ('o', 'O', 1, now(), now())`;
+  await sql`
+    insert into users (owner, user_id, kind, username, version, created, changed)
+    values ('o', 'ada', 'human', 'ada', 1, now(), now())`;
+  const stack = opened.move();
+  return { deps, sql, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+test("sessions whose time is over end as facts, and theirs and other bearers that are over go", async () => {
+  await using database = await openDatabase();
+  const { sql, deps } = database;
+  await sql`
+    insert into sessions (owner, session_id, user_id, expiration_date, version, created, changed)
+    select 'o', 's' || i, 'ada', now() + make_interval(hours => i), 1, now(), now()
+    from generate_series(-250, 3) i where i <> 0`;
+  await sql`
+    insert into bearers (hash, owner, user_id, session_id, expiration_date)
+    select decode(md5(session_id), 'hex'), owner, user_id, session_id, expiration_date from sessions`;
+  await sql`
+    insert into bearers (hash, owner, user_id, token_id, expiration_date) values
+      ('a', 'o', 'ada', 'over', now() - interval '1 hour'), ('b', 'o', 'ada', 'lasting', null)`;
+
+  const [sessions, bearers] = expiryChores(deps, settings);
+  expect([await sessions?.batch(200), await sessions?.batch(200), await sessions?.batch(200)]).toEqual([200, 50, 0]);
+  expect(await sql`select session_id as id from sessions order by id`).toEqual([
+    { id: "s1" },
+    { id: "s2" },
+    { id: "s3" },
+  ]);
+  const [events] = await sql`
+    select count(*)::int as count, min(version)::int as least, bool_and(actor is null) as nobody from events
+    where type = 'session.ended' and payload = '{"userId": "ada"}'`;
+  expect(events).toEqual({ count: 250, least: 2, nobody: true });
+
+  expect([await bearers?.batch(200), await bearers?.batch(200)]).toEqual([1, 0]);
+  const [left] = await sql`select count(session_id)::int as sessions, count(token_id)::int as tokens from bearers`;
+  expect(left).toEqual({ sessions: 3, tokens: 1 });
+});
+
+test("counted sends are forgotten once they count no more", async () => {
+  await using database = await openDatabase();
+  const { sql, deps } = database;
+  await sql`
+    insert into phone_sends (phone, n, user_id, time)
+    select '+41791234567', i, 'ada', now() - make_interval(mins => 25 * i) from generate_series(1, 4) i`;
+  const sends = expiryChores(deps, settings).at(-1);
+  expect([await sends?.batch(100), await sends?.batch(100)]).toEqual([2, 0]);
+});
