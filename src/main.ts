@@ -37,7 +37,8 @@ async function serve(): Promise<number> {
   const stopped = stopSignal();
   const config = readConfig();
   const { startServer } = await import("./server.ts");
-  await using _server = await startServer(config);
+  await using server = await startServer(config);
+  if (server.welcome.length > 0) print(server.welcome);
   await stopped;
   return 0;
 }

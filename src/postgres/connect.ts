@@ -31,6 +31,7 @@ type Statement = {
   resolve: (rows: unknown) => void;
   reject: (error: unknown) => void;
   state: unknown;
+  cursor: () => never;
 };
 
 /** Opens a pool; connections are made when first needed. */
@@ -108,7 +109,13 @@ function admitted(statement: Statement, limiter: Limiter, watchdog: Watchdog): S
       refuse: () => statement.reject(refuse.because("UNAVAILABLE", { retrySeconds: 1 })),
     });
   statement.handler = Object.assign(admit, handler);
+  statement.cursor = noCursor;
   return statement;
+}
+
+// A cursor ends without a word to whoever waits for its connection.
+function noCursor(): never {
+  throw new Error("a pool has no cursors: read page by page, by key");
 }
 
 function onEnd(statement: Statement, expected: Disposable, limiter: Limiter): void {

@@ -6,9 +6,11 @@ export class StartError extends Error {
 const sent = Symbol("sent");
 const lostCodes = new Set(["CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECTION_SILENT", "ECONNRESET", "EPIPE"]);
 const unreachedCodes = new Set([
-  ...["CONNECTION_ENDED", "CONNECT_TIMEOUT", "ECONNREFUSED", "ENOENT", "EACCES", "EAGAIN", "ETIMEDOUT"],
-  ...["EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN", "ENETDOWN", "ENOTFOUND", "EAI_AGAIN", "ECONNABORTED"],
+  ...["CONNECTION_ENDED", "CONNECT_TIMEOUT", "ECONNREFUSED", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"],
+  ...["EHOSTDOWN", "ENETDOWN", "ENOTFOUND", "EAI_AGAIN", "ECONNABORTED"],
 ]);
+// Of a socket's path; elsewhere they are about files.
+const socketCodes = new Set(["ENOENT", "EACCES", "EAGAIN"]);
 
 /** The unique constraint or index that a write broke. */
 export function unique(error: unknown): string | undefined {
@@ -28,6 +30,7 @@ export function isStatementTimeout(error: unknown): boolean {
 /** The database cannot be reached or cannot serve now; a later try may succeed. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error) ?? "";
+  if (socketCodes.has(code)) return stringOf(error, "syscall") === "connect";
   return isLost(code) || unreachedCodes.has(code) || /^(08|53)...$/.test(code) || code === "57P03";
 }
 
@@ -54,7 +57,7 @@ function constraintOf(error: unknown): string | undefined {
   return stringOf(error, "constraint_name");
 }
 
-function stringOf(error: unknown, field: "code" | "constraint_name"): string | undefined {
+function stringOf(error: unknown, field: "code" | "constraint_name" | "syscall"): string | undefined {
   const value: unknown = typeof error === "object" && error !== null ? Reflect.get(error, field) : undefined;
   return typeof value === "string" ? value : undefined;
 }

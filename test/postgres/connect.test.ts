@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 import { expect, inject, test } from "vitest";
 import { reasonOf } from "../../src/errors.ts";
@@ -102,6 +103,10 @@ test("a server that is not there is unavailable, with nothing done", async () =>
     const failure = await failureOf(db.sql`select 1`);
     expect([isUnavailable(failure), isOutcomeUnknown(failure)]).toEqual([true, false]);
   }
+});
+
+test("a missing file is not taken for a missing server", async () => {
+  expect(isUnavailable(await failureOf(readFile("/nowhere")))).toBe(false);
 });
 
 test("a proxy that accepts and hangs up is unavailable at once", async () => {

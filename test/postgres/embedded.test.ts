@@ -7,7 +7,19 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { startEmbedded } from "../../src/postgres/embedded.ts";
 import { residents } from "../../src/postgres/postmaster.ts";
-import { ask, folder, hold, isRoot, ordinary, postmasterOf, quiet, type Runner, runners, until } from "./holder.ts";
+import {
+  ask,
+  canBeOrdinary,
+  folder,
+  hold,
+  isRoot,
+  ordinary,
+  postmasterOf,
+  quiet,
+  type Runner,
+  runners,
+  until,
+} from "./holder.ts";
 
 const here: Runner = { name: "this process" };
 const noneLeft = (data: string) => until(async () => (await residents(data)).length === 0);
@@ -162,7 +174,7 @@ describe.runIf(isRoot)("a clone of one's own", () => {
     expect(await ask(second.url, "select seven from kept")).toEqual([{ seven: 7 }]);
   });
 
-  test("installed by somebody else without install scripts runs from a copy", async () => {
+  test.runIf(canBeOrdinary)("installed by somebody else without install scripts runs from a copy", async () => {
     await using at = await folder(here);
     await chmod(at.path, 0o755);
     const root = await clone(at.path);

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, chown, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,13 @@ export type Runner = Readonly<{ name: string; ids?: { uid: number; gid: number }
 
 export const isRoot = process.geteuid?.() === 0;
 export const ordinary: Runner = { name: "an ordinary user", ids: { uid: 1, gid: 1 } };
-export const runners: readonly Runner[] = isRoot ? [{ name: "root" }, ordinary] : [{ name: "an ordinary user" }];
+// Not so in a clone under a folder that only root can enter.
+export const canBeOrdinary =
+  isRoot && spawnSync(process.execPath, ["--version"], { ...ordinary.ids, cwd: "/" }).status === 0;
+export const runners: readonly Runner[] = [
+  { name: isRoot ? "root" : "an ordinary user" },
+  ...(canBeOrdinary ? [ordinary] : []),
+];
 export const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** A process that holds an embedded database, or was refused one; disposing stops it cleanly. */
