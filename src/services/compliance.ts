@@ -1,7 +1,7 @@
 import type { OidcConfiguration } from "../../gen/postern/v1/application_pb.ts";
 import { OidcAppType, OidcAuthMethodType, OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
 import { type ComplianceKey, type Language, text } from "../messages/catalogue.ts";
-import { isDangerous, isLoopback } from "./origin.ts";
+import { isDangerous, isLoopback, schemeOf } from "./origin.ts";
 
 /** A field of a configuration at fault, with the URI where it is one. */
 export type Place = { readonly path: string; readonly uri?: string };
@@ -135,7 +135,7 @@ const hostWithPort = /^[a-z0-9.-]+:\d+(?:[/?#]|$)/i;
 
 function kindOf(uri: string): Kind {
   if (isDangerous(uri)) return "dangerous";
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
+  const scheme = schemeOf(uri);
   if (scheme === undefined || foreign.test(uri) || hostWithPort.test(uri)) return "relative";
   if (scheme !== "http" && scheme !== "https") return "custom";
   if (!/^https?:\/\/[^/?#]/i.test(uri) || !URL.canParse(uri)) return "relative";

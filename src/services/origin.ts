@@ -3,9 +3,12 @@ import { domainToASCII } from "node:url";
 
 /** Says whether following the URI could run code or read files, however its scheme is spelt or hidden. */
 export function isDangerous(uri: string): boolean {
-  const scheme = /^([a-z][a-z0-9+.-]*):/.exec(unhidden(uri))?.[1];
+  const scheme = schemeOf(uri) ?? schemeOf(unhidden(uri));
   return scheme !== undefined && dangerousSchemes.has(scheme);
 }
+
+/** The scheme that a URI begins with, in lower case. */
+export const schemeOf = (uri: string): string | undefined => /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
 
 const dangerousSchemes: ReadonlySet<string> = new Set(
   `about android-app blob chrome content data file filesystem intent its jar javascript jscript livescript mhtml mk mocha
@@ -14,15 +17,18 @@ const dangerousSchemes: ReadonlySet<string> = new Set(
 
 // Browsers drop leading controls and blanks and every tab and line feed; proxies and templates decode percent signs.
 function unhidden(uri: string): string {
-  let seen = uri;
-  for (let round = 0; round < 4; round++) {
-    seen = seen
-      .replace(/[\s\p{Cc}\p{Cf}]/gu, "")
-      .normalize("NFKC")
-      .replace(/%([0-7][0-9a-f])/gi, ascii);
-  }
-  return seen.replace(/[\s\p{Cc}\p{Cf}]/gu, "").toLowerCase();
+  let seen = shown(uri);
+  for (let round = 0; round < 4 && seen.includes("%"); round++) seen = shown(seen.replace(/%([0-7][0-9a-f])/gi, ascii));
+  return seen;
 }
+
+const schemeEnd = 256;
+
+const shown = (uri: string) =>
+  uri
+    .replace(/[\s\p{Cc}\p{Cf}]/gu, "")
+    .slice(0, schemeEnd)
+    .normalize("NFKC");
 
 const ascii = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
 
