@@ -21,7 +21,8 @@ export const strictCheck = (message: DescMessage) => strict[message.typeName];
 /** Tries a value that is no message of ours in its field, as the codec itself would read it. */
 export function wrongLeaf(field: DescField, value: JsonValue): Wrong | undefined {
   const { message } = field;
-  if (field.scalar === ScalarType.STRING && typeof value === "string") return undefined;
+  if (field.scalar === ScalarType.STRING && typeof value === "string")
+    return value.isWellFormed() ? undefined : notUnicode;
   const check = message && strictCheck(message);
   if (check && typeof value === "string" && !check(value)) return describe(field, value);
   try {
@@ -31,6 +32,8 @@ export function wrongLeaf(field: DescField, value: JsonValue): Wrong | undefined
     return describe(field, value);
   }
 }
+
+const notUnicode: Wrong = { description: "must be well-formed Unicode", reason: "STRING_UNICODE" };
 
 const wellKnownZeros: Readonly<Record<string, JsonValue>> = {
   "google.protobuf.Timestamp": "1970-01-01T00:00:00Z",
