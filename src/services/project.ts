@@ -74,9 +74,10 @@ export const projectFolds = {
     ],
   },
   deleted: {
+    // What refers to a project locks it before its roles: deleting in the same order makes the one wait for the other.
     views: [
-      `delete from project_roles r using facts f where r.project_id = f.stream`,
       `delete from projects p using facts f where p.owner = f.owner and p.project_id = f.stream`,
+      `delete from project_roles r using facts f where r.project_id = f.stream`,
     ],
     cascades: [
       {

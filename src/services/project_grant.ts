@@ -74,9 +74,10 @@ export const projectGrantFolds = {
     ],
   },
   revoked: {
+    // A user grant locks the project grant before its roles: deleting in the same order avoids a deadlock.
     views: [
-      `delete from project_grant_roles r using facts f where r.project_grant_id = f.stream`,
       `delete from project_grants g using facts f where g.owner = f.owner and g.project_grant_id = f.stream`,
+      `delete from project_grant_roles r using facts f where r.project_grant_id = f.stream`,
     ],
     cascades: [
       {
