@@ -88,7 +88,8 @@ export function openLog<C>({ sql, folds, originOf, appended }: LogParts<C>): Log
         await write(batch.map(({ job }) => job));
         for (const { done } of batch) done();
       } catch (error) {
-        if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error)) for (const { failed } of batch) failed(lost(error));
+        if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error))
+          for (const { failed } of batch) failed(lost(error));
         // One refusal harms nobody else: each runs again by itself.
         else await Promise.all(batch.map(({ job, done, failed }) => write([job]).then(done, (e) => failed(lost(e)))));
       }

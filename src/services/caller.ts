@@ -73,13 +73,13 @@ export function userOfSessionRead(sql: Sql) {
   return async (id: string) => read({ id });
 }
 
-/** Reads whether an organization exists. */
+/** Reads whether an organization exists; undefined when it does not, so that only its existence is remembered. */
 export function organizationExistsRead(sql: Sql) {
   const read = loadOne<{ id: string }, object>(sql, {
     asked: "id text",
     select: `select n from asked join organizations on organization_id = asked.id`,
   });
-  return async (id: string) => (await read({ id })) !== undefined;
+  return async (id: string) => ((await read({ id })) ? true : undefined);
 }
 
 /** Reads where a user grant belongs. */

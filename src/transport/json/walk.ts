@@ -125,6 +125,7 @@ function readItem(walk: Walk, field: DescField, place: Place): JsonValue | undef
 }
 
 function readValue(walk: Walk, field: DescField, place: Place): JsonValue | undefined {
+  if (walk.violations.length >= mostViolations) return undefined;
   if (field.message && !isWellKnown(field.message)) return readMessage(walk, field.message, place);
   walk.values += 1;
   const wrong = wrongLeaf(field, place.value);

@@ -1,0 +1,59 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { Call } from "../deps.ts";
+import { authenticate } from "./authenticate.ts";
+import { authorize } from "./authorize.ts";
+import type { CallerCache } from "./caller_cache.ts";
+import type { Lookups } from "./holding.ts";
+import { type IdempotencyParts, idempotency } from "./idempotency.ts";
+import { type Outages, outage } from "./outage.ts";
+import type { Report } from "./report.ts";
+import { retry } from "./retry.ts";
+import { type RulesOf, validate } from "./validate.ts";
+
+type Unary = (request: Message, call: Call) => Promise<object>;
+type Stream = (request: Message, call: Call) => AsyncIterable<object>;
+
+/** What the guards are made of. */
+export type ChainParts = {
+  readonly report: Report;
+  readonly callers: CallerCache;
+  readonly rules: RulesOf;
+  readonly lookups: Lookups;
+  readonly idempotency: IdempotencyParts;
+  readonly outages: Outages;
+};
+
+/** Everything that comes before and after a handler, in this order, made once for each rpc. */
+export function chain(parts: ChainParts) {
+  return {
+    unary(method: DescMethod, handler: Unary): Unary {
+      const enter = entrance(method, parts);
+      // A lost race begins again outside the idempotency guard: the race may have been lost to its own twin.
+      const command = retry(idempotency(method, parts.idempotency)(handler));
+      const entered = outage(async (request, call) => {
+        await enter(request, call);
+        return command(request, call);
+      }, parts.outages);
+      return parts.report.unary(method, entered);
+    },
+
+    stream(method: DescMethod, handler: Stream): Stream {
+      const enter = entrance(method, parts);
+      return parts.report.stream(method, async function* (request, call) {
+        await enter(request, call);
+        yield* handler(request, call);
+      });
+    },
+  };
+}
+
+function entrance(method: DescMethod, { callers, rules, lookups }: ChainParts) {
+  const known = authenticate(method, callers);
+  const wellFormed = validate(method, rules);
+  const allowed = authorize(method, lookups);
+  return async (request: Message, call: Call): Promise<void> => {
+    await known(request, call);
+    wellFormed(request);
+    await allowed(request, call);
+  };
+}

@@ -1,0 +1,134 @@
+import pino, { type Logger } from "pino";
+import pretty from "pino-pretty";
+import { type Config, masterKeys } from "./config.ts";
+import { type Call, type Deps, keys, newId } from "./deps.ts";
+import { type Folds, foldsByType } from "./events/fold.ts";
+import { followTail, type Tail } from "./events/follow.ts";
+import { type Origin, openLog } from "./events/log.ts";
+import { type CallerCache, callerCache } from "./guards/caller_cache.ts";
+import { connect, type Sql } from "./postgres/connect.ts";
+import { StartError } from "./postgres/failure.ts";
+import { migrate } from "./postgres/migrate.ts";
+import { type Database, openDatabase } from "./postgres/open.ts";
+import { type Secrets, secretsOf } from "./security/secrets.ts";
+import { accessTokenFolds } from "./services/access_token.ts";
+import { applicationFolds } from "./services/application.ts";
+import { callerRead } from "./services/caller.ts";
+import { memberFolds } from "./services/member.ts";
+import { instanceFolds, organizationFolds } from "./services/organization.ts";
+import { policyFolds } from "./services/policy.ts";
+import { projectFolds } from "./services/project.ts";
+import { projectGrantFolds } from "./services/project_grant.ts";
+import { sessionFolds } from "./services/session.ts";
+import { userFolds } from "./services/user_fold.ts";
+import { userGrantFolds } from "./services/user_grant.ts";
+
+/** What every fact does to the tables. */
+export const folds = foldsByType({
+  instance: instanceFolds,
+  organization: organizationFolds,
+  user: userFolds,
+  accessToken: accessTokenFolds,
+  session: sessionFolds,
+  project: projectFolds,
+  projectGrant: projectGrantFolds,
+  application: applicationFolds,
+  userGrant: userGrantFolds,
+  member: memberFolds,
+  policy: policyFolds,
+} satisfies Folds);
+
+/** The parts that the service, the bootstrap and the doctor share, ready for use. */
+export type House = AsyncDisposable & {
+  readonly deps: Deps;
+  readonly database: Database;
+  readonly instanceId: string;
+  readonly logger: Logger;
+  readonly tail: Tail;
+  readonly callers: CallerCache;
+};
+
+/** How to open the house. */
+export type HouseOptions = {
+  readonly logger: Logger;
+  /** Shares the embedded database of a process that runs on the same folder. */
+  readonly join?: boolean;
+};
+
+/** Opens the database, brings its tables up to date, and connects the parts. */
+export async function openHouse(config: Config, { logger, join = false }: HouseOptions): Promise<House> {
+  await using opened = new AsyncDisposableStack();
+  const secrets = secretsOf(await masterKeys(config), hashingOf(config));
+  const database = opened.use(await openDatabase(config, logger, { join }));
+  await migrate({ url: database.migrationUrl, log: logger });
+  const { sql } = opened.use(connect(database.url, { ...poolOf(config), log: logger }));
+  const instanceId = await instanceOf(sql, secrets);
+  const callers = callerCache({ lookup: callerRead(sql), clock: now, seconds: config.cacheSeconds });
+  const failed = (error: unknown) => logger.warn({ err: error }, "the log could not be followed; trying again");
+  const tail = opened.use(await followTail({ sql, everyMs: 250, failed }));
+  tail.listen((events) => events.forEach(callers.forget));
+  const log = openLog<Call>({
+    sql,
+    folds,
+    originOf,
+    appended(facts) {
+      for (const { type, at } of facts) callers.forget({ type, stream: at.stream });
+      tail.poke();
+    },
+  });
+  const deps: Deps = { log, sql, clock: now, ids: newId, secrets };
+  const parts = { deps, database, instanceId, logger, tail, callers };
+  const stack = opened.move();
+  return { ...parts, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** The log of the process: JSON lines, or pretty ones on a terminal. */
+export function createLogger({ logLevel, logFormat }: Config): Logger {
+  const people = logFormat === "pretty" || (logFormat === "auto" && process.stdout.isTTY);
+  const options = { level: logLevel, base: null };
+  return people ? pino(options, pretty({ sync: true })) : pino(options);
+}
+
+const now = () => new Date();
+
+function originOf(call: Call): Origin {
+  return {
+    actor: call.values.get(keys.caller)?.userId,
+    requestId: call.values.get(keys.requestId),
+    signal: call.signal,
+    idempotency: call.values.get(keys.idempotency),
+  };
+}
+
+function poolOf({ databaseConnections, databaseWaitMs, databaseStatementTimeoutMs }: Config) {
+  return {
+    connections: databaseConnections,
+    waitMs: databaseWaitMs,
+    statementTimeoutMs: databaseStatementTimeoutMs,
+  };
+}
+
+function hashingOf(config: Config) {
+  return {
+    concurrency: config.hashConcurrency,
+    queue: config.hashQueue,
+    memoryKib: config.hashMemoryKib,
+    iterations: config.hashIterations,
+    parallelism: config.hashParallelism,
+  };
+}
+
+/** The instance's identity, made at the first start; a node with another master key is stopped by its check value. */
+async function instanceOf(sql: Sql, { keys }: Secrets): Promise<string> {
+  const check = keys.checkValue();
+  await sql`insert into instance (instance_id, key_check) values (${newId()}, ${check}) on conflict do nothing`;
+  const [instance] = await sql<
+    { id: string; check: Buffer }[]
+  >`select instance_id as id, key_check as check from instance`;
+  if (!instance) throw new StartError("The database lost the row of its instance: restore it from a backup");
+  if (!keys.holds(instance.check)) {
+    throw new StartError("POSTERN_MASTER_KEY is not the key that this database was made with: set that one");
+  }
+  if (!check.equals(instance.check)) await sql`update instance set key_check = ${check}`;
+  return instance.id;
+}

@@ -1,0 +1,115 @@
+import { createContextValues } from "@connectrpc/connect";
+import { AccountService } from "../gen/postern/v1/account_pb.ts";
+import { ApplicationService } from "../gen/postern/v1/application_pb.ts";
+import { EventService } from "../gen/postern/v1/event_pb.ts";
+import { MemberService } from "../gen/postern/v1/member_pb.ts";
+import { OrganizationService } from "../gen/postern/v1/organization_pb.ts";
+import { PolicyService } from "../gen/postern/v1/policy_pb.ts";
+import { ProjectService } from "../gen/postern/v1/project_pb.ts";
+import { SessionService } from "../gen/postern/v1/session_pb.ts";
+import { UserGrantService } from "../gen/postern/v1/user_grant_pb.ts";
+import { UserService } from "../gen/postern/v1/user_pb.ts";
+import { bootstrapHouse, howToBegin } from "./bootstrap.ts";
+import type { Config } from "./config.ts";
+import { keys } from "./deps.ts";
+import { chain } from "./guards/chain.ts";
+import type { Lookups } from "./guards/holding.ts";
+import { remember } from "./guards/remember.ts";
+import { type Report, report } from "./guards/report.ts";
+import { messageRules, type RulesOf } from "./guards/validate.ts";
+import { createLogger, type House, openHouse } from "./house.ts";
+import { chooseLanguage } from "./messages/catalogue.ts";
+import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
+import { accountService } from "./services/account.ts";
+import { applicationService } from "./services/application.ts";
+import * as reads from "./services/caller.ts";
+import { eventService } from "./services/event.ts";
+import { memberService } from "./services/member.ts";
+import { organizationService } from "./services/organization.ts";
+import { policyService } from "./services/policy.ts";
+import { projectService } from "./services/project.ts";
+import { sessionService } from "./services/session.ts";
+import { userService } from "./services/user.ts";
+import { userGrantService } from "./services/user_grant.ts";
+import { jsonDoor } from "./transport/door.ts";
+import { listen } from "./transport/listen.ts";
+import { implementation, operationTable } from "./transport/operations.ts";
+
+/** A service that answers. */
+export type Server = AsyncDisposable & {
+  readonly url: string;
+  /** The calls to begin with, when this start created the first organization. */
+  readonly welcome: readonly string[];
+};
+
+/** Starts everything: database, tables, first organization, and the doors. */
+export async function startServer(config: Config): Promise<Server> {
+  await using opened = new AsyncDisposableStack();
+  const logger = createLogger(config);
+  const house = opened.use(await openHouse(config, { logger }));
+  const { url } = opened.use(await openDoors(house, config));
+  const created = await bootstrapHouse(house, config);
+  const welcome = created ? await howToBegin(house, config, url) : [];
+  if (house.database.note) logger.info(house.database.note);
+  logger.info({ url }, "listening");
+  const stack = opened.move();
+  return { url, welcome, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+async function openDoors(house: House, config: Config) {
+  const { logger, deps } = house;
+  const rules = messageRules();
+  const reports = report({ logger, languageOf: chooseLanguage });
+  const operations = operationTable(implementations(house, config), guards(house, { rules, report: reports }));
+  const door = jsonDoor({
+    operations,
+    rules,
+    begin() {
+      const requestId = deps.ids();
+      return { requestId, values: createContextValues().set(keys.requestId, requestId) };
+    },
+    refused: reports.refused,
+    ready: () =>
+      deps.sql`select 1`.then(
+        () => true,
+        () => false,
+      ),
+  });
+  return listen({ host: config.host, port: config.port, limits: config, door });
+}
+
+function guards(house: House, { rules, report }: { rules: RulesOf; report: Report }) {
+  const { callers, deps } = house;
+  return chain({
+    ...{ report, callers, rules, lookups: lookupsOf(house), outages: { isUnavailable, isStatementTimeout } },
+    idempotency: { recordOf: reads.doneBeforeRead(deps.sql), keyring: deps.secrets.keys, clock: deps.clock },
+  });
+}
+
+/** Owners never change, so what a lookup found is kept; memberships do, and are read anew. */
+function lookupsOf({ instanceId, deps: { sql } }: House): Lookups {
+  const exists = remember(reads.organizationExistsRead(sql));
+  return {
+    instanceId,
+    organizationExists: async (id) => (await exists(id)) === true,
+    ownerOfUser: remember(reads.ownerOfUserRead(sql)),
+    userOfSession: remember(reads.userOfSessionRead(sql)),
+    userGrant: remember(reads.userGrantPlaceRead(sql)),
+    membershipsOf: reads.membershipsRead(sql),
+  };
+}
+
+function implementations({ deps, tail }: House, config: Config) {
+  return [
+    implementation(AccountService, accountService(deps)),
+    implementation(ApplicationService, applicationService(deps)),
+    implementation(EventService, eventService(deps, tail)),
+    implementation(MemberService, memberService(deps)),
+    implementation(OrganizationService, organizationService(deps)),
+    implementation(PolicyService, policyService(deps)),
+    implementation(ProjectService, projectService(deps)),
+    implementation(SessionService, sessionService(deps, config)),
+    implementation(UserService, userService(deps, config)),
+    implementation(UserGrantService, userGrantService(deps)),
+  ];
+}

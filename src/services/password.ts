@@ -1,0 +1,278 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { createContextValues } from "@connectrpc/connect";
+import { type Call, type Deps, keys } from "../deps.ts";
+import { reasonOf, refuse } from "../errors.ts";
+import { type At, factOf, type NewFact, next, type Versioned } from "../events/fact.ts";
+import { loadOne } from "../events/load.ts";
+import { errorText } from "../messages/catalogue.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { HashQueueFull, type PasswordBench, samePassword } from "../security/password.ts";
+import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../security/policy.ts";
+import type { Secrets } from "../security/secrets.ts";
+import { type PolicyInForce, policyColumn } from "./policy.ts";
+
+/** A user as far as its password goes. */
+export type PasswordUser = Versioned & {
+  readonly kind: string;
+  readonly active: boolean;
+  readonly locked: boolean;
+  readonly lockedUntil: Date | null;
+  /** What its password must not contain. */
+  readonly names: readonly (string | null)[];
+  readonly hash: string | null;
+  /** When the password was set, to tell it from a later one. */
+  readonly since: string | null;
+  /** The hashes before it, newest first. */
+  readonly history: readonly string[];
+  readonly policy: PolicyInForce;
+};
+
+const passwordColumns = `u.user_id as id, u.owner, u.kind, u.active, u.locked, u.locked_until as "lockedUntil",
+  jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
+  coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
+    as history,
+  ${policyColumn("u.owner")} as policy, u.version, u.created, u.changed`;
+
+/** Reads a user with its password by its id. */
+export const passwordUserRead = (sql: Sql) =>
+  loadOne<{ owner: string; id: string }, PasswordUser>(sql, {
+    asked: "owner text, id text",
+    select: `select n, ${passwordColumns}
+             from asked join users u on u.owner = asked.owner and u.user_id = asked.id
+             left join passwords p on p.user_id = u.user_id`,
+  });
+
+/** Reads a user with its password by its login name. */
+export const passwordUserByLoginName = (sql: Sql) =>
+  loadOne<{ login_name: string }, PasswordUser>(sql, {
+    asked: "login_name text",
+    select: `select n, ${passwordColumns}
+             from asked join login_names l using (login_name)
+             join users u on u.owner = l.owner and u.user_id = l.user_id
+             left join passwords p on p.user_id = u.user_id`,
+  });
+
+/** A username as login names are compared. */
+export const loginNameOf = (username: string): string => username.normalize("NFKC").toLowerCase();
+
+/** Says whether a lock is in force. */
+export function isLocked({ locked, lockedUntil }: Pick<PasswordUser, "locked" | "lockedUntil">, now: Date): boolean {
+  return locked && (lockedUntil === null || lockedUntil > now);
+}
+
+/** What a new password is held against. */
+export type NewPassword = {
+  /** The request field it came in. */
+  readonly field: string;
+  readonly password: string;
+  readonly names: readonly (string | null)[];
+  readonly policy: PolicyInForce;
+};
+
+/** Refuses a password with every rule of the policy that it breaks. */
+export function refuseBroken(
+  { field, password, names, policy }: NewPassword,
+  { common }: Pick<Secrets, "common">,
+): void {
+  const rules = {
+    minLength: policy.minimumLength,
+    upper: policy.requiresUpper,
+    lower: policy.requiresLower,
+    digit: policy.requiresDigit,
+    symbol: policy.requiresSymbol,
+  };
+  const own = names.filter((name) => name !== null);
+  const broken = brokenPasswordRules(password, rules, { common, names: own });
+  if (broken.length === 0) return;
+  const params = { min: policy.minimumLength, max: MAX_PASSWORD_BYTES };
+  const violations = broken.map((reason) => ({ field, description: errorText(reason, params), reason }));
+  throw refuse.because("PASSWORD_POLICY", { violations });
+}
+
+/** Refuses a password that was used before, as far back as the hashes given. */
+export async function refuseReused(bench: PasswordBench, password: string, earlier: readonly string[]): Promise<void> {
+  for (const hash of earlier) {
+    if (await bench.verify(hash, password)) throw refuse.because("PASSWORD_REUSED", { violations: [reused] });
+  }
+}
+
+const reused = { field: "newPassword", description: errorText("PASSWORD_REUSED"), reason: "PASSWORD_REUSED" };
+
+/** What the fact of a new password takes along: its hash, and how many earlier ones are kept. */
+export const passwordSecret = (hash: string, { historyDepth }: PolicyInForce) => ({ hash, depth: historyDepth });
+
+/** Credentials of a fact with a password: the new hash, and the one it replaces among the earlier ones. */
+export const keepPassword: readonly string[] = [
+  `insert into passwords as p (user_id, owner, hash, changed)
+   select i.stream, i.owner, i.secret->>'hash', i.time from input i where i.secret->>'hash' is not null
+   on conflict (user_id) do update set hash = excluded.hash, changed = excluded.changed`,
+  `insert into password_history (user_id, hash, changed)
+   select p.user_id, p.hash, p.changed from input i join passwords p on p.user_id = i.stream
+   where (i.secret->>'depth')::integer > 0 on conflict do nothing`,
+  `delete from password_history h using input i
+   where h.user_id = i.stream and h.changed not in (
+     select k.changed from password_history k where k.user_id = i.stream
+     order by k.changed desc limit greatest((i.secret->>'depth')::integer - 1, 0))`,
+];
+
+/** Credentials of a fact after which wrong passwords are counted from the start. */
+export const clearAttempts: readonly string[] = [
+  `delete from password_attempts a using facts f where a.user_id = f.stream`,
+];
+
+/** Credentials of the lock: the attempts are spent, until it runs out. */
+export const spendAttempts: readonly string[] = [
+  `update password_attempts a set attempts = ${2 ** 31 - 1} from facts f where a.user_id = f.stream`,
+];
+
+const spent = 2 ** 31 - 1;
+
+/** Runs a piece of hashing; a full queue refuses the call at once. */
+export async function hashing<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (!(cause instanceof HashQueueFull)) throw cause;
+    throw refuse.because("OVERLOADED", { retrySeconds: cause.retrySeconds, cause });
+  }
+}
+
+/** A guess at a password; what follows a right one is done in the same turn of hashing. */
+export type Guess<T> = {
+  readonly user: PasswordUser | undefined;
+  readonly password: string;
+  readonly call: Call;
+  readonly whenRight: (bench: PasswordBench, user: PasswordUser, hash: string) => Promise<T>;
+};
+
+/** What became of a guess: right, wrong, or not looked at because the user is locked. */
+export type Outcome<T> =
+  | { readonly is: "right"; readonly user: PasswordUser; readonly value: T }
+  | { readonly is: "wrong" | "locked" };
+
+/** A user whose password can be tried. */
+type Tried = PasswordUser & { readonly hash: string };
+
+/** The one way to check a password: each wrong one counts toward the lock, on all nodes together. */
+export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secrets">) {
+  const { log, sql, clock, secrets } = deps;
+  const userById = passwordUserRead(sql);
+
+  return async <T>(guess: Guess<T>): Promise<Outcome<T>> => {
+    const { user, call } = guess;
+    if (!user || !isTried(user) || isLocked(user, clock())) return decoy(guess);
+    const attempt = await reserve(sql, user, clock());
+    if (attempt !== undefined) return checked(guess, user, attempt);
+    // As long as a wrong guess would take: what is counted but not yet checked is checked meanwhile.
+    await hashing(secrets.passwords.verifyDecoy(tried(guess.password), call.signal));
+    return late(guess, user);
+  };
+
+  /** A guess that cannot be right does the work of one that can. */
+  async function decoy({ user, password, call }: Guess<unknown>): Promise<{ is: "wrong" | "locked" }> {
+    await reserve(sql, nobody, clock());
+    await hashing(secrets.passwords.verifyDecoy(tried(password), call.signal));
+    return { is: user && isLocked(user, clock()) ? "locked" : "wrong" };
+  }
+
+  async function checked<T>(guess: Guess<T>, user: Tried, attempt: number): Promise<Outcome<T>> {
+    let begun = false;
+    const work = secrets.passwords.inOneTurn(async (bench) => {
+      begun = true;
+      const right = await bench.verify(user.hash, tried(guess.password));
+      if (!right || !fits(guess.password)) return undefined;
+      await clear(sql, user.id);
+      return { is: "right", user, value: await guess.whenRight(bench, user, user.hash) } as const;
+    }, guess.call.signal);
+    const outcome = await hashing(work).catch(async (error: unknown) => {
+      if (!begun) await giveBack(sql, user.id);
+      throw error;
+    });
+    if (!outcome && attempt === user.policy.maximumAttempts) await lock(guess.call, user);
+    return outcome ?? { is: "wrong" };
+  }
+
+  /** All attempts are taken by guesses under way: they end in a lock, or in a right one that clears them. */
+  async function late<T>(guess: Guess<T>, { owner, id }: Tried): Promise<Outcome<T>> {
+    const latest = performance.now() + longestWaitMs;
+    for (;;) {
+      const user = await userById({ owner, id }, guess.call.signal);
+      if (!user || !isTried(user)) return { is: "wrong" };
+      if (isLocked(user, clock())) return { is: "locked" };
+      const attempt = await reserve(sql, user, clock());
+      if (attempt !== undefined) return checked(guess, user, attempt);
+      if (performance.now() > latest) return lock(guess.call, user);
+      await pause(20, undefined, { signal: guess.call.signal });
+    }
+  }
+
+  async function lock(call: Call, user: PasswordUser): Promise<{ is: "locked" }> {
+    for (let current: PasswordUser | undefined = user; current && !isLocked(current, clock()); ) {
+      const at: At = next(current, clock());
+      const locked: NewFact = factOf("user", at, { case: "locked", value: lockOf(current.policy, clock()) });
+      const won: boolean = await log.append(aside(call), [locked], true).catch(lostRace);
+      current = won ? undefined : await userById({ owner: user.owner, id: user.id });
+    }
+    return { is: "locked" };
+  }
+}
+
+/** The password as it is hashed: one that no user can have costs no more than others. */
+const tried = (password: string): string => (fits(password) ? password : "");
+
+const fits = (password: string): boolean => Buffer.byteLength(password.normalize("NFC"), "utf8") <= MAX_PASSWORD_BYTES;
+
+const longestWaitMs = 5_000;
+
+const nobody = { id: "", locked: false, lockedUntil: null, policy: { maximumAttempts: 0 } };
+
+function isTried(user: PasswordUser): user is Tried {
+  return user.kind === "human" && user.active && user.hash !== null;
+}
+
+/** Counts an attempt before the password is checked; undefined when none is left. */
+async function reserve(
+  sql: Sql,
+  user: Pick<PasswordUser, "id" | "locked" | "lockedUntil"> & { policy: Pick<PolicyInForce, "maximumAttempts"> },
+  now: Date,
+): Promise<number | undefined> {
+  const most = user.policy.maximumAttempts || spent;
+  const lockIsOver = user.locked && !isLocked(user, now);
+  const [row] = await sql<{ attempts: number }[]>`
+    insert into password_attempts as a (user_id, attempts) values (${user.id}, 1)
+    on conflict (user_id) do update set attempts = case when a.attempts = ${spent} then 1 else a.attempts + 1 end
+    where a.attempts < ${most} or (${lockIsOver} and a.attempts = ${spent})
+    returning attempts`;
+  return row?.attempts;
+}
+
+/** A right password ends the row of wrong ones. */
+const clear = (sql: Sql, id: string) => sql`delete from password_attempts where user_id = ${id}`;
+
+/** An attempt that was never checked counts for nothing. */
+const giveBack = (sql: Sql, id: string) => sql`
+  update password_attempts set attempts = attempts - 1 where user_id = ${id} and attempts between 1 and ${spent - 1}`;
+
+const lastTimestampMs = Date.UTC(9999, 11, 31);
+
+function lockOf({ lockSeconds }: PolicyInForce, now: Date) {
+  const until = lockSeconds === null ? Number.POSITIVE_INFINITY : now.getTime() + lockSeconds * 1000;
+  return until < lastTimestampMs ? { until: timestampFromMs(Math.round(until)) } : {};
+}
+
+/** The call for a fact beside its answer: it ends with the caller's patience no more, and repeats under no key. */
+function aside({ values, requestHeader }: Call): Call {
+  const kept = createContextValues()
+    .set(keys.requestId, values.get(keys.requestId))
+    .set(keys.caller, values.get(keys.caller));
+  return { values: kept, requestHeader, signal: new AbortController().signal };
+}
+
+function lostRace(error: unknown): false {
+  if (reasonOf(error) === "CONFLICT") return false;
+  throw error;
+}
+
+/** Says whether a password is the one it is to replace. */
+export const isUnchanged = samePassword;

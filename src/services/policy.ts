@@ -1,0 +1,177 @@
+import { create, equals } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { LockoutPolicySchema, PasswordPolicySchema, type PolicyService } from "../../gen/postern/v1/policy_pb.ts";
+import { type Call, type Deps, organizationOf } from "../deps.ts";
+import { refuse } from "../errors.ts";
+import { type At, details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
+import type { NounFolds } from "../events/fold.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+
+/** The rules for passwords and lockout. */
+export const policyService = ({ log, sql, clock }: Deps) => {
+  const passwordsOf = rowInForce<Passwords>(sql, {
+    table: "password_policies",
+    columns: passwords,
+    stream: passwordStream,
+  });
+  const lockoutOf = rowInForce<Lockouts>(sql, { table: "lockout_policies", columns: lockouts, stream: lockoutStream });
+
+  return {
+    async getPasswordPolicy(request, call) {
+      const row = await passwordsOf({ owner: organizationOf(call) }, call.signal);
+      return { policy: passwordPolicy(row ?? builtInPassword), ...standing(row, request, call) };
+    },
+
+    async setPasswordPolicy(request, call) {
+      const policy = given(request.policy);
+      const row = own(await passwordsOf({ owner: organizationOf(call) }, call.signal), call);
+      if (row && equals(PasswordPolicySchema, policy, create(PasswordPolicySchema, passwordPolicy(row))))
+        return log.append(call, [], { details: details(row) });
+      const at = place(row, call, passwordStream);
+      const set = factOf("policy", at, { case: "passwordSet", value: policy });
+      return log.append(call, [set], { details: detailsAfter(at) });
+    },
+
+    async getLockoutPolicy(request, call) {
+      const row = await lockoutOf({ owner: organizationOf(call) }, call.signal);
+      return { policy: lockoutPolicy(row ?? builtInLockout), ...standing(row, request, call) };
+    },
+
+    async setLockoutPolicy(request, call) {
+      const policy = given(request.policy);
+      const row = own(await lockoutOf({ owner: organizationOf(call) }, call.signal), call);
+      if (row && equals(LockoutPolicySchema, policy, create(LockoutPolicySchema, lockoutPolicy(row))))
+        return log.append(call, [], { details: details(row) });
+      const at = place(row, call, lockoutStream);
+      const set = factOf("policy", at, { case: "lockoutSet", value: policy });
+      return log.append(call, [set], { details: detailsAfter(at) });
+    },
+  } satisfies ServiceImpl<typeof PolicyService>;
+
+  function place(row: Versioned | undefined, call: Call, stream: string): At {
+    return row ? next(row, clock()) : first(organizationOf(call), stream, clock());
+  }
+};
+
+const passwordStream = "password-policy";
+const lockoutStream = "lockout-policy";
+
+/** What the facts about a policy do to its row. */
+export const policyFolds = {
+  passwordSet: {
+    views: [
+      `insert into password_policies as p (owner, minimum_length, requires_upper, requires_lower, requires_digit,
+         requires_symbol, history_depth, version, created, changed)
+       select f.owner, (f.payload->>'minimumLength')::integer, (f.payload->>'requiresUpper')::boolean,
+         (f.payload->>'requiresLower')::boolean, (f.payload->>'requiresDigit')::boolean,
+         (f.payload->>'requiresSymbol')::boolean, (f.payload->>'historyDepth')::integer, f.version, f.time, f.time
+       from facts f
+       on conflict (owner) do update set minimum_length = excluded.minimum_length,
+         requires_upper = excluded.requires_upper, requires_lower = excluded.requires_lower,
+         requires_digit = excluded.requires_digit, requires_symbol = excluded.requires_symbol,
+         history_depth = excluded.history_depth, version = excluded.version, changed = excluded.changed`,
+    ],
+  },
+  lockoutSet: {
+    views: [
+      `insert into lockout_policies as l (owner, maximum_attempts, lock_seconds, version, created, changed)
+       select f.owner, (f.payload->>'maximumAttempts')::integer,
+         rtrim(f.payload->>'lockDuration', 's')::double precision, f.version, f.time, f.time
+       from facts f
+       on conflict (owner) do update set maximum_attempts = excluded.maximum_attempts,
+         lock_seconds = excluded.lock_seconds, version = excluded.version, changed = excluded.changed`,
+    ],
+  },
+} satisfies NounFolds<"policy">;
+
+/** What holds for the passwords of an organization's users. */
+export type PolicyInForce = {
+  readonly minimumLength: number;
+  readonly requiresUpper: boolean;
+  readonly requiresLower: boolean;
+  readonly requiresDigit: boolean;
+  readonly requiresSymbol: boolean;
+  readonly historyDepth: number;
+  /** Wrong passwords in a row that lock; 0 never does. */
+  readonly maximumAttempts: number;
+  /** How long a lock lasts; null until an administrator ends it. */
+  readonly lockSeconds: number | null;
+};
+
+/** Reads the policies in force in an organization. */
+export const policyInForce = (sql: Sql) =>
+  loadOne<{ owner: string }, { policy: PolicyInForce }>(sql, {
+    asked: "owner text",
+    select: `select n, ${policyColumn("asked.owner")} as policy from asked`,
+  });
+
+/** The policies in force in an organization as one jsonb column, a PolicyInForce; for reads of other services. */
+export const policyColumn = (owner: string) => `(
+  select jsonb_build_object(
+    'minimumLength', coalesce(p.minimum_length, ${builtInPassword.minimumLength}),
+    'requiresUpper', coalesce(p.requires_upper, ${builtInPassword.requiresUpper}),
+    'requiresLower', coalesce(p.requires_lower, ${builtInPassword.requiresLower}),
+    'requiresDigit', coalesce(p.requires_digit, ${builtInPassword.requiresDigit}),
+    'requiresSymbol', coalesce(p.requires_symbol, ${builtInPassword.requiresSymbol}),
+    'historyDepth', coalesce(p.history_depth, ${builtInPassword.historyDepth}),
+    'maximumAttempts', coalesce(l.maximum_attempts, ${builtInLockout.maximumAttempts}), 'lockSeconds', l.lock_seconds)
+  from instance
+    left join lateral (${nearest("password_policies", owner)}) p on true
+    left join lateral (${nearest("lockout_policies", owner)}) l on true)`;
+
+const builtInPassword = {
+  minimumLength: 8,
+  requiresUpper: true,
+  requiresLower: true,
+  requiresDigit: true,
+  requiresSymbol: true,
+  historyDepth: 0,
+};
+const builtInLockout = { maximumAttempts: 10, lockSeconds: null };
+
+type Passwords = Omit<PolicyInForce, "maximumAttempts" | "lockSeconds">;
+type Lockouts = Pick<PolicyInForce, "maximumAttempts" | "lockSeconds">;
+
+const passwords = `minimum_length as "minimumLength", requires_upper as "requiresUpper", requires_lower as "requiresLower",
+  requires_digit as "requiresDigit", requires_symbol as "requiresSymbol", history_depth as "historyDepth"`;
+const lockouts = `maximum_attempts as "maximumAttempts", lock_seconds as "lockSeconds"`;
+
+// The organization's own, else the instance's.
+const nearest = (table: string, owner: string) =>
+  `select q.* from ${table} q where q.owner in (${owner}, instance_id) order by q.owner = ${owner} desc limit 1`;
+
+function rowInForce<P>(sql: Sql, { table, columns, stream }: { table: string; columns: string; stream: string }) {
+  return loadOne<{ owner: string }, Versioned & P>(sql, {
+    asked: "owner text",
+    select: `select n, p.owner, '${stream}' as id, ${columns}, version, created, changed
+             from asked cross join instance cross join lateral (${nearest(table, "asked.owner")}) p`,
+  });
+}
+
+const passwordPolicy = ({ minimumLength, requiresUpper, requiresLower, ...rest }: Passwords) => ({
+  ...{ minimumLength, requiresUpper, requiresLower },
+  ...{ requiresDigit: rest.requiresDigit, requiresSymbol: rest.requiresSymbol, historyDepth: rest.historyDepth },
+});
+
+const lockoutPolicy = ({ maximumAttempts, lockSeconds }: Lockouts) => ({
+  maximumAttempts,
+  ...(lockSeconds === null ? {} : { lockDuration: durationFromMs(Math.round(lockSeconds * 1000)) }),
+});
+
+/** The row, when it is the organization's own. */
+function own<R extends Versioned>(row: R | undefined, call: Call): R | undefined {
+  return row?.owner === organizationOf(call) ? row : undefined;
+}
+
+/** Whose policy it is that is answered. */
+function standing(row: Versioned | undefined, { instance }: { instance: boolean }, call: Call) {
+  return { isDefault: instance || !own(row, call), ...(row ? { details: details(row) } : {}) };
+}
+
+/** The policy that a request sets; validation has seen that it is there. */
+function given<P>(policy: P | undefined): P {
+  if (policy === undefined) throw refuse.invalid([{ field: "policy", description: "is required", reason: "REQUIRED" }]);
+  return policy;
+}

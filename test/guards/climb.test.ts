@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+
+let postern: Postern;
+let acme: string;
+let headers: Record<string, string>;
+let projectId: string;
+let projectGrantId: string;
+const people = new Map<string, { userId: string; client: Client }>();
+
+beforeAll(async () => {
+  postern = await startPostern();
+  acme = await organization(postern);
+  headers = { "x-service-orgid": acme };
+  projectId = (await postern.admin.post("/v1/projects", { name: "Rockets" }, headers)).body.projectId;
+  await postern.admin.post(`/v1/projects/${projectId}/roles`, { key: "pilot" }, headers);
+  const lender = await postern.admin.post("/v1/projects", { name: "Lent" });
+  const grant = { grantedOrganizationId: acme, roleKeys: [] };
+  projectGrantId = (await postern.admin.post(`/v1/projects/${lender.body.projectId}/grants`, grant)).body
+    .projectGrantId;
+  const lent = lender.body.projectId;
+  await person("nobody", acme);
+  for (const role of ["ORG_OWNER", "ORG_USER_MANAGER", "ORG_VIEWER"]) await person(role, acme, {});
+  await person("PROJECT_OWNER", acme, { projectId });
+  await person("PROJECT_GRANT_OWNER", acme, { projectId: lent, projectGrantId });
+  for (const role of ["INSTANCE_OWNER", "INSTANCE_VIEWER"]) await person(role, acme, { instance: true });
+  await person("OTHER_ORG_OWNER", acme);
+  const other = { "x-service-orgid": await organization(postern) };
+  await postern.admin.post("/v1/members", { userId: idOf("OTHER_ORG_OWNER"), roles: ["ORG_OWNER"] }, other);
+}, 120_000);
+afterAll(() => postern[Symbol.asyncDispose]());
+
+async function person(role: string, organizationId: string, scope?: object): Promise<void> {
+  const { userId, client } = await signedUp(postern, { organizationId });
+  people.set(role, { userId, client });
+  if (!scope) return;
+  const added = await postern.admin.post("/v1/members", { userId, roles: [role], ...scope }, headers);
+  expect(added.status, JSON.stringify(added.body)).toBe(200);
+}
+
+const of = (role: string) => people.get(role)?.client as Client;
+const idOf = (role: string) => people.get(role)?.userId as string;
+
+// Who may act in whose place: the caller's permissions must hold all of the target's, each where it counts.
+const covered: Readonly<Record<string, readonly string[]>> = {
+  ORG_OWNER: ["nobody", "ORG_USER_MANAGER", "ORG_VIEWER", "PROJECT_OWNER", "PROJECT_GRANT_OWNER"],
+  ORG_USER_MANAGER: ["nobody"],
+  INSTANCE_OWNER: [
+    ...["nobody", "ORG_OWNER", "ORG_USER_MANAGER", "ORG_VIEWER", "PROJECT_OWNER", "PROJECT_GRANT_OWNER"],
+    ...["INSTANCE_VIEWER", "OTHER_ORG_OWNER"],
+  ],
+};
+
+const acts: Readonly<Record<string, (caller: Client, userId: string) => Promise<{ status: number; body: unknown }>>> = {
+  "sets the password": (caller, userId) =>
+    caller.put(`/v1/users/${userId}/password`, { newPassword: "Green-Teapot-77" }),
+  "makes a token": (caller, userId) => caller.post(`/v1/users/${userId}/tokens`),
+  "has the code returned": (caller, userId) =>
+    caller.post(`/v1/users/${userId}/phone`, { phone: "+41446681800", returnCode: {} }),
+  "verifies the phone": (caller, userId) =>
+    caller.post(`/v1/users/${userId}/phone`, { phone: "+41446681800", isVerified: true }),
+};
+
+describe.each(Object.keys(acts))("who %s of another", (act) => {
+  test.each(Object.keys(covered))("%s", async (role) => {
+    for (const target of [...people.keys()].filter((one) => one !== role)) {
+      const fresh = await twin(target);
+      const answer = await acts[act]?.(of(role), fresh);
+      const allowed = covered[role]?.includes(target);
+      expect({ target, status: answer?.status, body: answer?.body }).toMatchObject({
+        target,
+        status: allowed ? 200 : 403,
+      });
+    }
+  });
+});
+
+/** Somebody new who holds what the other holds: the acts change their target. */
+async function twin(role: string): Promise<string> {
+  const { userId } = await machineOrHuman();
+  const memberships: Readonly<Record<string, [object, Record<string, string>]>> = {
+    PROJECT_OWNER: [{ roles: ["PROJECT_OWNER"], projectId }, headers],
+    PROJECT_GRANT_OWNER: [{ roles: ["PROJECT_GRANT_OWNER"], projectGrantId }, headers],
+    INSTANCE_OWNER: [{ roles: ["INSTANCE_OWNER"], instance: true }, {}],
+    INSTANCE_VIEWER: [{ roles: ["INSTANCE_VIEWER"], instance: true }, {}],
+    OTHER_ORG_OWNER: [{ roles: ["ORG_OWNER"] }, {}],
+  };
+  if (role === "nobody") return userId;
+  const [membership, where] = memberships[role] ?? [{ roles: [role] }, headers];
+  const added = await postern.admin.post("/v1/members", { userId, ...membership }, where);
+  expect(added.status, JSON.stringify(added.body)).toBe(200);
+  return userId;
+}
+
+const machineOrHuman = () => signedUp(postern, { organizationId: acme });
+
+test("nobody else may act in anybody's place", async () => {
+  for (const role of ["nobody", "ORG_VIEWER", "PROJECT_OWNER", "PROJECT_GRANT_OWNER", "INSTANCE_VIEWER"])
+    for (const [act, attempt] of Object.entries(acts))
+      expect({
+        role,
+        act,
+        ...(await attempt(of(role), idOf("nobody") === idOf(role) ? idOf("ORG_VIEWER") : idOf("nobody"))),
+      }).toMatchObject({
+        status: 403,
+      });
+});
+
+test("for oneself a token may be made, but no phone verified and no code returned", async () => {
+  const { userId, client } = await signedUp(postern, { organizationId: acme });
+  expect((await acts["makes a token"]?.(client, userId))?.status).toBe(200);
+  expect((await acts["verifies the phone"]?.(client, userId))?.status).toBe(403);
+  expect((await acts["has the code returned"]?.(client, userId))?.status).toBe(403);
+  expect((await client.post(`/v1/users/${userId}/phone`, { phone: "+41446681800", isVerified: false })).status).toBe(
+    200,
+  );
+  expect((await client.post(`/v1/users/${userId}/phone:resend`, { returnCode: {} })).status).toBe(403);
+});
+
+// Which roles a role may give, in the scope it is held in.
+const gives: readonly [string, string, () => object, boolean][] = [
+  ["ORG_OWNER", "ORG_OWNER", () => ({}), true],
+  ["ORG_OWNER", "ORG_VIEWER", () => ({}), true],
+  ["ORG_OWNER", "PROJECT_OWNER", () => ({ projectId }), true],
+  ["ORG_OWNER", "PROJECT_GRANT_OWNER", () => ({ projectGrantId }), true],
+  ["ORG_OWNER", "INSTANCE_OWNER", () => ({ instance: true }), false],
+  ["ORG_OWNER", "INSTANCE_VIEWER", () => ({}), false],
+  ["ORG_USER_MANAGER", "ORG_USER_MANAGER", () => ({}), false],
+  ["PROJECT_OWNER", "PROJECT_OWNER", () => ({ projectId }), true],
+  ["PROJECT_OWNER", "ORG_OWNER", () => ({}), false],
+  ["PROJECT_GRANT_OWNER", "PROJECT_GRANT_OWNER", () => ({ projectGrantId }), true],
+  ["INSTANCE_OWNER", "INSTANCE_OWNER", () => ({ instance: true }), true],
+  ["INSTANCE_VIEWER", "INSTANCE_VIEWER", () => ({ instance: true }), false],
+];
+
+test.each(gives)("%s gives %s: where %#", async (role, given, scope, allowed) => {
+  const { userId } = await machine(postern, { organizationId: acme });
+  const added = await of(role).post("/v1/members", { userId, roles: [given], ...scope() }, headers);
+  expect({ status: added.status, body: added.body }).toMatchObject({ status: allowed ? 200 : 403 });
+  const weaker = { userId, roles: [given], ...scope() };
+  if (!allowed) await postern.admin.post("/v1/members", weaker, headers);
+  const changed = await of(role).put(`/v1/members/${userId}`, { roles: [given], ...scope() }, headers);
+  if (!allowed) expect(changed.status).toBe(403);
+});

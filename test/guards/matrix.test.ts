@@ -1,0 +1,145 @@
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { file_postern_v1_account } from "../../gen/postern/v1/account_pb.ts";
+import { file_postern_v1_application } from "../../gen/postern/v1/application_pb.ts";
+import { file_postern_v1_event } from "../../gen/postern/v1/event_pb.ts";
+import { file_postern_v1_member } from "../../gen/postern/v1/member_pb.ts";
+import { access } from "../../gen/postern/v1/options_pb.ts";
+import { file_postern_v1_organization } from "../../gen/postern/v1/organization_pb.ts";
+import { file_postern_v1_policy } from "../../gen/postern/v1/policy_pb.ts";
+import { file_postern_v1_project } from "../../gen/postern/v1/project_pb.ts";
+import { file_postern_v1_session } from "../../gen/postern/v1/session_pb.ts";
+import { file_postern_v1_user_grant } from "../../gen/postern/v1/user_grant_pb.ts";
+import { file_postern_v1_user } from "../../gen/postern/v1/user_pb.ts";
+import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
+import { type Fixture, fixtureOf } from "./matrix_fixture.ts";
+import { type Row, rows } from "./matrix_rows.ts";
+import { callRest } from "./rest_call.ts";
+
+const files = [
+  ...[file_postern_v1_account, file_postern_v1_application, file_postern_v1_event, file_postern_v1_member],
+  ...[file_postern_v1_organization, file_postern_v1_policy, file_postern_v1_project, file_postern_v1_session],
+  ...[file_postern_v1_user, file_postern_v1_user_grant],
+];
+const methods: readonly DescMethod[] = files.flatMap(({ services }) => services.flatMap((service) => service.methods));
+const nameOf = (method: DescMethod) => `${method.parent.name}.${method.name}`;
+
+// Section 7 of the design, written down again: the test must not learn the answer from what it tests.
+const given: Readonly<Record<string, (permission: string) => boolean>> = {
+  INSTANCE_OWNER: () => true,
+  INSTANCE_VIEWER: (permission) => permission.endsWith(".read"),
+  ORG_OWNER: (permission) => !permission.startsWith("instance."),
+  ORG_USER_MANAGER: (permission) =>
+    ["org.read", "user.read", "user.write", "user.grant.read", "user.grant.write", "project.read"].includes(permission),
+  ORG_VIEWER: (permission) => permission.endsWith(".read") && permission !== "instance.read",
+  PROJECT_OWNER: (permission) =>
+    ["project", "app", "user.grant", "member"].some((noun) => [`${noun}.read`, `${noun}.write`].includes(permission)) ||
+    ["role.write", "project.grant.write"].includes(permission),
+};
+
+/** Where a caller stands towards the organization that the request is about. */
+type Place = "own" | "other" | "unknown header" | "header of the target";
+
+const denied = 403;
+const missing = 404;
+
+/** The status that section 7 asks for; `allowed` is any answer of a handler that was reached. */
+function expected(row: Row, role: string, place: Place): number | "allowed" {
+  if (row.needs === "anyone" || row.needs === "caller") return "allowed";
+  if (!given[role]?.(row.needs)) return denied;
+  const onInstance = role.startsWith("INSTANCE_");
+  if (row.decides === "instance") return onInstance ? "allowed" : denied;
+  if (row.decides === "nobody") return role.startsWith("PROJECT_") ? denied : "allowed";
+  if (row.decides === "user")
+    return onInstance || (place !== "other" && place !== "header of the target") ? "allowed" : missing;
+  if (place === "unknown header") return denied;
+  if (onInstance) return place === "other" && !row.objectless ? missing : "allowed";
+  if (place === "header of the target") return denied;
+  if (role === "PROJECT_OWNER" && !row.reaches) return denied;
+  return place === "own" || row.objectless ? "allowed" : missing;
+}
+
+let postern: Postern;
+let target: Fixture;
+const holders = new Map<string, Client>();
+const places: readonly Place[] = ["own", "other", "unknown header", "header of the target"];
+
+beforeAll(async () => {
+  postern = await startPostern();
+  target = await fixtureOf(postern, await organization(postern));
+  const other = await fixtureOf(postern, await organization(postern));
+  for (const role of Object.keys(given)) {
+    holders.set(`${role} own`, await holder(role, target));
+    holders.set(`${role} other`, await holder(role, other));
+  }
+}, 120_000);
+afterAll(() => postern[Symbol.asyncDispose]());
+
+/** A caller with one role, in the organization of the fixture. */
+async function holder(role: string, { organizationId, projectId }: Fixture): Promise<Client> {
+  const { userId, client } = await machine(postern, { organizationId });
+  const scope = role.startsWith("INSTANCE_") ? { instance: true } : role === "PROJECT_OWNER" ? { projectId } : {};
+  const headers = { "x-service-orgid": organizationId };
+  const added = await postern.admin.post("/v1/members", { userId, roles: [role], ...scope }, headers);
+  if (added.status !== 200) throw new Error(JSON.stringify(added.body));
+  return client;
+}
+
+function headersFor(place: Place, decides: Row["decides"]): Record<string, string> {
+  if (place === "unknown header") return { "x-service-orgid": "no-such-organization" };
+  return place === "header of the target" && decides !== "nobody" ? { "x-service-orgid": target.organizationId } : {};
+}
+
+/** A handler was reached when the answer is none of the guards'; what a handler says of its own is its tests' concern. */
+function outcome({ status, body }: Answer): number | "allowed" {
+  return [401, denied, missing].includes(status) ? status : body?.code === 13 ? status : "allowed";
+}
+
+/** What stays open does not end by itself: its headers tell enough. */
+async function answerTo(
+  client: Client,
+  method: DescMethod,
+  request: Readonly<Record<string, unknown>>,
+  headers: Record<string, string>,
+) {
+  return callRest(client, method, request, headers);
+}
+
+test("every rpc has a row, and its row says what its access option says", () => {
+  expect(Object.keys(rows).sort()).toEqual(methods.map(nameOf).sort());
+  for (const method of methods) {
+    const { who } = getOption(method, access);
+    const says = who.case === "anyone" ? "anyone" : who.case === "signedIn" ? "caller" : who.value;
+    expect(rows[nameOf(method)]?.needs, nameOf(method)).toBe(says);
+  }
+});
+
+describe.each(
+  methods.filter(({ methodKind }) => methodKind === "unary").map((method) => ({ method, name: nameOf(method) })),
+)("$name", ({ method, name }) => {
+  const row = rows[name] as Row;
+
+  test("without a token and with a revoked one: 401, unless anyone may", async () => {
+    const request = await row.request(target);
+    const revoked = await machine(postern);
+    await postern.admin.delete(`/v1/users/${revoked.userId}/tokens/${revoked.tokenId}`);
+    for (const client of [postern.as(), revoked.client]) {
+      const { status, body } = await answerTo(client, method, request, {});
+      expect(status, JSON.stringify(body)).toBe(401);
+      if (row.needs === "anyone") expect(body.details[0].reason).toBe("SIGN_IN_FAILED");
+    }
+  });
+
+  test.each(Object.keys(given))("%s", async (role) => {
+    for (const place of places) {
+      const from = place === "own" || place === "unknown header" ? "own" : "other";
+      const client = holders.get(`${role} ${from}`) as Client;
+      const answer = await answerTo(client, method, await row.request(target), headersFor(place, row.decides));
+      expect({ place, outcome: outcome(answer), body: answer.body }).toEqual({
+        place,
+        outcome: expected(row, role, place),
+        body: answer.body,
+      });
+    }
+  });
+});

@@ -1,0 +1,75 @@
+import { randomBytes } from "node:crypto";
+import { type Client, machine, organization, type Postern, signedUp } from "../harness.ts";
+
+/** What the rows of the matrix ask for, in one organization. */
+export type Fixture = {
+  readonly organizationId: string;
+  readonly userId: string;
+  readonly projectId: string;
+  readonly newUser: () => Promise<string>;
+  readonly newSession: () => Promise<string>;
+  readonly newPhone: () => Promise<{ userId: string; code: string }>;
+  readonly newToken: () => Promise<{ userId: string; tokenId: string }>;
+  readonly newRole: () => Promise<string>;
+  readonly newOrganization: () => Promise<string>;
+  readonly newProjectGrant: () => Promise<string>;
+  readonly newApp: () => Promise<string>;
+  readonly newUserGrant: () => Promise<string>;
+  readonly newMember: () => Promise<string>;
+};
+
+/** Makes an organization with a user and a project with a role; the administrator makes the rest when it is asked for. */
+export async function fixtureOf(postern: Postern, organizationId: string): Promise<Fixture> {
+  const headers = { "x-service-orgid": organizationId };
+  const made = (path: string, body: unknown) => required(postern.admin, path, body, headers);
+  const name = (what: string) => `${what} ${randomBytes(6).toString("hex")}`;
+  const newUser = async (): Promise<string> => {
+    const person = { givenName: "Ada", familyName: "Byron", email: "ada@example.com" };
+    return (await made("/v1/users/human", { username: name("user").replace(" ", "-"), ...person })).userId;
+  };
+  const { projectId } = await made("/v1/projects", { name: name("project") });
+  await made(`/v1/projects/${projectId}/roles`, { key: "viewer" });
+  const userId = await newUser();
+  return {
+    ...{ organizationId, userId, projectId, newUser },
+    newOrganization: () => organization(postern),
+    async newSession() {
+      const { userId: owner } = await signedUp(postern, { organizationId });
+      return (await postern.admin.get(`/v1/sessions?userId=${owner}`)).body.sessions[0].id;
+    },
+    async newPhone() {
+      const owner = await newUser();
+      const { verificationCode } = await made(`/v1/users/${owner}/phone`, { phone: "+41446681800", returnCode: {} });
+      return { userId: owner, code: verificationCode };
+    },
+    async newToken() {
+      const { userId: owner, tokenId } = await machine(postern, { organizationId });
+      return { userId: owner, tokenId };
+    },
+    async newRole() {
+      const key = name("role");
+      await made(`/v1/projects/${projectId}/roles`, { key });
+      return key;
+    },
+    async newProjectGrant() {
+      const grantedOrganizationId = await organization(postern);
+      return (await made(`/v1/projects/${projectId}/grants`, { grantedOrganizationId, roleKeys: ["viewer"] }))
+        .projectGrantId;
+    },
+    newApp: async () => (await made(`/v1/projects/${projectId}/applications/oidc`, { name: name("app") })).appId,
+    newUserGrant: async () =>
+      (await made(`/v1/users/${await newUser()}/grants`, { projectId, roleKeys: ["viewer"] })).userGrantId,
+    async newMember() {
+      const owner = await newUser();
+      await made(`/v1/projects/${projectId}/members`, { userId: owner, roles: ["PROJECT_OWNER"] });
+      return owner;
+    },
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads what the wire brought, whatever that is.
+async function required(client: Client, path: string, body: unknown, headers: Record<string, string>): Promise<any> {
+  const answer = await client.post(path, body, headers);
+  if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}

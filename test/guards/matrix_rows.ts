@@ -1,0 +1,304 @@
+import { randomBytes } from "node:crypto";
+import type { Fixture } from "./matrix_fixture.ts";
+
+/** How an rpc decides who may call it, as the design says it, written down apart from the code that is tested. */
+export type Row = {
+  /** The permission; `anyone` needs no token, `caller` any valid one. */
+  readonly needs: string;
+  /** `instance`, the organization worked in, or the organization of the user that is named. */
+  readonly decides: "nobody" | "instance" | "organization" | "user";
+  /** What a role on a project, or on a project grant, reaches: the named object, or what the list then shows. */
+  readonly reaches?: "project" | "list";
+  /** The answer tells of nothing that is missing: it has no object, so out of reach is 403 and never 404. */
+  readonly objectless?: true;
+  readonly request: (
+    fixture: Fixture,
+  ) => Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;
+};
+
+const fresh = (what: string) => `${what} ${randomBytes(6).toString("hex")}`;
+const human = () => ({
+  username: fresh("u").replace(" ", "-"),
+  givenName: "Ada",
+  familyName: "Byron",
+  email: "ada@example.com",
+});
+
+/** One row for each rpc. Requests of writes make what they need anew, because an allowed one has its effect. */
+export const rows: Readonly<Record<string, Row>> = {
+  "AccountService.GetMe": { needs: "caller", decides: "nobody", request: () => ({}) },
+  "AccountService.ChangePassword": {
+    needs: "caller",
+    decides: "nobody",
+    request: () => ({ oldPassword: "not the one", newPassword: "Green-Teapot-77" }),
+  },
+  "SessionService.CreateSession": {
+    needs: "anyone",
+    decides: "nobody",
+    request: () => ({ loginName: "nobody", password: "wrong" }),
+  },
+  "SessionService.ListSessions": { needs: "user.write", decides: "user", request: ({ userId }) => ({ userId }) },
+  "SessionService.DeleteSession": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ sessionId: await f.newSession() }),
+  },
+  "OrganizationService.CreateOrganization": {
+    needs: "instance.write",
+    decides: "instance",
+    request: () => ({ name: fresh("org") }),
+  },
+  "OrganizationService.GetOrganization": {
+    needs: "org.read",
+    decides: "organization",
+    request: ({ organizationId }) => ({ organizationId }),
+  },
+  "OrganizationService.ListOrganizations": { needs: "org.read", decides: "nobody", request: () => ({}) },
+  "UserService.CreateHumanUser": { needs: "user.write", decides: "organization", objectless: true, request: human },
+  "UserService.CreateMachineUser": {
+    needs: "user.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({ username: fresh("m").replace(" ", "-"), name: "Robot" }),
+  },
+  "UserService.GetUser": { needs: "user.read", decides: "user", request: ({ userId }) => ({ userId }) },
+  "UserService.ListUsers": { needs: "user.read", decides: "organization", objectless: true, request: () => ({}) },
+  "UserService.ChangePhone": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser(), phone: "+41446681800", returnCode: {} }),
+  },
+  "UserService.VerifyPhone": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => {
+      const { userId, code } = await f.newPhone();
+      return { userId, verificationCode: code };
+    },
+  },
+  "UserService.ResendPhoneCode": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: (await f.newPhone()).userId, returnCode: {} }),
+  },
+  "UserService.RemovePhone": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: (await f.newPhone()).userId }),
+  },
+  "UserService.SetPassword": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser(), newPassword: "Green-Teapot-77" }),
+  },
+  "UserService.DeactivateUser": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser() }),
+  },
+  "UserService.ReactivateUser": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser() }),
+  },
+  "UserService.UnlockUser": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser() }),
+  },
+  "UserService.DeleteUser": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser() }),
+  },
+  "UserService.CreateAccessToken": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser() }),
+  },
+  "UserService.ListAccessTokens": { needs: "user.write", decides: "user", request: ({ userId }) => ({ userId }) },
+  "UserService.RevokeAccessToken": { needs: "user.write", decides: "user", request: async (f) => f.newToken() },
+  "ProjectService.CreateProject": {
+    needs: "project.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({ name: fresh("project") }),
+  },
+  "ProjectService.GetProject": {
+    needs: "project.read",
+    decides: "organization",
+    reaches: "project",
+    request: ({ projectId }) => ({ projectId }),
+  },
+  "ProjectService.ListProjects": {
+    needs: "project.read",
+    decides: "organization",
+    reaches: "list",
+    objectless: true,
+    request: () => ({}),
+  },
+  "ProjectService.DeleteProject": {
+    needs: "project.write",
+    decides: "organization",
+    reaches: "project",
+    request: ({ projectId }) => ({ projectId }),
+  },
+  "ProjectService.AddProjectRole": {
+    needs: "role.write",
+    decides: "organization",
+    reaches: "project",
+    request: ({ projectId }) => ({ projectId, key: fresh("role") }),
+  },
+  "ProjectService.ListProjectRoles": {
+    needs: "project.read",
+    decides: "organization",
+    reaches: "project",
+    request: ({ projectId }) => ({ projectId }),
+  },
+  "ProjectService.RemoveProjectRole": {
+    needs: "role.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, roleKey: await f.newRole() }),
+  },
+  "ProjectService.GrantProject": {
+    needs: "project.grant.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({
+      projectId: f.projectId,
+      grantedOrganizationId: await f.newOrganization(),
+      roleKeys: ["viewer"],
+    }),
+  },
+  "ProjectService.ListProjectGrants": {
+    needs: "project.read",
+    decides: "organization",
+    reaches: "project",
+    request: ({ projectId }) => ({ projectId }),
+  },
+  "ProjectService.RevokeProjectGrant": {
+    needs: "project.grant.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, projectGrantId: await f.newProjectGrant() }),
+  },
+  "ApplicationService.CreateOidcApplication": {
+    needs: "app.write",
+    decides: "organization",
+    reaches: "project",
+    request: ({ projectId }) => ({ projectId, name: fresh("app") }),
+  },
+  "ApplicationService.GetApplication": {
+    needs: "app.read",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, appId: await f.newApp() }),
+  },
+  "ApplicationService.ListApplications": {
+    needs: "app.read",
+    decides: "organization",
+    reaches: "project",
+    request: ({ projectId }) => ({ projectId }),
+  },
+  "ApplicationService.RotateClientSecret": {
+    needs: "app.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, appId: await f.newApp() }),
+  },
+  "ApplicationService.DeleteApplication": {
+    needs: "app.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, appId: await f.newApp() }),
+  },
+  "UserGrantService.AddUserGrant": {
+    needs: "user.grant.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ userId: await f.newUser(), projectId: f.projectId, roleKeys: ["viewer"] }),
+  },
+  "UserGrantService.AddUserGrants": {
+    needs: "user.grant.write",
+    decides: "organization",
+    reaches: "list",
+    objectless: true,
+    request: async (f) => ({ items: [{ userId: await f.newUser(), projectId: f.projectId, roleKeys: ["viewer"] }] }),
+  },
+  "UserGrantService.GetUserGrant": {
+    needs: "user.grant.read",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ userGrantId: await f.newUserGrant() }),
+  },
+  "UserGrantService.ListUserGrants": {
+    needs: "user.grant.read",
+    decides: "organization",
+    reaches: "list",
+    objectless: true,
+    request: () => ({}),
+  },
+  "UserGrantService.ChangeUserGrant": {
+    needs: "user.grant.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ userGrantId: await f.newUserGrant(), roleKeys: [] }),
+  },
+  "UserGrantService.RemoveUserGrant": {
+    needs: "user.grant.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ userGrantId: await f.newUserGrant() }),
+  },
+  "MemberService.AddMember": {
+    needs: "member.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ userId: await f.newUser(), roles: ["PROJECT_OWNER"], projectId: f.projectId }),
+  },
+  "MemberService.ChangeMember": {
+    needs: "member.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ userId: await f.newMember(), roles: ["PROJECT_OWNER"], projectId: f.projectId }),
+  },
+  "MemberService.ListMembers": {
+    needs: "member.read",
+    decides: "organization",
+    reaches: "project",
+    request: ({ projectId }) => ({ projectId }),
+  },
+  "MemberService.RemoveMember": {
+    needs: "member.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ userId: await f.newMember(), projectId: f.projectId }),
+  },
+  "PolicyService.GetPasswordPolicy": {
+    needs: "policy.read",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
+  "PolicyService.SetPasswordPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({ policy: { minimumLength: 8, requiresUpper: true } }),
+  },
+  "PolicyService.GetLockoutPolicy": {
+    needs: "policy.read",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
+  "PolicyService.SetLockoutPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({ policy: { maximumAttempts: 10 } }),
+  },
+  "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
+  "EventService.WatchEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
+};

@@ -1,0 +1,128 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Config, readConfig } from "../src/config.ts";
+import { newToken } from "../src/security/token.ts";
+import { startServer } from "../src/server.ts";
+import { freshDatabase } from "./database.ts";
+
+/** An answer as a client with plain JSON sees it. */
+export type Answer = {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads what the wire brought, whatever that is.
+  readonly body: any;
+  readonly headers: Headers;
+};
+
+/** Makes a call over REST/JSON, as the holder of a token. */
+export type Client = {
+  readonly token: string | undefined;
+  readonly call: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+  readonly get: (path: string, headers?: Record<string, string>) => Promise<Answer>;
+  readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+  readonly put: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+  readonly delete: (path: string, headers?: Record<string, string>) => Promise<Answer>;
+};
+
+/** A running Postern with a database of its own. */
+export type Postern = AsyncDisposable & {
+  readonly url: string;
+  readonly databaseUrl: string;
+  readonly config: Config;
+  /** The first administrator, an INSTANCE_OWNER. */
+  readonly admin: Client;
+  readonly adminId: string;
+  /** The administrator's organization. */
+  readonly organizationId: string;
+  /** A client with another token, or with none. */
+  readonly as: (token?: string) => Client;
+};
+
+/** Starts the real thing on a free port; settings may be overridden. */
+export async function startPostern(overrides: Partial<Config> = {}): Promise<Postern> {
+  await using opened = new AsyncDisposableStack();
+  const databaseUrl = overrides.databaseUrl ?? opened.use(await freshDatabase()).url;
+  const dataDir = await mkdtemp(join(tmpdir(), "postern-data-"));
+  opened.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const config: Config = { ...testConfig(), databaseUrl, dataDir, ...overrides };
+  const server = opened.use(await startServer(config));
+  const as = (token?: string) => clientOf(server.url, token);
+  const admin = as(config.adminToken);
+  const me = await admin.get("/v1/users/me");
+  if (me.status !== 200) throw new Error(`the administrator cannot call: ${JSON.stringify(me.body)}`);
+  const stack = opened.move();
+  return {
+    ...{ url: server.url, databaseUrl, config, admin, as },
+    adminId: me.body.user.id,
+    organizationId: me.body.organization.id,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Settings for tests: a free port, silent, and hashes that cost little. */
+function testConfig(): Config {
+  const cheap = { hashMemoryKib: 64, hashIterations: 1, hashQueue: 1000 };
+  const quiet = { port: 0, logLevel: "silent", shutdownGraceMs: 1000, databaseConnections: 8 } as const;
+  const secrets = { adminToken: newToken("pt"), masterKeys: [randomBytes(32)] };
+  return { ...readConfig({}), ...cheap, ...quiet, ...secrets };
+}
+
+/** A client over plain JSON. */
+export function clientOf(url: string, token?: string): Client {
+  const call: Client["call"] = async (method, path, body, headers = {}) => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: {
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, body: text === "" ? undefined : JSON.parse(text), headers: answer.headers };
+  };
+  return {
+    token,
+    call,
+    get: (path, headers) => call("GET", path, undefined, headers),
+    post: (path, body = {}, headers = {}) => call("POST", path, body, headers),
+    put: (path, body = {}, headers = {}) => call("PUT", path, body, headers),
+    delete: (path, headers) => call("DELETE", path, undefined, headers),
+  };
+}
+
+let made = 0;
+
+/** A human user with a password and a session; answers its id and a client of its own. */
+export async function signedUp(postern: Postern, { organizationId = postern.organizationId } = {}) {
+  const username = `user${++made}-${randomBytes(3).toString("hex")}`;
+  const password = "Blue-Kettle-42";
+  const header = { "x-service-orgid": organizationId };
+  const person = { username, givenName: "Ada", familyName: "Byron", email: `${username}@example.com`, password };
+  const created = await postern.admin.post("/v1/users/human", person, header);
+  const session = await postern.as().post("/v1/sessions", { loginName: username, password });
+  if (created.status !== 200 || session.status !== 200) throw new Error(JSON.stringify([created.body, session.body]));
+  return { userId: created.body.userId as string, username, password, client: postern.as(session.body.token) };
+}
+
+/** A machine user with an access token, and roles where they are asked for. */
+export async function machine(postern: Postern, { organizationId = postern.organizationId } = {}) {
+  const username = `machine${++made}-${randomBytes(3).toString("hex")}`;
+  const header = { "x-service-orgid": organizationId };
+  const created = await postern.admin.post("/v1/users/machine", { username, name: "Robot" }, header);
+  const userId = created.body.userId as string;
+  const token = await postern.admin.post(`/v1/users/${userId}/tokens`);
+  if (token.status !== 200) throw new Error(JSON.stringify([created.body, token.body]));
+  return { userId, username, tokenId: token.body.tokenId as string, client: postern.as(token.body.token) };
+}
+
+/** A new organization of the instance. */
+export async function organization(postern: Postern): Promise<string> {
+  const created = await postern.admin.post("/v1/organizations", {
+    name: `Organization ${++made} ${randomBytes(3).toString("hex")}`,
+  });
+  if (created.status !== 200) throw new Error(JSON.stringify(created.body));
+  return created.body.organizationId;
+}
