@@ -1,7 +1,7 @@
-import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { CreateAccessTokenRequest, UserService } from "../../gen/postern/v1/user_pb.ts";
-import { type Call, type Deps, organizationOf } from "../deps.ts";
+import type { UserService } from "../../gen/postern/v1/user_pb.ts";
+import { type Deps, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
@@ -10,32 +10,32 @@ import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { cut, type Page, pageOf } from "./page.ts";
 
-type AccessTokens = Pick<
-  ServiceImpl<typeof UserService>,
-  "createAccessToken" | "listAccessTokens" | "revokeAccessToken"
->;
-
 /** The personal access tokens of users. */
-export const accessTokens = ({ log, sql, clock, ids }: Deps) => {
-  const userExists = userRead(sql);
-  const tokenById = tokenRead(sql);
+export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
+  const userExists = userExistsRead(sql);
+  const tokenById = loadOne<{ owner: string; user: string; id: string }, AccessTokenRow>(sql, {
+    asked: `owner text, "user" text, id text`,
+    select: `select n, ${columns} from asked join access_tokens t
+               on t.owner = asked.owner and t.token_id = asked.id and t.user_id = asked."user"`,
+  });
 
   return {
-    async createAccessToken(request, call) {
-      const { userId } = request;
-      const expirationDate = futureOf(request, clock());
-      await refuseMissingUser(userId, call);
-      const at = first(organizationOf(call), ids(), clock());
+    async createAccessToken({ userId, expirationDate }, call) {
+      const owner = organizationOf(call);
+      refusePast(expirationDate, clock());
+      if (!(await userExists({ owner, id: userId }, call.signal))) throw refuse.notFound("user", userId);
       const token = newToken("pt");
-      const value = { userId, ...(expirationDate && { expirationDate }) };
+      const at = first(owner, ids(), clock());
+      const value = { userId, expirationDate };
       const created = factOf("accessToken", at, { case: "created", value }, { hash: hashToken(token).toString("hex") });
       return log.append(call, [created], { tokenId: at.stream, token, details: detailsAfter(at) });
     },
 
-    async listAccessTokens(request, call) {
+    async listAccessTokens({ userId, ...request }, call) {
+      const owner = organizationOf(call);
       const page = pageOf(request, 1);
-      await refuseMissingUser(request.userId, call);
-      const { rows, nextPageToken } = cut(await tokensOf(sql, request.userId, page), page, ({ id }) => [id]);
+      if (!(await userExists({ owner, id: userId }, call.signal))) throw refuse.notFound("user", userId);
+      const { rows, nextPageToken } = cut(await tokensOf(sql, userId, page), page, ({ id }) => [id]);
       return { tokens: rows.map(accessToken), nextPageToken };
     },
 
@@ -46,20 +46,16 @@ export const accessTokens = ({ log, sql, clock, ids }: Deps) => {
       const revoked = factOf("accessToken", at, { case: "revoked", value: { userId } });
       return log.append(call, [revoked], { details: detailsAfter(at) });
     },
-  } satisfies AccessTokens;
-
-  async function refuseMissingUser(id: string, call: Call): Promise<void> {
-    if (!(await userExists({ owner: organizationOf(call), id }, call.signal))) throw refuse.notFound("user", id);
-  }
+  } satisfies Partial<ServiceImpl<typeof UserService>>;
 };
 
-/** What the facts about a personal access token do. */
+/** What the facts about an access token do to its row and to the directory of bearers. */
 export const accessTokenFolds = {
   created: {
     views: [
       `insert into access_tokens (owner, token_id, user_id, expiration_date, version, created, changed)
-       select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz, f.version, f.time, f.time
-       from facts f`,
+       select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz,
+         f.version, f.time, f.time from facts f`,
     ],
     credentials: [
       `insert into bearers (hash, owner, user_id, token_id, expiration_date)
@@ -73,34 +69,32 @@ export const accessTokenFolds = {
   },
 } satisfies NounFolds<"accessToken">;
 
-type TokenRow = Versioned & { readonly userId: string; readonly expirationDate: Date | null };
-
-const userRead = (sql: Sql) =>
+/** Reads whether an organization has a user. */
+export const userExistsRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, object>(sql, {
     asked: "owner text, id text",
     select: `select n from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
   });
 
-const tokenRead = (sql: Sql) =>
-  loadOne<{ owner: string; user: string; id: string }, Versioned>(sql, {
-    asked: `owner text, "user" text, id text`,
-    select: `select n, t.owner, t.token_id as id, t.version, t.created, t.changed
-             from asked join access_tokens t on t.owner = asked.owner and t.token_id = asked.id and t.user_id = asked."user"`,
-  });
+type AccessTokenRow = Versioned & { readonly userId: string; readonly expirationDate: Date | null };
 
-const tokensOf = (sql: Sql, userId: string, { after, limit }: Page) => sql<TokenRow[]>`
-  select owner, token_id as id, user_id as "userId", expiration_date as "expirationDate", version, created, changed
-  from access_tokens
-  where user_id = ${userId} and ${after ? sql`token_id < ${after[0] ?? ""}` : sql`true`}
-  order by token_id desc limit ${limit}`;
+const columns = `t.token_id as id, t.owner, t.user_id as "userId", t.expiration_date as "expirationDate",
+  t.version, t.created, t.changed`;
 
-const accessToken = (row: TokenRow) => ({
-  ...{ id: row.id, userId: row.userId, details: details(row) },
-  ...(row.expirationDate && { expirationDate: timestampFromDate(row.expirationDate) }),
+const tokensOf = (sql: Sql, userId: string, { after, limit }: Page) => sql<AccessTokenRow[]>`
+  select ${sql.unsafe(columns)} from access_tokens t
+  where t.user_id = ${userId} and ${after ? sql`t.token_id < ${after[0] ?? ""}` : sql`true`}
+  order by t.token_id desc limit ${limit}`;
+
+const accessToken = ({ userId, expirationDate, ...row }: AccessTokenRow) => ({
+  id: row.id,
+  details: details(row),
+  userId,
+  ...(expirationDate === null ? {} : { expirationDate: timestampFromDate(expirationDate) }),
 });
 
-function futureOf({ expirationDate }: CreateAccessTokenRequest, now: Date) {
-  if (!expirationDate || timestampDate(expirationDate) > now) return expirationDate;
-  const violation = { field: "expirationDate", description: "must be in the future", reason: "EXPIRATION_DATE_PAST" };
-  throw refuse.invalid([violation]);
+function refusePast(expirationDate: Timestamp | undefined, now: Date): void {
+  if (expirationDate === undefined || timestampDate(expirationDate) > now) return;
+  const description = "must be in the future";
+  throw refuse.invalid([{ field: "expirationDate", description, reason: "EXPIRATION_PAST" }]);
 }

@@ -1,20 +1,19 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AccountService } from "../../gen/postern/v1/account_pb.ts";
-import { type Call, callerOf, type Deps, type Membership } from "../deps.ts";
-import { refuse, type Violation } from "../errors.ts";
+import { callerOf, type Deps, type Membership } from "../deps.ts";
+import { refuse } from "../errors.ts";
 import { detailsAfter, factOf, next } from "../events/fact.ts";
 import { errorText } from "../messages/catalogue.ts";
-import type { PasswordBench } from "../security/password.ts";
+import { type PasswordBench, samePassword } from "../security/password.ts";
 import { organization, organizationRead } from "./organization.ts";
 import {
-  isUnchanged,
-  type Outcome,
   type PasswordUser,
   passwordGuesses,
   passwordSecret,
   passwordUserRead,
   refuseBroken,
   refuseReused,
+  type TriedUser,
 } from "./password.ts";
 import { user, userRead } from "./user.ts";
 
@@ -38,60 +37,52 @@ export const accountService = (deps: Deps) => {
     },
 
     async changePassword({ oldPassword, newPassword }, call) {
-      const outcome = await guess({ user: await self(call), password: oldPassword, call, whenRight: hashNew });
-      const { user, value: hash } = rightOf(outcome);
-      const at = next(user, clock());
-      const { sessionId: keepSessionId } = callerOf(call);
-      const value = { byAdministrator: false, ...(keepSessionId && { keepSessionId }) };
-      const secret = passwordSecret(hash, user.policy);
+      const { userId: id, organization: owner, sessionId } = callerOf(call);
+      const caller = await passwordUser({ owner, id }, call.signal);
+      refuseWithout(caller);
+      const then = (bench: PasswordBench, user: TriedUser) => replacement(bench, user, { oldPassword, newPassword });
+      const outcome = await guess({ user: caller, password: oldPassword, call, then });
+      if (outcome.is === "locked") throw refuse.because("USER_LOCKED", { params: { id } });
+      if (outcome.is === "wrong") throw refuse.because("PASSWORD_MISMATCH", { violations: [mismatch] });
+      const at = next(outcome.user, clock());
+      const value = { byAdministrator: false, keepSessionId: sessionId };
+      const secret = passwordSecret(outcome.value, outcome.user.policy);
       const changed = factOf("user", at, { case: "passwordChanged", value }, secret);
       return log.append(call, [changed], { details: detailsAfter(at) });
-
-      /** The old password was right: whatever is wrong with the new one may be told. */
-      async function hashNew(bench: PasswordBench, { names, policy, history }: PasswordUser): Promise<string> {
-        if (isUnchanged(oldPassword, newPassword))
-          throw refuse.because("PASSWORD_UNCHANGED", { violations: [unchanged] });
-        refuseBroken({ field: "newPassword", password: newPassword, names, policy }, secrets);
-        await refuseReused(bench, newPassword, history.slice(0, Math.max(policy.historyDepth - 1, 0)));
-        return bench.hash(newPassword);
-      }
     },
   } satisfies ServiceImpl<typeof AccountService>;
 
-  async function self(call: Call): Promise<PasswordUser> {
-    const { userId: id, organization: owner } = callerOf(call);
-    const user = await passwordUser({ owner, id }, call.signal);
-    if (!user) throw refuse.because("TOKEN_INVALID");
-    if (user.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
-    if (user.hash === null) throw refuse.because("PASSWORD_MISSING", { params: { id } });
-    return user;
+  /** The hash of the new password, once the old one was right. */
+  async function replacement(bench: PasswordBench, { names, policy, history }: TriedUser, passwords: Passwords) {
+    const password = passwords.newPassword;
+    if (samePassword(passwords.oldPassword, password)) throw unchanged();
+    refuseBroken({ field: "newPassword", password, names, policy }, secrets);
+    await refuseReused(bench, password, history.slice(0, policy.historyDepth));
+    return bench.hash(password);
   }
 };
 
-const unchanged: Violation = {
-  field: "newPassword",
-  description: errorText("PASSWORD_UNCHANGED"),
-  reason: "PASSWORD_UNCHANGED",
-};
+type Passwords = { readonly oldPassword: string; readonly newPassword: string };
 
-const mismatch: Violation = {
+const mismatch = {
   field: "oldPassword",
   description: errorText("PASSWORD_MISMATCH"),
   reason: "PASSWORD_MISMATCH",
 };
 
-function rightOf<T>(outcome: Outcome<T>): Extract<Outcome<T>, { is: "right" }> {
-  switch (outcome.is) {
-    case "right":
-      return outcome;
-    case "wrong":
-      throw refuse.because("PASSWORD_MISMATCH", { violations: [mismatch] });
-    case "locked":
-      throw refuse.because("USER_LOCKED");
-  }
+function unchanged() {
+  const [reason, description] = ["PASSWORD_UNCHANGED", errorText("PASSWORD_UNCHANGED")] as const;
+  return refuse.because(reason, { violations: [{ field: "newPassword", description, reason }] });
 }
 
-function heldRoles({ scope, id, organization, project, roles }: Membership) {
+function refuseWithout(caller: PasswordUser | undefined): asserts caller is PasswordUser {
+  if (!caller) throw refuse.because("TOKEN_INVALID");
+  if (caller.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id: caller.id } });
+  if (caller.hash === null) throw refuse.because("PASSWORD_MISSING");
+}
+
+/** The roles of a membership, each with where it is held. */
+function heldRoles({ scope, organization, project, id, roles }: Membership) {
   const where = {
     ...(scope === "instance" ? {} : { organizationId: organization }),
     ...(project === undefined ? {} : { projectId: project }),

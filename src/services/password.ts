@@ -7,7 +7,7 @@ import { type At, factOf, type NewFact, next, type Versioned } from "../events/f
 import { loadOne } from "../events/load.ts";
 import { errorText } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { HashQueueFull, type PasswordBench, samePassword } from "../security/password.ts";
+import { HashQueueFull, type PasswordBench } from "../security/password.ts";
 import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../security/policy.ts";
 import type { Secrets } from "../security/secrets.ts";
 import { type PolicyInForce, policyColumn } from "./policy.ts";
@@ -102,11 +102,16 @@ const reused = { field: "newPassword", description: errorText("PASSWORD_REUSED")
 /** What the fact of a new password takes along: its hash, and how many earlier ones are kept. */
 export const passwordSecret = (hash: string, { historyDepth }: PolicyInForce) => ({ hash, depth: historyDepth });
 
-/** Credentials of a fact with a password: the new hash, and the one it replaces among the earlier ones. */
+/** Credentials of a fact that may bring a password. */
 export const keepPassword: readonly string[] = [
   `insert into passwords as p (user_id, owner, hash, changed)
    select i.stream, i.owner, i.secret->>'hash', i.time from input i where i.secret->>'hash' is not null
    on conflict (user_id) do update set hash = excluded.hash, changed = excluded.changed`,
+];
+
+/** Credentials of a fact that replaces a password, which is kept among the earlier ones. */
+export const replacePassword: readonly string[] = [
+  ...keepPassword,
   `insert into password_history (user_id, hash, changed)
    select p.user_id, p.hash, p.changed from input i join passwords p on p.user_id = i.stream
    where (i.secret->>'depth')::integer > 0 on conflict do nothing`,
@@ -116,6 +121,9 @@ export const keepPassword: readonly string[] = [
      order by k.changed desc limit greatest((i.secret->>'depth')::integer - 1, 0))`,
 ];
 
+// Attempts that ended in a lock; more can be counted only once it ran out.
+const spent = 2 ** 31 - 1;
+
 /** Credentials of a fact after which wrong passwords are counted from the start. */
 export const clearAttempts: readonly string[] = [
   `delete from password_attempts a using facts f where a.user_id = f.stream`,
@@ -123,10 +131,8 @@ export const clearAttempts: readonly string[] = [
 
 /** Credentials of the lock: the attempts are spent, until it runs out. */
 export const spendAttempts: readonly string[] = [
-  `update password_attempts a set attempts = ${2 ** 31 - 1} from facts f where a.user_id = f.stream`,
+  `update password_attempts a set attempts = ${spent} from facts f where a.user_id = f.stream`,
 ];
-
-const spent = 2 ** 31 - 1;
 
 /** Runs a piece of hashing; a full queue refuses the call at once. */
 export async function hashing<T>(work: Promise<T>): Promise<T> {
@@ -143,16 +149,16 @@ export type Guess<T> = {
   readonly user: PasswordUser | undefined;
   readonly password: string;
   readonly call: Call;
-  readonly whenRight: (bench: PasswordBench, user: PasswordUser, hash: string) => Promise<T>;
+  readonly whenRight: (bench: PasswordBench, user: TriedUser) => Promise<T>;
 };
 
 /** What became of a guess: right, wrong, or not looked at because the user is locked. */
 export type Outcome<T> =
-  | { readonly is: "right"; readonly user: PasswordUser; readonly value: T }
+  | { readonly is: "right"; readonly user: TriedUser; readonly value: T }
   | { readonly is: "wrong" | "locked" };
 
 /** A user whose password can be tried. */
-type Tried = PasswordUser & { readonly hash: string };
+export type TriedUser = PasswordUser & { readonly hash: string };
 
 /** The one way to check a password: each wrong one counts toward the lock, on all nodes together. */
 export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secrets">) {
@@ -176,25 +182,26 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
     return { is: user && isLocked(user, clock()) ? "locked" : "wrong" };
   }
 
-  async function checked<T>(guess: Guess<T>, user: Tried, attempt: number): Promise<Outcome<T>> {
-    let begun = false;
-    const work = secrets.passwords.inOneTurn(async (bench) => {
-      begun = true;
-      const right = await bench.verify(user.hash, tried(guess.password));
-      if (!right || !fits(guess.password)) return undefined;
-      await clear(sql, user.id);
-      return { is: "right", user, value: await guess.whenRight(bench, user, user.hash) } as const;
-    }, guess.call.signal);
-    const outcome = await hashing(work).catch(async (error: unknown) => {
-      if (!begun) await giveBack(sql, user.id);
-      throw error;
-    });
+  async function checked<T>(guess: Guess<T>, user: TriedUser, attempt: number): Promise<Outcome<T>> {
+    let stage: "waiting" | "wrong" | "right" = "waiting";
+    const work = async (bench: PasswordBench) => {
+      stage = "wrong";
+      if (!(await bench.verify(user.hash, tried(guess.password))) || !fits(guess.password)) return undefined;
+      stage = "right";
+      return { is: "right", user, value: await guess.then(bench, user) } as const;
+    };
+    const outcome = await hashing(secrets.passwords.inOneTurn(work, guess.call.signal)).finally(() => count());
     if (!outcome && attempt === user.policy.maximumAttempts) await lock(guess.call, user);
     return outcome ?? { is: "wrong" };
+
+    async function count(): Promise<void> {
+      if (stage === "waiting") await giveBack(sql, user.id);
+      if (stage === "right") await clear(sql, user.id);
+    }
   }
 
   /** All attempts are taken by guesses under way: they end in a lock, or in a right one that clears them. */
-  async function late<T>(guess: Guess<T>, { owner, id }: Tried): Promise<Outcome<T>> {
+  async function late<T>(guess: Guess<T>, { owner, id }: TriedUser): Promise<Outcome<T>> {
     const latest = performance.now() + longestWaitMs;
     for (;;) {
       const user = await userById({ owner, id }, guess.call.signal);
@@ -227,7 +234,7 @@ const longestWaitMs = 5_000;
 
 const nobody = { id: "", locked: false, lockedUntil: null, policy: { maximumAttempts: 0 } };
 
-function isTried(user: PasswordUser): user is Tried {
+function isTried(user: PasswordUser): user is TriedUser {
   return user.kind === "human" && user.active && user.hash !== null;
 }
 
@@ -273,6 +280,3 @@ function lostRace(error: unknown): false {
   if (reasonOf(error) === "CONFLICT") return false;
   throw error;
 }
-
-/** Says whether a password is the one it is to replace. */
-export const isUnchanged = samePassword;

@@ -1,49 +1,44 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { SessionService } from "../../gen/postern/v1/session_pb.ts";
-import { callerOf, type Deps, organizationOf } from "../deps.ts";
+import { type Call, callerOf, type Deps, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import type { PasswordBench } from "../security/password.ts";
 import { hashToken, newToken } from "../security/token.ts";
+import { userExistsRead } from "./access_token.ts";
 import { cut, type Page, pageOf } from "./page.ts";
-import { loginNameOf, type PasswordUser, passwordGuesses, passwordUserByLoginName } from "./password.ts";
+import { loginNameOf, passwordGuesses, passwordUserByLoginName, type TriedUser } from "./password.ts";
 
-/** How long a session lives. */
-export type SessionSettings = { readonly sessionLifetimeSeconds: number };
-
-/** Signing in and out. */
-export const sessionService = (deps: Deps, { sessionLifetimeSeconds }: SessionSettings) => {
-  const { log, sql, clock, ids, secrets } = deps;
+/** Signing in and out; a session lasts for the time set. */
+export const sessionService = (deps: Deps, settings: { readonly sessionLifetimeSeconds: number }) => {
+  const { log, sql, clock, secrets } = deps;
   const userByLoginName = passwordUserByLoginName(sql);
   const guess = passwordGuesses(deps);
+  const userExists = userExistsRead(sql);
   const sessionById = sessionRead(sql);
 
   return {
     async createSession({ loginName, password }, call) {
       const user = await userByLoginName({ login_name: loginNameOf(loginName) }, call.signal);
-      const outcome = await guess({ user, password, call, whenRight: rehashed });
+      const outcome = await guess({
+        ...{ user, password, call },
+        then: async (bench, { hash }) => (secrets.passwords.needsRehash(hash) ? bench.hash(password) : undefined),
+      });
       if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
-      const { id: userId, owner } = outcome.user;
-      const at = first(owner, ids(), clock());
-      const token = newToken("ps");
-      const expirationDate = timestampFromDate(new Date(at.time.getTime() + sessionLifetimeSeconds * 1000));
-      const secret = { hash: hashToken(token).toString("hex"), ...outcome.value };
-      const created = factOf("session", at, { case: "created", value: { userId, expirationDate } }, secret);
-      return log.append(call, [created], { sessionId: at.stream, token, details: detailsAfter(at), expirationDate });
-
-      async function rehashed(bench: PasswordBench, { since }: PasswordUser, hash: string) {
-        return secrets.passwords.needsRehash(hash) ? { since, rehash: await bench.hash(password) } : {};
-      }
+      const { created, at, answer } = newSession(outcome.user, outcome.value);
+      await log.append(call, [created], answer);
+      if (!(await isStillRight(sql, outcome.user))) throw await takenBack({ ...at, id: at.stream }, outcome.user, call);
+      return answer;
     },
 
-    async listSessions(request, call) {
+    async listSessions({ userId, ...request }, call) {
       const page = pageOf(request, 1);
-      const of = { userId: request.userId || callerOf(call).userId, owner: organizationOf(call), now: clock() };
-      const { rows, nextPageToken } = cut(await sessionsOf(sql, of, page), page, ({ id }) => [id]);
+      const user = { owner: organizationOf(call), id: userId || callerOf(call).userId };
+      if (!(await userExists(user, call.signal))) throw refuse.notFound("user", userId);
+      const { rows, nextPageToken } = cut(await openSessions(sql, user.id, clock(), page), page, ({ id }) => [id]);
       return { sessions: rows.map(session), nextPageToken };
     },
 
@@ -55,24 +50,38 @@ export const sessionService = (deps: Deps, { sessionLifetimeSeconds }: SessionSe
       return log.append(call, [ended], { details: detailsAfter(at) });
     },
   } satisfies ServiceImpl<typeof SessionService>;
+
+  function newSession({ id: userId, owner, hash }: TriedUser, rehashed: string | undefined) {
+    const token = newToken("ps");
+    const at = first(owner, deps.ids(), clock());
+    const expirationDate = timestampFromDate(new Date(at.time.getTime() + settings.sessionLifetimeSeconds * 1000));
+    const secret = { hash: hashToken(token).toString("hex"), ...(rehashed ? { checked: hash, rehashed } : {}) };
+    const created = factOf("session", at, { case: "created", value: { userId, expirationDate } }, secret);
+    return { at, created, answer: { sessionId: at.stream, token, details: detailsAfter(at), expirationDate } };
+  }
+
+  /** The password was changed, or the user shut out, while it was checked: the session never was. */
+  async function takenBack(row: Omit<Versioned, "changed" | "created"> & { time: Date }, user: TriedUser, call: Call) {
+    const at = next({ ...row, created: row.time, changed: row.time }, clock());
+    const ended = factOf("session", at, { case: "ended", value: { userId: user.id } });
+    return log.append(call, [ended], refuse.because("SIGN_IN_FAILED"));
+  }
 };
 
-/** What the facts about a session do. */
+/** What the facts about a session do to its row and to the directory of bearers. */
 export const sessionFolds = {
   created: {
     views: [
       `insert into sessions (owner, session_id, user_id, expiration_date, version, created, changed)
-       select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz, f.version, f.time, f.time
-       from facts f`,
+       select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz,
+         f.version, f.time, f.time from facts f`,
     ],
     credentials: [
       `insert into bearers (hash, owner, user_id, session_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
          (i.payload->>'expirationDate')::timestamptz from input i`,
-      // The parameters of hashing changed since: what was checked just now is hashed anew, unless it was replaced meanwhile.
-      `update passwords p set hash = i.secret->>'rehash' from input i
-       where p.user_id = i.payload->>'userId' and p.changed = (i.secret->>'since')::timestamptz
-         and i.secret->>'rehash' is not null`,
+      `update passwords p set hash = i.secret->>'rehashed' from input i
+       where p.user_id = i.payload->>'userId' and p.hash = i.secret->>'checked'`,
     ],
   },
   ended: {
@@ -83,23 +92,33 @@ export const sessionFolds = {
 
 type SessionRow = Versioned & { readonly userId: string; readonly expirationDate: Date };
 
+const columns = `s.session_id as id, s.owner, s.user_id as "userId", s.expiration_date as "expirationDate",
+  s.version, s.created, s.changed`;
+
 const sessionRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, SessionRow>(sql, {
     asked: "owner text, id text",
-    select: `select n, s.owner, s.session_id as id, s.user_id as "userId", s.version, s.created, s.changed
-             from asked join sessions s on s.owner = asked.owner and s.session_id = asked.id`,
+    select: `select n, ${columns} from asked join sessions s on s.owner = asked.owner and s.session_id = asked.id`,
   });
 
-type Of = { readonly userId: string; readonly owner: string; readonly now: Date };
+const openSessions = (sql: Sql, userId: string, now: Date, { after, limit }: Page) => sql<SessionRow[]>`
+  select ${sql.unsafe(columns)} from sessions s
+  where s.user_id = ${userId} and s.expiration_date > ${now}
+    and ${after ? sql`s.session_id < ${after[0] ?? ""}` : sql`true`}
+  order by s.session_id desc limit ${limit}`;
 
-const sessionsOf = (sql: Sql, { userId, owner, now }: Of, { after, limit }: Page) => sql<SessionRow[]>`
-  select owner, session_id as id, user_id as "userId", expiration_date as "expirationDate", version, created, changed
-  from sessions
-  where user_id = ${userId} and owner = ${owner} and expiration_date > ${now}
-    and ${after ? sql`session_id < ${after[0] ?? ""}` : sql`true`}
-  order by session_id desc limit ${limit}`;
-
-const session = (row: SessionRow) => ({
-  ...{ id: row.id, userId: row.userId, details: details(row) },
-  expirationDate: timestampFromDate(row.expirationDate),
+const session = ({ userId, expirationDate, ...row }: SessionRow) => ({
+  id: row.id,
+  details: details(row),
+  userId,
+  expirationDate: timestampFromDate(expirationDate),
 });
+
+/** Says whether the password that was checked is in force; waits for a change that is under way. */
+async function isStillRight(sql: Sql, { id, since }: TriedUser): Promise<boolean> {
+  // A change of the password ends the sessions that it sees; this one may have come just too late for that.
+  const rows = await sql`
+    select from passwords p join users u using (user_id)
+    where p.user_id = ${id} and p.changed::text = ${since} and u.active for share of p`;
+  return rows.length > 0;
+}
