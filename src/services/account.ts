@@ -40,8 +40,9 @@ export const accountService = (deps: Deps) => {
       const { userId: id, organization: owner, sessionId } = callerOf(call);
       const caller = await passwordUser({ owner, id }, call.signal);
       refuseWithout(caller);
-      const then = (bench: PasswordBench, user: TriedUser) => replacement(bench, user, { oldPassword, newPassword });
-      const outcome = await guess({ user: caller, password: oldPassword, call, then });
+      const whenRight = (bench: PasswordBench, user: TriedUser) =>
+        replacement(bench, user, { oldPassword, newPassword });
+      const outcome = await guess({ user: caller, password: oldPassword, call, whenRight });
       if (outcome.is === "locked") throw refuse.because("USER_LOCKED", { params: { id } });
       if (outcome.is === "wrong") throw refuse.because("PASSWORD_MISMATCH", { violations: [mismatch] });
       const at = next(outcome.user, clock());

@@ -155,7 +155,8 @@ export type Guess<T> = {
 /** What became of a guess: right, wrong, or not looked at because the user is locked. */
 export type Outcome<T> =
   | { readonly is: "right"; readonly user: TriedUser; readonly value: T }
-  | { readonly is: "wrong" | "locked" };
+  | { readonly is: "wrong" }
+  | { readonly is: "locked" };
 
 /** A user whose password can be tried. */
 export type TriedUser = PasswordUser & { readonly hash: string };
@@ -176,7 +177,7 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
   };
 
   /** A guess that cannot be right does the work of one that can. */
-  async function decoy({ user, password, call }: Guess<unknown>): Promise<{ is: "wrong" | "locked" }> {
+  async function decoy({ user, password, call }: Guess<unknown>): Promise<Outcome<never>> {
     await reserve(sql, nobody, clock());
     await hashing(secrets.passwords.verifyDecoy(tried(password), call.signal));
     return { is: user && isLocked(user, clock()) ? "locked" : "wrong" };
@@ -188,7 +189,7 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
       stage = "wrong";
       if (!(await bench.verify(user.hash, tried(guess.password))) || !fits(guess.password)) return undefined;
       stage = "right";
-      return { is: "right", user, value: await guess.then(bench, user) } as const;
+      return { is: "right", user, value: await guess.whenRight(bench, user) } as const;
     };
     const outcome = await hashing(secrets.passwords.inOneTurn(work, guess.call.signal)).finally(() => count());
     if (!outcome && attempt === user.policy.maximumAttempts) await lock(guess.call, user);

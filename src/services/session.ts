@@ -25,7 +25,7 @@ export const sessionService = (deps: Deps, settings: { readonly sessionLifetimeS
       const user = await userByLoginName({ login_name: loginNameOf(loginName) }, call.signal);
       const outcome = await guess({
         ...{ user, password, call },
-        then: async (bench, { hash }) => (secrets.passwords.needsRehash(hash) ? bench.hash(password) : undefined),
+        whenRight: async (bench, { hash }) => (secrets.passwords.needsRehash(hash) ? bench.hash(password) : undefined),
       });
       if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
       const { created, at, answer } = newSession(outcome.user, outcome.value);
