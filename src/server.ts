@@ -10,8 +10,9 @@ import { SessionService } from "../gen/postern/v1/session_pb.ts";
 import { UserGrantService } from "../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../gen/postern/v1/user_pb.ts";
 import { bootstrapHouse, howToBegin } from "./bootstrap.ts";
-import type { Config } from "./config.ts";
+import { type Config, smsOf } from "./config.ts";
 import { keys } from "./deps.ts";
+import { expiredRecords, startSweep } from "./events/sweep.ts";
 import { chain } from "./guards/chain.ts";
 import type { Lookups } from "./guards/holding.ts";
 import { remember } from "./guards/remember.ts";
@@ -19,11 +20,15 @@ import { type Report, report } from "./guards/report.ts";
 import { messageRules, type RulesOf } from "./guards/validate.ts";
 import { createLogger, type House, openHouse } from "./house.ts";
 import { chooseLanguage } from "./messages/catalogue.ts";
+import { smsChores } from "./notify/outbox.ts";
+import { smsSender } from "./notify/sender.ts";
+import { startSmsWorker } from "./notify/worker.ts";
 import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
 import { accountService } from "./services/account.ts";
 import { applicationService } from "./services/application.ts";
 import * as reads from "./services/caller.ts";
 import { eventService } from "./services/event.ts";
+import { expiryChores } from "./services/expiry.ts";
 import { memberService } from "./services/member.ts";
 import { organizationService } from "./services/organization.ts";
 import { policyService } from "./services/policy.ts";
@@ -49,11 +54,31 @@ export async function startServer(config: Config): Promise<Server> {
   const house = opened.use(await openHouse(config, { logger }));
   const { url } = opened.use(await openDoors(house, config));
   const created = await bootstrapHouse(house, config);
+  opened.use(startErrands(house, config));
   const welcome = created ? await howToBegin(house, config, url) : [];
   if (house.database.note) logger.info(house.database.note);
   logger.info({ url }, "listening");
   const stack = opened.move();
   return { url, welcome, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** What is done besides answering: SMS leave, and what is over is cleared away. */
+function startErrands({ deps, tail, logger }: House, config: Config): AsyncDisposable {
+  const { sql, clock, secrets } = deps;
+  const failed = (error: unknown, errand: string) =>
+    logger.warn({ err: error, errand }, "an errand failed; trying again");
+  const errands = new AsyncDisposableStack();
+  const chores = [expiredRecords(sql, clock), ...smsChores({ sql, clock }), ...expiryChores(deps, config)];
+  errands.use(startSweep({ sql, chores, failed }));
+  errands.use(
+    startSmsWorker({
+      ...{ sql, tail, clock, keys: secrets.keys, sender: smsSender(smsOf(config), clock) },
+      ...{ text: config.smsText, attempts: config.smsAttempts, timeoutMs: config.smsTimeoutMs },
+      told: ({ id, userId, attempts }, delivery) => logger.info({ sms: id, userId, attempts, ...delivery }, "sms"),
+      failed: (error) => failed(error, "sms"),
+    }),
+  );
+  return errands;
 }
 
 async function openDoors(house: House, config: Config) {

@@ -6,6 +6,9 @@ export type Fixture = {
   readonly organizationId: string;
   readonly userId: string;
   readonly projectId: string;
+  /** Who is an owner of each project that is made. */
+  readonly projectOwners: string[];
+  readonly newProject: () => Promise<string>;
   readonly newUser: () => Promise<string>;
   readonly newSession: () => Promise<string>;
   readonly newPhone: () => Promise<{ userId: string; code: string }>;
@@ -27,11 +30,18 @@ export async function fixtureOf(postern: Postern, organizationId: string): Promi
     const person = { givenName: "Ada", familyName: "Byron", email: "ada@example.com" };
     return (await made("/v1/users/human", { username: name("user").replace(" ", "-"), ...person })).userId;
   };
-  const { projectId } = await made("/v1/projects", { name: name("project") });
+  const projectOwners: string[] = [];
+  const newProject = async (): Promise<string> => {
+    const { projectId } = await made("/v1/projects", { name: name("project") });
+    for (const userId of projectOwners)
+      await made(`/v1/projects/${projectId}/members`, { userId, roles: ["PROJECT_OWNER"] });
+    return projectId;
+  };
+  const projectId = await newProject();
   await made(`/v1/projects/${projectId}/roles`, { key: "viewer" });
   const userId = await newUser();
   return {
-    ...{ organizationId, userId, projectId, newUser },
+    ...{ organizationId, userId, projectId, projectOwners, newProject, newUser },
     newOrganization: () => organization(postern),
     async newSession() {
       const { userId: owner } = await signedUp(postern, { organizationId });

@@ -51,6 +51,7 @@ export const rows: Readonly<Record<string, Row>> = {
   "OrganizationService.GetOrganization": {
     needs: "org.read",
     decides: "organization",
+    ownPlace: true,
     request: ({ organizationId }) => ({ organizationId }),
   },
   "OrganizationService.ListOrganizations": { needs: "org.read", decides: "nobody", request: () => ({}) },
@@ -141,7 +142,7 @@ export const rows: Readonly<Record<string, Row>> = {
     needs: "project.write",
     decides: "organization",
     reaches: "project",
-    request: ({ projectId }) => ({ projectId }),
+    request: async (f) => ({ projectId: await f.newProject() }),
   },
   "ProjectService.AddProjectRole": {
     needs: "role.write",
