@@ -20,14 +20,21 @@ export type Streaming = {
 export async function ndjson({ parts, asked, call, operation, request }: Streaming): Promise<Answer> {
   const { promise: begins, resolve } = Promise.withResolvers<void>();
   call.values.set(begun, resolve);
-  const signal = AbortSignal.any([asked.signal, asked.stopping]);
+  const unread = new AbortController();
+  const signal = AbortSignal.any([asked.signal, asked.stopping, unread.signal]);
   const answers = operation.stream(request, { ...call, signal })[Symbol.asyncIterator]();
   const first = answers.next();
   // A refusal before the first message is an ordinary answer, and a stream without any must not hold back its headers.
   await Promise.race([first, begins.then(nextTurn)]);
   const settled = await Promise.race([first, nextTurn()]);
+  const headers = { "content-type": "application/x-ndjson" };
+  if (asked.method === "HEAD") {
+    unread.abort();
+    first.then(() => answers.return?.()).catch(() => {});
+    return { status: 200, headers, body: "" };
+  }
   const body = lines({ parts, asked, call, operation, request }, { answers, first: settled ?? first });
-  return { status: 200, headers: { "content-type": "application/x-ndjson" }, body };
+  return { status: 200, headers, body };
 }
 
 type Running = {

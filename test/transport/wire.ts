@@ -1,0 +1,53 @@
+import { connect, type Socket } from "node:net";
+import { type Limits, type Listening, listen } from "../../src/transport/listen.ts";
+import { type SampleOptions, sampleDoor } from "./sample_door.ts";
+
+const limits: Limits = {
+  messageMaxBytes: 1000,
+  headersMaxBytes: 4096,
+  headerTimeoutMs: 5000,
+  bodyTimeoutMs: 5000,
+  idleTimeoutMs: 5000,
+  shutdownGraceMs: 2000,
+};
+
+/** Opens a port for the sample service: `/one/{name}`, `/do`, `/watch` and one more for POST without a body. */
+export function openSample(some: Partial<Limits> = {}, options: SampleOptions = {}): Promise<Listening> {
+  const door = sampleDoor(
+    [
+      { name: "One", rule: { pattern: { case: "get", value: "/one/{name}" } } },
+      { name: "Do", rule: { pattern: { case: "post", value: "/do" }, body: "*" } },
+      { name: "Watch", rule: { pattern: { case: "get", value: "/watch" } }, stream: true },
+    ],
+    options,
+  );
+  return listen({ host: "127.0.0.1", port: 0, limits: { ...limits, ...some }, door });
+}
+
+/** Opens a bare connection. */
+export async function dial({ url }: Listening): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
+  return socket.on("error", () => {});
+}
+
+/** Sends bytes and collects what comes back until the server closes, or until it fits. */
+export async function talk(listening: Listening, bytes: string | Uint8Array, until = /$^/): Promise<string> {
+  const socket = await dial(listening);
+  socket.write(bytes);
+  const text = await heard(socket, until);
+  socket.destroy();
+  return text;
+}
+
+/** What a connection says until it closes, or until it fits. */
+export function heard(socket: Socket, until = /$^/): Promise<string> {
+  let text = "";
+  return new Promise((resolve) => {
+    socket.on("data", (chunk) => {
+      text += chunk.toString();
+      if (until.test(text)) resolve(text);
+    });
+    socket.on("close", () => resolve(text));
+  });
+}
