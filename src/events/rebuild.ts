@@ -25,6 +25,8 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
     await client.unsafe("set local statement_timeout = 0");
     const schema = await schemaOf(client);
     const { written, compared } = tablesOf(folds);
+    // A connection that was lost comes back without its transaction: then this table is missing, and no fold can run.
+    await client.unsafe("create temporary table rebuilding as select");
     // Temporary tables come before all others of their name, so the folds write them and nothing else.
     for (const table of written)
       await client.unsafe(`create temporary table ${table} (like ${schema}.${table} including all)`);
@@ -127,6 +129,7 @@ const stretch = `facts as materialized (
   select owner, stream, version, type, payload, actor, request_id, time from events
   where (epoch, xid, position) >= ($1::integer, $2::text::xid8, $3::text::bigint)
     and (epoch, xid, position) <= ($4::integer, $5::text::xid8, $6::text::bigint)
+    and exists (select from pg_temp.rebuilding)
 )`;
 
 const entriesAfter = (client: Sql, { epoch, xid, position }: Position) => client<Entry[]>`

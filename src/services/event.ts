@@ -11,7 +11,7 @@ import type { Sql } from "../postgres/connect.ts";
 import { cut, pageOf } from "./page.ts";
 
 /** The audit log: everything that happened, who caused it and when. */
-export const eventService = ({ sql }: Deps, tail: Tail) =>
+export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
   ({
     async listEvents(request, call) {
       const page = pageOf(request, 1);

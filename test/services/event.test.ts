@@ -1,0 +1,211 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import { createContextValues, type HandlerContext } from "@connectrpc/connect";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { WatchEventsRequestSchema } from "../../gen/postern/v1/event_pb.ts";
+import { followTail } from "../../src/events/follow.ts";
+import { eventService } from "../../src/services/event.ts";
+import { oneConnection, openTestLog, organizationCreated, somebody, unique } from "../events/log_of.ts";
+import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
+
+let postern: Postern;
+beforeAll(async () => {
+  postern = await startPostern();
+});
+afterAll(async () => {
+  await postern?.[Symbol.asyncDispose]();
+});
+
+type Detail = { reason?: string; fieldViolations?: { field: string }[] };
+type Event = { position: string; type: string; objectId: string; resourceOwner: string; sequence: string };
+const refused = ({ status, body }: Answer) => [
+  status,
+  body.details.find(({ reason }: Detail) => reason !== undefined)?.reason,
+  ...body.details.flatMap(({ fieldViolations = [] }: Detail) => fieldViolations.map(({ field }) => field)),
+];
+const answered = ({ status, body }: Answer) => {
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return body;
+};
+const inside = (organizationId: string) => ({ "x-service-orgid": organizationId });
+const newProject = async (headers = {}): Promise<string> =>
+  answered(await postern.admin.post("/v1/projects", { name: unique("Project") }, headers)).projectId;
+const events = async (query: string, headers = {}): Promise<Event[]> =>
+  answered(await postern.admin.get(`/v1/events?${query}`, headers)).events;
+
+/** Watches over NDJSON and keeps what comes. */
+function watch(query = "", { headers = {}, by = postern.admin as Client } = {}) {
+  const stop = new AbortController();
+  const begun = Promise.withResolvers<number>();
+  const heard: Event[] = [];
+  const ended = (async () => {
+    const answer = await fetch(`${postern.url}/v1/events:watch?${query}`, {
+      headers: { authorization: `Bearer ${by.token}`, accept: "application/x-ndjson", ...headers },
+      signal: stop.signal,
+    });
+    begun.resolve(answer.status);
+    let rest = "";
+    for await (const text of (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      heard.push(...lines.map((line) => JSON.parse(line).event));
+    }
+  })().catch(() => {});
+  const close = async () => {
+    stop.abort();
+    await ended;
+  };
+  return { heard, begun: begun.promise, [Symbol.asyncDispose]: close };
+}
+
+const idsOf = (heard: readonly Event[]) => heard.map(({ objectId }) => objectId);
+
+test("an event tells what happened, to what, by whom and when", async () => {
+  const { headers, body } = await postern.admin.post("/v1/projects", { name: unique("Project") });
+  const [event] = await events(`objectId=${body.projectId}`);
+  expect(event).toEqual({
+    position: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    type: "project.created",
+    objectId: body.projectId,
+    sequence: "1",
+    resourceOwner: postern.organizationId,
+    actorId: postern.adminId,
+    requestId: headers.get("x-request-id"),
+    time: body.details.creationDate,
+    fact: { project: { created: { name: expect.stringMatching(/^Project/) } } },
+  });
+});
+
+test("events are listed newest first, page after page, and filters combine", async () => {
+  const other = await organization(postern);
+  const { userId, client } = await machine(postern);
+  answered(await postern.admin.post(`/v1/organizations/${other}/members`, { userId, roles: ["ORG_OWNER"] }));
+  const projects = [];
+  for (let at = 0; at < 3; at++) projects.push(await newProject(inside(other)));
+  const path = `/v1/projects/${projects[1]}/roles`;
+  answered(await client.post(path, { key: "a" }, inside(other)));
+  const found: Event[] = [];
+  for (let token = ""; ; ) {
+    const page = answered(await client.get(`/v1/events?pageSize=2&pageToken=${token}`, inside(other)));
+    found.push(...page.events);
+    token = page.nextPageToken;
+    if (!token) break;
+  }
+  const [first, second, third] = projects;
+  expect(found.map(({ type, objectId }) => `${type} ${objectId}`)).toEqual([
+    ...[`project.role_added ${second}`, `project.created ${third}`, `project.created ${second}`],
+    ...[`project.created ${first}`, `member.added ${found[4]?.objectId}`, `organization.created ${other}`],
+  ]);
+  expect(new Set(found.map(({ resourceOwner }) => resourceOwner))).toEqual(new Set([other]));
+  const filtered = (query: string) => events(query, inside(other));
+  expect(idsOf(await filtered(`actorId=${userId}`))).toEqual([second]);
+  expect(await filtered(`actorId=${userId}&objectId=${first}`)).toEqual([]);
+  expect(await filtered("types=project.created&types=member.added")).toHaveLength(4);
+  expect(idsOf(await filtered(`types=project.created&objectId=${second}`))).toEqual([second]);
+});
+
+test("a period includes its begin and not its end", async () => {
+  const other = await organization(postern);
+  const times: string[] = [];
+  for (let at = 0; at < 3; at++) {
+    await pause(2);
+    const { body } = await postern.admin.post("/v1/projects", { name: unique("Project") }, inside(other));
+    times.push(body.details.creationDate);
+  }
+  const between = (query: string) => events(`types=project.created&${query}`, inside(other));
+  expect(await between(`since=${times[1]}`)).toHaveLength(2);
+  expect(await between(`until=${times[1]}`)).toHaveLength(1);
+  expect(await between(`since=${times[0]}&until=${times[2]}`)).toHaveLength(2);
+  expect(await between(`since=${times[1]?.replace("Z", "001Z")}`)).toHaveLength(1);
+});
+
+test("what no event can match is refused with its field", async () => {
+  const asked = (query: string) => postern.admin.get(`/v1/events?${query}`);
+  expect(refused(await asked("types=project.created&types=project.flown"))).toEqual([
+    ...[400, "VALIDATION_FAILED", "types[1]"],
+  ]);
+  expect(refused(await asked("pageToken=zzz"))).toEqual([400, "PAGE_TOKEN_INVALID", "pageToken"]);
+  const forged = Buffer.from('["no position"]').toString("base64url");
+  expect(refused(await asked(`pageToken=${forged}`))).toEqual([400, "PAGE_TOKEN_INVALID", "pageToken"]);
+  expect(refused(await postern.admin.get("/v1/events:watch?after=yesterday"))).toEqual([
+    ...[400, "POSITION_INVALID", "after"],
+  ]);
+});
+
+test("events of the whole instance are for those who may read the instance", async () => {
+  const other = await organization(postern);
+  const { userId, client } = await machine(postern);
+  answered(await postern.admin.post(`/v1/organizations/${other}/members`, { userId, roles: ["ORG_VIEWER"] }));
+  expect((await client.get("/v1/events", inside(other))).status).toBe(200);
+  expect((await client.get("/v1/events?instance=true", inside(other))).status).toBe(403);
+  expect((await client.get("/v1/events")).status).toBe(403);
+  expect(idsOf(await events(`instance=true&objectId=${other}`))).toEqual([other]);
+  expect(await events(`objectId=${other}`)).toEqual([]);
+});
+
+test("a watcher hears what happens in its organization from now on, and nothing else", async () => {
+  const other = await organization(postern);
+  await newProject(inside(other));
+  await using watching = watch("types=project.created", { headers: inside(other) });
+  expect(await watching.begun).toBe(200);
+  const mine = await newProject(inside(other));
+  await newProject();
+  const next = await newProject(inside(other));
+  await vi.waitFor(() => expect(idsOf(watching.heard)).toEqual([mine, next]), 5000);
+});
+
+test("a watcher resumes strictly after a position, and neither skips nor repeats", async () => {
+  const other = await organization(postern);
+  const projects: string[] = [];
+  for (let at = 0; at < 3; at++) projects.push(await newProject(inside(other)));
+  const [, second] = await events("types=project.created", inside(other));
+  await using watching = watch(`after=${second?.position}`, { headers: inside(other) });
+  await vi.waitFor(() => expect(idsOf(watching.heard)).toEqual([projects[2]]), 5000);
+  const more = await Promise.all(Array.from({ length: 40 }, () => newProject(inside(other))));
+  await vi.waitFor(() => expect(watching.heard).toHaveLength(41), 5000);
+  expect(new Set(idsOf(watching.heard).slice(1))).toEqual(new Set(more));
+  const inLog = await events("types=project.created&pageSize=41", inside(other));
+  expect(watching.heard.map(({ position }) => position)).toEqual(inLog.map(({ position }) => position).reverse());
+});
+
+test("a watcher from the beginning hears the whole log in order, while it grows", async () => {
+  await using watching = watch("instance=true&after=0.0.0");
+  await Promise.all(Array.from({ length: 30 }, () => newProject()));
+  await using client = oneConnection(postern.databaseUrl);
+  await vi.waitFor(async () => {
+    const all = await client.sql<{ place: string }[]>`
+      select epoch || '.' || xid::text || '.' || position as place from events
+      order by events.epoch, events.xid, events.position`;
+    expect(watching.heard.map(({ position }) => position)).toEqual(all.map(({ place }) => place));
+  }, 10_000);
+});
+
+test("a watcher that reads slowly gets everything in order, and a call that ends wakes it", async () => {
+  await using opened = await openTestLog();
+  const { log, sql } = opened;
+  await using tail = await followTail({ sql, everyMs: 10, failed: (error) => expect.fail(String(error)) });
+  const heard = vi.fn();
+  tail.listen((more) => heard(more.length));
+  const gone = new AbortController();
+  const call = { values: createContextValues(), signal: gone.signal, requestHeader: new Headers() };
+  const { watchEvents } = eventService({ sql }, tail);
+  const request = create(WatchEventsRequestSchema, { instance: true });
+  const watching = watchEvents(request, call as unknown as HandlerContext)[Symbol.asyncIterator]();
+  const next = async () => (await watching.next()).value?.event?.objectId;
+  const [first, ...later] = Array.from({ length: 4000 }, () => organizationCreated());
+  const one = next();
+  await pause(50);
+  if (first) await log.append(somebody(), [first], {});
+  expect(await one).toBe(first?.at.stream);
+  for (const fact of later.splice(0, 10)) await log.append(somebody(), [fact], {});
+  // Many times more than is kept for a watcher happens while it does not read.
+  await Promise.all(later.map((fact) => log.append(somebody(), [fact], {})));
+  const inLog = () => sql<{ stream: string }[]>`select stream from events order by epoch, events.xid, events.position`;
+  await vi.waitFor(() => expect(heard.mock.calls.flat().reduce((sum, count) => sum + count)).toBe(4000), 10_000);
+  const read = [first?.at.stream];
+  while (read.length < 4000) read.push(await next());
+  expect(read).toEqual((await inLog()).map(({ stream }) => stream));
+  const last = watching.next();
+  gone.abort(new Error("gone"));
+  await expect(last).rejects.toThrow("gone");
+});

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { unique } from "../events/log_of.ts";
+import { type Answer, machine, organization, type Postern, startPostern } from "../harness.ts";
+
+let postern: Postern;
+beforeAll(async () => {
+  postern = await startPostern();
+});
+afterAll(async () => {
+  await postern?.[Symbol.asyncDispose]();
+});
+
+type Violation = { field: string; description: string };
+type Detail = { reason?: string; fieldViolations?: Violation[] };
+const reasonOf = ({ body }: Answer) => body.details.find(({ reason }: Detail) => reason !== undefined)?.reason;
+const refused = (answer: Answer) => [answer.status, reasonOf(answer)];
+const violations = ({ body }: Answer): Violation[] =>
+  body.details.flatMap(({ fieldViolations = [] }: Detail) => fieldViolations);
+const answered = ({ status, body }: Answer) => {
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return body;
+};
+const inside = (organizationId: string) => ({ "x-service-orgid": organizationId });
+
+/** An organization with a project of another organization lent to it, and a user of a third. */
+async function everywhere() {
+  const [other, third] = await Promise.all([organization(postern), organization(postern)]);
+  const { projectId } = answered(await postern.admin.post("/v1/projects", { name: unique("Project") }));
+  const grant = { grantedOrganizationId: other };
+  const { projectGrantId } = answered(await postern.admin.post(`/v1/projects/${projectId}/grants`, grant));
+  return { other, projectId, projectGrantId, ...(await machine(postern, { organizationId: third })) };
+}
+
+test("each scope has its members, with its own owner and its own roles", async () => {
+  const { other, projectId, projectGrantId, userId } = await everywhere();
+  const grant = { projectId, projectGrantId };
+  const scopes = [
+    { path: "/v1/members", body: {}, role: "ORG_VIEWER", owner: other, names: { organizationId: other } },
+    {
+      ...{ path: `/v1/projects/${projectId}/members`, body: {}, role: "PROJECT_OWNER" },
+      ...{ owner: postern.organizationId, names: { projectId } },
+    },
+    {
+      ...{
+        path: `/v1/projects/${projectId}/grants/${projectGrantId}/members`,
+        body: grant,
+        role: "PROJECT_GRANT_OWNER",
+      },
+      ...{ owner: other, names: { projectGrantId } },
+    },
+  ];
+  for (const { path, body, role, owner, names } of scopes) {
+    const added = answered(await postern.admin.post(path, { ...body, userId, roles: [role] }, inside(owner)));
+    expect(added.details).toMatchObject({ sequence: "1", resourceOwner: owner });
+    const { members } = answered(await postern.admin.get(path, inside(owner)));
+    expect(members).toEqual([{ userId, roles: [role], details: added.details, ...names }]);
+    expect(refused(await postern.admin.post(path, { userId, roles: [role] }, inside(owner)))).toEqual([
+      409,
+      "MEMBER_EXISTS",
+    ]);
+    const removed = answered(await postern.admin.delete(`${path}/${userId}`, inside(owner)));
+    expect(removed.details).toMatchObject({ sequence: "2", creationDate: added.details.creationDate });
+    const again = await postern.admin.delete(`${path}/${userId}`, inside(owner));
+    expect(refused(again)).toEqual([404, "MEMBER_NOT_FOUND"]);
+  }
+});
+
+test("the organization may be named in the path, and the instance by its flag", async () => {
+  const { other, userId } = await everywhere();
+  answered(await postern.admin.post(`/v1/organizations/${other}/members`, { userId, roles: ["ORG_OWNER"] }));
+  const { members } = answered(await postern.admin.get(`/v1/organizations/${other}/members`));
+  expect(members).toMatchObject([{ userId, organizationId: other }]);
+  const viewer = { userId, roles: ["INSTANCE_VIEWER"], instance: true };
+  answered(await postern.admin.post("/v1/members", viewer));
+  const all = answered(await postern.admin.get("/v1/members?instance=true")).members;
+  expect(all.map(({ userId }: { userId: string }) => userId)).toEqual([userId, postern.adminId]);
+  expect(Object.keys(all[0]).sort()).toEqual(["details", "roles", "userId"]);
+  answered(await postern.admin.delete(`/v1/members/${userId}?instance=true`));
+});
+
+test("a role of another scope is refused with what to set", async () => {
+  const { projectId, userId } = await everywhere();
+  const roles = ["PROJECT_OWNER", "INSTANCE_VIEWER", "ORG_VIEWER", "PROJECT_GRANT_OWNER"];
+  const answer = await postern.admin.post(`/v1/projects/${projectId}/members`, { userId, roles });
+  expect(refused(answer)).toEqual([400, "MEMBER_ROLE_SCOPE"]);
+  expect(violations(answer)).toMatchObject([
+    { field: "roles[1]", description: "INSTANCE_VIEWER is a role on the instance: set instance" },
+    { field: "roles[2]", description: expect.stringContaining("set none of instance") },
+    { field: "roles[3]", description: expect.stringContaining("set projectGrantId") },
+  ]);
+  const beside = await postern.admin.post("/v1/members", { userId, roles: ["ORG_OWNER"], instance: true, projectId });
+  expect(refused(beside)).toEqual([400, "VALIDATION_FAILED"]);
+  expect(violations(beside).map(({ field }) => field)).toEqual(["projectId"]);
+});
+
+test("a place that is not in the organization worked in does not exist", async () => {
+  const { other, projectId, projectGrantId, userId } = await everywhere();
+  const second = answered(await postern.admin.post("/v1/projects", { name: unique("Project") })).projectId;
+  const project = `/v1/projects/${projectId}/members`;
+  const owner = { userId, roles: ["PROJECT_OWNER"] };
+  const grantOwner = { userId, roles: ["PROJECT_GRANT_OWNER"] };
+  expect(refused(await postern.admin.post(project, owner, inside(other)))).toEqual([404, "PROJECT_NOT_FOUND"]);
+  const grants = [
+    await postern.admin.post(`/v1/projects/${projectId}/grants/${projectGrantId}/members`, grantOwner),
+    await postern.admin.post(`/v1/projects/${second}/grants/${projectGrantId}/members`, grantOwner, inside(other)),
+    await postern.admin.get(`/v1/projects/${second}/grants/${projectGrantId}/members`, inside(other)),
+  ];
+  for (const answer of grants) expect(refused(answer)).toEqual([404, "PROJECT_GRANT_NOT_FOUND"]);
+  const nobody = await postern.admin.post(project, { ...owner, userId: "nobody" });
+  expect(refused(nobody)).toEqual([404, "USER_NOT_FOUND"]);
+});
+
+test("a role on one project says nothing about the grants of others", async () => {
+  const { other, projectId, projectGrantId, userId, client } = await everywhere();
+  const created = await postern.admin.post("/v1/projects", { name: unique("Project") }, inside(other));
+  const mine = answered(created).projectId;
+  const members = `/v1/projects/${mine}/members`;
+  answered(await postern.admin.post(members, { userId, roles: ["PROJECT_OWNER"] }, inside(other)));
+  answered(await client.get(members, inside(other)));
+  const theirs = await client.get(`/v1/members?projectGrantId=${projectGrantId}`, inside(other));
+  expect(refused(theirs)).toEqual([404, "PROJECT_GRANT_NOT_FOUND"]);
+  const through = await client.get(`/v1/projects/${projectId}/grants/${projectGrantId}/members`, inside(other));
+  expect(through.status).toBe(404);
+});
+
+test("members are changed, and a change to what they are changes nothing", async () => {
+  const { other, userId } = await everywhere();
+  const path = `/v1/organizations/${other}/members`;
+  answered(await postern.admin.post(path, { userId, roles: ["ORG_VIEWER"] }));
+  const roles = ["ORG_OWNER", "ORG_VIEWER"];
+  const changed = answered(await postern.admin.put(`${path}/${userId}`, { roles }));
+  expect(changed.details.sequence).toBe("2");
+  const same = answered(await postern.admin.put(`${path}/${userId}`, { roles: roles.toReversed() }));
+  expect(same.details).toEqual(changed.details);
+  expect(answered(await postern.admin.get(path)).members[0].roles).toEqual(roles);
+  const nobody = await postern.admin.put(`${path}/${postern.adminId}`, { roles });
+  expect(refused(nobody)).toEqual([404, "MEMBER_NOT_FOUND"]);
+});
+
+test("members are listed newest first, page after page", async () => {
+  const { other } = await everywhere();
+  const users = [];
+  for (let at = 0; at < 5; at++) users.push(await machine(postern));
+  const path = `/v1/organizations/${other}/members`;
+  for (const { userId } of users) answered(await postern.admin.post(path, { userId, roles: ["ORG_VIEWER"] }));
+  const found: string[] = [];
+  for (let token = ""; ; ) {
+    const page = answered(await postern.admin.get(`${path}?pageSize=2&pageToken=${token}`));
+    found.push(...page.members.map(({ userId }: { userId: string }) => userId));
+    token = page.nextPageToken;
+    if (!token) break;
+  }
+  expect(found).toEqual(users.map(({ userId }) => userId).reverse());
+});
+
+test("the last owner of the instance stays", async () => {
+  const path = `/v1/members/${postern.adminId}`;
+  expect(refused(await postern.admin.delete(`${path}?instance=true`))).toEqual([400, "LAST_OWNER"]);
+  const demoted = await postern.admin.put(path, { instance: true, roles: ["INSTANCE_VIEWER"] });
+  expect(refused(demoted)).toEqual([400, "LAST_OWNER"]);
+  answered(await postern.admin.put(path, { instance: true, roles: ["INSTANCE_VIEWER", "INSTANCE_OWNER"] }));
+});
+
+test("of two nodes that remove the last two owners at once, one is refused", async () => {
+  await using one = await startPostern();
+  await using other = await startPostern(one.config);
+  for (let round = 0; round < 10; round++) {
+    const { userId, client } = await machine(one);
+    const owner = { userId, roles: ["INSTANCE_OWNER"], instance: true };
+    answered(await one.admin.post("/v1/members", owner));
+    const demote = { instance: true, roles: ["INSTANCE_VIEWER"] };
+    const answers = await Promise.all([
+      one.admin.put(`/v1/members/${one.adminId}`, demote),
+      other.as(client.token).delete(`/v1/members/${userId}?instance=true`),
+    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+    const [admin] = answers;
+    if (admin.status === 400) continue;
+    answered(await client.put(`/v1/members/${one.adminId}`, { instance: true, roles: ["INSTANCE_OWNER"] }));
+    answered(await one.as(client.token).delete(`/v1/members/${userId}?instance=true`));
+  }
+});
