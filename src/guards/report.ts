@@ -68,7 +68,7 @@ export function report({ logger, languageOf }: ReportParts): Report {
       left: () => written || write("info", { code: nameOfCode(Code.Canceled), reason: "CANCELLED" }),
       failed(error: unknown): ConnectError {
         const refusal = refusalOf(error, call);
-        const cause = refusal.cause === undefined ? {} : { err: causeOf(refusal.cause) };
+        const cause = refusal.cause === undefined ? {} : { error: causeOf(refusal.cause) };
         write(levelOf(refusal), { code: nameOfCode(refusal.code), reason: reasonOf(refusal), ...cause });
         return language ? localized(refusal, language) : refusal;
       },

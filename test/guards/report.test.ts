@@ -1,0 +1,193 @@
+import { Writable } from "node:stream";
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
+import pino from "pino";
+import { expect, test } from "vitest";
+import { LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { EventService } from "../../gen/postern/v1/event_pb.ts";
+import { ChangePhoneRequestSchema, UserService } from "../../gen/postern/v1/user_pb.ts";
+import { type Call, keys } from "../../src/deps.ts";
+import { reasonOf, refuse } from "../../src/errors.ts";
+import { report } from "../../src/guards/report.ts";
+import { chooseLanguage } from "../../src/messages/catalogue.ts";
+import { problem } from "../../src/transport/problem.ts";
+
+const request = create(ChangePhoneRequestSchema, { phone: "+41791234567" });
+
+/** A report whose log lines are kept. */
+function kept() {
+  const lines: Record<string, unknown>[] = [];
+  const write = (chunk: Buffer, _encoding: string, next: () => void) => {
+    lines.push(JSON.parse(chunk.toString()));
+    next();
+  };
+  const logger = pino({ base: null }, new Writable({ write }));
+  return { lines, ...report({ logger, languageOf: chooseLanguage }) };
+}
+
+function callWith({
+  signal = new AbortController().signal,
+  ...headers
+}: { signal?: AbortSignal } & Record<string, unknown> = {}): Call {
+  const values = createContextValues().set(keys.requestId, "r1");
+  const caller = { userId: "u1", organization: "o1", memberships: [] };
+  const requestHeader = new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+  return { values: values.set(keys.caller, caller), signal, requestHeader };
+}
+
+async function failing(error: unknown, call = callWith()) {
+  const { unary, lines } = kept();
+  const guarded = unary(UserService.method.changePhone, () => Promise.reject(error));
+  const thrown = await guarded(request, call).then(
+    () => undefined,
+    (refusal: unknown) => refusal,
+  );
+  if (!(thrown instanceof ConnectError)) throw new Error("it was not refused");
+  return { thrown, line: lines[0] ?? {}, lines };
+}
+
+test("a call that ends well is one line: operation, code, duration, caller and request id, and nothing else", async () => {
+  const { unary, lines } = kept();
+  await unary(UserService.method.changePhone, async () => ({}))(request, callWith({ authorization: "Bearer secret" }));
+  expect(lines).toEqual([
+    {
+      ...{ level: 30, time: expect.any(Number), msg: "call", code: "OK" },
+      ...{
+        operation: "/postern.v1.UserService/ChangePhone",
+        durationMs: expect.any(Number),
+        caller: "u1",
+        requestId: "r1",
+      },
+    },
+  ]);
+});
+
+test("a refusal of ours passes as it is", async () => {
+  const refusal = refuse.because("PHONE_UNCHANGED");
+  const { thrown, line, lines } = await failing(refusal);
+  expect(thrown).toBe(refusal);
+  expect([lines.length, line.code, line.reason, line.level]).toEqual([1, "FAILED_PRECONDITION", "PHONE_UNCHANGED", 30]);
+});
+
+const private_ = "insert of +41791234567 failed";
+
+for (const [what, error] of [
+  ["an error", new Error(private_)],
+  ["a text", private_],
+  ["nothing at all", undefined],
+  ["a ConnectError that is not ours", new ConnectError(private_, Code.NotFound)],
+  ["an AbortError of somebody else", new DOMException(private_, "AbortError")],
+  ["a TimeoutError of somebody else", new DOMException(private_, "TimeoutError")],
+] as const) {
+  test(`${what} is INTERNAL, and its text stays in the log, tied by the request id`, async () => {
+    const { thrown, line } = await failing(error);
+    expect([thrown.code, reasonOf(thrown)]).toEqual([Code.Internal, "INTERNAL"]);
+    expect(JSON.stringify([thrown.message, problem(thrown).body])).not.toContain(private_);
+    expect([line.level, line.code, line.requestId]).toEqual([50, "INTERNAL", "r1"]);
+    if (error) expect(JSON.stringify(line.error)).toContain(private_);
+  });
+}
+
+test("of a database error only name, message, stack and code are logged", async () => {
+  const error = Object.assign(new Error("violates"), {
+    code: "23502",
+    detail: "(ada, $argon2)",
+    parameters: ["$argon2"],
+  });
+  const { line } = await failing(new Error("outer", { cause: error }));
+  expect(line.error).toMatchObject({ message: "outer", cause: { message: "violates", code: "23502" } });
+  expect(JSON.stringify(line)).not.toContain("argon2");
+});
+
+test("what a refusal was caused by is in the log", async () => {
+  const { line } = await failing(refuse.because("UNAVAILABLE", { cause: new Error("57P01") }));
+  expect(line).toMatchObject({ level: 40, reason: "UNAVAILABLE", error: { message: "57P01" } });
+});
+
+test("a client that goes away is CANCELLED", async () => {
+  const signal = AbortSignal.abort();
+  for (const error of [signal.reason, new DOMException("stop", "AbortError")]) {
+    const { thrown, line } = await failing(error, callWith({ signal }));
+    expect([thrown.code, line.code, line.level]).toEqual([Code.Canceled, "CANCELED", 30]);
+  }
+});
+
+test("a deadline that passes is DEADLINE_EXCEEDED", async () => {
+  const late = new DOMException("late", "TimeoutError");
+  for (const reason of [late, new ConnectError("late", Code.DeadlineExceeded)]) {
+    const signal = AbortSignal.abort(reason);
+    for (const error of [reason, new DOMException("stop", "AbortError")]) {
+      const { thrown } = await failing(error, callWith({ signal }));
+      expect(reasonOf(thrown)).toBe("DEADLINE_EXCEEDED");
+    }
+  }
+});
+
+test("a bug that shows while the client goes away is still INTERNAL", async () => {
+  const { thrown } = await failing(new TypeError("bug"), callWith({ signal: AbortSignal.abort() }));
+  expect(thrown.code).toBe(Code.Internal);
+});
+
+test("accept-language adds the text in that language, also to what was unexpected, and English stays the message", async () => {
+  const call = callWith({ "accept-language": "de-CH, en;q=0.5" });
+  for (const error of [refuse.because("PHONE_UNCHANGED"), new Error("x")]) {
+    const { thrown } = await failing(error, call);
+    expect(thrown.findDetails(LocalizedMessageSchema)[0]?.locale).toBe("de");
+  }
+  expect(call.values.get(keys.language)).toBe("de");
+  expect(
+    (await failing(new Error("x"), callWith({ "accept-language": "ja" }))).thrown.findDetails(LocalizedMessageSchema),
+  ).toEqual([]);
+});
+
+test("what goes wrong before an operation begins is reported the same way", () => {
+  const { refused, lines } = kept();
+  const refusal = refused(
+    refuse.because("MALFORMED_BODY"),
+    callWith({ "accept-language": "fr" }),
+    "/postern.v1.UserService/GetUser",
+  );
+  expect(refusal.findDetails(LocalizedMessageSchema)[0]?.locale).toBe("fr");
+  expect(lines).toMatchObject([{ operation: "/postern.v1.UserService/GetUser", reason: "MALFORMED_BODY" }]);
+});
+
+const watching = (next: (call: Call) => AsyncIterable<object>) => {
+  const { stream, lines } = kept();
+  return {
+    lines,
+    messages: stream(EventService.method.watchEvents, (_request, call) => next(call))(request, callWith()),
+  };
+};
+
+test("a stream is one line when it ends", async () => {
+  const { messages, lines } = watching(async function* () {
+    yield { a: 1 };
+    yield { a: 2 };
+  });
+  expect(await all(messages)).toEqual([{ a: 1 }, { a: 2 }]);
+  expect(lines).toMatchObject([{ operation: "/postern.v1.EventService/WatchEvents", code: "OK" }]);
+});
+
+test("a stream that fails is refused, in one line", async () => {
+  const { messages, lines } = watching(async function* () {
+    yield {};
+    throw new Error("private");
+  });
+  await expect(all(messages)).rejects.toMatchObject({ code: Code.Internal });
+  expect(lines).toMatchObject([{ code: "INTERNAL" }]);
+});
+
+test("a stream that its reader leaves is CANCELLED, in one line", async () => {
+  const { messages, lines } = watching(async function* () {
+    yield {};
+    yield {};
+  });
+  for await (const _ of messages) break;
+  expect(lines).toMatchObject([{ code: "CANCELED", reason: "CANCELLED" }]);
+});
+
+async function all<T>(messages: AsyncIterable<T>): Promise<T[]> {
+  const got: T[] = [];
+  for await (const message of messages) got.push(message);
+  return got;
+}
