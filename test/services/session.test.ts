@@ -1,0 +1,244 @@
+import postgres from "postgres";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { clientOptions, stripHost } from "../../src/postgres/connect.ts";
+import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+
+const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
+
+let postern: Postern;
+let sql: postgres.Sql;
+beforeAll(async () => {
+  postern = await startPostern();
+  sql = postgres(stripHost(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 2 });
+});
+afterAll(async () => {
+  await sql?.end();
+  await postern?.[Symbol.asyncDispose]();
+});
+
+const right = "Blue-Kettle-42";
+const wrong = "Wrong-Kettle-42";
+const signIn = (loginName: string, password: string) => postern.as().post("/v1/sessions", { loginName, password });
+const reasonOf = ({ body }: Answer) =>
+  body.details?.find((one: { "@type": string }) => one["@type"].endsWith(".ErrorInfo"))?.reason;
+const refused = (answer: Answer) => [answer.status, reasonOf(answer)];
+const done = (answer: Answer) => {
+  expect([answer.status, answer.body]).toEqual([200, expect.anything()]);
+  return answer.body;
+};
+
+test("a sign-in answers a token once, with its end", async () => {
+  const { userId, username } = await signedUp(postern);
+  const before = Date.now();
+  const session = done(await signIn(username, right));
+  expect(session).toMatchObject({ token: expect.stringMatching(/^ps_/), details: { sequence: "1" } });
+  const life = Date.parse(session.expirationDate) - before;
+  expect(life / 1000).toBeCloseTo(postern.config.sessionLifetimeSeconds, -2);
+  const client = postern.as(session.token);
+  expect(done(await client.get("/v1/users/me")).user.id).toBe(userId);
+  const [stored] = await sql`select jsonb_agg(payload)::text as text from events where stream = ${session.sessionId}`;
+  expect(stored?.text).not.toContain(session.token);
+  const { sessions } = done(await client.get("/v1/sessions"));
+  expect(sessions[0]).toEqual({
+    ...{ id: session.sessionId, userId, expirationDate: session.expirationDate, details: session.details },
+  });
+});
+
+test("the login name counts whatever its case and form", async () => {
+  const person = {
+    username: "Ångström.Ｗide",
+    givenName: "A",
+    familyName: "B",
+    email: "a@example.com",
+    password: right,
+  };
+  done(await postern.admin.post("/v1/users/human", person));
+  for (const name of ["ÅNGSTRÖM.WIDE", "ångström.wide", " Ångström.wide ".normalize("NFD")])
+    done(await signIn(name, right));
+  expect(refused(await signIn("angstrom.wide", right))).toEqual([401, "SIGN_IN_FAILED"]);
+});
+
+test("unknown, wrong, locked, inactive, without password and machine get one equal answer", async () => {
+  const [locked, inactive] = [await signedUp(postern), await signedUp(postern)];
+  const robot = await machine(postern);
+  const bare = { username: "bare-user", givenName: "Ada", familyName: "Byron", email: "ada@example.com" };
+  done(await postern.admin.post("/v1/users/human", bare));
+  for (let guess = 0; guess < 10; guess++) await signIn(locked.username, wrong);
+  done(await postern.admin.post(`/v1/users/${inactive.userId}:deactivate`));
+  const answers = await Promise.all([
+    signIn("nobody-of-this-name", right),
+    signIn((await signedUp(postern)).username, wrong),
+    signIn(locked.username, right),
+    signIn(inactive.username, right),
+    signIn(robot.username, right),
+    signIn(bare.username, right),
+    signIn(locked.username, "x".repeat(100_000)),
+  ]);
+  for (const { status, body } of answers) expect([status, body]).toEqual([401, answers[0]?.body]);
+  expect(answers[0]?.body.message).not.toMatch(/nobody/);
+});
+
+test("one wrong guess fewer than the limit, at once, does not lock", async () => {
+  const { username } = await signedUp(postern);
+  await Promise.all(Array.from({ length: 9 }, (_, at) => signIn(username, `${wrong}-${at}`)));
+  done(await signIn(username, right));
+});
+
+test("20 wrong guesses at once, of which 10 are allowed, lead to one lock, also for the right password", async () => {
+  const { userId, username } = await signedUp(postern);
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => signIn(username, `${wrong}-${at}`)));
+  for (const answer of answers) expect(refused(answer)).toEqual([401, "SIGN_IN_FAILED"]);
+  expect(await sql`select from events where stream = ${userId} and type = 'user.locked'`).toHaveLength(1);
+  expect(refused(await signIn(username, right))).toEqual([401, "SIGN_IN_FAILED"]);
+  done(await postern.admin.post(`/v1/users/${userId}:unlock`));
+  done(await signIn(username, right));
+});
+
+test("a lock made by guesses on two nodes counts them together", async () => {
+  const { adminToken, masterKeys } = postern.config;
+  await using second = await startPostern({ databaseUrl: postern.databaseUrl, adminToken, masterKeys });
+  const { username } = await signedUp(postern);
+  const nodes = [postern, second];
+  await Promise.all(
+    Array.from({ length: 10 }, (_, at) =>
+      (nodes[at % 2] ?? postern).as().post("/v1/sessions", { loginName: username, password: `${wrong}-${at}` }),
+    ),
+  );
+  for (const node of nodes)
+    expect((await node.as().post("/v1/sessions", { loginName: username, password: right })).status).toBe(401);
+});
+
+test("more right passwords at once than wrong ones are allowed all sign in", async () => {
+  const { userId, username } = await signedUp(postern);
+  const answers = await Promise.all(Array.from({ length: 40 }, () => signIn(username, right)));
+  for (const answer of answers) done(answer);
+  expect(done(await postern.admin.get(`/v1/users/${userId}`)).user.state).toBe("USER_STATE_ACTIVE");
+});
+
+test("a lock that runs out lets in again, and as many wrong guesses lock again", async () => {
+  const organizationId = await organization(postern);
+  const policy = { maximumAttempts: 3, lockDuration: "1.5s" };
+  const there = { "x-service-orgid": organizationId };
+  done(await postern.admin.put("/v1/policies/lockout", { policy }, there));
+  const { userId, username } = await signedUp(postern, { organizationId });
+  const guessed = async () => {
+    for (let guess = 0; guess < 3; guess++) expect((await signIn(username, wrong)).status).toBe(401);
+    expect(refused(await signIn(username, right))).toEqual([401, "SIGN_IN_FAILED"]);
+    expect(done(await postern.admin.get(`/v1/users/${userId}`)).user.state).toBe("USER_STATE_LOCKED");
+  };
+  await guessed();
+  await new Promise((resolve) => setTimeout(resolve, 1700));
+  expect(done(await postern.admin.get(`/v1/users/${userId}`)).user.state).toBe("USER_STATE_ACTIVE");
+  await guessed();
+  await new Promise((resolve) => setTimeout(resolve, 1700));
+  done(await signIn(username, right));
+  await guessed();
+});
+
+test("a limit of 0 never locks", async () => {
+  const organizationId = await organization(postern);
+  done(
+    await postern.admin.put(
+      "/v1/policies/lockout",
+      { policy: { maximumAttempts: 0 } },
+      { "x-service-orgid": organizationId },
+    ),
+  );
+  const { username } = await signedUp(postern, { organizationId });
+  await Promise.all(Array.from({ length: 15 }, () => signIn(username, wrong)));
+  done(await signIn(username, right));
+});
+
+test("a full queue refuses at once, says when to try again, and counts no attempt", async () => {
+  await using slow = await startPostern({ hashConcurrency: 1, hashQueue: 1, hashMemoryKib: 19_456, hashIterations: 4 });
+  const { userId, username } = await signedUp(slow);
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, () => slow.as().post("/v1/sessions", { loginName: username, password: right })),
+  );
+  const busy = answers.filter(({ status }) => status === 429);
+  expect(busy.length).toBeGreaterThan(0);
+  for (const answer of answers.filter(({ status }) => status !== 429)) done(answer);
+  expect(reasonOf(busy[0] as Answer)).toBe("OVERLOADED");
+  expect(JSON.stringify(busy[0]?.body)).toContain("retryDelay");
+  const own = postgres(stripHost(slow.databaseUrl), { ...clientOptions(slow.databaseUrl, log), max: 1 });
+  const counted = await own`select attempts from password_attempts where user_id = ${userId} and attempts > 0`;
+  await own.end();
+  expect(counted).toEqual([]);
+});
+
+test("a sign-in renews a hash that was made at another cost, without a fact", async () => {
+  const { adminToken, masterKeys } = postern.config;
+  await using dearer = await startPostern({
+    ...{ databaseUrl: postern.databaseUrl, adminToken, masterKeys },
+    hashMemoryKib: 128,
+  });
+  const { userId, username } = await signedUp(postern);
+  const hashOf = async () => (await sql`select hash from passwords where user_id = ${userId}`)[0]?.hash;
+  const facts = async () => (await sql`select from events where stream = ${userId}`).length;
+  const [before, known] = [await hashOf(), await facts()];
+  expect(before).toContain("m=64,");
+  await Promise.all(
+    Array.from({ length: 3 }, async () =>
+      done(await dearer.as().post("/v1/sessions", { loginName: username, password: right })),
+    ),
+  );
+  expect(await hashOf()).toContain("m=128,");
+  expect(await facts()).toBe(known);
+  done(await dearer.as().post("/v1/sessions", { loginName: username, password: right }));
+});
+
+test("no session outlives a change of the password that it came with", async () => {
+  const { userId, username } = await signedUp(postern);
+  for (let round = 0; round < 5; round++) {
+    const [password, next] = [round === 0 ? right : `Round-${round}-Pot`, `Round-${round + 1}-Pot`];
+    const signIns = Array.from({ length: 8 }, () => signIn(username, password));
+    const set = postern.admin.put(`/v1/users/${userId}/password`, { newPassword: next });
+    const signedIn = (await Promise.all(signIns)).filter(({ status }) => status === 200);
+    done(await set);
+    for (const { body } of signedIn) expect((await postern.as(body.token).get("/v1/users/me")).status).toBe(401);
+    expect(await sql`select from sessions where user_id = ${userId}`).toHaveLength(0);
+  }
+});
+
+test("sessions are listed newest first, page by page", async () => {
+  const { userId, username, client } = await signedUp(postern);
+  for (let more = 0; more < 2; more++) done(await signIn(username, right));
+  const all = done(await postern.admin.get(`/v1/sessions?userId=${userId}`)).sessions;
+  expect(all).toHaveLength(3);
+  expect(all.map(({ id }: { id: string }) => id)).toEqual(
+    all
+      .map(({ id }: { id: string }) => id)
+      .toSorted()
+      .toReversed(),
+  );
+  const first = done(await client.get("/v1/sessions?pageSize=2"));
+  const rest = done(await client.get(`/v1/sessions?pageSize=2&pageToken=${first.nextPageToken}`));
+  expect([...first.sessions, ...rest.sessions]).toEqual(all);
+  expect(rest.nextPageToken).toBe("");
+});
+
+test("a session is ended by its user or an administrator, at once and once", async () => {
+  const { username, client } = await signedUp(postern);
+  const other = done(await signIn(username, right));
+  expect(done(await client.delete(`/v1/sessions/${other.sessionId}`)).details).toMatchObject({ sequence: "2" });
+  expect(refused(await postern.as(other.token).get("/v1/users/me"))).toEqual([401, "TOKEN_INVALID"]);
+  expect(refused(await client.delete(`/v1/sessions/${other.sessionId}`))).toEqual([404, "SESSION_NOT_FOUND"]);
+  const [own] = done(await client.get("/v1/sessions")).sessions;
+  done(await postern.admin.delete(`/v1/sessions/${own.id}`));
+  expect(refused(await client.get("/v1/users/me"))).toEqual([401, "TOKEN_INVALID"]);
+});
+
+test("another's sessions are out of reach without the permission", async () => {
+  const [one, other] = [await signedUp(postern), await signedUp(postern)];
+  const [session] = done(await other.client.get("/v1/sessions")).sessions;
+  expect(refused(await one.client.get(`/v1/sessions?userId=${other.userId}`))).toEqual([403, "PERMISSION_DENIED"]);
+  expect(refused(await one.client.delete(`/v1/sessions/${session.id}`))).toEqual([403, "PERMISSION_DENIED"]);
+  expect(refused(await postern.admin.get("/v1/sessions?userId=nobody"))).toEqual([404, "USER_NOT_FOUND"]);
+});
+
+test("a session that is over is not listed and signs nobody in", async () => {
+  await using brief = await startPostern({ sessionLifetimeSeconds: 1 });
+  const { client } = await signedUp(brief);
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  expect(refused(await client.get("/v1/users/me"))).toEqual([401, "TOKEN_INVALID"]);
+});
