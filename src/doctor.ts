@@ -1,6 +1,7 @@
 import type { Config } from "./config.ts";
 import { rebuild } from "./events/rebuild.ts";
 import { createLogger, folds, type House, openHouse } from "./house.ts";
+import { smsHealth } from "./notify/outbox.ts";
 import { connect, type Sql } from "./postgres/connect.ts";
 
 /** What the doctor found. */
@@ -25,6 +26,7 @@ export async function doctor(config: Config, { rebuild: replay }: { rebuild: boo
     good("keys: the master key is the one of this database"),
     await clockFinding(sql),
     await logFinding(sql),
+    await smsFinding(sql),
     ...(replay ? await replayFindings(house) : []),
   ];
   return {
@@ -50,15 +52,17 @@ async function clockFinding(sql: Sql): Promise<Finding> {
   return { ok: skew <= tolerableSkewMs, line: `clock: ${skew} ms apart from the database's` };
 }
 
-// A transaction id that is still to come means that the log was restored from a dump and no new epoch was begun.
 async function logFinding(sql: Sql): Promise<Finding> {
-  const [row] = await sql<{ events: bigint; ahead: bigint }[]>`
-    select count(*) as events, count(*) filter (where xid >= pg_snapshot_xmax(pg_current_snapshot())) as ahead from events`;
-  const ahead = row?.ahead ?? 0n;
-  return {
-    ok: ahead === 0n,
-    line: `log: ${row?.events} events${ahead ? `, ${ahead} from another database's future` : ""}`,
-  };
+  const [row] = await sql<{ events: bigint; unsettled: bigint; epoch: number }[]>`
+    select count(*) as events, count(*) filter (where not is_settled(e.epoch, e.xid)) as unsettled,
+      (select epoch from instance) as epoch from events e`;
+  return good(`log: ${row?.events} events in epoch ${row?.epoch}, ${row?.unsettled} not settled yet`);
+}
+
+async function smsFinding(sql: Sql): Promise<Finding> {
+  const { waiting, oldestSeconds, dead } = await smsHealth(sql);
+  const line = `sms: ${waiting} waiting, the oldest for ${Math.round(oldestSeconds)} s, ${dead} given up`;
+  return { ok: dead === 0, line };
 }
 
 async function replayFindings({ database, logger }: House): Promise<Finding[]> {

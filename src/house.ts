@@ -118,7 +118,10 @@ function hashingOf(config: Config) {
   };
 }
 
-/** The instance's identity, made at the first start; a node with another master key is stopped by its check value. */
+/**
+ * The instance's identity, made at the first start; a node with another master key is stopped by its check value. Events of
+ * transactions that are still to come tell of a database that was restored: a new epoch begins.
+ */
 async function instanceOf(sql: Sql, { keys }: Secrets): Promise<string> {
   const check = keys.checkValue();
   await sql`insert into instance (instance_id, key_check) values (${newId()}, ${check}) on conflict do nothing`;
@@ -130,5 +133,8 @@ async function instanceOf(sql: Sql, { keys }: Secrets): Promise<string> {
     throw new StartError("POSTERN_MASTER_KEY is not the key that this database was made with: set that one");
   }
   if (!check.equals(instance.check)) await sql`update instance set key_check = ${check}`;
+  await sql`
+    update instance set epoch = instance.epoch + 1 where exists (
+      select 1 from events e where e.epoch = instance.epoch and e.xid >= pg_snapshot_xmax(pg_current_snapshot()))`;
   return instance.id;
 }

@@ -78,13 +78,14 @@ function cascadeText({ type, cascade }: { type: string; cascade: Cascade }, at: 
 )`;
 }
 
+const epoch = "coalesce((select i.epoch from instance i), 1)";
 const eventColumns = "owner, stream, version, type, payload, actor, request_id, time";
 
 function eventsText(cascades: number): string {
   const sources = ["input", ...Array.from({ length: cascades }, (_, at) => `cascade_${at}`)];
   return `facts as (
-  insert into events (${eventColumns})
-  ${sources.map((source) => `select ${eventColumns} from ${source}`).join("\n  union all ")}
+  insert into events (${eventColumns}, epoch)
+  ${sources.map((source) => `select ${eventColumns}, ${epoch} from ${source}`).join("\n  union all ")}
   returning ${eventColumns}
 )`;
 }

@@ -38,7 +38,7 @@ export function eventsAfter(sql: Sql, { epoch, xid, position }: Position, limit:
   return sql<StoredEvent[]>`
     select ${eventColumns(sql)} from events
     where (events.epoch, events.xid, events.position) > (${epoch}, ${xid}::text::xid8, ${position})
-      and events.xid < pg_snapshot_xmin(pg_current_snapshot())
+      and is_settled(events.epoch, events.xid)
     order by events.epoch, events.xid, events.position limit ${limit}`;
 }
 
@@ -46,7 +46,7 @@ export function eventsAfter(sql: Sql, { epoch, xid, position }: Position, limit:
 export async function endOfLog(sql: Sql): Promise<Position> {
   const [end] = await sql<Position[]>`
     select epoch, xid::text as xid, position from events
-    where events.xid < pg_snapshot_xmin(pg_current_snapshot()) order by events.epoch desc, events.xid desc, events.position desc limit 1`;
+    where is_settled(events.epoch, events.xid) order by events.epoch desc, events.xid desc, events.position desc limit 1`;
   return end ?? beginning;
 }
 

@@ -42,7 +42,7 @@ export async function gather(sql: Sql): Promise<boolean> {
     with seen as materialized (
       select e.epoch, e.xid, e.position, e.owner, e.stream, e.type, e.payload, e.time from events e
       where (e.epoch, e.xid, e.position) > (select c.epoch, c.xid, c.position from checkpoints c where c.follower = 'sms')
-        and e.xid < pg_snapshot_xmin(pg_current_snapshot())
+        and is_settled(e.epoch, e.xid)
       order by e.epoch, e.xid, e.position limit ${batch}
     ), gathered as (
       insert into sms_messages (phone_code_id, owner, user_id, created)

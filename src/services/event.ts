@@ -195,7 +195,7 @@ const eventsWanted = (sql: Sql, wanted: Wanted, after: Position) => sql<StoredEv
   select ${eventColumns(sql)} from events
   where ${matching(sql, wanted)}
     and (events.epoch, events.xid, events.position) > ${place(sql, after)}
-    and events.xid < pg_snapshot_xmin(pg_current_snapshot())
+    and is_settled(events.epoch, events.xid)
   order by events.epoch, events.xid, events.position limit ${most}`;
 
 async function isReached(sql: Sql, position: Position): Promise<boolean> {

@@ -11,6 +11,8 @@ export type Row = {
   readonly reaches?: "project" | "list";
   /** The answer tells of nothing that is missing: it has no object, so out of reach is 403 and never 404. */
   readonly objectless?: true;
+  /** The object is the organization itself: without a header it is the one worked in. */
+  readonly ownPlace?: true;
   readonly request: (
     fixture: Fixture,
   ) => Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;

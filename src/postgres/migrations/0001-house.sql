@@ -2,11 +2,12 @@
 create table instance (
   instance_id text primary key,
   key_check bytea not null,
+  -- xid8 does not survive dump and restore: a database that was restored counts its transactions anew, in a new epoch.
+  epoch integer not null default 1,
   one boolean not null default true unique check (one)
 );
 
--- The facts. Positions are drawn before commit, so a follower reads below pg_snapshot_xmin in the order (epoch, xid, position).
--- xid8 does not survive dump and restore: a restored database begins a new epoch.
+-- The facts. Positions are drawn before commit, so a follower reads what is settled, in the order (epoch, xid, position).
 create table events (
   owner text not null,
   stream text not null,
@@ -31,6 +32,11 @@ begin
 end $$;
 create trigger events_are_kept before update or delete on events for each row execute function events_are_kept();
 create trigger events_are_not_truncated before truncate on events for each statement execute function events_are_kept();
+
+-- Whether no event can still come to stand before one of this place: every transaction up to it has ended.
+create function is_settled(epoch integer, xid xid8) returns boolean language sql stable as $$
+  select $1 < (select i.epoch from instance i) or $2 < pg_snapshot_xmin(pg_current_snapshot())
+$$;
 
 -- How far each follower of the log has come.
 create table checkpoints (
