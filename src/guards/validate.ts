@@ -2,7 +2,7 @@ import { create, type DescMessage, type DescMethod, type Message } from "@bufbui
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { type Violation as Broken, createValidator, type Validator } from "@bufbuild/protovalidate";
 import { refuse, type Violation } from "../errors.ts";
-import { inspectValues } from "./values.ts";
+import { valuesOf } from "./values.ts";
 
 /** Every rule that a message breaks; trims the fields that say so on the way. */
 export type Rules = (message: Message) => readonly Violation[];
@@ -31,8 +31,9 @@ export function validate({ input }: DescMethod, rulesOf: RulesOf): (request: Mes
 }
 
 function rulesOf(type: DescMessage, validator: Validator): Rules {
+  const inspect = valuesOf(type);
   const rules = (message: Message) => {
-    const values = inspectValues(type, message);
+    const values = inspect(message);
     const result = validator.validate(type, message);
     if (result.kind === "error") throw result.error;
     return [...values, ...(result.violations ?? []).filter(isNew).map(violation)];

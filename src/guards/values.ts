@@ -1,61 +1,97 @@
 import { type DescField, type DescMessage, getOption, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
-import { isReflectMessage, type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import {
+  isReflectMessage,
+  type ReflectList,
+  type ReflectMap,
+  type ReflectMessage,
+  reflect,
+} from "@bufbuild/protobuf/reflect";
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.ts";
 import { trim } from "../../gen/postern/v1/options_pb.ts";
 import { mostViolations, type Violation } from "../errors.ts";
 
+/** A field that there is something to look at in, with what its options say, which is slow to read. */
+type Looked = { readonly field: DescField; readonly trims: boolean; readonly most: number | undefined };
+
+type Looks = Map<DescMessage, readonly Looked[]>;
+type At = { readonly path: string; readonly found: Violation[]; readonly looks: Looks };
+
 /** Trims the fields that say so, and finds what no field may hold: broken text, and numbers that name no enum value. */
-export function inspectValues(type: DescMessage, message: Message): Violation[] {
-  const found: Violation[] = [];
-  inspect(reflect(type, message), "", found);
-  return found;
+export function valuesOf(type: DescMessage): (message: Message) => Violation[] {
+  const looks: Looks = new Map();
+  lookInto(type, looks);
+  return (message) => {
+    const found: Violation[] = [];
+    inspect(reflect(type, message), { path: "", found, looks });
+    return found;
+  };
 }
 
-function inspect(message: ReflectMessage, parent: string, found: Violation[]): void {
-  for (const field of message.fields) {
+function lookInto(type: DescMessage, looks: Looks): void {
+  if (looks.has(type)) return;
+  const fields = type.fields.filter(
+    ({ scalar, fieldKind }) => scalar === undefined || scalar === ScalarType.STRING || fieldKind !== "scalar",
+  );
+  looks.set(
+    type,
+    fields.map((field) => ({ field, trims: getOption(field, trim), most: mostItems(field) })),
+  );
+  for (const { message } of fields) if (message) lookInto(message, looks);
+}
+
+function mostItems(field: DescField): number | undefined {
+  const type = hasOption(field, fieldRules) ? getOption(field, fieldRules).type : undefined;
+  return type?.case === "repeated" && type.value.maxItems ? Number(type.value.maxItems) : undefined;
+}
+
+function inspect(message: ReflectMessage, { path: parent, found, looks }: At): void {
+  for (const looked of looks.get(message.desc) ?? []) {
+    const { field, trims } = looked;
     if (!message.isSet(field)) continue;
-    const path = parent ? `${parent}.${field.jsonName}` : field.jsonName;
+    const at = { path: parent ? `${parent}.${field.jsonName}` : field.jsonName, found, looks };
     switch (field.fieldKind) {
       case "scalar": {
         const value = message.get(field);
-        const trimmed = trimmedBy(field, value);
+        const trimmed = trims ? trimmedOf(value) : value;
         if (trimmed !== value) message.set(field, trimmed);
-        inspectValue(field, trimmed, { path, found });
+        inspectValue(field, trimmed, at);
         break;
       }
       case "enum":
-        inspectValue(field, message.get(field), { path, found });
+        inspectValue(field, message.get(field), at);
         break;
       case "message":
-        inspect(message.get(field), path, found);
+        inspect(message.get(field), at);
         break;
       case "list":
-        inspectList(field, message.get(field), { path, found });
+        inspectList(looked, message.get(field), at);
         break;
       case "map":
-        for (const [key, value] of message.get(field)) {
-          const at = { path: `${path}[${JSON.stringify(String(key))}]`, found };
-          inspectText(key, at);
-          inspectItem(field, value, at);
-        }
+        inspectMap(field, message.get(field), at);
     }
   }
 }
 
-type At = { readonly path: string; readonly found: Violation[] };
-
-function inspectList(field: DescField, list: ReflectList, { path, found }: At): void {
-  shorten(field, list);
+function inspectList({ field, trims, most }: Looked, list: ReflectList, at: At): void {
+  if (most !== undefined) shorten(list, most);
   for (let index = 0; index < list.size; index += 1) {
     const value = list.get(index);
-    const trimmed = trimmedBy(field, value);
+    const trimmed = trims ? trimmedOf(value) : value;
     if (trimmed !== value) list.set(index, trimmed);
-    inspectItem(field, trimmed, { path: `${path}[${index}]`, found });
+    inspectItem(field, trimmed, { ...at, path: `${at.path}[${index}]` });
+  }
+}
+
+function inspectMap(field: DescField, map: ReflectMap, at: At): void {
+  for (const [key, value] of map) {
+    const inside = { ...at, path: `${at.path}[${JSON.stringify(String(key))}]` };
+    inspectText(key, inside);
+    inspectItem(field, value, inside);
   }
 }
 
 function inspectItem(field: DescField, value: unknown, at: At): void {
-  if (isReflectMessage(value)) inspect(value, at.path, at.found);
+  if (isReflectMessage(value)) inspect(value, at);
   else inspectValue(field, value, at);
 }
 
@@ -79,16 +115,12 @@ function complain({ path, found }: At, wrong: Omit<Violation, "field">): void {
   if (found.length < mostViolations) found.push({ field: path, ...wrong });
 }
 
-function trimmedBy(field: DescField, value: unknown): unknown {
-  return typeof value === "string" && getOption(field, trim) ? value.trim() : value;
-}
+const trimmedOf = (value: unknown) => (typeof value === "string" ? value.trim() : value);
 
 /** Cuts a list that is too long anyway to one item too many, so that checking the rest costs nothing. */
-function shorten(field: DescField, list: ReflectList): void {
-  const type = hasOption(field, fieldRules) ? getOption(field, fieldRules).type : undefined;
-  const most = type?.case === "repeated" ? type.value.maxItems : undefined;
-  if (!most || list.size <= Number(most) + 1) return;
-  const kept = [...list].slice(0, Number(most) + 1);
+function shorten(list: ReflectList, most: number): void {
+  if (list.size <= most + 1) return;
+  const kept = [...list].slice(0, most + 1);
   list.clear();
   for (const item of kept) list.add(item);
 }

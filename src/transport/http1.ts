@@ -80,7 +80,8 @@ function collect(request: IncomingMessage, most: number): Promise<Uint8Array> {
     reject(refuse.because("BODY_TOO_LARGE"));
   });
   request.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-  const cancel = (cause?: unknown) => reject(refuse.because("CANCELLED", { cause }));
+  // Every request closes in the end, and a refusal is costly to make.
+  const cancel = (cause?: unknown) => request.complete || reject(refuse.because("CANCELLED", { cause }));
   request.on("error", cancel).on("close", cancel);
   return promise;
 }
