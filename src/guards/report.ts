@@ -24,62 +24,65 @@ export type Report = {
 };
 
 /** Makes the outermost guard. */
-export function report({ logger, languageOf }: ReportParts): Report {
-  return { unary, stream, refused: (error, call, operation) => begin(call, operation).failed(error) };
+export function report(parts: ReportParts): Report {
+  return {
+    refused: (error, call, operation) => begin(parts, call, operation).failed(error),
 
-  function unary(method: DescMethod, next: Unary): Unary {
-    const operation = nameOf(method);
-    return async (request, call) => {
-      const line = begin(call, operation);
-      try {
-        const answer = await next(request, call);
-        line.done();
-        return answer;
-      } catch (error) {
-        throw line.failed(error);
-      }
-    };
-  }
+    unary(method, next) {
+      const operation = nameOf(method);
+      return async (request, call) => {
+        const line = begin(parts, call, operation);
+        try {
+          const answer = await next(request, call);
+          line.done();
+          return answer;
+        } catch (error) {
+          throw line.failed(error);
+        }
+      };
+    },
 
-  function stream(method: DescMethod, next: Stream): Stream {
-    const operation = nameOf(method);
-    return async function* (request, call) {
-      const line = begin(call, operation);
-      try {
-        yield* next(request, call);
-        line.done();
-      } catch (error) {
-        throw line.failed(error);
-      } finally {
-        line.left();
-      }
-    };
-  }
+    stream(method, next) {
+      const operation = nameOf(method);
+      return async function* (request, call) {
+        const line = begin(parts, call, operation);
+        try {
+          yield* next(request, call);
+          line.done();
+        } catch (error) {
+          throw line.failed(error);
+        } finally {
+          line.left();
+        }
+      };
+    },
+  };
+}
 
-  function begin(call: Call, operation: string) {
-    const language = languageOf(call.requestHeader.get("accept-language") ?? undefined);
-    if (language) call.values.set(keys.language, language);
-    const started = performance.now();
-    let written = false;
+/** Begins the line of a call, which is written once, when it ends. */
+function begin({ logger, languageOf }: ReportParts, call: Call, operation: string) {
+  const language = languageOf(call.requestHeader.get("accept-language") ?? undefined);
+  if (language) call.values.set(keys.language, language);
+  const started = performance.now();
+  let written = false;
 
-    return {
-      done: () => write("info", { code: "OK" }),
-      /** The client stopped reading. */
-      left: () => written || write("info", { code: nameOfCode(Code.Canceled), reason: "CANCELLED" }),
-      failed(error: unknown): ConnectError {
-        const refusal = refusalOf(error, call);
-        const cause = refusal.cause === undefined ? {} : { error: causeOf(refusal.cause) };
-        write(levelOf(refusal), { code: nameOfCode(refusal.code), reason: reasonOf(refusal), ...cause });
-        return language ? localized(refusal, language) : refusal;
-      },
-    };
+  return {
+    done: () => write("info", { code: "OK" }),
+    /** The client stopped reading. */
+    left: () => written || write("info", { code: nameOfCode(Code.Canceled), reason: "CANCELLED" }),
+    failed(error: unknown): ConnectError {
+      const refusal = refusalOf(error, call);
+      const cause = refusal.cause === undefined ? {} : { error: causeOf(refusal.cause) };
+      write(levelOf(refusal), { code: nameOfCode(refusal.code), reason: reasonOf(refusal), ...cause });
+      return language ? localized(refusal, language) : refusal;
+    },
+  };
 
-    function write(level: "info" | "warn" | "error", outcome: object): void {
-      written = true;
-      const caller = call.values.get(keys.caller)?.userId;
-      const durationMs = Math.round((performance.now() - started) * 100) / 100;
-      logger[level]({ operation, ...outcome, durationMs, caller, requestId: call.values.get(keys.requestId) }, "call");
-    }
+  function write(level: "info" | "warn" | "error", outcome: object): void {
+    written = true;
+    const caller = call.values.get(keys.caller)?.userId;
+    const durationMs = Math.round((performance.now() - started) * 100) / 100;
+    logger[level]({ operation, ...outcome, durationMs, caller, requestId: call.values.get(keys.requestId) }, "call");
   }
 }
 
