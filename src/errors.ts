@@ -35,6 +35,7 @@ export const reasons = {
   GRANT_TO_OWNER: Code.InvalidArgument,
   PROJECT_GRANT_NEEDED: Code.InvalidArgument,
   IDEMPOTENCY_KEY_REUSED: Code.InvalidArgument,
+  SERVICE_NOT_FOUND: Code.NotFound,
   ORGANIZATION_NOT_FOUND: Code.NotFound,
   USER_NOT_FOUND: Code.NotFound,
   SESSION_NOT_FOUND: Code.NotFound,

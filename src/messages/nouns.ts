@@ -2,6 +2,12 @@ import type { Texts } from "./language.ts";
 
 /** Why an object is missing, in the way, or in the wrong state. */
 export const nounTexts = {
+  SERVICE_NOT_FOUND: {
+    en: "Service {id} does not exist.",
+    de: "Der Dienst {id} existiert nicht.",
+    fr: "Le service {id} n'existe pas.",
+    es: "El servicio {id} no existe.",
+  },
   ORGANIZATION_NOT_FOUND: {
     en: "Organization {id} does not exist.",
     de: "Die Organisation {id} existiert nicht.",

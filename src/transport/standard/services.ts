@@ -1,0 +1,30 @@
+import type { ConnectRouter } from "@connectrpc/connect";
+import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import type { Operations } from "../operations.ts";
+import { health } from "./health.ts";
+import { type Ready, readiness } from "./readiness.ts";
+import { reflection } from "./reflection.ts";
+
+/** What the standard services speak of. */
+export type StandardParts = {
+  readonly operations: Operations;
+  readonly ready: Ready;
+  /** Aborts when the server is about to stop. */
+  readonly stopping: AbortSignal;
+};
+
+/** Health and reflection, for a Connect router; nobody has to be signed in. */
+export function standardServices({ operations, ready, stopping }: StandardParts): (router: ConnectRouter) => void {
+  const ours = new Set([...operations.values()].map(({ method }) => method.parent));
+  const services = [...ours, Health, ServerReflection, ServerReflectionAlpha];
+  const names = services.map(({ typeName }) => typeName);
+  const serverReflectionInfo = reflection(services);
+  const implemented = health({ names, ready: readiness(ready), stopping, everyMs: 1000 });
+  return (router) => {
+    router.service(Health, implemented);
+    router.service(ServerReflection, { serverReflectionInfo });
+    router.service(ServerReflectionAlpha, { serverReflectionInfo });
+  };
+}

@@ -1,0 +1,56 @@
+import type { DescExtension, DescFile, DescMessage } from "@bufbuild/protobuf";
+
+/** What is declared in a set of files and all that they import. */
+export type Symbols = {
+  readonly files: ReadonlyMap<string, DescFile>;
+  /** The file that declares a full name: of a service, method, message, field, oneof, enum, value or extension. */
+  readonly fileOf: ReadonlyMap<string, DescFile>;
+  readonly messages: ReadonlySet<string>;
+  readonly extensions: readonly DescExtension[];
+};
+
+/** Indexes the files. */
+export function symbolsOf(roots: readonly DescFile[]): Symbols {
+  const files = roots.flatMap(closure);
+  const messages = files.flatMap((file) => file.messages.flatMap(family));
+  const extensions = [...files.flatMap((file) => file.extensions), ...messages.flatMap((one) => one.nestedExtensions)];
+  return {
+    files: new Map(files.map((file) => [nameOf(file), file])),
+    fileOf: new Map(files.flatMap((file) => namesIn(file).map((name) => [name, file] as const))),
+    messages: new Set(messages.map(({ typeName }) => typeName)),
+    extensions,
+  };
+}
+
+/** The name that imports use. */
+export const nameOf = (file: DescFile): string => `${file.name}.proto`;
+
+/** A file and everything that it imports; each stands before what it imports itself. */
+export const closure = (file: DescFile): DescFile[] => importsFirst(file).toReversed();
+
+function importsFirst(file: DescFile): DescFile[] {
+  return [...new Set([...file.dependencies.flatMap(importsFirst), file])];
+}
+
+const family = (message: DescMessage): DescMessage[] => [message, ...message.nestedMessages.flatMap(family)];
+
+function namesIn(file: DescFile): string[] {
+  const messages = file.messages.flatMap(family);
+  const enums = [...file.enums, ...messages.flatMap((one) => one.nestedEnums)];
+  const extensions = [...file.extensions, ...messages.flatMap((one) => one.nestedExtensions)];
+  return [
+    ...messages.flatMap(({ typeName, fields, oneofs }) => [
+      typeName,
+      ...[...fields, ...oneofs].map(({ name }) => `${typeName}.${name}`),
+    ]),
+    // The values of an enum are its siblings, as in C++.
+    ...enums.flatMap(({ typeName, values }) => [typeName, ...values.map(({ name }) => sibling(typeName, name))]),
+    ...extensions.map(({ typeName }) => typeName),
+    ...file.services.flatMap(({ typeName, methods }) => [
+      typeName,
+      ...methods.map(({ name }) => `${typeName}.${name}`),
+    ]),
+  ];
+}
+
+const sibling = (typeName: string, name: string) => typeName.replace(/[^.]*$/, name);

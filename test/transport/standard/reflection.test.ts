@@ -1,0 +1,123 @@
+import { create, createFileRegistry, fromBinary } from "@bufbuild/protobuf";
+import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { status as codes } from "@grpc/grpc-js";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { standardServices } from "../../../src/transport/standard/services.ts";
+import { grpcClient, openRouter } from "./grpc.ts";
+import { silentOperations } from "./parts.ts";
+
+type Question = NonNullable<Parameters<typeof ask>[0]>;
+
+let router: Awaited<ReturnType<typeof openRouter>>;
+let client: ReturnType<typeof grpcClient>;
+
+beforeAll(async () => {
+  const stopping = new AbortController().signal;
+  router = await openRouter(standardServices({ operations: silentOperations(), ready: () => true, stopping }));
+  client = grpcClient(router.url);
+});
+
+afterAll(async () => {
+  client[Symbol.dispose]();
+  await router[Symbol.asyncDispose]();
+});
+
+const ask = (
+  messageRequest:
+    | { case: "fileByFilename" | "fileContainingSymbol" | "allExtensionNumbersOfType" | "listServices"; value: string }
+    | { case: "fileContainingExtension"; value: { containingType: string; extensionNumber: number } },
+) => client.converse(ServerReflection.method.serverReflectionInfo, [{ host: "here", messageRequest }]);
+
+async function files(question: Question): Promise<FileDescriptorProto[]> {
+  const [answer] = await ask(question);
+  if (answer?.messageResponse.case !== "fileDescriptorResponse")
+    throw new Error(JSON.stringify(answer?.messageResponse));
+  return answer.messageResponse.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
+}
+
+async function refusal(question: Question) {
+  const [answer] = await ask(question);
+  return answer?.messageResponse.case === "errorResponse" ? answer.messageResponse.value : undefined;
+}
+
+test("every service is listed, by both versions", async () => {
+  for (const { method } of [ServerReflection, ServerReflectionAlpha]) {
+    const request = { messageRequest: { case: "listServices", value: "*" } as const };
+    const [answer] = await client.converse(method.serverReflectionInfo, [request]);
+    const response = answer?.messageResponse;
+    expect(response?.case === "listServicesResponse" && response.value.service.map(({ name }) => name)).toEqual([
+      "grpc.health.v1.Health",
+      "grpc.reflection.v1.ServerReflection",
+      "grpc.reflection.v1alpha.ServerReflection",
+      "postern.v1.EventService",
+      "postern.v1.MemberService",
+      "postern.v1.UserService",
+    ]);
+  }
+});
+
+test("a file comes with everything that it imports, enough to build types from", async () => {
+  const file = await files({ case: "fileByFilename", value: "postern/v1/user.proto" });
+  expect(file[0]?.name).toBe("postern/v1/user.proto");
+  const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: file.toReversed() }));
+  const service = registry.getService("postern.v1.UserService");
+  expect(service?.method.changePhone?.input.field.phone?.number).toBe(2);
+});
+
+const symbols = [
+  ["a service", "postern.v1.UserService", "postern/v1/user.proto"],
+  ["a method", "postern.v1.UserService.ChangePhone", "postern/v1/user.proto"],
+  ["a message", "postern.v1.ChangePhoneRequest", "postern/v1/user.proto"],
+  ["a nested message", "postern.v1.ApplicationFact.OidcCreated", "postern/v1/application.proto"],
+  ["a field", "postern.v1.ChangePhoneRequest.phone", "postern/v1/user.proto"],
+  ["a oneof", "postern.v1.User.kind", "postern/v1/user.proto"],
+  ["an enum", "postern.v1.OidcAppType", "postern/v1/application.proto"],
+  ["a value of an enum", "postern.v1.OIDC_APP_TYPE_NATIVE", "postern/v1/application.proto"],
+  ["an extension", "postern.v1.access", "postern/v1/options.proto"],
+  ["a type of the standard library", "google.protobuf.Timestamp", "google/protobuf/timestamp.proto"],
+  ["a name with a leading dot", ".postern.v1.UserService", "postern/v1/user.proto"],
+] as const;
+
+for (const [what, symbol, name] of symbols) {
+  test(`the file that declares ${what} is found`, async () => {
+    expect((await files({ case: "fileContainingSymbol", value: symbol }))[0]?.name).toBe(name);
+  });
+}
+
+test("extensions are found by number, and numbered", async () => {
+  const containingType = "google.protobuf.MethodOptions";
+  const extension = { containingType, extensionNumber: 50001 };
+  expect((await files({ case: "fileContainingExtension", value: extension }))[0]?.name).toBe(
+    "postern/v1/options.proto",
+  );
+  const [answer] = await ask({ case: "allExtensionNumbersOfType", value: containingType });
+  const response = answer?.messageResponse;
+  expect(response?.case === "allExtensionNumbersResponse" && response.value).toMatchObject({
+    baseTypeName: containingType,
+    extensionNumber: expect.arrayContaining([50001, 72295728]),
+  });
+});
+
+test("what is not there is answered as such, and the conversation goes on", async () => {
+  expect(await refusal({ case: "fileByFilename", value: "no.proto" })).toMatchObject({ errorCode: codes.NOT_FOUND });
+  expect(await refusal({ case: "allExtensionNumbersOfType", value: "no.Message" })).toMatchObject({
+    errorCode: codes.NOT_FOUND,
+    errorMessage: "message no.Message does not exist",
+  });
+  const value = { containingType: "google.protobuf.MethodOptions", extensionNumber: 1 };
+  expect(await refusal({ case: "fileContainingExtension", value })).toMatchObject({ errorCode: codes.NOT_FOUND });
+  const answers = await client.converse(ServerReflection.method.serverReflectionInfo, [
+    { host: "one", messageRequest: { case: "fileContainingSymbol", value: "postern.v1.Nothing" } },
+    { host: "two" },
+    { host: "three", messageRequest: { case: "listServices", value: "" } },
+  ]);
+  expect(answers.map(({ validHost, messageResponse }) => `${validHost} ${messageResponse.case}`)).toEqual([
+    "one errorResponse",
+    "two errorResponse",
+    "three listServicesResponse",
+  ]);
+  expect(answers[0]?.originalRequest?.messageRequest.value).toBe("postern.v1.Nothing");
+  expect(answers[1]?.messageResponse.value).toMatchObject({ errorCode: codes.INVALID_ARGUMENT });
+});
