@@ -62,6 +62,7 @@ export async function openHouse(config: Config, { logger, join = false }: HouseO
   const database = opened.use(await openDatabase(config, logger, { join }));
   await migrate({ url: database.migrationUrl, log: logger });
   const { sql } = opened.use(connect(database.url, { ...poolOf(config), log: logger }));
+  const { sql: patient } = opened.use(connect(database.url, { ...poolOf(config), ...patience, log: logger }));
   const instanceId = await instanceOf(sql, secrets);
   const callers = callerCache({ lookup: callerRead(sql), clock: now, seconds: config.cacheSeconds });
   const failed = (error: unknown) => logger.warn({ err: error }, "the log could not be followed; trying again");
@@ -69,6 +70,7 @@ export async function openHouse(config: Config, { logger, join = false }: HouseO
   tail.listen((events) => events.forEach(callers.forget));
   const log = openLog<Call>({
     sql,
+    patient,
     folds,
     originOf,
     appended(facts) {
@@ -88,6 +90,9 @@ export function createLogger({ logLevel, logFormat }: Config): Logger {
   const options = { level: logLevel, base: null };
   return people ? pino(options, pretty({ sync: true })) : pino(options);
 }
+
+// A million grants that lose a role take half a minute.
+const patience = { connections: 4, statementTimeoutMs: 600_000, waitMs: 30_000 };
 
 const now = () => new Date();
 

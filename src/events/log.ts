@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { reasonOf, refuse } from "../errors.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { foreignKey, isOutcomeUnknown, unique } from "../postgres/failure.ts";
+import { foreignKey, isLockLost, isOutcomeUnknown, unique } from "../postgres/failure.ts";
 import type { NewFact } from "./fact.ts";
 import { type Fold, statementFor } from "./fold.ts";
 import { takeTurns, type Waiting } from "./turns.ts";
@@ -44,6 +44,8 @@ type Command = {
 /** What a log is made of. */
 export type LogParts<C> = {
   readonly sql: Sql;
+  /** For commands with a cascade, which may take long: connections of their own, and time. */
+  readonly patient?: Sql;
   readonly folds: ReadonlyMap<string, Fold>;
   readonly originOf: (call: C) => Origin;
   /** Told of the facts before their command is answered. */
@@ -51,7 +53,7 @@ export type LogParts<C> = {
 };
 
 /** Opens the log. Commands of the same shape that arrive together share one statement. */
-export function openLog<C>({ sql, folds, originOf, appended }: LogParts<C>): Log<C> {
+export function openLog<C>({ sql, patient = sql, folds, originOf, appended }: LogParts<C>): Log<C> {
   const queues = new Map<string, (command: Command, signal?: AbortSignal) => Promise<void>>();
 
   return {
@@ -70,19 +72,19 @@ export function openLog<C>({ sql, folds, originOf, appended }: LogParts<C>): Log
     const known = queues.get(shape);
     if (known) return known;
     // A cascade may touch a million rows: it shares its statement with nobody, and nobody waits for it.
-    const alone = types.some((type) => folds.get(type)?.cascades?.length);
+    const alone = types.some((type) => (folds.get(type)?.cascades?.length ?? 0) > 0);
     const queue = takeTurns<Command>({
       atOnce: alone ? 8 : 2,
       most: alone ? 1 : 100,
       keysOf: ({ streams }) => streams,
-      run: runner(statementFor(types, folds)),
+      run: runner(statementFor(types, folds), alone ? patient : sql),
     });
     queues.set(shape, queue);
     return queue;
   }
 
-  function runner(text: string) {
-    const write = (commands: readonly Command[]) => sql.unsafe(text, parametersOf(commands), { prepare: true });
+  function runner(text: string, on: Sql) {
+    const write = (commands: readonly Command[]) => on.unsafe(text, parametersOf(commands), { prepare: true });
     return async (batch: readonly Waiting<Command>[]) => {
       try {
         await write(batch.map(({ job }) => job));
@@ -135,6 +137,6 @@ function parametersOf(commands: readonly Command[]): [string, string] {
 /** Constraints decide races: a command that lost one is read and decided again. */
 function lost(error: unknown): unknown {
   if (isOutcomeUnknown(error)) return refuse.because("OUTCOME_UNKNOWN", { cause: error });
-  const constraint = unique(error) ?? foreignKey(error);
+  const constraint = unique(error) ?? foreignKey(error) ?? (isLockLost(error) ? "lock" : undefined);
   return constraint === undefined ? error : refuse.because("CONFLICT", { params: { constraint }, cause: error });
 }

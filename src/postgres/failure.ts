@@ -22,6 +22,12 @@ export function foreignKey(error: unknown): string | undefined {
   return codeOf(error) === "23503" ? constraintOf(error) : undefined;
 }
 
+/** The statement was chosen to end a deadlock, or waited too long for a lock; it had no effect and may be tried again. */
+export function isLockLost(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "40P01" || code === "55P03";
+}
+
 /** The server ended the statement for running too long; it had no effect. */
 export function isStatementTimeout(error: unknown): boolean {
   return codeOf(error) === "57014";

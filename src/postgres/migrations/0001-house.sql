@@ -206,7 +206,7 @@ create table user_grants (
   primary key (owner, user_grant_id),
   constraint user_grants_once unique nulls not distinct (user_id, project_id, project_grant_id, owner)
 );
-create index user_grants_of_project on user_grants (project_id, user_grant_id);
+create index user_grants_of_project on user_grants (project_id, owner, user_grant_id);
 create index user_grants_of_project_grant on user_grants (project_grant_id) where project_grant_id is not null;
 
 -- One row a role: plain foreign keys refuse a role that a concurrent command removes.
