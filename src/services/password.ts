@@ -102,16 +102,37 @@ const reused = { field: "newPassword", description: errorText("PASSWORD_REUSED")
 /** What the fact of a new password takes along: its hash, and how many earlier ones are kept. */
 export const passwordSecret = (hash: string, { historyDepth }: PolicyInForce) => ({ hash, depth: historyDepth });
 
-/** Credentials of a fact that may bring a password. */
-export const keepPassword: readonly string[] = [
-  `insert into passwords as p (user_id, owner, hash, changed)
-   select i.stream, i.owner, i.secret->>'hash', i.time from input i where i.secret->>'hash' is not null
-   on conflict (user_id) do update set hash = excluded.hash, changed = excluded.changed`,
+/** Credentials of a new user, who may have a password. */
+export const firstPassword: readonly string[] = [
+  `insert into passwords (user_id, owner, hash, changed)
+   select i.stream, i.owner, i.secret->>'hash', i.time from input i where i.secret->>'hash' is not null`,
+];
+
+// What ends a user's sessions loses its race to a sign-in that its statement does not see: `q` is the row as it was when the
+// statement began, `p` the row as it stands when its lock is had, and the foreign key refuses the difference.
+const seesSignIns = (columns = "") => `
+  update passwords p set ${columns}sign_ins = p.sign_ins + 1,
+    user_id = case when p.sign_ins = q.sign_ins then p.user_id else 'came meanwhile' end
+  from input i join passwords q on q.user_id = i.stream where p.user_id = i.stream`;
+
+/** Credentials of a fact after which nobody is signed in. */
+export const endSignIns: readonly string[] = [seesSignIns()];
+
+/** Credentials of a sign-in, which counts as long as the password is the one that was checked. */
+export const countSignIn: readonly string[] = [
+  `update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash)
+   from (
+     select q.user_id, i.secret->>'rehashed' as rehashed from input i join passwords q on q.user_id = i.payload->>'userId'
+     where q.changed::text = i.secret->>'since' order by q.user_id for update of q
+   ) checked where p.user_id = checked.user_id`,
 ];
 
 /** Credentials of a fact that replaces a password, which is kept among the earlier ones. */
 export const replacePassword: readonly string[] = [
-  ...keepPassword,
+  seesSignIns("hash = i.secret->>'hash', changed = i.time, "),
+  `insert into passwords (user_id, owner, hash, changed)
+   select i.stream, i.owner, i.secret->>'hash', i.time from input i
+   where not exists (select from passwords q where q.user_id = i.stream)`,
   `insert into password_history (user_id, hash, changed)
    select p.user_id, p.hash, p.changed from input i join passwords p on p.user_id = i.stream
    where (i.secret->>'depth')::integer > 0 on conflict do nothing`,

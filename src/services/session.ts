@@ -10,7 +10,7 @@ import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { userExistsRead } from "./access_token.ts";
 import { cut, type Page, pageOf } from "./page.ts";
-import { loginNameOf, passwordGuesses, passwordUserByLoginName, type TriedUser } from "./password.ts";
+import { countSignIn, loginNameOf, passwordGuesses, passwordUserByLoginName, type TriedUser } from "./password.ts";
 
 /** Signing in and out; a session lasts for the time set. */
 export const sessionService = (deps: Deps, settings: { readonly sessionLifetimeSeconds: number }) => {
@@ -51,11 +51,11 @@ export const sessionService = (deps: Deps, settings: { readonly sessionLifetimeS
     },
   } satisfies ServiceImpl<typeof SessionService>;
 
-  function newSession({ id: userId, owner, hash }: TriedUser, rehashed: string | undefined) {
+  function newSession({ id: userId, owner, since }: TriedUser, rehashed: string | undefined) {
     const token = newToken("ps");
     const at = first(owner, deps.ids(), clock());
     const expirationDate = timestampFromDate(new Date(at.time.getTime() + settings.sessionLifetimeSeconds * 1000));
-    const secret = { hash: hashToken(token).toString("hex"), ...(rehashed ? { checked: hash, rehashed } : {}) };
+    const secret = { hash: hashToken(token).toString("hex"), since, ...(rehashed ? { rehashed } : {}) };
     const created = factOf("session", at, { case: "created", value: { userId, expirationDate } }, secret);
     return { at, created, answer: { sessionId: at.stream, token, details: detailsAfter(at), expirationDate } };
   }
@@ -80,8 +80,7 @@ export const sessionFolds = {
       `insert into bearers (hash, owner, user_id, session_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
          (i.payload->>'expirationDate')::timestamptz from input i`,
-      `update passwords p set hash = i.secret->>'rehashed' from input i
-       where p.user_id = i.payload->>'userId' and p.hash = i.secret->>'checked'`,
+      ...countSignIn,
     ],
   },
   ended: {
@@ -114,11 +113,11 @@ const session = ({ userId, expirationDate, ...row }: SessionRow) => ({
   expirationDate: timestampFromDate(expirationDate),
 });
 
-/** Says whether the password that was checked is in force; waits for a change that is under way. */
+/** Says whether the user may still sign in with the password that was checked. */
 async function isStillRight(sql: Sql, { id, since }: TriedUser): Promise<boolean> {
-  // A change of the password ends the sessions that it sees; this one may have come just too late for that.
+  // What ends the user's sessions either sees this one, and it is ended; or it was first, and is seen here.
   const rows = await sql`
     select from passwords p join users u using (user_id)
-    where p.user_id = ${id} and p.changed::text = ${since} and u.active for share of p`;
+    where p.user_id = ${id} and p.changed::text = ${since} and u.active`;
   return rows.length > 0;
 }

@@ -1,6 +1,6 @@
 import type { Cascade, NounFolds } from "../events/fold.ts";
 import { keepsAnOwner } from "./member.ts";
-import { clearAttempts, keepPassword, replacePassword, spendAttempts } from "./password.ts";
+import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "./password.ts";
 import { dropPhoneCode, keepPhoneCode } from "./phone_code.ts";
 import { phoneFolds } from "./user_phone.ts";
 
@@ -48,7 +48,7 @@ export const userFolds = {
          f.payload->>'email', f.payload->>'phone', f.version, f.time, f.time from facts f`,
       loginName,
     ],
-    credentials: [...keepPassword, ...keepPhoneCode],
+    credentials: [...firstPassword, ...keepPhoneCode],
   },
   machineCreated: {
     views: [
@@ -65,6 +65,7 @@ export const userFolds = {
   },
   deactivated: {
     views: [changed("active = false, ")],
+    credentials: endSignIns,
     cascades: [sessionsEnd, keepsAnOwner("user.deactivated", "m.user_id = i.stream")],
   },
   reactivated: { views: [changed("active = true, ")] },

@@ -200,6 +200,18 @@ test("no session outlives a change of the password that it came with", async () 
   }
 });
 
+test("no session outlives the end of its user's right to sign in", async () => {
+  const { userId, username } = await signedUp(postern);
+  const to = (verb: string) => postern.admin.post(`/v1/users/${userId}:${verb}`).then(done);
+  for (let round = 0; round < 5; round++) {
+    const signIns = Array.from({ length: 8 }, () => signIn(username, right));
+    await to("deactivate");
+    await Promise.all(signIns);
+    expect(await sql`select from sessions where user_id = ${userId}`).toHaveLength(0);
+    await to("reactivate");
+  }
+});
+
 test("sessions are listed newest first, page by page", async () => {
   const { userId, username, client } = await signedUp(postern);
   for (let more = 0; more < 2; more++) done(await signIn(username, right));

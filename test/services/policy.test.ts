@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+
+let postern: Postern;
+beforeAll(async () => {
+  postern = await startPostern();
+});
+afterAll(() => postern?.[Symbol.asyncDispose]());
+
+const strict = {
+  ...{ minimumLength: 12, requiresUpper: true, requiresLower: true, requiresDigit: true, requiresSymbol: true },
+  historyDepth: 3,
+};
+const lax = {
+  ...{ minimumLength: 4, requiresUpper: false, requiresLower: false, requiresDigit: false, requiresSymbol: false },
+  historyDepth: 0,
+};
+const builtIn = { ...strict, minimumLength: 8, historyDepth: 0 };
+
+const within = (organizationId: string) => ({ "x-service-orgid": organizationId });
+const reasonOf = ({ body }: Answer) =>
+  body.details?.find((one: { "@type": string }) => one["@type"].endsWith(".ErrorInfo"))?.reason;
+const refused = (answer: Answer) => [answer.status, reasonOf(answer)];
+const done = (answer: Answer) => {
+  expect([answer.status, answer.body]).toEqual([200, expect.anything()]);
+  return answer.body;
+};
+
+test("the built-in default is in force until something is set, then the instance's, then the organization's own", async () => {
+  await using own = await startPostern();
+  const read = async (query = "") => done(await own.admin.get(`/v1/policies/password${query}`));
+  expect(await read()).toEqual({ policy: builtIn, isDefault: true });
+  expect(await read("?instance=true")).toEqual({ policy: builtIn, isDefault: true });
+
+  const set = done(await own.admin.put("/v1/policies/password", { instance: true, policy: strict }));
+  expect(set.details).toMatchObject({ sequence: "1" });
+  expect(set.details.resourceOwner).not.toBe(own.organizationId);
+  expect(await read()).toEqual({ policy: strict, isDefault: true, details: set.details });
+
+  const { details } = done(await own.admin.put("/v1/policies/password", { policy: lax }));
+  expect(details).toMatchObject({ sequence: "1", resourceOwner: own.organizationId });
+  expect(await read()).toEqual({ policy: lax, isDefault: false, details });
+  expect(await read("?instance=true")).toEqual({ policy: strict, isDefault: true, details: set.details });
+});
+
+test("the lockout policy likewise, with a lock that lasts or ends", async () => {
+  await using own = await startPostern();
+  const read = async () => done(await own.admin.get("/v1/policies/lockout"));
+  expect(await read()).toEqual({ policy: { maximumAttempts: 10 }, isDefault: true });
+  const instance = { maximumAttempts: 5, lockDuration: "900s" };
+  done(await own.admin.put("/v1/policies/lockout", { instance: true, policy: instance }));
+  expect(await read()).toMatchObject({ policy: instance, isDefault: true });
+  const policy = { maximumAttempts: 0, lockDuration: "1.500s" };
+  const { details } = done(await own.admin.put("/v1/policies/lockout", { policy }));
+  expect(await read()).toEqual({ policy, isDefault: false, details });
+  done(await own.admin.put("/v1/policies/lockout", { policy: { maximumAttempts: 7 } }));
+  expect((await read()).policy).toEqual({ maximumAttempts: 7 });
+});
+
+test("a policy set to what it is stays at its sequence", async () => {
+  const there = within(await organization(postern));
+  const set = (policy: object, kind = "password") => postern.admin.put(`/v1/policies/${kind}`, { policy }, there);
+  const first = done(await set(strict));
+  expect(done(await set(strict))).toEqual(first);
+  expect(done(await set(lax)).details.sequence).toBe("2");
+  const lock = done(await set({ maximumAttempts: 3, lockDuration: "60s" }, "lockout"));
+  expect(done(await set({ maximumAttempts: 3, lockDuration: "60s" }, "lockout"))).toEqual(lock);
+});
+
+test("policies set at once all count, one after the other", async () => {
+  const there = within(await organization(postern));
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, (_, at) =>
+      postern.admin.put("/v1/policies/password", { policy: { ...lax, minimumLength: 10 + at } }, there),
+    ),
+  );
+  expect(answers.map((answer) => done(answer).details.sequence).toSorted()).toEqual(["1", "2", "3", "4", "5"]);
+});
+
+test("an organization's policy decides for its users only", async () => {
+  const organizationId = await organization(postern);
+  done(await postern.admin.put("/v1/policies/password", { policy: lax }, within(organizationId)));
+  const person = { givenName: "A", familyName: "B", email: "a@example.com", password: "zwölf" };
+  done(await postern.admin.post("/v1/users/human", { ...person, username: "lax-one" }, within(organizationId)));
+  const elsewhere = await postern.admin.post("/v1/users/human", { ...person, username: "lax-two" });
+  expect(refused(elsewhere)).toEqual([400, "PASSWORD_POLICY"]);
+});
+
+test("policies out of range are refused by field", async () => {
+  for (const [kind, policy, field] of [
+    ["password", { minimumLength: 0 }, "policy.minimumLength"],
+    ["password", { minimumLength: 8, historyDepth: 25 }, "policy.historyDepth"],
+    ["lockout", { maximumAttempts: 1001 }, "policy.maximumAttempts"],
+    ["lockout", { lockDuration: "0.5s" }, "policy.lockDuration"],
+    ["lockout", undefined, "policy"],
+  ] as const) {
+    const answer = await postern.admin.put(`/v1/policies/${kind}`, { policy });
+    expect(refused(answer)).toEqual([400, "VALIDATION_FAILED"]);
+    expect(JSON.stringify(answer.body)).toContain(`"field":"${field}"`);
+  }
+});
+
+test("a lock longer than time itself has no end", async () => {
+  const organizationId = await organization(postern);
+  const policy = { maximumAttempts: 1, lockDuration: "315576000000s" };
+  done(await postern.admin.put("/v1/policies/lockout", { policy }, within(organizationId)));
+  const { userId, username } = await signedUp(postern, { organizationId });
+  await postern.as().post("/v1/sessions", { loginName: username, password: "Wrong-Kettle" });
+  expect(done(await postern.admin.get(`/v1/users/${userId}`)).user.state).toBe("USER_STATE_LOCKED");
+});
+
+test("the instance's policies need the instance's permission", async () => {
+  const { userId, client } = await machine(postern);
+  expect(refused(await client.get("/v1/policies/password"))).toEqual([403, "PERMISSION_DENIED"]);
+  done(await postern.admin.post("/v1/members", { userId, roles: ["ORG_OWNER"] }));
+  const { token } = done(await postern.admin.post(`/v1/users/${userId}/tokens`));
+  const owner = postern.as(token);
+  done(await owner.put("/v1/policies/password", { policy: strict }));
+  const denied = await owner.put("/v1/policies/password", { instance: true, policy: strict });
+  expect(refused(denied)).toEqual([403, "PERMISSION_DENIED"]);
+});
