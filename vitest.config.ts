@@ -1,9 +1,13 @@
 import { defineConfig } from "vitest/config";
 
+const report = process.env.VITEST_JSON;
+
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/global-setup.ts"],
+    // .ci/run counts from the JSON report.
+    reporters: report ? ["dot", ["json", { outputFile: report }]] : ["default"],
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
