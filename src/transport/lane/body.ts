@@ -1,0 +1,26 @@
+import type { Readable } from "node:stream";
+import { refuse } from "../../errors.ts";
+import { fail, leave, run, type Visit } from "./visit.ts";
+
+/** Reads the body of a request whole, then runs its operation; one that is too large is refused at once. */
+export function receive(visit: Visit, source: Readable): void {
+  const { messageMaxBytes } = visit.parts.limits;
+  const most = messageMaxBytes + visit.dialect.protocol.around(messageMaxBytes);
+  let body: Buffer | undefined;
+  let parts: Buffer[] = [];
+  let size = 0;
+  source.on("data", (part: Buffer) => {
+    size += part.length;
+    // What comes after a refusal is read and dropped, so that the refusal arrives.
+    if (visit.stage === "over") return;
+    if (size > most) fail(visit, refuse.because("BODY_TOO_LARGE"));
+    else if (body) parts.push(part);
+    else body = part;
+  });
+  source.on("end", () => {
+    // A stream of HTTP/2 that was reset without an error ends like one that is complete.
+    if (source.closed) return leave(visit);
+    void run(visit, body && parts.length === 0 ? body : Buffer.concat(body ? [body, ...parts] : []));
+    parts = [];
+  });
+}

@@ -1,0 +1,62 @@
+import { promisify } from "node:util";
+import * as zlib from "node:zlib";
+import { refuse } from "../../errors.ts";
+
+/** A way to compress messages. */
+export type Encoding = {
+  readonly name: string;
+  readonly compress: (bytes: Uint8Array | string) => Promise<Buffer>;
+  readonly decompress: (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer>;
+};
+
+const encodings: readonly Encoding[] = [
+  { name: "gzip", compress: promisify(zlib.gzip), decompress: promisify(zlib.gunzip) },
+  {
+    name: "br",
+    // The default quality of 11 is made for files that are compressed once.
+    compress: (bytes) => brotli(bytes, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } }),
+    decompress: promisify(zlib.brotliDecompress),
+  },
+  { name: "zstd", compress: promisify(zlib.zstdCompress), decompress: promisify(zlib.zstdDecompress) },
+];
+
+const brotli = promisify<Uint8Array | string, zlib.BrotliOptions, Buffer>(zlib.brotliCompress);
+
+const byName = new Map(encodings.map((one) => [one.name, one]));
+
+/** The names of all encodings, as a header lists them. */
+export const encodingNames = encodings.map(({ name }) => name).join(",");
+
+/** Answers smaller than this are sent as they are. */
+export const leastCompressed = 1024;
+
+/** The encoding that a header names; undefined for none, a refusal for one that nobody here can read. */
+export function encodingOf(name: string | undefined): Encoding | undefined {
+  if (name === undefined || name === "identity" || name === "") return undefined;
+  const encoding = byName.get(name.trim().toLowerCase());
+  if (!encoding && name.trim().toLowerCase() !== "identity") throw refuse.because("UNSUPPORTED_ENCODING");
+  return encoding;
+}
+
+/** The first of the encodings that a client accepts which we can write. */
+export function accepted(list: string | undefined): Encoding | undefined {
+  if (list === undefined || list === "identity") return undefined;
+  const names = list
+    .toLowerCase()
+    .split(",")
+    .filter((one) => !/;\s*q=0(\.0*)?\s*$/.test(one))
+    .map((one) => one.split(";", 1)[0]?.trim() ?? "");
+  const first = names.find((name) => byName.has(name));
+  return first === undefined ? undefined : byName.get(first);
+}
+
+/** Decompresses a message, or refuses one that is too large or broken. */
+export async function decompressed(encoding: Encoding, bytes: Uint8Array, most: number): Promise<Uint8Array> {
+  if (bytes.length === 0) return bytes;
+  try {
+    return await encoding.decompress(bytes, { maxOutputLength: most });
+  } catch (cause) {
+    const tooLarge = cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";
+    throw refuse.because(tooLarge ? "BODY_TOO_LARGE" : "MALFORMED_BODY", { cause });
+  }
+}

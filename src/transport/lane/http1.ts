@@ -1,0 +1,30 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { receive } from "./body.ts";
+import type { Reply } from "./protocol.ts";
+import { type Arrival, enter, leave } from "./visit.ts";
+
+/** Carries a call over HTTP/1.1. */
+export function carryHttp1(request: IncomingMessage, response: ServerResponse, taken: Omit<Arrival, "send">): void {
+  const { stopping } = taken.parts;
+  const send = (reply: Reply, requestId: string) => answer(response, { reply, requestId, last: stopping.aborted });
+  request.on("error", ignore);
+  response.on("error", ignore);
+  const visit = enter({ ...taken, send });
+  response.on("close", () => leave(visit));
+  if (request.headers.expect !== undefined) response.writeContinue();
+  receive(visit, request);
+}
+
+// The end of the exchange says the same, and always comes.
+function ignore() {}
+
+type Answering = { readonly reply: Reply; readonly requestId: string; readonly last: boolean };
+
+function answer(response: ServerResponse, { reply, requestId, last }: Answering): void {
+  if (response.destroyed || response.headersSent) return;
+  const body = reply.body ?? "";
+  const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+  const headers = { ...reply.headers, "x-request-id": requestId, "content-length": length };
+  response.writeHead(reply.status, last ? { ...headers, connection: "close" } : headers);
+  response.end(body);
+}

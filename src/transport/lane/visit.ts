@@ -1,0 +1,159 @@
+import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import { reasonOf, refuse } from "../../errors.ts";
+import { decodeJson, encodeJson, type Rules, readJsonObject, twice } from "../json.ts";
+import type { Operation } from "../operations.ts";
+import type { Parts } from "../rooms.ts";
+import { type LaneCall, lightCall } from "./call.ts";
+import { accepted, decompressed, type Encoding, encodingNames, encodingOf, leastCompressed } from "./compression.ts";
+import { type Dialect, type Fields, fieldOf, type Reply } from "./protocol.ts";
+
+/** What bounds a call in the lane. */
+export type LaneLimits = {
+  readonly messageMaxBytes: number;
+  readonly bodyTimeoutMs: number;
+  readonly deadlineMaxMs: number;
+};
+
+/** What the lane is given by the server. */
+export type LaneParts = Pick<Parts, "operations" | "rules" | "begin" | "refused"> & {
+  readonly limits: LaneLimits;
+  /** Aborts when the server is about to stop. */
+  readonly stopping: AbortSignal;
+  /** Headers that go with every answer to a request, such as those for browsers. */
+  readonly also?: (headers: Fields) => Readonly<Record<string, string>>;
+};
+
+/** A unary operation and the rules of its request. */
+export type Known = { readonly operation: Extract<Operation, { kind: "unary" }>; readonly rules: Rules };
+
+/** A request that the lane has taken, before its body. */
+export type Arrival = {
+  readonly parts: LaneParts;
+  readonly known: Known;
+  readonly dialect: Dialect;
+  readonly headers: Fields;
+  /** Sends the answer; must not throw when nobody is there to take it. */
+  readonly send: (reply: Reply, requestId: string) => void;
+};
+
+/** One call on its way through the lane. */
+export type Visit = Arrival & {
+  readonly requestId: string;
+  readonly call: LaneCall;
+  encoding: Encoding | undefined;
+  stage: "reading" | "running" | "over";
+  deadline: NodeJS.Timeout | undefined;
+};
+
+/** Begins a call; what is wrong with its headers is answered at once. */
+export function enter(arrival: Arrival): Visit {
+  const { requestId, values } = arrival.parts.begin();
+  const call = lightCall(values, arrival.headers);
+  const visit: Visit = { ...arrival, requestId, call, encoding: undefined, stage: "reading", deadline: undefined };
+  const { protocol } = arrival.dialect;
+  try {
+    visit.encoding = encodingOf(fieldOf(arrival.headers, protocol.encodingHeader));
+    const timeout = protocol.timeout(arrival.headers);
+    if (timeout !== undefined) hurry(visit, timeout);
+  } catch (error) {
+    fail(visit, error);
+  }
+  return visit;
+}
+
+/** The client is gone: whoever works for it may stop. */
+export function leave(visit: Visit): void {
+  if (isOver(visit)) return;
+  const gone = refuse.because("CANCELLED");
+  if (visit.stage === "reading") refusalOf(visit, gone);
+  close(visit);
+  visit.call.end(gone);
+}
+
+/** Ends a call with what went wrong outside the guards, unless it is over. */
+export function fail(visit: Visit, error: unknown): void {
+  if (!isOver(visit)) deny(visit, refusalOf(visit, error));
+}
+
+/** Runs the operation on a body that is complete. */
+export async function run(visit: Visit, body: Buffer): Promise<void> {
+  if (isOver(visit)) return;
+  const { dialect, known } = visit;
+  try {
+    const { message, compressed } = dialect.protocol.open(body, visit.encoding);
+    const request = decoded(visit, compressed ? await inflated(visit, message) : message);
+    if (isOver(visit)) return;
+    visit.stage = "running";
+    const answer = encoded(visit, await known.operation.unary(request, visit.call));
+    const encoding = answer.length < leastCompressed ? undefined : acceptedBy(visit);
+    const outgoing = { message: encoding ? await encoding.compress(answer) : answer, encoding };
+    finish(visit, dialect.protocol.answer(outgoing, dialect.contentType));
+  } catch (error) {
+    // What the guards let out they have reported already.
+    if (visit.stage === "running" && error instanceof ConnectError) deny(visit, error);
+    else fail(visit, error);
+  }
+}
+
+const isOver = ({ stage }: Visit) => stage === "over";
+
+const refusalOf = ({ parts, call, known }: Visit, error: unknown) => parts.refused(error, call, known.operation.path);
+
+function hurry(visit: Visit, timeoutMs: number): void {
+  if (timeoutMs <= 0) throw refuse.because("DEADLINE_EXCEEDED");
+  visit.deadline = setTimeout(expire, Math.min(timeoutMs, visit.parts.limits.deadlineMaxMs), visit);
+}
+
+function expire(visit: Visit): void {
+  const late = refuse.because("DEADLINE_EXCEEDED");
+  visit.call.end(late);
+  // A handler that heeds the signal ends in this turn, and its guards report it; the others are not waited for.
+  setImmediate(fail, visit, late);
+}
+
+function deny(visit: Visit, refusal: ConnectError): void {
+  if (isOver(visit)) return;
+  const { protocol, contentType } = visit.dialect;
+  const reply = protocol.refusal(refusal, contentType);
+  const known = reasonOf(refusal) === "UNSUPPORTED_ENCODING" && { [protocol.acceptHeader]: encodingNames };
+  finish(visit, known ? { ...reply, headers: { ...reply.headers, ...known } } : reply);
+}
+
+function finish(visit: Visit, reply: Reply): void {
+  if (isOver(visit)) return;
+  close(visit);
+  const more = visit.parts.also?.(visit.headers);
+  visit.send(more ? { ...reply, headers: { ...reply.headers, ...more } } : reply, visit.requestId);
+}
+
+function close(visit: Visit): void {
+  visit.stage = "over";
+  clearTimeout(visit.deadline);
+}
+
+function inflated({ encoding, parts }: Visit, message: Uint8Array): Promise<Uint8Array> {
+  if (!encoding) throw refuse.because("MALFORMED_BODY");
+  return decompressed(encoding, message, parts.limits.messageMaxBytes);
+}
+
+function decoded({ dialect, known, parts }: Visit, bytes: Uint8Array): Message {
+  if (bytes.length > parts.limits.messageMaxBytes) throw refuse.because("BODY_TOO_LARGE");
+  const type = known.operation.method.input;
+  if (dialect.json) {
+    const { value, repeated } = readJsonObject(bytes);
+    return decodeJson(type, { value, violations: twice(repeated) }, known.rules);
+  }
+  try {
+    return fromBinary(type, bytes, { readUnknownFields: false });
+  } catch (cause) {
+    throw refuse.because("MALFORMED_BODY", { cause });
+  }
+}
+
+function encoded({ dialect, known }: Visit, answer: Message): Uint8Array | string {
+  const type = known.operation.method.output;
+  return dialect.json ? JSON.stringify(encodeJson(type, answer)) : toBinary(type, answer);
+}
+
+const acceptedBy = ({ dialect, headers }: Visit) => accepted(fieldOf(headers, dialect.protocol.acceptHeader));

@@ -1,0 +1,99 @@
+import { createServer as createHttp1 } from "node:http";
+import { createServer as createHttp2, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo, Server } from "node:net";
+import type { DescService } from "@bufbuild/protobuf";
+import type { Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { jsonDoor } from "../../src/transport/door.ts";
+import { lane } from "../../src/transport/lane/lane.ts";
+import type { LaneLimits, LaneParts } from "../../src/transport/lane/visit.ts";
+import { ask, type Read, type SampleOptions, sampleParts } from "./sample_door.ts";
+
+const limits: LaneLimits = { messageMaxBytes: 100_000, bodyTimeoutMs: 5000, deadlineMaxMs: 60_000 };
+
+/** What a lane in a test is made of, where it differs from the plainest. */
+export type LaneOptions = SampleOptions & {
+  readonly limits?: Partial<LaneLimits>;
+  readonly also?: NonNullable<LaneParts["also"]>;
+};
+
+/** The lane of the sample service over both versions of HTTP; what it does not take is answered with 404. */
+export type SampleLane = AsyncDisposable & {
+  readonly http1: string;
+  readonly http2: string;
+  readonly service: DescService;
+  /** The same service over plain JSON. */
+  readonly rest: (body: unknown, headers?: Record<string, string>) => Promise<Read>;
+};
+
+/** The path of the one unary rpc that the lane serves. */
+export const path = "/sample.Samples/Do";
+
+/** Opens two ports for the sample service. */
+export async function openLane(options: LaneOptions = {}): Promise<SampleLane> {
+  const parts = sampleParts(
+    [
+      { name: "Do", rule: { pattern: { case: "post", value: "/do" }, body: "*" } },
+      { name: "Watch", rule: { pattern: { case: "get", value: "/watch" } }, stream: true },
+    ],
+    options,
+  );
+  const { also } = options;
+  const stopping = new AbortController().signal;
+  const fast = lane({ ...parts, limits: { ...limits, ...options.limits }, stopping, ...(also && { also }) });
+  const sessions = new Set<ServerHttp2Session>();
+  const one = createHttp1((request, response) => fast.request(request, response) || response.writeHead(404).end());
+  const two = createHttp2().on("session", (session) => sessions.add(session));
+  two.on("stream", (stream, headers) => {
+    if (!fast.stream(stream, headers)) stream.respond({ ":status": 404 }, { endStream: true });
+  });
+  const door = jsonDoor(parts);
+  const [operation] = parts.operations.values();
+  if (!operation) throw new Error("the sample has no operation");
+  return {
+    http1: await opened(one),
+    http2: await opened(two),
+    service: operation.method.parent,
+    rest: (body, headers) => ask(door, "POST /do", body, headers),
+    [Symbol.asyncDispose]: async () => {
+      one.close().closeAllConnections();
+      two.close();
+      for (const session of sessions) session.destroy();
+    },
+  };
+}
+
+async function opened(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A way into the lane. */
+export type Way = { readonly name: string; readonly transport: (lane: SampleLane) => Transport };
+
+const formats = [
+  { format: "proto", useBinaryFormat: true },
+  { format: "json", useBinaryFormat: false },
+];
+const versions = [
+  { version: "1.1", port: "http1" },
+  { version: "2", port: "http2" },
+] as const;
+
+/** Every protocol, format and version of HTTP that the lane takes and a client of Connect speaks. */
+export const ways: readonly Way[] = formats.flatMap(({ format, useBinaryFormat }): Way[] => [
+  {
+    name: `gRPC ${format}`,
+    transport: ({ http2 }) => createGrpcTransport({ baseUrl: http2, useBinaryFormat }),
+  },
+  ...versions.flatMap(({ version, port }): Way[] => [
+    {
+      name: `gRPC-Web ${format} over HTTP/${version}`,
+      transport: (lane) => createGrpcWebTransport({ baseUrl: lane[port], httpVersion: version, useBinaryFormat }),
+    },
+    {
+      name: `Connect ${format} over HTTP/${version}`,
+      transport: (lane) => createConnectTransport({ baseUrl: lane[port], httpVersion: version, useBinaryFormat }),
+    },
+  ]),
+]);
