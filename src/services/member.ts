@@ -56,20 +56,23 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
   } satisfies ServiceImpl<typeof MemberService>;
 };
 
+// An owner who is deactivated cannot act, and so keeps nothing.
+const activeOwners = `members o join users w on w.user_id = o.user_id and w.active
+  where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles)`;
+
 /**
  * Makes a fact whose `leaving` memberships `m` (joined to `input` i) would leave the instance without an owner lose its
  * race, so that the command is decided again and refused.
  */
 export function keepsAnOwner(makes: string, leaving: string): Cascade {
-  // The fact comes out twice and breaks events_pkey. Each leaver holds the lock of an owner who stays, found in one order, so
+  // The fact comes out twice and breaks events_pkey. Each leaver holds the locks of an owner who stays, found in one order, so
   // of two last owners that leave at once the later one waits, and then finds nobody.
   const select = `
     select i.n, i.owner, i.stream, i.version, i.payload
     from input i join members m on ${leaving}
     where m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles) and not exists (
       select from (
-        select o.user_id from members o where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles)
-        order by o.member_id for update
+        select o.user_id from ${activeOwners} order by o.member_id for no key update
       ) owners where owners.user_id <> m.user_id)`;
   return { makes, select };
 }
@@ -193,7 +196,7 @@ type Around = {
   readonly placeExists: boolean;
   readonly projectId: string | null;
   readonly userExists: boolean;
-  /** Whether the instance has another owner. */
+  /** Whether the instance has another owner who is active. */
   readonly othersOwn: boolean;
 };
 type Asked = Place & { readonly user: string };
@@ -206,8 +209,7 @@ function standingRead(sql: Sql) {
     select: `select n, coalesce(p.project_id, g.project_id) as "projectId",
                asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "placeExists",
                exists (select from users u where u.user_id = asked."user") as "userExists",
-               exists (select from members o where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles)
-                         and o.user_id <> asked."user") as "othersOwn",
+               exists (select from ${activeOwners} and o.user_id <> asked."user") as "othersOwn",
                m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
              from asked
              left join projects p on asked.scope = 'project' and p.owner = asked.owner and p.project_id = asked.id

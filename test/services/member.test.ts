@@ -180,3 +180,28 @@ test("of two nodes that remove the last two owners at once, one is refused", asy
     answered(await one.as(client.token).delete(`/v1/members/${userId}?instance=true`));
   }
 });
+
+test("of two owners of whom one is deactivated and the other removed at once, one stays and is active", async () => {
+  await using one = await startPostern();
+  await using other = await startPostern(one.config);
+  const owner = async () => {
+    const made = await machine(one);
+    answered(await one.admin.post("/v1/members", { userId: made.userId, roles: ["INSTANCE_OWNER"], instance: true }));
+    return made;
+  };
+  for (let round = 0; round < 10; round++) {
+    const [ada, bob] = [await owner(), await owner()];
+    answered(await ada.client.delete(`/v1/members/${one.adminId}?instance=true`));
+    const answers = await Promise.all([
+      other.as(bob.client.token).post(`/v1/users/${ada.userId}:deactivate`),
+      ada.client.delete(`/v1/members/${bob.userId}?instance=true`),
+    ]);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    const left = answers[0].status === 200 ? bob : ada;
+    answered(await left.client.post("/v1/members", { userId: one.adminId, roles: ["INSTANCE_OWNER"], instance: true }));
+    answered(await left.client.delete(`/v1/members/${left.userId}?instance=true`));
+    const { members } = answered(await one.admin.get("/v1/members?instance=true"));
+    for (const { userId } of members.filter(({ userId }: { userId: string }) => userId !== one.adminId))
+      answered(await one.admin.delete(`/v1/members/${userId}?instance=true`));
+  }
+});
