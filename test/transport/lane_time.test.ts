@@ -1,0 +1,226 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { connect, constants } from "node:http2";
+import { connect as dial } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { Code } from "@connectrpc/connect";
+import { Client, status as codes, credentials, Metadata } from "@grpc/grpc-js";
+import { describe, expect, test } from "vitest";
+import { call, framed, heard, post, refused, said, statusIn } from "./lane_call.ts";
+import { openLane, path, type SampleLane, ways } from "./lane_sample.ts";
+import type { SampleHandler } from "./sample_door.ts";
+
+const grpc = { "content-type": "application/grpc" };
+
+/** A handler that never ends by itself, and tells what its signal says. */
+function endless() {
+  const { promise: started, resolve: start } = Promise.withResolvers<void>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
+  const handler: SampleHandler = (_request, { signal }) => {
+    start();
+    signal.addEventListener("abort", () => end(signal.reason));
+    return new Promise<object>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  };
+  const deaf: SampleHandler = (_request, { signal }) => {
+    start();
+    signal.addEventListener("abort", () => end(signal.reason));
+    return new Promise<object>(() => {});
+  };
+  return { handler, deaf, started, ended };
+}
+
+describe.each(ways)("$name", (way) => {
+  test.each(["handler", "deaf"] as const)("a deadline ends a call, whatever its %s does", async (kind) => {
+    const work = endless();
+    await using lane = await openLane({ handler: work[kind] });
+    // Sent as a header, so that the client's own timer does not answer first.
+    const name = way.name.startsWith("Connect") ? "connect-timeout-ms" : "grpc-timeout";
+    const headers = { [name]: name === "grpc-timeout" ? "50m" : "50" };
+    const error = await refused(call(lane, way, {}, { headers }));
+    expect(said(error)).toMatchObject({ code: Code.DeadlineExceeded, reason: "DEADLINE_EXCEEDED" });
+    expect(await work.ended).toMatchObject({ code: Code.DeadlineExceeded });
+  });
+
+  test("a deadline in the far future is no reason to refuse", async () => {
+    await using lane = await openLane();
+    expect(await call(lane, way, { name: "ada" }, { timeoutMs: 99_999_999 })).toMatchObject({ name: "ada" });
+  });
+
+  test("a client that gives up ends the work", async () => {
+    const work = endless();
+    await using lane = await openLane({ handler: work.handler });
+    const abort = new AbortController();
+    const answer = refused(call(lane, way, {}, { signal: abort.signal }));
+    await work.started;
+    abort.abort();
+    expect((await answer).code).toBe(Code.Canceled);
+    expect(await work.ended).toMatchObject({ code: Code.Canceled });
+  });
+});
+
+test.each([
+  ["99999999H", "Ok"],
+  ["1u", "DeadlineExceeded DEADLINE_EXCEEDED"],
+  ["0n", "DeadlineExceeded DEADLINE_EXCEEDED"],
+  ["5", "InvalidArgument MALFORMED_REQUEST"],
+  ["-1S", "InvalidArgument MALFORMED_REQUEST"],
+  ["123456789S", "InvalidArgument MALFORMED_REQUEST"],
+])("grpc-timeout: %s", async (timeout, expected) => {
+  const handler: SampleHandler = async (message) => pause(20, message);
+  await using lane = await openLane({ handler });
+  const answer = await post(lane, framed(""), { ...grpc, "grpc-timeout": timeout });
+  expect(answer.trailers["grpc-status"] === "0" ? "Ok" : statusIn(answer)).toBe(expected);
+});
+
+test("a deadline is cut to the longest that is allowed", async () => {
+  await using lane = await openLane({ handler: endless().deaf, limits: { deadlineMaxMs: 30 } });
+  expect(statusIn(await post(lane, framed(""), { ...grpc, "grpc-timeout": "9H" }))).toMatch(/^DeadlineExceeded/);
+});
+
+test("a body that never ends is refused in time, and never runs", async () => {
+  let ran = false;
+  const handler: SampleHandler = async () => {
+    ran = true;
+    return {};
+  };
+  await using lane = await openLane({ handler, limits: { bodyTimeoutMs: 50 } });
+  const session = connect(lane.http2);
+  const stream = session.request({ ":method": "POST", ":path": path, ...grpc });
+  stream.write(framed("").subarray(0, 3));
+  expect(statusIn(await heard(stream))).toBe("DeadlineExceeded DEADLINE_EXCEEDED");
+  session.destroy();
+  expect(ran).toBe(false);
+});
+
+test.each([constants.NGHTTP2_NO_ERROR, constants.NGHTTP2_CANCEL, constants.NGHTTP2_INTERNAL_ERROR])(
+  "a stream reset with code %i in the middle of its body never runs",
+  async (code) => {
+    let runs = 0;
+    const handler: SampleHandler = async () => {
+      runs += 1;
+      return {};
+    };
+    await using lane = await openLane({ handler });
+    // Frames by hand: a client of Node ends the body before it resets a stream.
+    const socket = dial(Number(new URL(lane.http2).port), "127.0.0.1").on("error", () => {});
+    const types = ["application/grpc", "application/proto"];
+    const opened = types.map((type, index) => [
+      ...frame(1, 4, 2 * index + 1, Buffer.concat(Object.entries({ ...pseudo, "content-type": type }).map(literal))),
+      ...frame(0, 0, 2 * index + 1, framed("")),
+      ...frame(3, 0, 2 * index + 1, Buffer.from([0, 0, 0, code])),
+    ]);
+    socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    socket.write(Buffer.from([...frame(4, 0, 0, Buffer.alloc(0)), ...opened.flat()]));
+    await pause(50);
+    expect(runs).toBe(0);
+    expect(await answers(lane)).toBe(true);
+    socket.destroy();
+  },
+);
+
+const pseudo = { ":method": "POST", ":scheme": "http", ":authority": "localhost", ":path": path };
+
+// RFC 9113, 4.1.
+function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+  const header = Buffer.alloc(9);
+  header.writeUIntBE(payload.length, 0, 3);
+  header.writeUInt8(type, 3);
+  header.writeUInt8(flags, 4);
+  header.writeUInt32BE(stream, 5);
+  return Buffer.concat([header, payload]);
+}
+
+// RFC 7541, 6.2.2: a literal without indexing, its name new.
+const literal = ([name, value]: readonly [string, string]) =>
+  Buffer.concat([Buffer.from([0, name.length]), Buffer.from(name), Buffer.from([value.length]), Buffer.from(value)]);
+
+test("a connection lost before the answer harms nobody else", async () => {
+  const work = endless();
+  await using lane = await openLane({ handler: work.handler });
+  const session = connect(lane.http2);
+  session.on("error", () => {});
+  const stream = session.request({ ":method": "POST", ":path": path, ...grpc });
+  stream.on("error", () => {});
+  stream.end(framed(""));
+  await work.started;
+  session.destroy();
+  expect(await work.ended).toMatchObject({ code: Code.Canceled });
+});
+
+test("an answer to a stream that was reset meanwhile is dropped", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const handler: SampleHandler = async () => {
+    await promise;
+    return {};
+  };
+  await using lane = await openLane({ handler });
+  const session = connect(lane.http2);
+  const stream = session.request({ ":method": "POST", ":path": path, ...grpc });
+  stream.on("error", () => {});
+  stream.end(framed(""));
+  await pause(30);
+  stream.close(constants.NGHTTP2_CANCEL);
+  await pause(30);
+  resolve();
+  expect(await answers(lane)).toBe(true);
+  session.destroy();
+});
+
+test("HTTP/1.1: a client that leaves in the middle of its body never runs, one that waits for 100 does", async () => {
+  let runs = 0;
+  const handler: SampleHandler = async () => {
+    runs += 1;
+    return {};
+  };
+  await using lane = await openLane({ handler });
+  const headers = { "content-type": "application/proto", "content-length": 3 };
+  const leaving = request(`${lane.http1}${path}`, { method: "POST", headers });
+  leaving.on("error", () => {}).write("\n");
+  await pause(30);
+  leaving.destroy();
+  await pause(30);
+  expect(runs).toBe(0);
+  const waiting = request(`${lane.http1}${path}`, { method: "POST", headers: { ...headers, expect: "100-continue" } });
+  waiting.flushHeaders();
+  await once(waiting, "continue");
+  waiting.end("\n\u0001a");
+  const [response] = await once(waiting, "response");
+  expect([response.statusCode, runs]).toEqual([200, 1]);
+  response.resume();
+});
+
+test("grpc-js calls, is refused with details, gives up and meets its deadline", async () => {
+  const work = endless();
+  const handler: SampleHandler = (message, context) => {
+    if (context.requestHeader.get("x-wait")) return work.deaf(message, context);
+    return Promise.resolve(message);
+  };
+  await using lane = await openLane({ handler });
+  using client = stub(lane);
+  expect(await client.call("\n\u0003ada")).toMatchObject({ answer: Buffer.from("\n\u0003ada") });
+  const refusal = await client.call("\n\u0006adaada");
+  expect(refusal.error?.code).toBe(codes.INVALID_ARGUMENT);
+  expect(String(refusal.error?.metadata.get("grpc-status-details-bin")[0])).toMatch(/STRING_MAX_LEN/);
+  const late = await client.call("", { wait: "yes", deadline: Date.now() + 100 });
+  expect(late.error?.code).toBe(codes.DEADLINE_EXCEEDED);
+});
+
+function stub({ http2 }: SampleLane) {
+  const client = new Client(http2.replace("http://", ""), credentials.createInsecure());
+  type Outcome = { error?: (Error & { code: number; metadata: Metadata }) | undefined; answer?: Buffer | undefined };
+  const same = (bytes: Buffer) => bytes;
+  return {
+    call(message: string, { wait = "", deadline = Date.now() + 5000 } = {}): Promise<Outcome> {
+      const metadata = new Metadata();
+      if (wait) metadata.set("x-wait", wait);
+      return new Promise((resolve) =>
+        client.makeUnaryRequest(path, same, same, Buffer.from(message), metadata, { deadline }, (error, answer) =>
+          resolve({ error: error ?? undefined, answer }),
+        ),
+      );
+    },
+    [Symbol.dispose]: () => client.close(),
+  };
+}
+
+const answers = async (lane: SampleLane) => (await post(lane, framed(""), grpc)).trailers["grpc-status"] === "0";
