@@ -13,6 +13,8 @@ import { type RulesOf, validate } from "./validate.ts";
 type Unary = (request: Message, call: Call) => Promise<object>;
 type Stream = (request: Message, call: Call) => AsyncIterable<object>;
 
+const recheckMs = 1000;
+
 /** What the guards are made of. */
 export type ChainParts = {
   readonly report: Report;
@@ -41,7 +43,15 @@ export function chain(parts: ChainParts) {
       const enter = entrance(method, parts);
       return parts.report.stream(method, async function* (request, call) {
         await enter(request, call);
-        yield* handler(request, call);
+        let checked = performance.now();
+        for await (const answer of handler(request, call)) {
+          // A stream outlives tokens and roles: what is revoked ends it before the next answer, within a second.
+          if (performance.now() - checked > recheckMs) {
+            await enter(request, call);
+            checked = performance.now();
+          }
+          yield answer;
+        }
       });
     },
   };
