@@ -9,16 +9,16 @@ import { probes } from "./standard/probes.ts";
 /** Answers one request; never throws. */
 export type Door = (asked: Asked) => Promise<Answer>;
 
-/** The door for plain JSON: health, rpc paths and REST paths, each in a room of its own. */
-export function jsonDoor(parts: Parts): Door {
-  const rooms = [probes(parts.ready), rpcRoom(parts), restRoom(parts)];
+/** The door for plain JSON: health, rpc paths and REST paths, each in a room of its own, behind the rooms that come first. */
+export function jsonDoor(parts: Parts, before: readonly Room[] = []): Door {
+  const rooms = [...before, probes(parts.ready), rpcRoom(parts), restRoom(parts)];
   return async (asked) => {
     const { requestId, values } = parts.begin();
     const call = { values, signal: asked.signal, requestHeader: asked.headers };
     const answer = await enter(rooms, asked, call).catch((error) =>
       problemAnswer(parts.refused(error, call, asked.method)),
     );
-    return { ...answer, headers: { ...answer.headers, ...always, "x-request-id": requestId } };
+    return { ...answer, headers: { ...always, ...answer.headers, "x-request-id": requestId } };
   };
 }
 

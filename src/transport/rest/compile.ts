@@ -27,7 +27,8 @@ function addRule(router: Router<RestTarget>, operation: Operation, rule: HttpRul
   if (there) throw fail(`the path is taken by ${there.operation.path.slice(1)}`);
 }
 
-function patternOf({ path }: Operation, { pattern }: HttpRule): [method: string, path: string] {
+/** The HTTP method and the path of a rule. */
+export function patternOf({ path }: Operation, { pattern }: HttpRule): [method: string, path: string] {
   switch (pattern.case) {
     case undefined:
       throw new Error(`a rule of ${path.slice(1)} has no path`);

@@ -1,0 +1,24 @@
+/** A piece of HTML, safe to put into others. */
+export type Html = { readonly html: string };
+
+/** Writes HTML; every value that is not HTML itself is escaped. */
+export function html(
+  texts: TemplateStringsArray,
+  ...values: readonly (Html | readonly Html[] | string | number)[]
+): Html {
+  const written = texts.map((text, index) => text + (index < values.length ? writtenOf(values[index] ?? "") : ""));
+  return { html: written.join("") };
+}
+
+function writtenOf(value: Html | readonly Html[] | string | number): string {
+  if (typeof value === "string" || typeof value === "number") return escaped(String(value));
+  return "html" in value ? value.html : value.map((one) => one.html).join("");
+}
+
+const escaped = (text: string) => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+/** Text with the words in back quotes as code. */
+export function prose(text: string): Html {
+  const parts = text.split("`").map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
+  return html`${parts}`;
+}

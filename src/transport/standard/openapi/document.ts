@@ -1,0 +1,89 @@
+/** A JSON Schema, as far as the contract needs one. */
+export type Schema = {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly format?: string;
+  readonly contentEncoding?: string;
+  readonly pattern?: string;
+  readonly const?: string;
+  readonly enum?: readonly string[];
+  readonly default?: string | number | boolean | readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | Schema;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly not?: Schema;
+};
+
+/** What stands elsewhere in the document. */
+export type Ref = { readonly $ref: string };
+
+/** A value in the path, the query or a header. */
+export type Parameter = {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: Schema;
+};
+
+/** A header of an answer. */
+export type Header = { readonly description: string; readonly schema: Schema };
+
+/** A body by its content type. */
+export type Content = Readonly<Record<string, { readonly schema: Schema }>>;
+
+/** An answer. */
+export type Response = {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, Ref | Header>>;
+  readonly content: Content;
+};
+
+/** One way to call an rpc over REST. */
+export type OperationObject = {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters: readonly (Parameter | Ref)[];
+  readonly requestBody?: { readonly required: boolean; readonly content: Content };
+  readonly responses: Readonly<Record<string, Response | Ref>>;
+  /** The same operation for gRPC, gRPC-Web and Connect. */
+  readonly "x-rpc": string;
+  readonly "x-permission"?: string;
+};
+
+/** The operations of a path by their method, in lower case. */
+export type PathItem = Readonly<Record<string, OperationObject>>;
+
+/** What several operations share. */
+export type Components = {
+  readonly securitySchemes: Readonly<Record<string, object>>;
+  readonly parameters: Readonly<Record<string, Parameter>>;
+  readonly headers: Readonly<Record<string, Header>>;
+  readonly responses: Readonly<Record<string, Response>>;
+  readonly schemas: Readonly<Record<string, Schema>>;
+};
+
+/** An OpenAPI document, version 3.1. */
+export type Document = {
+  readonly openapi: "3.1.0";
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: Components;
+};

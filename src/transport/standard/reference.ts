@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { refuse } from "../../errors.ts";
+import type { Answer, Located } from "../exchange.ts";
+import type { Operations } from "../operations.ts";
+import type { Room } from "../rooms.ts";
+import { docsPage } from "./docs/page.ts";
+import { openapi } from "./openapi/openapi.ts";
+
+/** `/openapi.json` and `/docs`: what the API is, for tools and for people. */
+export function reference(operations: Operations): Room {
+  const document = openapi(operations);
+  const page = docsPage(document, readFileSync(new URL("./docs/page.css", import.meta.url), "utf8"));
+  const policy = { "content-security-policy": page.policy, "referrer-policy": "no-referrer" };
+  const papers = new Map([
+    ["/openapi.json", paper(JSON.stringify(document), { "content-type": "application/json" })],
+    ["/docs", paper(page.body, { "content-type": "text/html; charset=utf-8", ...policy })],
+  ]);
+  return (asked) => {
+    const found = papers.get(asked.path);
+    if (!found) return undefined;
+    if (asked.method !== "GET" && asked.method !== "HEAD")
+      throw refuse.because("METHOD_NOT_ALLOWED", { params: { allow: "GET, HEAD" } });
+    return Promise.resolve(found(asked));
+  };
+}
+
+/** A text that stays the same as long as the process lives. */
+function paper(body: string, headers: Readonly<Record<string, string>>): (asked: Located) => Answer {
+  const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
+  const all = { ...headers, etag, "cache-control": "no-cache" };
+  return (asked) =>
+    isKnown(asked.headers.get("if-none-match"), etag)
+      ? { status: 304, headers: all, body: nothing() }
+      : { status: 200, headers: all, body };
+}
+
+// RFC 9110, 13.1.2: compared weakly, since somebody on the way may have compressed the text.
+function isKnown(header: string | null, etag: string): boolean {
+  const known = (header ?? "").split(",").map((one) => one.trim().replace(/^W\//, ""));
+  return known.includes("*") || known.includes(etag);
+}
+
+// A text, even an empty one, would be sent with a length that is not that of the text known (RFC 9110, 8.6).
+async function* nothing(): AsyncGenerator<string> {}

@@ -1,0 +1,140 @@
+import { expect, test } from "vitest";
+import { reasons } from "../../../src/errors.ts";
+import type { OperationObject, Schema } from "../../../src/transport/standard/openapi/document.ts";
+import { openapi } from "../../../src/transport/standard/openapi/openapi.ts";
+import { allOperations } from "./parts.ts";
+import { broken } from "./schema_check.ts";
+
+const operations = allOperations();
+const document = openapi(operations);
+const { schemas } = document.components;
+
+const all = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+);
+
+function at(path: string, method: string): OperationObject {
+  const found = document.paths[path]?.[method];
+  if (!found) throw new Error(`there is no ${method} ${path}`);
+  return found;
+}
+
+function refsIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) => (key === "$ref" ? [String(one)] : refsIn(one)));
+}
+
+const named = ({ parameters }: OperationObject) =>
+  parameters.map((one) => ("$ref" in one ? one.$ref.replace(/.*\//, "") : `${one.in} ${one.name}`));
+
+const bodyOf = (operation: OperationObject): Schema => operation.requestBody?.content["application/json"]?.schema ?? {};
+
+test("every REST path of every rpc is there", () => {
+  const rules = [...operations.values()].reduce((sum, { rules }) => sum + rules.length, 0);
+  expect(all).toHaveLength(rules);
+  expect(new Set(all.map(({ operation }) => operation["x-rpc"]))).toEqual(new Set(operations.keys()));
+  expect(new Set(all.map(({ operation }) => operation.operationId)).size).toBe(rules);
+});
+
+test("every reference leads somewhere", () => {
+  for (const ref of new Set(refsIn(document))) {
+    const [, , kind = "", name = ""] = ref.split("/");
+    const group: Readonly<Record<string, unknown>> = document.components[kind as "schemas"];
+    expect(group[name], ref).toBeDefined();
+  }
+});
+
+test("the variables of a path are its path parameters", () => {
+  for (const { path, operation } of all) {
+    const variables = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => `path ${name}`);
+    expect(named(operation).filter((name) => name.startsWith("path"))).toEqual(variables);
+    expect(named(operation)).toEqual([...new Set(named(operation))]);
+  }
+});
+
+test("every operation says what it does, and who may do it", () => {
+  for (const { operation } of all) {
+    expect(operation.summary, operation.operationId).toMatch(/^[A-Z].*\.$/);
+    expect(operation.description, operation.operationId).toMatch(/permission|Anyone|Every caller/);
+    expect(operation.description).not.toMatch(/\b[a-z]+_[a-z]+\b(?!`)/);
+  }
+});
+
+test("limits, patterns and remarks of a body are in its schema", () => {
+  expect(bodyOf(at("/v1/users/{userId}/phone", "post"))).toMatchObject({
+    required: ["phone"],
+    additionalProperties: false,
+    properties: {
+      phone: { type: "string", minLength: 1, maxLength: 200, description: /Blanks around it are dropped/ },
+    },
+  });
+  const app = bodyOf(at("/v1/projects/{projectId}/applications/oidc", "post"));
+  expect(Object.keys(app.properties ?? {})).not.toContain("projectId");
+  expect(app.properties).toMatchObject({
+    redirectUris: { type: "array", maxItems: 100, default: [], items: { minLength: 1, maxLength: 2000 } },
+    responseTypes: { uniqueItems: true, items: { $ref: "#/components/schemas/OidcResponseType" } },
+    appType: { $ref: "#/components/schemas/OidcAppType", default: "OIDC_APP_TYPE_WEB" },
+    devMode: { type: "boolean", default: false },
+    clockSkew: { type: "string", pattern: expect.any(String), description: "At least 0s." },
+  });
+  expect(schemas.OidcAppType?.enum).toEqual(["OIDC_APP_TYPE_WEB", "OIDC_APP_TYPE_USER_AGENT", "OIDC_APP_TYPE_NATIVE"]);
+  const human = schemas.CreateHumanUserRequest?.properties;
+  expect(human).toMatchObject({ username: { pattern: "^[^\\s\\p{C}]*$" }, email: { format: "email" } });
+});
+
+test("a message that is sent and answered has a schema for each way", () => {
+  expect(schemas["PasswordPolicy.Input"]).toMatchObject({ required: ["minimumLength"], additionalProperties: false });
+  expect(schemas.PasswordPolicy?.required).toContain("historyDepth");
+  expect(schemas.PasswordPolicy?.additionalProperties).toBeUndefined();
+});
+
+test("answers say what is always there, and 64 bits are text", () => {
+  expect(schemas.Details).toMatchObject({
+    required: ["sequence", "resourceOwner"],
+    properties: {
+      sequence: { type: "string", format: "uint64" },
+      creationDate: { type: "string", format: "date-time" },
+    },
+  });
+  expect(schemas.CreateOidcApplicationResponse?.required).not.toContain("clientSecret");
+});
+
+test("of a oneof there is one field, or none", () => {
+  const outcome = schemas.AddUserGrantOutcome ?? {};
+  const added = { userGrantId: "1", details: { sequence: "1", resourceOwner: "2" } };
+  expect(broken(document, outcome, {})).toEqual([]);
+  expect(broken(document, outcome, { added })).toEqual([]);
+  expect(broken(document, outcome, { added, refused: { code: 5, message: "", details: [] } })).toEqual(["$: oneOf"]);
+});
+
+test("what is no part of the path or the body is in the query", () => {
+  expect(named(at("/v1/events", "get"))).toEqual(
+    expect.arrayContaining(["query instance", "query types", "query since", "query pageSize", "query pageToken"]),
+  );
+  const [pageSize] = at("/v1/users", "get").parameters.filter((one) => "name" in one && one.name === "pageSize");
+  expect(pageSize).toMatchObject({
+    in: "query",
+    required: false,
+    schema: { type: "integer", minimum: 0, maximum: 1000 },
+  });
+});
+
+test("headers, security and permission follow the access option", () => {
+  const create = at("/v1/projects/{projectId}/applications/oidc", "post");
+  expect(named(create)).toEqual(["path projectId", "x-service-orgid", "idempotency-key", "accept-language"]);
+  expect(create).toMatchObject({ security: [{ bearer: [] }], "x-permission": "app.write" });
+  const session = at("/v1/sessions", "post");
+  expect(session.security).toEqual([]);
+  expect(named(session)).toEqual(["accept-language"]);
+  expect(named(at("/v1/users/{userId}/phone", "post"))).not.toContain("x-service-orgid");
+  expect(named(at("/v1/users/me", "get"))).toEqual(["accept-language"]);
+});
+
+test("every reason is listed with the status that it is refused with", () => {
+  const { responses } = document.components;
+  const listed = Object.values(responses).flatMap(({ description }) => [...description.matchAll(/`(\w+)`/g)]);
+  expect(listed.map(([, reason]) => reason).sort()).toEqual(Object.keys(reasons).sort());
+  expect(responses[404]?.description).toContain("`USER_NOT_FOUND`");
+  expect(responses[401]?.headers).toHaveProperty("www-authenticate");
+  for (const response of Object.values(responses)) expect(response.description).not.toMatch(/^Refused/);
+});

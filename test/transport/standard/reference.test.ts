@@ -1,0 +1,133 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Document, Schema } from "../../../src/transport/standard/openapi/document.ts";
+import { type Answer, type Postern, startPostern } from "../../harness.ts";
+import { broken } from "./schema_check.ts";
+
+let postern: Postern;
+let document: Document;
+
+beforeAll(async () => {
+  postern = await startPostern();
+  document = (await postern.as().get("/openapi.json")).body;
+});
+afterAll(() => postern[Symbol.asyncDispose]());
+
+const page = (path: string, init?: RequestInit) => fetch(postern.url + path, init);
+
+/** What an answer breaks of what the document says of it. */
+function breaks(path: string, method: string, { status, body }: Answer): string[] {
+  const said = document.paths[path]?.[method]?.responses[status];
+  if (!said) return [`${status} is not foreseen`];
+  const response = "$ref" in said ? document.components.responses[said.$ref.replace(/.*\//, "")] : said;
+  return broken(document, response?.content["application/json"]?.schema ?? { not: {} }, body);
+}
+
+test("the document is answered to anyone, and not sent again to who has it", async () => {
+  const first = await page("/openapi.json");
+  expect(first.status).toBe(200);
+  expect(first.headers.get("content-type")).toBe("application/json");
+  expect(first.headers.get("cache-control")).toBe("no-cache");
+  const etag = first.headers.get("etag") ?? "";
+  expect(etag).toMatch(/^"[\w-]+"$/);
+  for (const known of [etag, `"other", W/${etag}`, "*"]) {
+    const again = await page("/openapi.json", { headers: { "if-none-match": known } });
+    expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", etag]);
+  }
+  expect((await page("/openapi.json", { headers: { "if-none-match": '"other"' } })).status).toBe(200);
+  const head = await page("/openapi.json", { method: "HEAD" });
+  expect([head.status, await head.text()]).toEqual([200, ""]);
+});
+
+test("other methods are refused with what is allowed", async () => {
+  for (const path of ["/openapi.json", "/docs"]) {
+    const answer = await page(path, { method: "POST" });
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  }
+});
+
+test("what the server answers is what the document says", async () => {
+  const { admin, adminId } = postern;
+  const project = await admin.post("/v1/projects", { name: "Described" });
+  expect(breaks("/v1/projects", "post", project)).toEqual([]);
+  const { projectId } = project.body;
+  const role = await admin.post(`/v1/projects/${projectId}/roles`, { key: "editor", displayName: "Editor" });
+  expect(breaks("/v1/projects/{projectId}/roles", "post", role)).toEqual([]);
+  const app = await admin.post(`/v1/projects/${projectId}/applications/oidc`, { name: "Web" });
+  expect(breaks("/v1/projects/{projectId}/applications/oidc", "post", app)).toEqual([]);
+  const items = [
+    { userId: adminId, projectId, roleKeys: ["editor"] },
+    { userId: "nobody", projectId },
+  ];
+  const grants = await admin.post("/v1/user-grants:batchAdd", { items });
+  expect(grants.body.outcomes.map((one: object) => Object.keys(one)[0])).toEqual(["added", "refused"]);
+  expect(breaks("/v1/user-grants:batchAdd", "post", grants)).toEqual([]);
+  for (const path of [
+    "/v1/users/me",
+    "/v1/events",
+    "/v1/users",
+    "/v1/members",
+    "/v1/policies/password",
+    "/v1/sessions",
+  ]) {
+    const answer = await admin.get(path);
+    expect(answer.status, path).toBe(200);
+    expect(breaks(path, "get", answer), path).toEqual([]);
+  }
+});
+
+test("refusals are as the document says", async () => {
+  const { admin, adminId, as } = postern;
+  const german = { "accept-language": "de" };
+  const phone = "/v1/users/{userId}/phone";
+  const refusals = [
+    [phone, "post", await admin.post(`/v1/users/${adminId}/phone`, { phone: "", odd: 1 }, german)],
+    [phone, "post", await admin.post("/v1/users/nobody/phone", { phone: "+41446681800" }, german)],
+    ["/v1/users/me", "get", await as().get("/v1/users/me")],
+    ["/v1/projects", "post", await admin.post("/v1/projects", { name: "Described" })],
+    ["/v1/projects", "post", await admin.post("/v1/projects", {}, { "x-service-orgid": "nowhere" })],
+    ["/v1/sessions", "post", await as().post("/v1/sessions", { loginName: "nobody", password: "x" })],
+  ] as const;
+  for (const [path, method, answer] of refusals) {
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(breaks(path, method, answer), `${path} ${answer.status}`).toEqual([]);
+  }
+});
+
+test("a body of which the document says that it is wrong is refused", async () => {
+  const schema: Schema = document.components.schemas.CreateHumanUserRequest ?? {};
+  const person = { username: "ada", givenName: "Ada", familyName: "Byron", email: "ada@example.com" };
+  const bodies = [
+    {},
+    { ...person, username: "a b" },
+    { ...person, odd: true },
+    { ...person, givenName: "x".repeat(201) },
+  ];
+  expect(broken(document, schema, person)).toEqual([]);
+  for (const body of bodies) {
+    expect(broken(document, schema, body)).not.toEqual([]);
+    expect((await postern.admin.post("/v1/users/human", body)).status).toBe(400);
+  }
+});
+
+test("the page needs nothing but itself, and lets nothing else in", async () => {
+  const answer = await page("/docs");
+  expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  const policy = answer.headers.get("content-security-policy") ?? "";
+  const text = await answer.text();
+  const style = /<style>([\s\S]*?)<\/style>/.exec(text)?.[1] ?? "";
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain(`style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`);
+  expect(text).not.toMatch(/<script|<img|<link|<iframe|@import|url\(|style=|src=|\son\w+=/);
+  for (const [, href = ""] of text.matchAll(/href="([^"]*)"/g)) expect(href).toMatch(/^(#|\/openapi\.json$)/);
+});
+
+test("every operation and type is on the page, and every link leads somewhere", async () => {
+  const text = await (await page("/docs")).text();
+  const ids = [...text.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const [, target] of text.matchAll(/href="#([^"]*)"/g)) expect(ids).toContain(target);
+  for (const item of Object.values(document.paths))
+    for (const operation of Object.values(item)) expect(text).toContain(`<code>${operation["x-rpc"]}</code>`);
+  for (const name of Object.keys(document.components.schemas)) expect(ids).toContain(`type-${name}`);
+});

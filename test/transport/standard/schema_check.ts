@@ -1,0 +1,57 @@
+import type { Document, Schema } from "../../../src/transport/standard/openapi/document.ts";
+
+/** What a value breaks of a schema, as `path: rule`; only what our documents use of JSON Schema. */
+export function broken(document: Document, schema: Schema, value: unknown, path = "$"): string[] {
+  const inner = (one: Schema, at: unknown, where = path) => broken(document, one, at, where);
+  const fits = (one: Schema) => inner(one, value).length === 0;
+  const count = (of: readonly Schema[]) => of.filter(fits).length;
+  const wrong = (rule: string, isWrong: boolean) => (isWrong ? [`${path}: ${rule}`] : []);
+  return [
+    ...(schema.$ref ? inner(resolve(document, schema.$ref), value) : []),
+    ...wrong("type", schema.type !== undefined && ![schema.type].flat().some((type) => isA(String(type), value))),
+    ...wrong("const", schema.const !== undefined && schema.const !== value),
+    ...wrong("enum", schema.enum !== undefined && !schema.enum.includes(String(value))),
+    ...(schema.allOf ?? []).flatMap((one) => inner(one, value)),
+    ...wrong("anyOf", schema.anyOf !== undefined && count(schema.anyOf) === 0),
+    ...wrong("oneOf", schema.oneOf !== undefined && count(schema.oneOf) !== 1),
+    ...wrong("not", schema.not !== undefined && fits(schema.not)),
+    ...(typeof value === "string" ? text(schema, value).map((rule) => `${path}: ${rule}`) : []),
+    ...(typeof value === "number"
+      ? wrong("range", value < (schema.minimum ?? value) || value > (schema.maximum ?? value))
+      : []),
+    ...(Array.isArray(value) ? value.flatMap((one, index) => inner(schema.items ?? {}, one, `${path}[${index}]`)) : []),
+    ...(isA("object", value) ? members(document, schema, value as Record<string, unknown>, path) : []),
+  ];
+}
+
+function resolve(document: Document, ref: string): Schema {
+  const found = document.components.schemas[ref.replace("#/components/schemas/", "")];
+  if (!found) throw new Error(`${ref} leads nowhere`);
+  return found;
+}
+
+function isA(type: string, value: unknown): boolean {
+  if (type === "array") return Array.isArray(value);
+  if (type === "integer") return Number.isInteger(value);
+  if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === type;
+}
+
+function text({ pattern, minLength = 0, maxLength = Infinity, format }: Schema, value: string): string[] {
+  return [
+    ...(pattern && !new RegExp(pattern, "u").test(value) ? ["pattern"] : []),
+    ...([...value].length < minLength || [...value].length > maxLength ? ["length"] : []),
+    ...(format === "date-time" && !/^\d{4}-\d\d-\d\dT.*Z$/.test(value) ? ["format"] : []),
+  ];
+}
+
+function members(document: Document, schema: Schema, value: Record<string, unknown>, path: string): string[] {
+  const { properties = {}, required = [], additionalProperties } = schema;
+  const missing = required.filter((name) => !Object.hasOwn(value, name)).map((name) => `${path}.${name}: required`);
+  const wrong = Object.entries(value).flatMap(([name, one]) => {
+    const known = properties[name] ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
+    if (known) return broken(document, known, one, `${path}.${name}`);
+    return additionalProperties === false ? [`${path}.${name}: unknown`] : [];
+  });
+  return [...missing, ...wrong];
+}
