@@ -1,5 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Call } from "../deps.ts";
+import { reasonOf } from "../errors.ts";
 import { authenticate } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
 import type { CallerCache } from "./caller_cache.ts";
@@ -31,9 +32,17 @@ export function chain(parts: ChainParts) {
     unary(method: DescMethod, handler: Unary): Unary {
       const enter = entrance(method, parts);
       // A lost race begins again outside the idempotency guard: the race may have been lost to its own twin.
-      const command = retry(idempotency(method, parts.idempotency)(handler));
+      const { once, answered } = idempotency(method, parts.idempotency);
+      const command = retry(once(handler));
       const entered = outage(async (request, call) => {
-        await enter(request, call);
+        try {
+          await enter(request, call);
+        } catch (error) {
+          // What is missing may be what this very request took away.
+          const before = isMissing(error) ? await answered(request, call) : undefined;
+          if (before) return before;
+          throw error;
+        }
         return command(request, call);
       }, parts.outages);
       return parts.report.unary(method, entered);
@@ -56,6 +65,8 @@ export function chain(parts: ChainParts) {
     },
   };
 }
+
+const isMissing = (error: unknown) => reasonOf(error)?.endsWith("_NOT_FOUND") === true;
 
 function entrance(method: DescMethod, { callers, rules, lookups }: ChainParts) {
   const known = authenticate(method, callers);

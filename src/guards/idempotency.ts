@@ -9,8 +9,8 @@ import {
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { access } from "../../gen/postern/v1/options_pb.ts";
-import { type Call, callerOf, keys, organizationOf } from "../deps.ts";
-import { refuse } from "../errors.ts";
+import { type Call, callerOf, keys } from "../deps.ts";
+import { reasonOf, refuse } from "../errors.ts";
 import { sameBytes } from "../security/compare.ts";
 import type { Keyring } from "../security/seal.ts";
 
@@ -26,42 +26,96 @@ export type IdempotencyParts = {
   readonly clock: () => Date;
 };
 
+/** A write and its key. */
+export type Keyed = {
+  /** A write that is repeated with its key answers what it answered first. */
+  readonly once: (next: Unary) => Unary;
+  /** What this very request was answered before; undefined when it never was, or has no key. */
+  readonly answered: (request: Message, call: Call) => Promise<Message | undefined>;
+};
+
 const header = "idempotency-key";
+const place = "x-service-orgid";
 const longest = 200;
 
-/** A write that is repeated with its key answers what it answered first. */
-export function idempotency(
-  method: DescMethod,
-  { recordOf, keyring, clock }: IdempotencyParts,
-): (next: Unary) => Unary {
-  if (!isKeyed(method)) return (next) => next;
+/** Makes the guard of one rpc. */
+export function idempotency(method: DescMethod, { recordOf, keyring, clock }: IdempotencyParts): Keyed {
+  if (!isKeyed(method)) return { once: (next) => next, answered: async () => undefined };
   const operation = `${method.parent.typeName}/${method.name}`;
+  const bodyOf = bodyReader(method);
+  const inTurn = turns();
+  return { once, answered };
 
-  return (next) => async (request, call) => {
-    const key = call.requestHeader.get(header);
-    if (key === null) return next(request, call);
-    refuseMalformed(key);
+  function once(next: Unary): Unary {
+    return async (request, call) => {
+      const key = keyIn(call);
+      if (key === undefined) return next(request, call);
+      // A twin that comes meanwhile waits: it would spend attempts and hash passwords only to lose its race.
+      return inTurn(`${callerOf(call).userId} ${key}`, () => unlessDone(next, request, call));
+    };
+  }
+
+  async function unlessDone(next: Unary, request: Message, call: Call): Promise<object> {
+    call.signal.throwIfAborted();
+    const before = await answered(request, call);
+    if (before) return before;
+    call.values.set(keys.idempotency, recordFor(request, call));
+    try {
+      return await next(request, call);
+    } catch (error) {
+      // A twin on another node may have ended in between, and be what is in the way now.
+      const meanwhile = reasonOf(error) && (await answered(request, call).catch(() => undefined));
+      if (meanwhile) return meanwhile;
+      throw error;
+    }
+  }
+
+  async function answered(request: Message, call: Call): Promise<Message | undefined> {
+    const key = keyIn(call);
+    if (key === undefined) return undefined;
     const caller = callerOf(call).userId;
-    const body = Buffer.concat([Buffer.from(`${organizationOf(call)}\n`), toBinary(method.input, request)]);
     const before = await recordOf({ caller, operation, key });
-    if (before) return answerOf(before, body, contextOf(caller, key));
-    call.values.set(keys.idempotency, {
-      ...{ caller, operation, key, created: clock(), request: keyring.mac("idempotency", body) },
-      seal: (answer) => keyring.seal(bytesOf(method, answer), contextOf(caller, key)),
-    });
-    return next(request, call);
-  };
-
-  function answerOf({ request, answer }: DoneBefore, body: Uint8Array, context: string): Message {
-    if (!keyring.macs("idempotency", body).some((mac) => sameBytes(mac, request))) {
+    if (!before) return undefined;
+    if (!keyring.macs("idempotency", bodyOf(request, call)).some((mac) => sameBytes(mac, before.request))) {
       throw refuse.because("IDEMPOTENCY_KEY_REUSED");
     }
-    return fromBinary(method.output, keyring.open(answer, context));
+    return fromBinary(method.output, keyring.open(before.answer, contextOf(caller, key)));
+  }
+
+  function recordFor(request: Message, call: Call) {
+    const [caller, key] = [callerOf(call).userId, keyIn(call) ?? ""];
+    return {
+      ...{ caller, operation, key, created: clock(), request: keyring.mac("idempotency", bodyOf(request, call)) },
+      seal: (answer: unknown) => keyring.seal(bytesOf(method, answer), contextOf(caller, key)),
+    };
   }
 
   function contextOf(caller: string, key: string): string {
     return `idempotency ${caller} ${operation} ${key}`;
   }
+}
+
+/** What must be the same in a repeated request: its message, and the organization that it names by the header. */
+function bodyReader(method: DescMethod): (request: Message, call: Call) => Buffer {
+  const { organization } = getOption(method, access);
+  return (request, call) => {
+    const named = organization ? call.requestHeader.get(place)?.trim() || callerOf(call).organization : "";
+    return Buffer.concat([Buffer.from(`${named}\n`), toBinary(method.input, request)]);
+  };
+}
+
+/** Runs work of the same name one after the other. */
+function turns() {
+  const last = new Map<string, Promise<unknown>>();
+  return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const mine = (last.get(name) ?? Promise.resolve()).then(work, work);
+    last.set(name, mine);
+    try {
+      return await mine;
+    } finally {
+      if (last.get(name) === mine) last.delete(name);
+    }
+  };
 }
 
 /** Says whether the key means something: on every write of a caller who is known. */
@@ -74,8 +128,9 @@ function bytesOf(method: DescMethod, answer: unknown): Uint8Array {
   return toBinary(method.output, create(method.output, answer as MessageInitShape<typeof method.output>));
 }
 
-function refuseMalformed(key: string): void {
-  if (/^[\x21-\x7e]+$/.test(key) && key.length <= longest) return;
+function keyIn({ requestHeader }: Call): string | undefined {
+  const key = requestHeader.get(header);
+  if (key === null || (/^[\x21-\x7e]+$/.test(key) && key.length <= longest)) return key ?? undefined;
   const description = `must be 1 to ${longest} visible ASCII characters`;
   throw refuse.invalid([{ field: header, description, reason: "IDEMPOTENCY_KEY_MALFORMED" }]);
 }

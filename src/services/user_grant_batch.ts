@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { createContextValues, type ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import type { AddUserGrantOutcomeSchema, UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { type Call, type Deps, keys, organizationOf, reachOf } from "../deps.ts";
 import { localized, reasonOf, refuse, statusOf, type Violation } from "../errors.ts";
@@ -36,7 +36,9 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
       const decided = decide(wanted, await aroundAll(sql, wanted), call);
       if (allOrNothing) refuseAny(decided);
       return log.append(call, factsIn(decided), answerOf(decided, call)).catch((error: unknown) => {
-        if (allOrNothing || reasonOf(error) !== "CONFLICT") throw error;
+        // What has a key is written together with its record or not at all: then it begins again as a whole.
+        const keyed = call.values.get(keys.idempotency) !== undefined;
+        if (allOrNothing || keyed || reasonOf(error) !== "CONFLICT") throw error;
         return oneByOne(decided, call);
       });
     },
@@ -56,10 +58,9 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
     return addedFact(first(wanted.owner, ids(), clock()), wanted);
   }
 
-  /** One item lost a race: each goes on by itself, and the record of the call is written with the last word on all. */
+  /** One item lost a race: each goes on by itself. */
   async function oneByOne(decided: readonly Decided[], call: Call) {
-    const alone = unrecorded(call);
-    const settled = await Promise.all(decided.map((item) => (item.no ? item : addAlone(item, alone))));
+    const settled = await Promise.all(decided.map((item) => (item.no ? item : addAlone(item, call))));
     return log.append(call, [], answerOf(settled, call));
   }
 
@@ -78,14 +79,6 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
     }
   }
 };
-
-/** The call as the log sees it, without its idempotency record: that goes with the whole answer only. */
-function unrecorded({ values, signal, requestHeader }: Call): Call {
-  const kept = createContextValues()
-    .set(keys.requestId, values.get(keys.requestId))
-    .set(keys.caller, values.get(keys.caller));
-  return { values: kept, signal, requestHeader };
-}
 
 /** Reads what stands around every item, in one statement of its own: a thousand would hold up the shared ones. */
 async function aroundAll(sql: Sql, wanted: readonly Wanted[]): Promise<Around[]> {
