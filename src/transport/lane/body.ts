@@ -7,20 +7,22 @@ export function receive(visit: Visit, source: Readable): void {
   const { messageMaxBytes } = visit.parts.limits;
   const most = messageMaxBytes + visit.dialect.protocol.around(messageMaxBytes);
   let body: Buffer | undefined;
-  let parts: Buffer[] = [];
+  let more: Buffer[] | undefined;
   let size = 0;
   source.on("data", (part: Buffer) => {
     size += part.length;
     // What comes after a refusal is read and dropped, so that the refusal arrives.
     if (visit.stage === "over") return;
     if (size > most) fail(visit, refuse.because("BODY_TOO_LARGE"));
-    else if (body) parts.push(part);
-    else body = part;
+    else if (body === undefined) body = part;
+    else if (more) more.push(part);
+    else more = [body, part];
   });
   source.on("end", () => {
     // A stream of HTTP/2 that was reset without an error ends like one that is complete.
     if (source.closed) return leave(visit);
-    void run(visit, body && parts.length === 0 ? body : Buffer.concat(body ? [body, ...parts] : []));
-    parts = [];
+    void run(visit, more ? Buffer.concat(more) : (body ?? empty));
   });
 }
+
+const empty = Buffer.alloc(0);

@@ -2,24 +2,27 @@ import type { ContextValues } from "@connectrpc/connect";
 import type { Call } from "../operations.ts";
 import { type Fields, fieldOf } from "./protocol.ts";
 
-/** A call whose signal is made when somebody asks for it, and that can be ended. */
-export type LaneCall = Call & { readonly end: (reason: Error) => void };
+/** A call without Headers or URL, whose signal is made when somebody asks for it; a class, for its getter costs nothing. */
+export class LaneCall implements Call {
+  readonly values: ContextValues;
+  readonly requestHeader: Call["requestHeader"];
+  #ended: Error | undefined;
+  #controller: AbortController | undefined;
 
-/** Makes the context of a call out of what is there, without Headers, URL or AbortController. */
-export function lightCall(values: ContextValues, headers: Fields): LaneCall {
-  let ended: Error | undefined;
-  let controller: AbortController | undefined;
-  return {
-    values,
-    requestHeader: { get: (name) => fieldOf(headers, name) ?? fieldOf(headers, name.toLowerCase()) ?? null },
-    get signal() {
-      controller ??= new AbortController();
-      if (ended) controller.abort(ended);
-      return controller.signal;
-    },
-    end(reason) {
-      ended ??= reason;
-      controller?.abort(ended);
-    },
-  };
+  constructor(values: ContextValues, headers: Fields) {
+    this.values = values;
+    this.requestHeader = { get: (name) => fieldOf(headers, name) ?? fieldOf(headers, name.toLowerCase()) ?? null };
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#ended) this.#controller.abort(this.#ended);
+    return this.#controller.signal;
+  }
+
+  /** Aborts the signal, also one that is asked for later. */
+  end(reason: Error): void {
+    this.#ended ??= reason;
+    this.#controller?.abort(this.#ended);
+  }
 }

@@ -11,6 +11,7 @@ import { fittingStatusOf } from "./status.ts";
 
 /** Reads a content type of gRPC. */
 export function grpcDialect(contentType: string): Dialect | undefined {
+  if (contentType === plain.contentType) return plain;
   const type = parseContentType(contentType);
   return type && { protocol: grpc, json: !type.binary, contentType: contentType.toLowerCase() };
 }
@@ -36,9 +37,13 @@ const grpc: Protocol = {
   }),
 };
 
+const plain: Dialect = { protocol: grpc, json: false, contentType: "application/grpc" };
+
 /** The deadline that gRPC and gRPC-Web state. */
 export function grpcTimeout(headers: Fields): number | undefined {
-  const { timeoutMs, error } = parseTimeout(fieldOf(headers, "grpc-timeout") ?? null, Number.MAX_SAFE_INTEGER);
+  const value = fieldOf(headers, "grpc-timeout");
+  if (value === undefined) return undefined;
+  const { timeoutMs, error } = parseTimeout(value, Number.MAX_SAFE_INTEGER);
   if (error) throw refuse.because("MALFORMED_REQUEST", { cause: error });
   return timeoutMs;
 }

@@ -4,12 +4,12 @@ import type { Reply } from "./protocol.ts";
 import { type Arrival, enter, leave } from "./visit.ts";
 
 /** Carries a call over HTTP/1.1. */
-export function carryHttp1(request: IncomingMessage, response: ServerResponse, taken: Omit<Arrival, "send">): void {
-  const { stopping } = taken.parts;
+export function carryHttp1(request: IncomingMessage, response: ServerResponse, arrival: Arrival): void {
+  const { stopping } = arrival.parts;
   const send = (reply: Reply, requestId: string) => answer(response, { reply, requestId, last: stopping.aborted });
   request.on("error", ignore);
   response.on("error", ignore);
-  const visit = enter({ ...taken, send });
+  const visit = enter(arrival, send);
   response.on("close", () => leave(visit));
   if (request.headers.expect !== undefined) response.writeContinue();
   receive(visit, request);

@@ -1,29 +1,25 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
-import { refuse } from "../../errors.ts";
 import { receive } from "./body.ts";
 import type { Reply } from "./protocol.ts";
-import { type Arrival, enter, fail, leave, type Visit } from "./visit.ts";
+import { type Arrival, awaitBody, enter, leave } from "./visit.ts";
 
 /** Carries a call over a stream of HTTP/2. */
-export function carryHttp2(stream: ServerHttp2Stream, taken: Omit<Arrival, "send">): void {
+export function carryHttp2(stream: ServerHttp2Stream, arrival: Arrival): void {
   stream.on("error", ignore);
-  const visit = enter({ ...taken, send: (reply, requestId) => answer(stream, reply, requestId) });
+  const visit = enter(arrival, (reply, requestId) => answer(stream, reply, requestId));
+  stream.on("close", () => leave(visit));
   // HTTP/1.1 has a time-out for bodies in Node; here a body may go on for ever.
-  const timer = setTimeout(tooSlow, taken.parts.limits.bodyTimeoutMs, visit);
-  stream.on("end", () => clearTimeout(timer));
-  stream.on("close", () => {
-    clearTimeout(timer);
-    leave(visit);
-  });
+  awaitBody(visit);
   receive(visit, stream);
 }
 
 // The end of the stream says the same, and always comes.
 function ignore() {}
 
-const tooSlow = (visit: Visit) => fail(visit, refuse.because("DEADLINE_EXCEEDED"));
-
 const { NGHTTP2_NO_ERROR } = constants;
+
+// No client of gRPC reads a date.
+const withTrailers = { waitForTrailers: true, sendDate: false };
 
 function answer(stream: ServerHttp2Stream, { status, headers, body, trailers }: Reply, requestId: string): void {
   if (stream.destroyed || stream.closed) return;
@@ -32,7 +28,7 @@ function answer(stream: ServerHttp2Stream, { status, headers, body, trailers }: 
   const all = { ":status": status, ...headers, "x-request-id": requestId };
   if (trailers) {
     stream.on("wantTrailers", () => stream.sendTrailers(trailers));
-    stream.respond(all, { waitForTrailers: true });
+    stream.respond(all, withTrailers);
     stream.end(body);
   } else if (body === undefined) stream.respond(all, { endStream: true });
   else {

@@ -4,7 +4,7 @@ import { reasonOf, refuse } from "../../errors.ts";
 import { decodeJson, encodeJson, type Rules, readJsonObject, twice } from "../json.ts";
 import type { Operation } from "../operations.ts";
 import type { Parts } from "../rooms.ts";
-import { type LaneCall, lightCall } from "./call.ts";
+import { LaneCall } from "./call.ts";
 import { accepted, decompressed, type Encoding, encodingNames, encodingOf, leastCompressed } from "./compression.ts";
 import { type Dialect, type Fields, fieldOf, type Reply } from "./protocol.ts";
 
@@ -33,34 +33,56 @@ export type Arrival = {
   readonly known: Known;
   readonly dialect: Dialect;
   readonly headers: Fields;
-  /** Sends the answer; must not throw when nobody is there to take it. */
-  readonly send: (reply: Reply, requestId: string) => void;
 };
+
+/** Sends an answer; does not throw when nobody is there to take it. */
+export type Send = (reply: Reply, requestId: string) => void;
 
 /** One call on its way through the lane. */
 export type Visit = Arrival & {
+  readonly send: Send;
   readonly requestId: string;
   readonly call: LaneCall;
   encoding: Encoding | undefined;
   stage: "reading" | "running" | "over";
   deadline: NodeJS.Timeout | undefined;
+  bodyTimer: NodeJS.Timeout | undefined;
 };
 
 /** Begins a call; what is wrong with its headers is answered at once. */
-export function enter(arrival: Arrival): Visit {
-  const { requestId, values } = arrival.parts.begin();
-  const call = lightCall(values, arrival.headers);
-  const visit: Visit = { ...arrival, requestId, call, encoding: undefined, stage: "reading", deadline: undefined };
-  const { protocol } = arrival.dialect;
+export function enter({ parts, known, dialect, headers }: Arrival, send: Send): Visit {
+  const { requestId, values } = parts.begin();
+  const call = new LaneCall(values, headers);
+  // Spelled out, because spreading an object costs as much as decoding a small message.
+  const visit: Visit = {
+    parts,
+    known,
+    dialect,
+    headers,
+    send,
+    requestId,
+    call,
+    encoding: undefined,
+    stage: "reading",
+    deadline: undefined,
+    bodyTimer: undefined,
+  };
   try {
-    visit.encoding = encodingOf(fieldOf(arrival.headers, protocol.encodingHeader));
-    const timeout = protocol.timeout(arrival.headers);
+    visit.encoding = encodingOf(fieldOf(headers, dialect.protocol.encodingHeader));
+    const timeout = dialect.protocol.timeout(headers);
     if (timeout !== undefined) hurry(visit, timeout);
   } catch (error) {
     fail(visit, error);
   }
   return visit;
 }
+
+/** Bounds the time for the rest of the body. */
+export function awaitBody(visit: Visit): void {
+  if (!isOver(visit)) visit.bodyTimer = setTimeout(tooSlow, visit.parts.limits.bodyTimeoutMs, visit);
+}
+
+const tooSlow = (visit: Visit) => fail(visit, refuse.because("DEADLINE_EXCEEDED"));
 
 /** The client is gone: whoever works for it may stop. */
 export function leave(visit: Visit): void {
@@ -78,6 +100,7 @@ export function fail(visit: Visit, error: unknown): void {
 
 /** Runs the operation on a body that is complete. */
 export async function run(visit: Visit, body: Buffer): Promise<void> {
+  clearTimeout(visit.bodyTimer);
   if (isOver(visit)) return;
   const { dialect, known } = visit;
   try {
@@ -129,6 +152,7 @@ function finish(visit: Visit, reply: Reply): void {
 
 function close(visit: Visit): void {
   visit.stage = "over";
+  clearTimeout(visit.bodyTimer);
   clearTimeout(visit.deadline);
 }
 
