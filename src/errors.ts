@@ -70,6 +70,7 @@ export const reasons = {
   UNSUPPORTED_CONTENT_TYPE: Code.InvalidArgument,
   UNSUPPORTED_ENCODING: Code.Unimplemented,
   MALFORMED_REQUEST: Code.InvalidArgument,
+  HTTP_VERSION_TOO_OLD: Code.Unimplemented,
   HEADERS_TOO_LARGE: Code.ResourceExhausted,
   BODY_TOO_LARGE: Code.ResourceExhausted,
   OVERLOADED: Code.ResourceExhausted,

@@ -20,7 +20,7 @@ import { type Report, report } from "./guards/report.ts";
 import { messageRules, type RulesOf } from "./guards/validate.ts";
 import { createLogger, type House, openHouse } from "./house.ts";
 import { chooseLanguage } from "./messages/catalogue.ts";
-import { smsChores } from "./notify/outbox.ts";
+import { smsChores, smsHealth } from "./notify/outbox.ts";
 import { smsSender } from "./notify/sender.ts";
 import { startSmsWorker } from "./notify/worker.ts";
 import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
@@ -36,9 +36,18 @@ import { projectService } from "./services/project.ts";
 import { sessionService } from "./services/session.ts";
 import { userService } from "./services/user.ts";
 import { userGrantService } from "./services/user_grant.ts";
+import { adapterRoom } from "./transport/adapter/room.ts";
 import { jsonDoor } from "./transport/door.ts";
+import { lane } from "./transport/lane/lane.ts";
 import { listen } from "./transport/listen.ts";
 import { implementation, operationTable } from "./transport/operations.ts";
+import { callMetrics } from "./transport/standard/metrics/calls.ts";
+import type { HouseLoad } from "./transport/standard/metrics/house.ts";
+import { metricsRoom } from "./transport/standard/metrics/room.ts";
+import { type RuntimeMetrics, runtimeMetrics } from "./transport/standard/metrics/runtime.ts";
+import { readiness } from "./transport/standard/readiness.ts";
+import { reference } from "./transport/standard/reference.ts";
+import { standardServices, standardServices } from "./transport/standard/services.ts";
 
 /** A service that answers. */
 export type Server = AsyncDisposable & {
@@ -52,7 +61,8 @@ export async function startServer(config: Config): Promise<Server> {
   await using opened = new AsyncDisposableStack();
   const logger = createLogger(config);
   const house = opened.use(await openHouse(config, { logger }));
-  const { url } = opened.use(await openDoors(house, config));
+  const runtime = config.metrics === "on" ? opened.use(runtimeMetrics()) : undefined;
+  const { url } = opened.use(await openDoors(house, config, runtime));
   const created = await bootstrapHouse(house, config);
   opened.use(startErrands(house, config));
   const welcome = created ? await howToBegin(house, config, url) : [];
@@ -81,12 +91,15 @@ function startErrands({ deps, tail, logger }: House, config: Config): AsyncDispo
   return errands;
 }
 
-async function openDoors(house: House, config: Config) {
+async function openDoors(house: House, config: Config, runtime: RuntimeMetrics | undefined) {
   const { logger, deps } = house;
   const rules = messageRules();
-  const reports = report({ logger, languageOf: chooseLanguage });
-  const operations = operationTable(implementations(house, config), guards(house, { rules, report: reports }));
-  const door = jsonDoor({
+  const served = implementations(house, config);
+  const calls = runtime && callMetrics(served);
+  const reports = report({ logger, languageOf: chooseLanguage, ...(calls && { observe: calls.observe }) });
+  const operations = operationTable(served, guards(house, { rules, report: reports }));
+  const stopping = new AbortController();
+  const parts = {
     operations,
     rules,
     begin() {
@@ -94,13 +107,26 @@ async function openDoors(house: House, config: Config) {
       return { requestId, values: createContextValues().set(keys.requestId, requestId) };
     },
     refused: reports.refused,
-    ready: () =>
-      deps.sql`select 1`.then(
-        () => true,
-        () => false,
-      ),
+    ready: readiness(async () => (await deps.sql`select 1`).length === 1),
+  };
+  const metrics = calls ? [metricsRoom({ calls, runtime, load: () => loadOf(house, parts.ready) })] : [];
+  const standard = standardServices({ ...parts, stopping: stopping.signal });
+  const shared = { ...parts, limits: config };
+  const standard = standardServices({ operations, ready: parts.ready, stopping: stopping.signal });
+  return listen({
+    ...{ host: config.host, port: config.port, limits: config, stopping },
+    door: jsonDoor(parts, [reference(operations), adapterRoom({ ...shared, standard })]),
+    lane: config.lane === "on" ? lane({ ...shared, stopping: stopping.signal }) : undefined,
   });
-  return listen({ host: config.host, port: config.port, limits: config, door });
+}
+
+async function loadOf({ databaseLoad, deps, tail }: House, ready: () => Promise<boolean>): Promise<HouseLoad> {
+  const [isReady, sms] = await Promise.all([ready(), smsHealth(deps.sql).catch(() => undefined)]);
+  const { running, waiting } = deps.secrets.passwords.load();
+  return {
+    ...{ ready: isReady, sms, database: databaseLoad(), hashing: { running, waiting } },
+    logBehindSeconds: tail.behindMs() / 1000,
+  };
 }
 
 function guards(house: House, { rules, report }: { rules: RulesOf; report: Report }) {

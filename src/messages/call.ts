@@ -92,6 +92,12 @@ export const callTexts = {
     fr: "La requête ne respecte pas les règles de HTTP.",
     es: "La solicitud no cumple las reglas de HTTP.",
   },
+  HTTP_VERSION_TOO_OLD: {
+    en: "Only HTTP/2 carries gRPC.",
+    de: "Für gRPC ist HTTP/2 nötig.",
+    fr: "Seul HTTP/2 transporte gRPC.",
+    es: "Solo HTTP/2 transporta gRPC.",
+  },
   HEADERS_TOO_LARGE: {
     en: "The headers of the request are larger than this server accepts.",
     de: "Die Header der Anfrage sind größer, als dieser Server annimmt.",

@@ -3,6 +3,7 @@ import { refuse } from "../errors.ts";
 /** A request as the rooms of the transport see it, whatever carried it. */
 export type Asked = {
   readonly method: string;
+  readonly version: "1.1" | "2";
   /** Host and port that the client believes to talk to. */
   readonly authority: string;
   /** What is wrong with the request before anything of it is looked at. */
@@ -14,8 +15,14 @@ export type Asked = {
   readonly signal: AbortSignal;
   /** Aborts when the server is about to stop. */
   readonly stopping: AbortSignal;
-  /** Reads the body whole, or refuses one that is too large or goes on for too long. */
-  readonly body: () => Promise<Uint8Array>;
+  /** Ends the call after so long. */
+  readonly expire: (milliseconds: number) => void;
+  /** The largest message, also after decompression. */
+  readonly messageMaxBytes: number;
+  /** Reads the body whole, or refuses one that is larger than a message, or than so many bytes, or goes on for too long. */
+  readonly body: (mostBytes?: number) => Promise<Uint8Array>;
+  /** The body as it comes, for calls that stream their requests. */
+  readonly chunks: () => AsyncIterable<Uint8Array>;
 };
 
 /** A request whose target is taken apart: the path still encoded, the query without its question mark. */
@@ -26,7 +33,9 @@ export type Answer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** All of it, or its parts as they come. */
-  readonly body: string | AsyncIterable<string>;
+  readonly body: string | Uint8Array | AsyncIterable<string | Uint8Array>;
+  /** What is known only after the body; HTTP/2 only. */
+  readonly trailers?: (() => Readonly<Record<string, string>>) | undefined;
 };
 
 /** Answers with JSON. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { refuse } from "../errors.ts";
+import { collect, fuse, pour } from "./body.ts";
 import type { Door } from "./door.ts";
 import type { Answer, Asked } from "./exchange.ts";
 
@@ -13,7 +14,9 @@ export function http1(door: Door, limits: Http1Limits, stopping: AbortSignal) {
     response.on("error", ignore).on("close", () => {
       if (!response.writableFinished) gone.abort();
     });
-    const answer = await door(asked(request, { gone: gone.signal, stopping, body: bodyOf(request, response, limits) }));
+    const expire = fuse(gone, response);
+    const body = bodyOf(request, response, limits);
+    const answer = await door(asked(request, { ...limits, gone: gone.signal, stopping, body, expire }));
     if (stopping.aborted || awaitsContinue.has(request)) response.setHeader("connection", "close");
     if (request.method === "HEAD") gone.abort();
     await write(response, answer, request.method === "HEAD");
@@ -23,18 +26,22 @@ export function http1(door: Door, limits: Http1Limits, stopping: AbortSignal) {
 // An error after the end of an exchange: the client is gone, and nobody is left to tell.
 function ignore() {}
 
-type Given = { readonly gone: AbortSignal; readonly stopping: AbortSignal; readonly body: Asked["body"] };
+type Given = Pick<Asked, "stopping" | "body" | "expire" | "messageMaxBytes"> & { readonly gone: AbortSignal };
 
-function asked(request: IncomingMessage, { gone, stopping, body }: Given): Asked {
+function asked(request: IncomingMessage, { gone, ...given }: Given): Asked {
   return {
+    version: "1.1",
     method: request.method ?? "",
     authority: request.headers.host ?? "",
     target: request.url ?? "",
     flaw: flawOf(request),
     headers: { get: (name) => headerOf(request, name) },
     signal: gone,
-    stopping,
-    body,
+    stopping: given.stopping,
+    expire: given.expire,
+    messageMaxBytes: given.messageMaxBytes,
+    body: given.body,
+    chunks: () => request,
   };
 }
 
@@ -60,34 +67,16 @@ const awaitsContinue = new WeakSet<IncomingMessage>();
 function bodyOf(request: IncomingMessage, response: ServerResponse, limits: Http1Limits): Asked["body"] {
   const { "content-length": length, "transfer-encoding": transfer, expect } = request.headers;
   if (expect !== undefined) awaitsContinue.add(request);
-  return async () => {
+  return async (mostBytes = limits.messageMaxBytes) => {
     if (length === undefined && transfer === undefined) return none;
-    if (Number(length ?? 0) > limits.messageMaxBytes) throw refuse.because("BODY_TOO_LARGE");
+    if (Number(length ?? 0) > mostBytes) throw refuse.because("BODY_TOO_LARGE");
     if (awaitsContinue.delete(request)) response.writeContinue();
-    return collect(request, limits.messageMaxBytes);
+    return collect(request, mostBytes);
   };
 }
 
-function collect(request: IncomingMessage, most: number): Promise<Uint8Array> {
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  request.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= most) return chunks.push(chunk);
-    // The rest is read and dropped, within the time for a body, so that the refusal arrives.
-    chunks.length = 0;
-    reject(refuse.because("BODY_TOO_LARGE"));
-  });
-  request.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-  // Every request closes in the end, and a refusal is costly to make.
-  const cancel = (cause?: unknown) => request.complete || reject(refuse.because("CANCELLED", { cause }));
-  request.on("error", cancel).on("close", cancel);
-  return promise;
-}
-
 async function write(response: ServerResponse, { status, headers, body }: Answer, headOnly: boolean): Promise<void> {
-  if (typeof body === "string") {
+  if (typeof body === "string" || body instanceof Uint8Array) {
     response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
     response.end(headOnly ? undefined : body);
     return;
@@ -96,21 +85,4 @@ async function write(response: ServerResponse, { status, headers, body }: Answer
   response.flushHeaders();
   if (!headOnly) await pour(response, body);
   response.end();
-}
-
-async function pour(response: ServerResponse, body: AsyncIterable<string>): Promise<void> {
-  for await (const part of body) {
-    if (response.destroyed) return;
-    if (!response.write(part)) await flowing(response);
-  }
-}
-
-function flowing(response: ServerResponse): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const go = () => {
-    response.off("drain", go).off("close", go);
-    resolve();
-  };
-  response.on("drain", go).on("close", go);
-  return promise;
 }

@@ -1,17 +1,20 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { type Exchange, refuseBroken } from "./broken.ts";
 import type { Door } from "./door.ts";
-import type { Answer, Asked } from "./exchange.ts";
 import { http1 } from "./http1.ts";
+import { http2 } from "./http2.ts";
+import type { Lane } from "./lane/lane.ts";
+import { shareConnections } from "./port.ts";
+import { aboutAge, http2Sessions, type SessionLimits, type Sessions } from "./sessions.ts";
 
 /** What a client may take of the server. */
-export type Limits = {
+export type Limits = SessionLimits & {
   readonly messageMaxBytes: number;
-  readonly headersMaxBytes: number;
   readonly headerTimeoutMs: number;
   readonly bodyTimeoutMs: number;
-  readonly idleTimeoutMs: number;
   readonly shutdownGraceMs: number;
 };
 
@@ -24,36 +27,34 @@ export type ListenOptions = {
   readonly port: number;
   readonly limits: Limits;
   readonly door: Door;
+  /** Is offered every request before the door. */
+  readonly lane?: Lane | undefined;
+  /** Aborted by us when the server is about to stop. */
+  readonly stopping?: AbortController;
 };
 
-/** Opens the port. */
-export async function listen({ host, port, limits, door }: ListenOptions): Promise<Listening> {
-  const stopping = new AbortController();
-  const server = serverOf(limits);
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
-  });
-  const latest = new WeakMap<Duplex, Exchange>();
-  const carry = http1(door, limits, stopping.signal);
-  const serve = (request: IncomingMessage, response: ServerResponse) => {
-    latest.set(request.socket, { request, response });
-    carry(request, response).catch(() => response.destroy());
-  };
-  server.on("request", serve).on("checkContinue", serve);
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    refuseBroken({ error, socket, exchange: latest.get(socket) }, door, stopping.signal).catch(() => socket.destroy());
-  });
+/** Opens the one port for HTTP/1.1 and HTTP/2. */
+export async function listen(options: ListenOptions): Promise<Listening> {
+  const { host, port, limits, stopping = new AbortController() } = options;
+  const server = http1Server(options, stopping.signal);
+  const sessions = http2Sessions(limits, serveHttp2(options, stopping.signal));
+  const sockets = shareConnections({ server, sessions, limits });
   await opened(server, host, port);
   return {
     url: urlOf(host, server.address()),
-    [Symbol.asyncDispose]: () => drain({ server, sockets, stopping, graceMs: limits.shutdownGraceMs }),
+    [Symbol.asyncDispose]: () => drain({ server, sessions, sockets, stopping, graceMs: limits.shutdownGraceMs }),
   };
 }
 
-function serverOf(limits: Limits): Server {
-  return createServer({
+function serveHttp2({ door, limits, lane }: ListenOptions, stopping: AbortSignal) {
+  const carry = http2(door, limits, stopping);
+  return (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    if (!lane?.stream(stream, headers)) carry(stream, headers).catch(() => stream.destroy());
+  };
+}
+
+function http1Server({ door, limits, lane }: ListenOptions, stopping: AbortSignal): Server {
+  const server = createServer({
     maxHeaderSize: limits.headersMaxBytes,
     headersTimeout: limits.headerTimeoutMs,
     requestTimeout: limits.headerTimeoutMs + limits.bodyTimeoutMs,
@@ -62,6 +63,28 @@ function serverOf(limits: Limits): Server {
     // A request without Host is refused by us, with a body like every other refusal.
     requireHostHeader: false,
   });
+  const latest = new WeakMap<Duplex, Exchange>();
+  const carry = http1(door, limits, stopping);
+  const isOld = ages(limits.connectionAgeMs);
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    latest.set(request.socket, { request, response });
+    if (isOld(request.socket)) response.setHeader("connection", "close");
+    if (!lane?.request(request, response)) carry(request, response).catch(() => response.destroy());
+  };
+  server.on("request", serve).on("checkContinue", serve);
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    refuseBroken({ error, socket, exchange: latest.get(socket) }, door, stopping).catch(() => socket.destroy());
+  });
+  return server;
+}
+
+function ages(ageMs: number): (socket: Socket) => boolean {
+  const ends = new WeakMap<Socket, number>();
+  return (socket) => {
+    const end = ends.get(socket) ?? performance.now() + aboutAge(ageMs);
+    ends.set(socket, end);
+    return ageMs > 0 && performance.now() > end;
+  };
 }
 
 async function opened(server: Server, host: string, port: number): Promise<void> {
@@ -77,76 +100,33 @@ function urlOf(host: string, address: AddressInfo | string | null): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
-type Broken = {
-  readonly error: NodeJS.ErrnoException;
-  readonly socket: Duplex;
-  readonly exchange: Exchange | undefined;
-};
-
-/** Answers bytes that the HTTP parser gave up on, unless an answer to something else is on its way. */
-async function refuseBroken({ error, socket, exchange }: Broken, door: Door, stopping: AbortSignal): Promise<void> {
-  const running = exchange && !exchange.response.writableFinished;
-  const midAnswer = running && (exchange.response.headersSent || exchange.request.complete);
-  if (error.code === "ECONNRESET" || !socket.writable || midAnswer) {
-    socket.destroy();
-    return;
-  }
-  const flaw = flawOf(error.code);
-  const answer = await door({ ...nothing, flaw, stopping });
-  const text = rawAnswer(flaw === "DEADLINE_EXCEEDED" ? { ...answer, status: 408 } : answer);
-  socket.end(text, () => socket.destroy());
-}
-
-const nothing: Omit<Asked, "stopping"> = {
-  method: "",
-  authority: "",
-  target: "",
-  headers: { get: () => null },
-  signal: new AbortController().signal,
-  body: async () => new Uint8Array(0),
-};
-
-function flawOf(code: string | undefined): NonNullable<Asked["flaw"]> {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return "HEADERS_TOO_LARGE";
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return "DEADLINE_EXCEEDED";
-    default:
-      return "MALFORMED_REQUEST";
-  }
-}
-
-function rawAnswer({ status, headers, body }: Answer): string {
-  const text = typeof body === "string" ? body : "";
-  const all = { ...headers, connection: "close", "content-length": Buffer.byteLength(text) };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${text}`;
-}
-
 type Draining = {
   readonly server: Server;
+  readonly sessions: Sessions;
+  /** Connections that have not told yet what they speak. */
   readonly sockets: ReadonlySet<Socket>;
   readonly stopping: AbortController;
   readonly graceMs: number;
 };
 
 /** Stops accepting, lets what runs finish, and cuts what still runs when the grace is over. */
-async function drain({ server, sockets, stopping, graceMs }: Draining): Promise<void> {
+async function drain({ server, sessions, sockets, stopping, graceMs }: Draining): Promise<void> {
   if (stopping.signal.aborted) return;
   stopping.abort();
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   const sweep = () => {
     server.closeIdleConnections();
-    // Node does not count a connection that has sent nothing yet as idle.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of sockets) socket.destroy();
   };
   sweep();
+  sessions.close();
   // An answer that was running keeps its connection open when it ends, so look again and again.
   const sweeping = setInterval(sweep, 50);
-  const cutting = setTimeout(() => server.closeAllConnections(), graceMs);
+  const cutting = setTimeout(() => {
+    server.closeAllConnections();
+    sessions.destroy();
+  }, graceMs);
   await closed;
   clearInterval(sweeping);
   clearTimeout(cutting);

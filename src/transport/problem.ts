@@ -51,6 +51,7 @@ const statusesByReason: Partial<Record<Reason, number>> = {
   UNSUPPORTED_CONTENT_TYPE: 415,
   UNSUPPORTED_ENCODING: 415,
   HEADERS_TOO_LARGE: 431,
+  HTTP_VERSION_TOO_OLD: 505,
 };
 
 function statusOf(error: ConnectError): number {

@@ -87,7 +87,11 @@ export async function ask(
   const never = new AbortController().signal;
   const asked: Asked = {
     ...{ method, target, authority: "localhost", headers: sent, signal: never, stopping: never },
+    ...{ version: "1.1", expire: () => {}, messageMaxBytes: 1000 },
     body: async () => bytes,
+    chunks: async function* () {
+      yield bytes;
+    },
   };
   const { status, headers: answered, body: answer } = await door(asked);
   return { status, headers: answered, json: JSON.parse(String(answer)) };

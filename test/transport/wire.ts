@@ -8,6 +8,8 @@ const limits: Limits = {
   headerTimeoutMs: 5000,
   bodyTimeoutMs: 5000,
   idleTimeoutMs: 5000,
+  streamsMax: 100,
+  connectionAgeMs: 0,
   shutdownGraceMs: 2000,
 };
 

@@ -1,0 +1,105 @@
+import { createContextValues } from "@connectrpc/connect";
+import {
+  createAsyncIterable,
+  type UniversalServerRequest,
+  type UniversalServerResponse,
+} from "@connectrpc/connect/protocol";
+import { reasonOf } from "../../errors.ts";
+import type { Answer, Located } from "../exchange.ts";
+import { fittingStatusOf } from "../lane/status.ts";
+import { problem } from "../problem.ts";
+import { type Outcome, outcomeKey } from "./handlers.ts";
+import type { Spoken } from "./spoken.ts";
+
+const accepts = ["grpc-accept-encoding", "connect-accept-encoding", "accept-encoding"];
+
+/** A request that a Connect handler can always read: its message is empty, what answers it comes beside it. */
+export function requestFor(
+  { headers, signal, version }: Located,
+  spoken: Spoken,
+  outcome: Outcome,
+): UniversalServerRequest {
+  const header = new Headers({ "content-type": contentTypeOf(spoken) });
+  for (const name of accepts) header.set(name, headers.get(name) ?? "identity");
+  const contextValues = createContextValues().set(outcomeKey, outcome);
+  const body = createAsyncIterable([emptyOf(spoken)]);
+  return { httpVersion: version, method: "POST", url: "http://localhost/", header, body, signal, contextValues };
+}
+
+function contentTypeOf({ family, json }: Spoken): string {
+  const format = json ? "json" : "proto";
+  switch (family) {
+    case "connect unary":
+      return `application/${format}`;
+    case "connect stream":
+      return `application/connect+${format}`;
+    case "grpc":
+    case "grpc-web":
+      return `application/${family}+${format}`;
+  }
+}
+
+function emptyOf({ family, json }: Spoken): Uint8Array {
+  const message = Buffer.from(json ? "{}" : "");
+  return family === "connect unary" ? message : Buffer.concat([Buffer.of(0, 0, 0, 0, message.length), message]);
+}
+
+/** A request that a handler of others reads itself. */
+export function standardRequest(asked: Located): UniversalServerRequest {
+  const header = new Headers();
+  const names = ["content-type", "connect-protocol-version", "grpc-encoding", "content-encoding", ...accepts];
+  for (const name of [...names, "connect-content-encoding"]) {
+    const value = asked.headers.get(name);
+    if (value !== null) header.set(name, value);
+  }
+  const { version, method, target, signal } = asked;
+  const url = new URL(target, "http://localhost").href;
+  return { httpVersion: version, method, url, header, body: asked.chunks(), signal };
+}
+
+type Given = { readonly spoken: Spoken; readonly outcome?: Outcome; readonly streams: boolean };
+
+/** What a Connect handler answered, with what our refusals add. */
+export async function answerOf(
+  response: UniversalServerResponse,
+  { spoken, outcome, streams }: Given,
+): Promise<Answer> {
+  const headers = Object.fromEntries(response.header ?? []);
+  const refusal = outcome?.begun ? undefined : outcome?.refusal;
+  if (refusal && spoken.family === "grpc") {
+    // Without a message the trailers come as the only headers.
+    const status = fittingStatusOf(refusal);
+    return { status: 200, headers: { "content-type": headers["content-type"] ?? "", ...status }, body: "" };
+  }
+  const parts = response.body ?? createAsyncIterable([]);
+  const body = spoken.text ? inBase64(parts, streams) : parts;
+  const type = spoken.text && { "content-type": `application/grpc-web-text+${spoken.json ? "json" : "proto"}` };
+  if (refusal && spoken.family === "connect unary") return refused(response.status, headers, { refusal, body });
+  const trailers = spoken.family === "grpc" ? () => trailersOf(response, outcome) : undefined;
+  const whole = streams ? body : await joined(body);
+  return { status: response.status, headers: { ...headers, ...type }, body: whole, trailers };
+}
+
+type Refused = { readonly refusal: NonNullable<Outcome["refusal"]>; readonly body: AsyncIterable<Uint8Array> };
+
+async function refused(status: number, headers: Answer["headers"], { refusal, body }: Refused): Promise<Answer> {
+  const plain = problem(refusal);
+  const own = ["METHOD_NOT_ALLOWED", "UNSUPPORTED_CONTENT_TYPE"].includes(reasonOf(refusal) ?? "");
+  return { status: own ? plain.status : status, headers: { ...headers, ...plain.headers }, body: await joined(body) };
+}
+
+function trailersOf({ trailer }: UniversalServerResponse, outcome: Outcome | undefined): Record<string, string> {
+  return { ...Object.fromEntries(trailer ?? []), ...(outcome?.refusal && fittingStatusOf(outcome.refusal)) };
+}
+
+async function joined(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const part of parts) chunks.push(part);
+  return Buffer.concat(chunks);
+}
+
+// Padding in the middle is allowed, but not every client knows.
+async function* inBase64(parts: AsyncIterable<Uint8Array>, streams: boolean): AsyncGenerator<Uint8Array> {
+  for await (const part of streams ? parts : [await joined(parts)])
+    yield Buffer.from(Buffer.from(part).toString("base64"));
+}
