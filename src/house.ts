@@ -6,7 +6,7 @@ import { type Folds, foldsByType } from "./events/fold.ts";
 import { followTail, type Tail } from "./events/follow.ts";
 import { type Origin, openLog } from "./events/log.ts";
 import { type CallerCache, callerCache } from "./guards/caller_cache.ts";
-import { connect, type Sql } from "./postgres/connect.ts";
+import { type Connection, connect, type Sql } from "./postgres/connect.ts";
 import { StartError } from "./postgres/failure.ts";
 import { migrate } from "./postgres/migrate.ts";
 import { type Database, openDatabase } from "./postgres/open.ts";
@@ -42,6 +42,7 @@ export const folds = foldsByType({
 export type House = AsyncDisposable & {
   readonly deps: Deps;
   readonly database: Database;
+  readonly databaseLoad: Connection["load"];
   readonly instanceId: string;
   readonly logger: Logger;
   readonly tail: Tail;
@@ -61,7 +62,7 @@ export async function openHouse(config: Config, { logger, join = false }: HouseO
   const secrets = secretsOf(await masterKeys(config), hashingOf(config));
   const database = opened.use(await openDatabase(config, logger, { join }));
   await migrate({ url: database.migrationUrl, log: logger });
-  const { sql } = opened.use(connect(database.url, { ...poolOf(config), log: logger }));
+  const { sql, load } = opened.use(connect(database.url, { ...poolOf(config), log: logger }));
   const { sql: patient } = opened.use(connect(database.url, { ...poolOf(config), ...patience, log: logger }));
   const instanceId = await instanceOf(sql, secrets);
   const callers = callerCache({ lookup: callerRead(sql), clock: now, seconds: config.cacheSeconds });
@@ -79,7 +80,7 @@ export async function openHouse(config: Config, { logger, join = false }: HouseO
     },
   });
   const deps: Deps = { log, sql, clock: now, ids: newId, secrets };
-  const parts = { deps, database, instanceId, logger, tail, callers };
+  const parts = { deps, database, databaseLoad: load, instanceId, logger, tail, callers };
   const stack = opened.move();
   return { ...parts, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

@@ -56,6 +56,8 @@ export type Tail = AsyncDisposable & {
   readonly poke: () => void;
   /** Hears of every event from now on, in order; answers how to stop. */
   readonly listen: (listener: (events: readonly StoredEvent[]) => void) => () => void;
+  /** How long ago the end of the log was reached. */
+  readonly behindMs: () => number;
 };
 
 /** How the tail of the log is followed. */
@@ -70,6 +72,7 @@ export type TailParts = {
 export async function followTail({ sql, everyMs, failed }: TailParts): Promise<Tail> {
   const listeners = new Set<(events: readonly StoredEvent[]) => void>();
   let at = await endOfLog(sql);
+  let atEnd = performance.now();
   const looking = lookAgain({ everyMs, failed, look });
 
   return {
@@ -78,12 +81,14 @@ export async function followTail({ sql, everyMs, failed }: TailParts): Promise<T
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    behindMs: () => performance.now() - atEnd,
     [Symbol.asyncDispose]: looking.stop,
   };
 
   async function look(): Promise<boolean> {
     const events = await eventsAfter(sql, at, 1000);
     const last = events.at(-1);
+    if (events.length < 1000) atEnd = performance.now();
     if (!last) return false;
     at = last;
     for (const listener of listeners) listener(events);

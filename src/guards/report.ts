@@ -13,6 +13,11 @@ export type ReportParts = {
   readonly logger: Logger;
   /** The language of ours that an accept-language header asks for. */
   readonly languageOf: (acceptLanguage: string | undefined) => Language | undefined;
+  /** Told when a call begins; what it answers is told how the call ended. */
+  readonly observe?: (
+    operation: string,
+    headers: Call["requestHeader"],
+  ) => (code: string, milliseconds: number) => void;
 };
 
 /** Writes one line for each call, and lets nothing out but refusals of ours. */
@@ -60,10 +65,11 @@ export function report(parts: ReportParts): Report {
 }
 
 /** Begins the line of a call, which is written once, when it ends. */
-function begin({ logger, languageOf }: ReportParts, call: Call, operation: string) {
+function begin({ logger, languageOf, observe }: ReportParts, call: Call, operation: string) {
   const language = languageOf(call.requestHeader.get("accept-language") ?? undefined);
   if (language) call.values.set(keys.language, language);
   const started = performance.now();
+  const ended = observe?.(operation, call.requestHeader);
   let written = false;
 
   return {
@@ -78,13 +84,17 @@ function begin({ logger, languageOf }: ReportParts, call: Call, operation: strin
     },
   };
 
-  function write(level: "info" | "warn" | "error", outcome: object): void {
+  function write(level: "info" | "warn" | "error", outcome: Outcome): void {
     written = true;
+    const milliseconds = performance.now() - started;
+    ended?.(outcome.code, milliseconds);
     const caller = call.values.get(keys.caller)?.userId;
-    const durationMs = Math.round((performance.now() - started) * 100) / 100;
+    const durationMs = Math.round(milliseconds * 100) / 100;
     logger[level]({ operation, ...outcome, durationMs, caller, requestId: call.values.get(keys.requestId) }, "call");
   }
 }
+
+type Outcome = { readonly code: string; readonly reason?: string | undefined; readonly error?: object };
 
 const nameOf = (method: DescMethod) => `/${method.parent.typeName}/${method.name}`;
 

@@ -22,8 +22,8 @@ export type ConnectOptions = Readonly<{
   connectMs?: number;
 }>;
 
-/** A pool of connections. */
-export type Connection = AsyncDisposable & Readonly<{ sql: Sql }>;
+/** A pool of connections, and how many statements run and wait. */
+export type Connection = AsyncDisposable & Readonly<{ sql: Sql; load: Limiter["load"] }>;
 
 // What postgres.js keeps of a statement; a fragment is one that is never handled.
 type Statement = {
@@ -53,6 +53,7 @@ export function connect(url: string, options: ConnectOptions): Connection {
   const pool = postgres(stripHost(url), driver);
   return {
     sql: limited(pool, limiter, watchdog),
+    load: limiter.load,
     async [Symbol.asyncDispose]() {
       const patience = new AbortController();
       await Promise.race([limiter.close(), sleep(5_000, undefined, { signal: patience.signal }).catch(() => {})]);

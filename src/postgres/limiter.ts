@@ -5,6 +5,7 @@ export type Turn = Readonly<{ start: () => void; refuse: () => void }>;
 export type Limiter = Readonly<{
   enter: (turn: Turn) => void;
   leave: () => void;
+  load: () => { running: number; waiting: number };
   /** Refuses all who wait or come; resolves when nothing runs any more. */
   close: () => Promise<void>;
 }>;
@@ -43,6 +44,7 @@ export function createLimiter({ limit, waitMs }: { limit: number; waitMs: number
       if (next) next.turn.start();
       else if (--running === 0 && closed) idle.resolve();
     },
+    load: () => ({ running, waiting: waiting.length }),
     close() {
       closed = true;
       clearTimeout(timer);

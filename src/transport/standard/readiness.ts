@@ -1,21 +1,10 @@
+import { seldom } from "./seldom.ts";
+
 /** Whether this node can serve. */
 export type Ready = () => boolean | Promise<boolean>;
 
-/** Asks at most once in a while, however many ask: whoever asks is not signed in. */
-export function readiness(ready: Ready, freshMs = 250): () => Promise<boolean> {
-  let asked = -Infinity;
-  let answer = Promise.resolve(false);
-  let running = false;
-  return () => {
-    if (running || performance.now() - asked < freshMs) return answer;
-    running = true;
-    answer = ask(ready).finally(() => {
-      running = false;
-      asked = performance.now();
-    });
-    return answer;
-  };
-}
+/** Whether this node can serve, as of a moment ago; not, when that cannot be told. */
+export const readiness = (ready: Ready): (() => Promise<boolean>) => seldom(() => ask(ready), 250);
 
 async function ask(ready: Ready): Promise<boolean> {
   try {

@@ -1,0 +1,34 @@
+import { type Family, gauge } from "./text.ts";
+
+/** How busy something is that runs a few at a time. */
+export type Load = { readonly running: number; readonly waiting: number };
+
+/** What the parts of the server tell of themselves. */
+export type HouseLoad = {
+  readonly ready: boolean;
+  readonly database: Load;
+  readonly hashing: Load;
+  /** How long ago the node had read the log to its end. */
+  readonly logBehindSeconds: number;
+  /** The delivery of SMS; absent when the database does not tell. */
+  readonly sms?: { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number } | undefined;
+};
+
+/** Metrics of the database, the hashes, the log and the SMS. */
+export function houseFamilies({ ready, database, hashing, logBehindSeconds, sms }: HouseLoad): Family[] {
+  return [
+    gauge("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
+    gauge("postern_database_statements_running", "Statements at the database.", database.running),
+    gauge("postern_database_statements_waiting", "Statements that wait for a connection.", database.waiting),
+    gauge("postern_password_hashes_running", "Passwords that are hashed.", hashing.running),
+    gauge("postern_password_hashes_waiting", "Passwords that wait to be hashed.", hashing.waiting),
+    gauge("postern_log_behind_seconds", "Time since this node had read the log to its end.", logBehindSeconds),
+    ...(sms
+      ? [
+          gauge("postern_sms_waiting", "SMS that have not left yet.", sms.waiting),
+          gauge("postern_sms_oldest_seconds", "How long the oldest of them has waited.", sms.oldestSeconds),
+          gauge("postern_sms_dead", "SMS that were given up in the last days.", sms.dead),
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,51 @@
+/** One number of a metric. */
+export type Sample = {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+  /** What follows the name of the metric, such as `_bucket`. */
+  readonly suffix?: string;
+};
+
+/** A metric with all its numbers. */
+export type Family = {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram" | "summary";
+  readonly samples: readonly Sample[];
+};
+
+/** The content type of the text. */
+export const contentType = "text/plain; version=0.0.4; charset=utf-8";
+
+/** Writes metrics in the text format of Prometheus, 0.0.4. */
+export function exposition(families: readonly Family[]): string {
+  return families
+    .map(({ name, help, type, samples }) => {
+      const lines = samples.map(
+        ({ labels = {}, value, suffix = "" }) => `${name}${suffix}${labelled(labels)} ${written(value)}\n`,
+      );
+      return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
+    })
+    .join("");
+}
+
+function labelled(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return pairs.length > 0 ? `{${pairs.join(",")}}` : "";
+}
+
+const escaped = (text: string) => text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+
+const written = (value: number) => (value === Infinity ? "+Inf" : String(value));
+
+/** A gauge of one number. */
+export const gauge = (name: string, help: string, value: number): Family => ({
+  ...{ name, help, type: "gauge" },
+  samples: [{ value }],
+});
+
+/** A counter of one number. */
+export const counter = (name: string, help: string, value: number): Family => ({
+  ...{ name, help, type: "counter" },
+  samples: [{ value }],
+});

@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import { UserService } from "../../../gen/postern/v1/user_pb.ts";
+import { callMetrics } from "../../../src/transport/standard/metrics/calls.ts";
+import { exposition } from "../../../src/transport/standard/metrics/text.ts";
+import { clientOf, startPostern } from "../../harness.ts";
+
+async function scrape(url: string): Promise<string> {
+  return (await fetch(`${url}/metrics`)).text();
+}
+
+const numberOf = (text: string, series: string) =>
+  Number(
+    text
+      .split("\n")
+      .find((line) => line.startsWith(`${series} `))
+      ?.slice(series.length + 1),
+  );
+
+const calls = (operation: string, code: string, door = "json") =>
+  `postern_calls_total{operation="${operation}",door="${door}",code="${code}"}`;
+
+test("calls are counted by operation, door and code, over the wire", async () => {
+  await using postern = await startPostern();
+  const me = "/postern.v1.AccountService/GetMe";
+  const before = numberOf(await scrape(postern.url), calls(me, "OK"));
+  await postern.admin.get("/v1/users/me");
+  await postern.as().get("/v1/users/me");
+  await postern.as().get("/no/such/path");
+  const connect = { "connect-protocol-version": "1", "content-type": "application/json" };
+  await clientOf(postern.url, postern.admin.token).call("POST", me, {}, connect);
+  const text = await scrape(postern.url);
+  expect(numberOf(text, calls(me, "OK"))).toBe(before + 1);
+  expect(numberOf(text, calls(me, "OK", "connect"))).toBe(1);
+  expect(numberOf(text, calls(me, "UNAUTHENTICATED"))).toBe(1);
+  expect(numberOf(text, calls("unknown", "NOT_FOUND"))).toBe(1);
+  expect(text).not.toContain("/no/such/path");
+  const labels = `{operation="${me}",door="json"`;
+  expect(numberOf(text, `postern_call_duration_seconds_count${labels}}`)).toBe(before + 2);
+  expect(numberOf(text, `postern_call_duration_seconds_bucket${labels},le="+Inf"}`)).toBe(before + 2);
+  expect(numberOf(text, "postern_calls_in_flight")).toBe(0);
+});
+
+test("the house and the process tell how they are, in text that Prometheus reads", async () => {
+  await using postern = await startPostern();
+  const answer = await fetch(`${postern.url}/metrics`);
+  expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+  const text = await answer.text();
+  expect(numberOf(text, "postern_ready")).toBe(1);
+  for (const name of ["database_statements_waiting", "password_hashes_waiting", "sms_waiting", "sms_dead"])
+    expect(numberOf(text, `postern_${name}`), name).toBe(0);
+  expect(numberOf(text, "postern_log_behind_seconds")).toBeLessThan(10);
+  expect(numberOf(text, "process_resident_memory_bytes")).toBeGreaterThan(1e6);
+  expect(numberOf(text, "nodejs_eventloop_lag_p99_seconds")).toBeGreaterThanOrEqual(0);
+  const line =
+    /^([a-z_\d]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? (-?[\d.]+(e[+-]?\d+)?|\+Inf)|# (HELP|TYPE) [a-z_\d]+ .+)$/;
+  for (const one of text.trimEnd().split("\n")) expect(one).toMatch(line);
+  const names = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
+  expect(new Set(names).size).toBe(names.length);
+  expect((await fetch(`${postern.url}/metrics`, { method: "POST" })).status).toBe(405);
+});
+
+test("METRICS=off leaves nothing at the path", async () => {
+  await using postern = await startPostern({ metrics: "off" });
+  expect((await fetch(`${postern.url}/metrics`)).status).toBe(404);
+});
+
+const of = (type: string, more: Record<string, string> = {}) => new Headers({ "content-type": type, ...more });
+
+test.each([
+  ["grpc", of("application/grpc+proto")],
+  ["grpc_web", of("application/grpc-web-text")],
+  ["connect", of("application/proto")],
+  ["connect", of("application/connect+json")],
+  ["connect", of("application/json", { "connect-protocol-version": "1" })],
+  ["json", of("application/json")],
+  ["json", new Headers()],
+])("the door is %s", (door, headers) => {
+  const metrics = callMetrics([{ service: UserService }]);
+  metrics.observe("/postern.v1.UserService/GetUser", headers)("OK", 3);
+  expect(exposition(metrics.families())).toContain(`door="${door}"`);
+});
+
+test("buckets count what is below, and running calls are seen", () => {
+  const metrics = callMetrics([{ service: UserService }]);
+  const ends = [1, 3, 20_000].map((milliseconds) => {
+    const end = metrics.observe("/postern.v1.UserService/GetUser", new Headers());
+    return () => end("OK", milliseconds);
+  });
+  expect(numberOf(exposition(metrics.families()), "postern_calls_in_flight")).toBe(3);
+  for (const end of ends) end();
+  const text = exposition(metrics.families());
+  const bucket = (le: string) =>
+    numberOf(
+      text,
+      `postern_call_duration_seconds_bucket{operation="/postern.v1.UserService/GetUser",door="json",le="${le}"}`,
+    );
+  expect([bucket("0.001"), bucket("0.0025"), bucket("0.005"), bucket("10"), bucket("+Inf")]).toEqual([1, 1, 2, 2, 3]);
+});
+
+test("labels are escaped", () => {
+  const samples = [{ labels: { name: 'a"b\\c\nd' }, value: 1 }];
+  expect(exposition([{ name: "x", help: "X.", type: "gauge", samples }])).toContain('x{name="a\\"b\\\\c\\nd"} 1\n');
+});
