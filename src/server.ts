@@ -47,7 +47,7 @@ import { metricsRoom } from "./transport/standard/metrics/room.ts";
 import { type RuntimeMetrics, runtimeMetrics } from "./transport/standard/metrics/runtime.ts";
 import { readiness } from "./transport/standard/readiness.ts";
 import { reference } from "./transport/standard/reference.ts";
-import { standardServices, standardServices } from "./transport/standard/services.ts";
+import { standardServices } from "./transport/standard/services.ts";
 
 /** A service that answers. */
 export type Server = AsyncDisposable & {
@@ -112,10 +112,9 @@ async function openDoors(house: House, config: Config, runtime: RuntimeMetrics |
   const metrics = calls ? [metricsRoom({ calls, runtime, load: () => loadOf(house, parts.ready) })] : [];
   const standard = standardServices({ ...parts, stopping: stopping.signal });
   const shared = { ...parts, limits: config };
-  const standard = standardServices({ operations, ready: parts.ready, stopping: stopping.signal });
   return listen({
     ...{ host: config.host, port: config.port, limits: config, stopping },
-    door: jsonDoor(parts, [reference(operations), adapterRoom({ ...shared, standard })]),
+    door: jsonDoor(parts, [reference(operations), ...metrics, adapterRoom({ ...shared, standard })]),
     lane: config.lane === "on" ? lane({ ...shared, stopping: stopping.signal }) : undefined,
   });
 }
