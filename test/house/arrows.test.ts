@@ -1,0 +1,88 @@
+import { afterAll, expect, test } from "vitest";
+import { type Import, importsOf, openProgram } from "./tree.ts";
+
+const program = openProgram(["src", "gen"]);
+afterAll(() => program[Symbol.dispose]());
+const imports = program.sources.flatMap(importsOf);
+const ours = imports.filter(({ from }) => from.startsWith("src/"));
+
+const house = ["gen", "config", "deps", "errors", "guards", "transport", "events", "postgres", "security", "notify"];
+const everything = [...house, "services", "messages", "house", "bootstrap"];
+
+// A part may import what is listed: another part, one file of it, or one type of that file.
+const arrows: Readonly<Record<string, readonly string[]>> = {
+  main: ["config", "server", "bootstrap", "doctor", "postgres/open", "postgres/migrate"],
+  server: everything,
+  bootstrap: everything,
+  doctor: everything,
+  house: everything,
+  services: ["gen", "events", "security", "errors", "deps", "messages", "postgres/connect#Sql"],
+  guards: ["gen", "security", "errors", "deps"],
+  transport: ["gen", "errors"],
+  events: ["gen", "errors", "postgres/connect#Sql", "postgres/failure"],
+  notify: ["gen", "events", "security", "errors", "deps", "postgres/connect#Sql"],
+  deps: ["events#", "security#", "postgres#", "messages#"],
+  errors: ["gen", "messages"],
+  postgres: ["errors", "config#Config"],
+  config: [],
+  security: [],
+  messages: [],
+};
+
+// The doors and the log carry nouns without knowing them.
+const nounless = ["transport", "events", "postgres", "security"];
+const noun = /^gen\/postern\/v1\/(?!options_|event_|details_)/;
+
+const partOf = (path: string): string => path.replace(/^src\//, "").replace(/(\.ts$|\/.*)/, "");
+
+const told = ({ from, to, name, type }: Import) => `${from} imports ${type ? "type " : ""}${name} of ${to}`;
+
+function isAllowed({ from, to, name, type }: Import): boolean {
+  const file = to.replace(/^src\//, "").replace(/\.ts$/, "");
+  return (arrows[partOf(from)] ?? []).some((arrow) => {
+    const [place = "", only] = arrow.split("#");
+    if (place !== file && place !== partOf(to)) return false;
+    return only === undefined || (type && (only === "" || only === name));
+  });
+}
+
+test("every import follows an arrow of the house", () => {
+  const across = ours.filter(({ from, to }) => partOf(from) !== partOf(to));
+  expect(across.length).toBeGreaterThan(100);
+  expect(across.filter((one) => !isAllowed(one)).map(told)).toEqual([]);
+});
+
+test("every part of src is in the table, and the table names no other", () => {
+  const parts = program.sources.filter(({ path }) => path.startsWith("src/")).map(({ path }) => partOf(path));
+  expect([...new Set(parts)].sort()).toEqual(Object.keys(arrows).sort());
+});
+
+test("nothing but main imports the server", () => {
+  expect(ours.filter(({ from, to }) => to === "src/server.ts" && from !== "src/main.ts").map(told)).toEqual([]);
+});
+
+test("what carries the nouns knows none", () => {
+  const knows = ours.filter(({ from, to }) => nounless.includes(partOf(from)) && noun.test(to));
+  expect(knows.map(told)).toEqual([]);
+});
+
+test("imports make no cycle, types included", () => {
+  const next = Map.groupBy(imports, ({ from }) => from);
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) return void cycles.push([...way.slice(way.indexOf(path)), path].join(" -> "));
+    if (done.has(path)) return;
+    for (const { to } of next.get(path) ?? []) visit(to, [...way, path]);
+    done.add(path);
+  };
+  for (const { path } of program.sources) visit(path, []);
+  expect(cycles).toEqual([]);
+});
+
+test("every file of src is reached from main", () => {
+  const reached = new Set(["src/main.ts"]);
+  for (const path of reached) for (const { from, to } of ours) if (from === path) reached.add(to);
+  const files = program.sources.map(({ path }) => path).filter((path) => path.startsWith("src/"));
+  expect(files.filter((path) => !reached.has(path))).toEqual([]);
+});

@@ -1,0 +1,110 @@
+import { basename, dirname } from "node:path";
+import { type Node, SyntaxKind } from "typescript/unstable/ast";
+import {
+  isCallExpression,
+  isFunctionDeclaration,
+  isFunctionLikeDeclaration,
+  isMethodDeclaration,
+  isNewExpression,
+  isPropertyAccessExpression,
+  isPropertyAssignment,
+  isVariableDeclaration,
+} from "typescript/unstable/ast/is";
+import { afterAll, expect, test } from "vitest";
+import { filesOf, lineOf, nodesOf, openProgram, type Source, textOf } from "./tree.ts";
+
+const program = openProgram(["src", "test", "docs", "bench"]);
+afterAll(() => program[Symbol.dispose]());
+const everywhere = program.sources;
+const sources = everywhere.filter(({ path }) => path.startsWith("src/"));
+
+/** Where nodes of a kind are that should not be there, as path:line. */
+function places(of: readonly Source[], wanted: (node: Node) => boolean, but: readonly string[] = []): string[] {
+  return of.flatMap(({ path, ast }) =>
+    but.includes(path) ? [] : [...nodesOf(ast)].filter(wanted).map((node) => `${path}:${lineOf(ast, node)}`),
+  );
+}
+
+test("only config.ts reads the environment", () => {
+  const env = (node: Node) => isPropertyAccessExpression(node) && node.getText() === "process.env";
+  expect(places(sources, env, ["src/config.ts"])).toEqual([]);
+  expect(places(sources, env)).not.toEqual([]);
+});
+
+test("only errors.ts makes a refusal", () => {
+  const made = (node: Node) => isNewExpression(node) && node.expression.getText() === "ConnectError";
+  expect(places(sources, made, ["src/errors.ts"])).toEqual([]);
+  expect(places(sources, made)).not.toEqual([]);
+});
+
+test("only migrate.ts uses what makes the driver lose writes: begin, reserve and cancel", () => {
+  const lossy = (node: Node) => isCallExpression(node) && isOfDriver(node.expression, ["begin", "reserve", "cancel"]);
+  expect(places(sources, lossy, ["src/postgres/migrate.ts"])).toEqual([]);
+});
+
+/** Says whether the node calls a method that the driver declares by one of these names. */
+function isOfDriver(node: Node, names: readonly string[]): boolean {
+  if (!isPropertyAccessExpression(node) || !names.includes(node.name.getText())) return false;
+  const declared = program.project.checker.getSymbolAtLocation(node.name)?.declarations ?? [];
+  return declared.some(({ path }) => path.includes("/node_modules/postgres/"));
+}
+
+test("src has no any, and nothing has an enum", () => {
+  expect(places(sources, ({ kind }) => kind === SyntaxKind.AnyKeyword)).toEqual([]);
+  expect(places(everywhere, ({ kind }) => kind === SyntaxKind.EnumDeclaration)).toEqual([]);
+});
+
+test("no file has more than 500 lines", () => {
+  const long = everywhere.map(({ path, ast }) => ({ path, lines: ast.getLineStarts().length - 1 }));
+  expect(long.filter(({ lines }) => lines > 500)).toEqual([]);
+});
+
+test("no function of src has more than 40 lines, and half of them have no more than 12", () => {
+  const lengths = sources.flatMap(functionsOf);
+  expect(lengths.filter(({ lines }) => lines > 40)).toEqual([]);
+  expect(lengths.map(({ lines }) => lines).sort((a, b) => a - b)[lengths.length >> 1]).toBeLessThanOrEqual(12);
+});
+
+/** Every function with its lines, less those of the functions that it lists or declares. */
+function functionsOf({ path, ast }: Source): { at: string; lines: number }[] {
+  const end = (node: Node) => ast.getLineAndCharacterOfPosition(node.getEnd()).line + 1;
+  const lines = (node: Node) => end(node) - lineOf(ast, node) + 1;
+  const inner = (node: Node): number =>
+    childrenOf(node).reduce((sum, child) => sum + (isNamed(child) ? lines(child) : inner(child)), 0);
+  return [...nodesOf(ast)]
+    .filter(isFunctionLikeDeclaration)
+    .map((node) => ({ at: `${path}:${lineOf(ast, node)}`, lines: lines(node) - inner(node) }));
+}
+
+function childrenOf(node: Node): Node[] {
+  const children: Node[] = [];
+  node.forEachChild((child) => void children.push(child));
+  return children;
+}
+
+function isNamed(node: Node): boolean {
+  if (isFunctionDeclaration(node) || isMethodDeclaration(node)) return true;
+  const holder = node.parent;
+  return isFunctionLikeDeclaration(node) && (isPropertyAssignment(holder) || isVariableDeclaration(holder));
+}
+
+test("no folder or file is a drawer for everything", () => {
+  const drawers = /^(utils?|helpers?|common|core|types|misc|shared|lib|index)$/;
+  const names = filesOf().filter((path) => /^(src|test|bench|docs|proto)\//.test(path));
+  const found = names.filter((path) =>
+    [...dirname(path).split("/"), basename(path).replace(/\..*$/, "")].some((name) => drawers.test(name)),
+  );
+  expect(found).toEqual([]);
+});
+
+test("no file names a place on somebody's machine, and none a registry", () => {
+  const folders = ["home", "root", "work", "Users"].map((name) => `(?<![\\w.}/-])/${name}/\\w`);
+  const hosts = ["npmjs", "yarnpkg"].map((name) => `registry\\.${name}\\.`);
+  const wanted = new RegExp([...folders, ...hosts, '^\\s*"resolved":', "^registry="].join("|"));
+  const found = filesOf().flatMap((path) =>
+    textOf(path)
+      .split("\n")
+      .flatMap((line, index) => (wanted.test(line) ? [`${path}:${index + 1}`] : [])),
+  );
+  expect(found).toEqual([]);
+});
