@@ -6,23 +6,32 @@ import type { Config } from "../../src/config.ts";
 
 const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
-/** The service as a process of its own, which can be killed. */
-export async function startChild({ databaseUrl = "", masterKeys = [], dataDir }: Config) {
+type Line = Readonly<Record<string, unknown>>;
+
+/** The service as a process of its own, which can be killed, and whose log can be read. */
+export async function startChild({ databaseUrl = "", masterKeys = [], dataDir, logLevel }: Config) {
   const env = {
     ...{ DATABASE_URL: databaseUrl, POSTERN_DATA_DIR: dataDir, PORT: "0", LOG_FORMAT: "json" },
+    LOG_LEVEL: logLevel === "silent" ? "info" : logLevel,
     POSTERN_MASTER_KEY: masterKeys.map((key) => Buffer.from(key).toString("base64")).join(","),
   };
   const child = spawn(process.execPath, [program], { env, stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit");
-  const end = async () => {
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const kill = async () => {
     child.kill("SIGKILL");
     await exited;
   };
-  for await (const line of createInterface(child.stdout)) {
-    const url: unknown = line.startsWith("{") ? JSON.parse(line).url : undefined;
-    if (typeof url !== "string") continue;
-    child.stdout.resume();
-    return { url, kill: end, [Symbol.asyncDispose]: end };
+  const { url } = await line((one) => typeof one.url === "string");
+  return { url: String(url), line, kill, [Symbol.asyncDispose]: kill };
+
+  /** The next line of the log that is like this. */
+  async function line(like: (line: Line) => boolean): Promise<Line> {
+    for (;;) {
+      const { value, done } = await lines.next();
+      if (done) throw new Error("the process ended without the line");
+      const one: Line = value.startsWith("{") ? JSON.parse(value) : {};
+      if (like(one)) return one;
+    }
   }
-  throw new Error("the process ended before it listened");
 }

@@ -1,5 +1,6 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { http } from "../../gen/google/api/annotations_pb.ts";
 import { file_postern_v1_account } from "../../gen/postern/v1/account_pb.ts";
 import { file_postern_v1_application } from "../../gen/postern/v1/application_pb.ts";
 import { file_postern_v1_event } from "../../gen/postern/v1/event_pb.ts";
@@ -12,7 +13,7 @@ import { file_postern_v1_session } from "../../gen/postern/v1/session_pb.ts";
 import { file_postern_v1_user_grant } from "../../gen/postern/v1/user_grant_pb.ts";
 import { file_postern_v1_user } from "../../gen/postern/v1/user_pb.ts";
 import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
-import { type Fixture, fixtureOf } from "./matrix_fixture.ts";
+import { type Fixture, fixtureOf, lentFixtureOf } from "./matrix_fixture.ts";
 import { type Row, rows } from "./matrix_rows.ts";
 import { callRest } from "./rest_call.ts";
 
@@ -35,6 +36,8 @@ const given: Readonly<Record<string, (permission: string) => boolean>> = {
   PROJECT_OWNER: (permission) =>
     ["project", "app", "user.grant", "member"].some((noun) => [`${noun}.read`, `${noun}.write`].includes(permission)) ||
     ["role.write", "project.grant.write"].includes(permission),
+  PROJECT_GRANT_OWNER: (permission) =>
+    ["project.read", "user.grant.read", "user.grant.write", "member.read", "member.write"].includes(permission),
 };
 
 /** Where a caller stands towards the organization that the request is about. */
@@ -55,12 +58,13 @@ function expected(row: Row, role: string, place: Place): number | "allowed" {
   if (place === "unknown header") return denied;
   if (onInstance) return place === "other" && !row.objectless && !row.ownPlace ? missing : "allowed";
   if (place === "header of the target") return denied;
-  if (role === "PROJECT_OWNER" && !row.reaches) return denied;
+  if (role.startsWith("PROJECT_") && !row.reaches) return denied;
   return place === "own" || row.objectless ? "allowed" : missing;
 }
 
 let postern: Postern;
 let target: Fixture;
+let lent: Fixture;
 const holders = new Map<string, Client>();
 const places: readonly Place[] = ["own", "other", "unknown header", "header of the target"];
 
@@ -68,33 +72,57 @@ beforeAll(async () => {
   postern = await startPostern();
   target = await fixtureOf(postern, await organization(postern));
   const other = await fixtureOf(postern, await organization(postern));
+  lent = await lentFixtureOf(postern, target, await organization(postern));
+  const lentElsewhere = await lentFixtureOf(postern, other, await organization(postern));
   for (const role of Object.keys(given)) {
-    holders.set(`${role} own`, await holder(role, target));
-    holders.set(`${role} other`, await holder(role, other));
+    const [own, elsewhere] = role === "PROJECT_GRANT_OWNER" ? [lent, lentElsewhere] : [target, other];
+    holders.set(`${role} own`, await holder(role, own));
+    holders.set(`${role} other`, await holder(role, elsewhere));
   }
 }, 120_000);
 afterAll(() => postern[Symbol.asyncDispose]());
 
 /** A caller with one role, in the organization of the fixture. */
-async function holder(role: string, { organizationId, projectId, projectOwners }: Fixture): Promise<Client> {
+async function holder(role: string, { organizationId, projectId, grant, projectOwners }: Fixture): Promise<Client> {
   const { userId, client } = await machine(postern, { organizationId });
   if (role === "PROJECT_OWNER") projectOwners.push(userId);
-  const scope = role.startsWith("INSTANCE_") ? { instance: true } : role === "PROJECT_OWNER" ? { projectId } : {};
+  const scope = role.startsWith("INSTANCE_")
+    ? { instance: true }
+    : role.startsWith("PROJECT_")
+      ? { projectId, ...grant }
+      : {};
   const headers = { "x-service-orgid": organizationId };
   const added = await postern.admin.post("/v1/members", { userId, roles: [role], ...scope }, headers);
   if (added.status !== 200) throw new Error(JSON.stringify(added.body));
   return client;
 }
 
-function headersFor(place: Place, decides: Row["decides"]): Record<string, string> {
+function headersFor(place: Place, decides: Row["decides"], { organizationId }: Fixture): Record<string, string> {
   if (place === "unknown header") return { "x-service-orgid": "no-such-organization" };
-  return place === "header of the target" && decides !== "nobody" ? { "x-service-orgid": target.organizationId } : {};
+  return place === "header of the target" && decides !== "nobody" ? { "x-service-orgid": organizationId } : {};
 }
 
 /** A handler was reached when the answer is none of the guards'; what a handler says of its own is its tests' concern. */
 function outcome({ status, body }: Answer): number | "allowed" {
   if (body?.details?.[0]?.reason === "SIGN_IN_FAILED") return "allowed";
   return [401, denied, missing].includes(status) ? status : body?.code === 13 ? status : "allowed";
+}
+
+/** A stream that is open does not end by itself: that it opened is all there is to know. */
+async function ask(
+  client: Client,
+  method: DescMethod,
+  request: object,
+  headers: Record<string, string>,
+): Promise<Answer> {
+  if (method.methodKind === "unary") return callRest(client, method, { ...request }, headers);
+  const leaving = new AbortController();
+  const authorization = client.token ? { authorization: `Bearer ${client.token}` } : undefined;
+  const path = `${postern.url}${getOption(method, http).pattern.value}`;
+  const response = await fetch(path, { headers: { ...authorization, ...headers }, signal: leaving.signal });
+  const body = response.ok ? {} : await response.json();
+  leaving.abort();
+  return { status: response.status, body, headers: response.headers };
 }
 
 test("every rpc has a row, and its row says what its access option says", () => {
@@ -106,9 +134,7 @@ test("every rpc has a row, and its row says what its access option says", () => 
   }
 });
 
-describe.each(
-  methods.filter(({ methodKind }) => methodKind === "unary").map((method) => ({ method, name: nameOf(method) })),
-)("$name", ({ method, name }) => {
+describe.each(methods.map((method) => ({ method, name: nameOf(method) })))("$name", ({ method, name }) => {
   const row = rows[name] as Row;
 
   test("without a token and with a revoked one: 401, unless anyone may", async () => {
@@ -116,17 +142,18 @@ describe.each(
     const revoked = await machine(postern);
     await postern.admin.delete(`/v1/users/${revoked.userId}/tokens/${revoked.tokenId}`);
     for (const client of [postern.as(), revoked.client]) {
-      const { status, body } = await callRest(client, method, request, {});
+      const { status, body } = await ask(client, method, request, {});
       expect(status, JSON.stringify(body)).toBe(401);
       if (row.needs === "anyone") expect(body.details[0].reason).toBe("SIGN_IN_FAILED");
     }
   });
 
   test.each(Object.keys(given))("%s", async (role) => {
+    const aim = role === "PROJECT_GRANT_OWNER" ? lent : target;
     for (const place of places) {
       const from = place === "own" || place === "unknown header" ? "own" : "other";
       const client = holders.get(`${role} ${from}`) as Client;
-      const answer = await callRest(client, method, await row.request(target), headersFor(place, row.decides));
+      const answer = await ask(client, method, await row.request(aim), headersFor(place, row.decides, aim));
       expect({ place, outcome: outcome(answer), body: answer.body }).toEqual({
         place,
         outcome: expected(row, role, place),

@@ -6,6 +6,10 @@ export type Fixture = {
   readonly organizationId: string;
   readonly userId: string;
   readonly projectId: string;
+  /** Set when the project is another organization's and was granted to this one. */
+  readonly grant: { readonly projectGrantId?: string };
+  /** The role that the fixture's project, or its grant, is administered with. */
+  readonly projectRole: "PROJECT_OWNER" | "PROJECT_GRANT_OWNER";
   /** Who is an owner of each project that is made. */
   readonly projectOwners: string[];
   readonly newProject: () => Promise<string>;
@@ -41,7 +45,16 @@ export async function fixtureOf(postern: Postern, organizationId: string): Promi
   await made(`/v1/projects/${projectId}/roles`, { key: "viewer" });
   const userId = await newUser();
   return {
-    ...{ organizationId, userId, projectId, projectOwners, newProject, newUser },
+    ...{
+      organizationId,
+      userId,
+      projectId,
+      projectOwners,
+      newProject,
+      newUser,
+      grant: {},
+      projectRole: "PROJECT_OWNER",
+    },
     newOrganization: () => organization(postern),
     async newSession() {
       const { userId: owner } = await signedUp(postern, { organizationId });
@@ -73,6 +86,38 @@ export async function fixtureOf(postern: Postern, organizationId: string): Promi
       const owner = await newUser();
       await made(`/v1/projects/${projectId}/members`, { userId: owner, roles: ["PROJECT_OWNER"] });
       return owner;
+    },
+  };
+}
+
+/** The same for an organization that was granted the project of another: what only the owner may make, the owner makes. */
+export async function lentFixtureOf(postern: Postern, lender: Fixture, organizationId: string): Promise<Fixture> {
+  const { projectId } = lender;
+  const made = (path: string, body: unknown, where: string) =>
+    required(postern.admin, path, body, { "x-service-orgid": where });
+  const lent = { grantedOrganizationId: organizationId, roleKeys: ["viewer"] };
+  const grant = {
+    projectGrantId: (await made(`/v1/projects/${projectId}/grants`, lent, lender.organizationId)).projectGrantId,
+  };
+  const own = await fixtureOf(postern, organizationId);
+  return {
+    ...lender,
+    ...{ organizationId, grant, projectRole: "PROJECT_GRANT_OWNER" },
+    ...{
+      userId: own.userId,
+      newUser: own.newUser,
+      newSession: own.newSession,
+      newPhone: own.newPhone,
+      newToken: own.newToken,
+    },
+    async newUserGrant() {
+      const wanted = { projectId, ...grant, roleKeys: ["viewer"] };
+      return (await made(`/v1/users/${await own.newUser()}/grants`, wanted, organizationId)).userGrantId;
+    },
+    async newMember() {
+      const userId = await own.newUser();
+      await made("/v1/members", { userId, roles: ["PROJECT_GRANT_OWNER"], projectId, ...grant }, organizationId);
+      return userId;
     },
   };
 }

@@ -220,14 +220,16 @@ export const rows: Readonly<Record<string, Row>> = {
     needs: "user.grant.write",
     decides: "organization",
     reaches: "project",
-    request: async (f) => ({ userId: await f.newUser(), projectId: f.projectId, roleKeys: ["viewer"] }),
+    request: async (f) => ({ userId: await f.newUser(), projectId: f.projectId, ...f.grant, roleKeys: ["viewer"] }),
   },
   "UserGrantService.AddUserGrants": {
     needs: "user.grant.write",
     decides: "organization",
     reaches: "list",
     objectless: true,
-    request: async (f) => ({ items: [{ userId: await f.newUser(), projectId: f.projectId, roleKeys: ["viewer"] }] }),
+    request: async (f) => ({
+      items: [{ userId: await f.newUser(), projectId: f.projectId, ...f.grant, roleKeys: ["viewer"] }],
+    }),
   },
   "UserGrantService.GetUserGrant": {
     needs: "user.grant.read",
@@ -258,25 +260,25 @@ export const rows: Readonly<Record<string, Row>> = {
     needs: "member.write",
     decides: "organization",
     reaches: "project",
-    request: async (f) => ({ userId: await f.newUser(), roles: ["PROJECT_OWNER"], projectId: f.projectId }),
+    request: async (f) => ({ userId: await f.newUser(), roles: [f.projectRole], projectId: f.projectId, ...f.grant }),
   },
   "MemberService.ChangeMember": {
     needs: "member.write",
     decides: "organization",
     reaches: "project",
-    request: async (f) => ({ userId: await f.newMember(), roles: ["PROJECT_OWNER"], projectId: f.projectId }),
+    request: async (f) => ({ userId: await f.newMember(), roles: [f.projectRole], projectId: f.projectId, ...f.grant }),
   },
   "MemberService.ListMembers": {
     needs: "member.read",
     decides: "organization",
     reaches: "project",
-    request: ({ projectId }) => ({ projectId }),
+    request: (f) => ({ projectId: f.projectId, ...f.grant }),
   },
   "MemberService.RemoveMember": {
     needs: "member.write",
     decides: "organization",
     reaches: "project",
-    request: async (f) => ({ userId: await f.newMember(), projectId: f.projectId }),
+    request: async (f) => ({ userId: await f.newMember(), projectId: f.projectId, ...f.grant }),
   },
   "PolicyService.GetPasswordPolicy": {
     needs: "policy.read",
