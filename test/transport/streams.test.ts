@@ -1,0 +1,67 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { createClient } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EventService } from "../../gen/postern/v1/event_pb.ts";
+import { type Postern, startPostern } from "../harness.ts";
+import { refusal, said, told, ways } from "./ways.ts";
+
+let postern: Postern;
+beforeAll(async () => {
+  postern = await startPostern();
+});
+afterAll(() => postern[Symbol.asyncDispose]());
+
+let made = 0;
+const makeProject = async (in_ = postern) =>
+  (await in_.admin.post("/v1/projects", { name: `Project ${++made}` })).body.projectId as string;
+
+/** The position before which a project of this id was created. */
+async function positionBefore(projectId: string): Promise<string> {
+  const { body } = await postern.admin.get("/v1/events?pageSize=1000");
+  const at = body.events.findIndex((one: { objectId: string }) => one.objectId === projectId);
+  return body.events[at + 1].position;
+}
+
+describe.each(ways)("$name", ({ open }) => {
+  const client = (url = postern.url) => createClient(EventService, open(url, postern.admin.token));
+
+  test("events stream, from a position on and as they happen", async () => {
+    const first = await makeProject();
+    const after = await positionBefore(first);
+    const ended = new AbortController();
+    const seen: string[] = [];
+    let second = "";
+    const reading = (async () => {
+      for await (const { event } of client().watchEvents({ after }, { signal: ended.signal })) {
+        seen.push(event?.objectId ?? "");
+        if (event?.objectId === first) second = await makeProject();
+        if (event?.objectId === second) ended.abort();
+      }
+    })();
+    expect(said(await refusal(reading)).code).toBe("Canceled");
+    expect(seen).toEqual([first, second]);
+  });
+
+  test("a stream is refused as over REST", async () => {
+    const reading = (async () => {
+      for await (const _ of client().watchEvents({ after: "nowhere" }));
+    })();
+    expect(said(await refusal(reading))).toEqual(told(await postern.admin.get("/v1/events:watch?after=nowhere")));
+  });
+
+  test("a stream that is running when the server stops ends with UNAVAILABLE", async () => {
+    const { databaseUrl, masterKeys, adminToken } = postern.config;
+    const mine = await startPostern({ databaseUrl, masterKeys, adminToken });
+    const after = await positionBefore(await makeProject());
+    const begun = Promise.withResolvers<void>();
+    const reading = (async () => {
+      for await (const _ of client(mine.url).watchEvents({ after })) begun.resolve();
+    })();
+    const ended = refusal(reading);
+    await begun.promise;
+    const started = performance.now();
+    await mine[Symbol.asyncDispose]();
+    expect(said(await ended)).toMatchObject({ code: "Unavailable", reason: "UNAVAILABLE" });
+    expect(performance.now() - started).toBeLessThan(900);
+  });
+});
