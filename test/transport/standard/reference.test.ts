@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Document, Schema } from "../../../src/transport/standard/openapi/document.ts";
 import { type Answer, type Postern, startPostern } from "../../harness.ts";
@@ -37,6 +39,22 @@ test("the document is answered to anyone, and not sent again to who has it", asy
   expect((await page("/openapi.json", { headers: { "if-none-match": '"other"' } })).status).toBe(200);
   const head = await page("/openapi.json", { method: "HEAD" });
   expect([head.status, await head.text()]).toEqual([200, ""]);
+});
+
+test("over HTTP/2 it is the same document, and as little is sent again", async () => {
+  const session = connect(postern.url);
+  const get = (headers: OutgoingHttpHeaders) =>
+    new Promise<{ headers: IncomingHttpHeaders; body: string }>((resolve, reject) => {
+      const stream = session.request({ ":path": "/openapi.json", ...headers });
+      stream
+        .on("error", reject)
+        .on("response", async (received) => resolve({ headers: received, body: await text(stream) }));
+    });
+  const first = await get({});
+  expect(JSON.parse(first.body)).toEqual(document);
+  const again = await get({ "if-none-match": first.headers.etag });
+  expect([again.headers[":status"], again.body]).toEqual([304, ""]);
+  session.close();
 });
 
 test("other methods are refused with what is allowed", async () => {
@@ -114,20 +132,20 @@ test("the page needs nothing but itself, and lets nothing else in", async () => 
   const answer = await page("/docs");
   expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
   const policy = answer.headers.get("content-security-policy") ?? "";
-  const text = await answer.text();
-  const style = /<style>([\s\S]*?)<\/style>/.exec(text)?.[1] ?? "";
+  const html = await answer.text();
+  const style = /<style>([\s\S]*?)<\/style>/.exec(html)?.[1] ?? "";
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain(`style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`);
-  expect(text).not.toMatch(/<script|<img|<link|<iframe|@import|url\(|style=|src=|\son\w+=/);
-  for (const [, href = ""] of text.matchAll(/href="([^"]*)"/g)) expect(href).toMatch(/^(#|\/openapi\.json$)/);
+  expect(html).not.toMatch(/<script|<img|<link|<iframe|@import|url\(|style=|src=|\son\w+=/);
+  for (const [, href = ""] of html.matchAll(/href="([^"]*)"/g)) expect(href).toMatch(/^(#|\/openapi\.json$)/);
 });
 
 test("every operation and type is on the page, and every link leads somewhere", async () => {
-  const text = await (await page("/docs")).text();
-  const ids = [...text.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+  const html = await (await page("/docs")).text();
+  const ids = [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
   expect(new Set(ids).size).toBe(ids.length);
-  for (const [, target] of text.matchAll(/href="#([^"]*)"/g)) expect(ids).toContain(target);
+  for (const [, target] of html.matchAll(/href="#([^"]*)"/g)) expect(ids).toContain(target);
   for (const item of Object.values(document.paths))
-    for (const operation of Object.values(item)) expect(text).toContain(`<code>${operation["x-rpc"]}</code>`);
+    for (const operation of Object.values(item)) expect(html).toContain(`<code>${operation["x-rpc"]}</code>`);
   for (const name of Object.keys(document.components.schemas)) expect(ids).toContain(`type-${name}`);
 });

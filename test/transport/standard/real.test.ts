@@ -1,0 +1,94 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { status as codes } from "@grpc/grpc-js";
+import postgres from "postgres";
+import { expect, test } from "vitest";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { startPostern } from "../../harness.ts";
+import { grpcClient } from "./grpc.ts";
+
+const services = [
+  "Account",
+  "Application",
+  "Event",
+  "Member",
+  "Organization",
+  "Policy",
+  "Project",
+  "Session",
+  "User",
+  "UserGrant",
+];
+
+test("on the one port, every service is well and described, to a client without a token", async () => {
+  await using postern = await startPostern();
+  using client = grpcClient(postern.url);
+  const { statuses } = await client.unary(Health.method.list, {});
+  for (const name of services) expect(statuses[`postern.v1.${name}Service`]?.status, name).toBe(Status.SERVING);
+  const missing = await client.unary(Health.method.check, { service: "no.Service" }).catch((error) => error);
+  expect(missing).toMatchObject({ code: codes.NOT_FOUND });
+  const answers = await client.converse(ServerReflection.method.serverReflectionInfo, [
+    { messageRequest: { case: "listServices", value: "" } },
+    ...services.map((name) => ({
+      messageRequest: { case: "fileContainingSymbol", value: `postern.v1.${name}Service` } as const,
+    })),
+  ]);
+  const files = answers.slice(1).map(({ messageResponse }) => {
+    const bytes = messageResponse.case === "fileDescriptorResponse" && messageResponse.value.fileDescriptorProto[0];
+    return bytes ? fromBinary(FileDescriptorProtoSchema, bytes).service[0]?.name : undefined;
+  });
+  expect(files).toEqual(services.map((name) => `${name}Service`));
+});
+
+test("health over plain JSON and Connect, for who has no gRPC at hand", async () => {
+  await using postern = await startPostern();
+  const init = {
+    method: "POST",
+    headers: { "content-type": "application/json", "connect-protocol-version": "1" },
+    body: "{}",
+  };
+  const answer = await fetch(`${postern.url}/grpc.health.v1.Health/Check`, init);
+  expect([answer.status, await answer.json()]).toEqual([200, { status: "SERVING" }]);
+});
+
+test("a server that loses its database is not ready, and is again when it has it back", async () => {
+  await using postern = await startPostern();
+  using client = grpcClient(postern.url);
+  const url = new URL(postern.databaseUrl);
+  const name = url.pathname.slice(1);
+  const admin = postgres({
+    host: url.searchParams.get("host") ?? url.hostname,
+    user: url.username,
+    database: "postgres",
+    max: 1,
+  });
+  const shut = async (shut: boolean) => {
+    await admin.unsafe(`alter database ${name} with allow_connections ${!shut}`);
+    if (shut) await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`;
+  };
+  const now = async () => ({
+    check: (await client.unary(Health.method.check, {})).status,
+    readyz: (await fetch(`${postern.url}/readyz`)).status,
+    metrics: /^postern_ready (\d)/m.exec(await (await fetch(`${postern.url}/metrics`)).text())?.[1],
+  });
+  await expect.poll(now, { timeout: 10_000 }).toEqual({ check: Status.SERVING, readyz: 200, metrics: "1" });
+  await shut(true);
+  await expect.poll(now, { timeout: 15_000 }).toEqual({ check: Status.NOT_SERVING, readyz: 503, metrics: "0" });
+  await shut(false);
+  await expect.poll(now, { timeout: 15_000 }).toEqual({ check: Status.SERVING, readyz: 200, metrics: "1" });
+  await admin.end();
+});
+
+test("who watches hears that the server stops", async () => {
+  const postern = await startPostern();
+  using client = grpcClient(postern.url);
+  const heard: Status[] = [];
+  let closed: PromiseLike<void> | undefined;
+  for await (const { status } of client.watch(Health.method.watch, {})) {
+    heard.push(status);
+    if (heard.length === 1) closed = postern[Symbol.asyncDispose]();
+  }
+  await closed;
+  expect(heard).toEqual([Status.SERVING, Status.NOT_SERVING]);
+});
