@@ -176,3 +176,22 @@ test("a refusal with more violations than headers can hold arrives with the firs
   const other = await post(long, framed(`{"${name}": 1}`), { "content-type": "application/grpc+json" });
   expect(statusIn(other)).toBe("InvalidArgument VALIDATION_FAILED");
 });
+
+test.each(["application/grpc+json", "application/grpc-web+json", "application/json"])(
+  "%s: a field named by half a character is refused like any other",
+  async (type) => {
+    await using lane = await openLane();
+    const text = '{"\\ud800": 1}';
+    const body = type === "application/json" ? Buffer.from(text) : framed(text);
+    const answer = await post(lane, body, { "content-type": type, "connect-protocol-version": "1" });
+    const said = `${answer.headers["grpc-message"]}${answer.body}`;
+    expect(said).toMatch(/not(%20| )valid/);
+    expect((await post(lane, framed(""), grpc)).trailers["grpc-status"]).toBe("0");
+  },
+);
+
+test.each(["[", "a:99999"])("an authority that is none is left to the door: %s", async (authority) => {
+  await using lane = await openLane();
+  const headers = { ...grpc, ":authority": authority };
+  expect((await post(lane, framed(""), headers)).headers[":status"]).toBe(404);
+});

@@ -6,7 +6,13 @@ import { type Arrival, enter, leave } from "./visit.ts";
 /** Carries a call over HTTP/1.1. */
 export function carryHttp1(request: IncomingMessage, response: ServerResponse, arrival: Arrival): void {
   const { stopping } = arrival.parts;
-  const send = (reply: Reply, requestId: string) => answer(response, { reply, requestId, last: stopping.aborted });
+  const send = (reply: Reply, requestId: string) => {
+    try {
+      answer(response, { reply, requestId, last: stopping.aborted });
+    } catch {
+      response.destroy();
+    }
+  };
   request.on("error", ignore);
   response.on("error", ignore);
   const visit = enter(arrival, send);
@@ -23,8 +29,7 @@ type Answering = { readonly reply: Reply; readonly requestId: string; readonly l
 function answer(response: ServerResponse, { reply, requestId, last }: Answering): void {
   if (response.destroyed || response.headersSent) return;
   const body = reply.body ?? "";
-  const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
-  const headers = { ...reply.headers, "x-request-id": requestId, "content-length": length };
+  const headers = { ...reply.headers, "x-request-id": requestId, "content-length": Buffer.byteLength(body) };
   response.writeHead(reply.status, last ? { ...headers, connection: "close" } : headers);
   response.end(body);
 }

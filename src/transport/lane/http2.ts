@@ -6,7 +6,13 @@ import { type Arrival, awaitBody, enter, leave } from "./visit.ts";
 /** Carries a call over a stream of HTTP/2. */
 export function carryHttp2(stream: ServerHttp2Stream, arrival: Arrival): void {
   stream.on("error", ignore);
-  const visit = enter(arrival, (reply, requestId) => answer(stream, reply, requestId));
+  const visit = enter(arrival, (reply, requestId) => {
+    try {
+      answer(stream, reply, requestId);
+    } catch {
+      stream.destroy();
+    }
+  });
   stream.on("close", () => {
     leave(visit);
     release(stream);
@@ -41,7 +47,7 @@ function answer(stream: ServerHttp2Stream, { status, headers, body, trailers }: 
     stream.end(body);
   } else if (body === undefined) stream.respond(all, { endStream: true });
   else {
-    stream.respond(all);
+    stream.respond({ ...all, "content-length": Buffer.byteLength(body) });
     stream.end(body);
   }
 }

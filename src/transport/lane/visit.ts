@@ -137,10 +137,20 @@ function expire(visit: Visit): void {
 
 function deny(visit: Visit, refusal: ConnectError): void {
   if (isOver(visit)) return;
-  const { protocol, contentType } = visit.dialect;
-  const reply = protocol.refusal(refusal, contentType);
+  const { protocol } = visit.dialect;
+  const reply = replyTo(visit, refusal);
   const known = reasonOf(refusal) === "UNSUPPORTED_ENCODING" && { [protocol.acceptHeader]: encodingNames };
   finish(visit, known ? { ...reply, headers: { ...reply.headers, ...known } } : reply);
+}
+
+// Also called by timers, where nobody would catch what a refusal that cannot be written throws.
+function replyTo(visit: Visit, refusal: ConnectError): Reply {
+  const { protocol, contentType } = visit.dialect;
+  try {
+    return protocol.refusal(refusal, contentType);
+  } catch (error) {
+    return protocol.refusal(refusalOf(visit, error), contentType);
+  }
 }
 
 function finish(visit: Visit, reply: Reply): void {
