@@ -78,5 +78,6 @@ function bounds(schema: Schema): string[] {
 function range(least: number | undefined, most: number | undefined, unit: string): string[] {
   if (least === undefined && most === undefined) return [];
   const units = (most ?? least) === 1 ? unit.replace(/s$/, "") : unit;
-  return [most === undefined ? `at least ${least} ${units}`.trim() : `${least ?? 0} to ${most} ${units}`.trim()];
+  if (least === undefined) return [`at most ${most} ${units}`.trim()];
+  return [most === undefined ? `at least ${least} ${units}`.trim() : `${least} to ${most} ${units}`.trim()];
 }

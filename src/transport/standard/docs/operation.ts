@@ -61,8 +61,7 @@ function answerTable({ responses }: OperationObject, components: Components): Ht
   if (!done || "$ref" in done) return html``;
   const [schema] = Object.values(done.content).map((one) => one.schema);
   if (!schema) return html``;
-  if (schema.anyOf)
-    return html`<p>Answers lines of JSON, each ${typeOf(schema.anyOf[0] ?? {})}. ${prose(done.description)}</p>`;
+  if (schema.anyOf) return html`<p>Answers ${typeOf(schema.anyOf[0] ?? {})}. ${prose(done.description)}</p>`;
   return fieldTable("Answer", fieldRows(opened(schema, components)), "answer");
 }
 

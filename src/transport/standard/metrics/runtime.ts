@@ -13,7 +13,7 @@ const kinds: Readonly<Record<number, string>> = {
 
 /** Starts to measure the event loop and the garbage collector. */
 export function runtimeMetrics(): RuntimeMetrics {
-  const delay = monitorEventLoopDelay({ resolution: 20 });
+  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   const collections = new Map<string, { count: number; seconds: number }>();
   const observer = new PerformanceObserver((list) => {
     for (const entry of list.getEntries())
@@ -58,9 +58,12 @@ function processFamilies(started: number): Family[] {
   ];
 }
 
+// What is measured is the time between two ticks of a timer, so that the timer's own time is in it.
+const resolutionMs = 20;
+
 /** Since the last time they were asked for. */
 function loopFamilies(delay: ReturnType<typeof monitorEventLoopDelay>): Family[] {
-  const seconds = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
+  const seconds = (nanoseconds: number) => Math.max(0, (nanoseconds || 0) / 1e9 - resolutionMs / 1000);
   return [
     gauge("nodejs_eventloop_lag_mean_seconds", "Mean of the event loop's delays.", seconds(delay.mean)),
     gauge("nodejs_eventloop_lag_p50_seconds", "Median of the event loop's delays.", seconds(delay.percentile(50))),

@@ -46,7 +46,7 @@ function describeRule({ operation, rule, schemas, index }: Given): Described {
   const { method } = operation;
   const binding = compileBinding(method, rule, parseTemplate(template));
   const facts = accessFacts(method);
-  const comment = inJson(method.input, comments[`${method.parent.typeName}.${method.name}`] ?? "");
+  const comment = inJson(method.input.fields, comments[`${method.parent.typeName}.${method.name}`] ?? "");
   const object: OperationObject = {
     operationId: `${method.parent.name}_${method.name}${index > 0 ? `_${index + 1}` : ""}`,
     tags: [method.parent.name],

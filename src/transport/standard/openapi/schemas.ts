@@ -88,10 +88,12 @@ const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 :
 
 const shortName = ({ typeName }: DescMessage | DescEnum) => typeName.replace(/^postern\.v1\./, "");
 
-const commentOf = ({ parent, name }: DescField) => inJson(parent, comments[`${parent.typeName}.${name}`] ?? "");
+function commentOf({ parent, name, message }: DescField): string {
+  return inJson([...parent.fields, ...(message?.fields ?? [])], comments[`${parent.typeName}.${name}`] ?? "");
+}
 
-/** A comment of the proto with the names of the message's fields as JSON spells them. */
-export function inJson({ fields }: DescMessage, comment: string): string {
+/** A comment of the proto with the names of these fields as JSON spells them. */
+export function inJson(fields: readonly DescField[], comment: string): string {
   const names = new Map(fields.map(({ name, jsonName }) => [name, jsonName]));
   return comment.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (word) => names.get(word) ?? word);
 }
