@@ -62,6 +62,16 @@ const declared = {
     ["on", "off"],
     "The fast lane for unary calls of gRPC, gRPC-Web and Connect; off leaves them to connect-es",
   ),
+  corsOrigins: origins(
+    "CORS_ORIGINS",
+    "Pages that may call from a browser, by commas: `https://app.example`, or `*` for any",
+  ),
+  tlsCertFile: text(
+    "TLS_CERT_FILE",
+    "",
+    "Certificate chain in PEM; with it the port speaks TLS, and SIGHUP reads it again",
+  ),
+  tlsKeyFile: text("TLS_KEY_FILE", "", "Private key of the certificate in PEM"),
   shutdownGraceMs: milliseconds("SHUTDOWN_GRACE_MS", 10_000, "Time that running calls get to finish at shutdown", 0),
   deadlineMaxMs: milliseconds("DEADLINE_MAX_MS", 60_000, "Longest deadline that a caller can set"),
   hashConcurrency: whole("HASH_CONCURRENCY", hashesAtOnce, "Passwords hashed at once", {
@@ -124,6 +134,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     throw new ConfigError("MIGRATION_DATABASE_URL is set without DATABASE_URL: it names another role of that database");
   if (config.databaseUrl && config.masterKeys.length === 0)
     throw new ConfigError("POSTERN_MASTER_KEY is required with DATABASE_URL: make one with `openssl rand -base64 32`");
+  if (!config.tlsCertFile !== !config.tlsKeyFile)
+    throw new ConfigError("TLS_CERT_FILE and TLS_KEY_FILE belong together: a certificate is of no use without its key");
   smsOf(config);
   return config;
 }
@@ -210,6 +222,16 @@ function database(name: string, meaning: string): Setting<string | undefined> {
     if (!URL.canParse(written) || new URL(written).hostname.includes(","))
       throw new ConfigError(`${name} must be a URL of one host, such as postgresql://user:password@host:5432/postern`);
     return written;
+  };
+  return { name, meaning, default: "", read };
+}
+
+function origins(name: string, meaning: string): Setting<readonly string[]> {
+  const read = (written: string) => {
+    const all = written === "" ? [] : written.split(",").map((one) => one.trim());
+    const wrong = all.find((one) => one !== "*" && !(URL.canParse(one) && new URL(one).origin === one));
+    if (wrong === undefined) return all;
+    throw new ConfigError(`${name} must be origins such as https://app.example, or *, not ${JSON.stringify(wrong)}`);
   };
   return { name, meaning, default: "", read };
 }

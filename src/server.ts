@@ -1,4 +1,5 @@
 import { createContextValues } from "@connectrpc/connect";
+import type { Logger } from "pino";
 import { AccountService } from "../gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "../gen/postern/v1/application_pb.ts";
 import { EventService } from "../gen/postern/v1/event_pb.ts";
@@ -37,9 +38,11 @@ import { sessionService } from "./services/session.ts";
 import { userService } from "./services/user.ts";
 import { userGrantService } from "./services/user_grant.ts";
 import { adapterRoom } from "./transport/adapter/room.ts";
+import { corsFor, withCors } from "./transport/cors.ts";
 import { jsonDoor } from "./transport/door.ts";
 import { lane } from "./transport/lane/lane.ts";
-import { listen } from "./transport/listen.ts";
+import type { Fields } from "./transport/lane/protocol.ts";
+import { type Listening, listen } from "./transport/listen.ts";
 import { implementation, operationTable } from "./transport/operations.ts";
 import { callMetrics } from "./transport/standard/metrics/calls.ts";
 import type { HouseLoad } from "./transport/standard/metrics/house.ts";
@@ -62,7 +65,9 @@ export async function startServer(config: Config): Promise<Server> {
   const logger = createLogger(config);
   const house = opened.use(await openHouse(config, { logger }));
   const runtime = config.metrics === "on" ? opened.use(runtimeMetrics()) : undefined;
-  const { url } = opened.use(await openDoors(house, config, runtime));
+  const doors = opened.use(await openDoors(house, config, runtime));
+  opened.use(reloading(doors, logger));
+  const { url } = doors;
   const created = await bootstrapHouse(house, config);
   opened.use(startErrands(house, config));
   const welcome = created ? await howToBegin(house, config, url) : [];
@@ -70,6 +75,17 @@ export async function startServer(config: Config): Promise<Server> {
   logger.info({ url }, "listening");
   const stack = opened.move();
   return { url, welcome, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Reads the certificate again when the operator says so. */
+function reloading({ reload }: Listening, logger: Logger): Disposable {
+  const again = () =>
+    reload().then(
+      () => logger.info("certificate read again"),
+      (error) => logger.error({ err: error }, "the certificate cannot be read; the old one stays"),
+    );
+  process.on("SIGHUP", again);
+  return { [Symbol.dispose]: () => void process.off("SIGHUP", again) };
 }
 
 /** What is done besides answering: SMS leave, and what is over is cleared away. */
@@ -107,15 +123,19 @@ async function openDoors(house: House, config: Config, runtime: RuntimeMetrics |
       return { requestId, values: createContextValues().set(keys.requestId, requestId) };
     },
     refused: reports.refused,
+    deadlineMaxMs: config.deadlineMaxMs,
     ready: readiness(async () => (await deps.sql`select 1`).length === 1),
   };
   const metrics = calls ? [metricsRoom({ calls, runtime, load: () => loadOf(house, parts.ready) })] : [];
   const standard = standardServices({ ...parts, stopping: stopping.signal });
   const shared = { ...parts, limits: config };
+  const cors = corsFor(config.corsOrigins);
+  const also = ({ origin }: Fields) => cors(String(origin ?? ""));
   return listen({
     ...{ host: config.host, port: config.port, limits: config, stopping },
-    door: jsonDoor(parts, [reference(operations), ...metrics, adapterRoom({ ...shared, standard })]),
-    lane: config.lane === "on" ? lane({ ...shared, stopping: stopping.signal }) : undefined,
+    door: withCors(jsonDoor(parts, [reference(operations), ...metrics, adapterRoom({ ...shared, standard })]), cors),
+    lane: config.lane === "on" ? lane({ ...shared, stopping: stopping.signal, also }) : undefined,
+    certificate: config.tlsCertFile ? { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile } : undefined,
   });
 }
 

@@ -1,5 +1,5 @@
 import { refuse } from "../errors.ts";
-import { type Answer, type Asked, locate } from "./exchange.ts";
+import { type Answer, type Asked, compressed, locate } from "./exchange.ts";
 import type { Call } from "./operations.ts";
 import { restRoom } from "./rest/room.ts";
 import { type Parts, problemAnswer, type Room } from "./rooms.ts";
@@ -15,9 +15,10 @@ export function jsonDoor(parts: Parts, before: readonly Room[] = []): Door {
   return async (asked) => {
     const { requestId, values } = parts.begin();
     const call = { values, signal: asked.signal, requestHeader: asked.headers };
-    const answer = await enter(rooms, asked, call).catch((error) =>
+    const found = await enter(rooms, asked, call).catch((error) =>
       problemAnswer(parts.refused(error, call, asked.method)),
     );
+    const answer = await compressed(found, asked);
     return { ...answer, headers: { ...always, ...answer.headers, "x-request-id": requestId } };
   };
 }

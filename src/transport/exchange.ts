@@ -1,4 +1,5 @@
 import { refuse } from "../errors.ts";
+import { accepted, decompressed, encodingOf, leastCompressed } from "./lane/compression.ts";
 
 /** A request as the rooms of the transport see it, whatever carried it. */
 export type Asked = {
@@ -60,13 +61,22 @@ function isAuthority(authority: string): boolean {
 
 /** Reads a JSON body, after a look at what it says of itself. */
 export async function readBody(asked: Asked): Promise<Uint8Array> {
-  const encoding = asked.headers.get("content-encoding");
-  if (encoding !== null && encoding.trim().toLowerCase() !== "identity") throw refuse.because("UNSUPPORTED_ENCODING");
+  const encoding = encodingOf(asked.headers.get("content-encoding") ?? undefined);
   const type = asked.headers.get("content-type");
   if (type !== null && !isJson(type)) throw refuse.because("UNSUPPORTED_CONTENT_TYPE");
   const body = await asked.body();
   if (type === null && body.length > 0) throw refuse.because("UNSUPPORTED_CONTENT_TYPE");
-  return body;
+  return encoding ? decompressed(encoding, body, asked.messageMaxBytes) : body;
+}
+
+/** The answer, compressed when that is worth it and the client can read it. */
+export async function compressed(answer: Answer, { headers }: Pick<Asked, "headers">): Promise<Answer> {
+  const { body } = answer;
+  if (typeof body !== "string" || body.length < leastCompressed || answer.headers["content-encoding"]) return answer;
+  const varied = { ...answer.headers, vary: "accept-encoding" };
+  const encoding = accepted(headers.get("accept-encoding") ?? undefined);
+  if (!encoding) return { ...answer, headers: varied };
+  return { ...answer, headers: { ...varied, "content-encoding": encoding.name }, body: await encoding.compress(body) };
 }
 
 function isJson(contentType: string): boolean {

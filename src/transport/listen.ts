@@ -9,6 +9,7 @@ import { http2 } from "./http2.ts";
 import type { Lane } from "./lane/lane.ts";
 import { shareConnections } from "./port.ts";
 import { aboutAge, http2Sessions, type SessionLimits, type Sessions } from "./sessions.ts";
+import { type Certificate, encryption } from "./tls.ts";
 
 /** What a client may take of the server. */
 export type Limits = SessionLimits & {
@@ -19,7 +20,11 @@ export type Limits = SessionLimits & {
 };
 
 /** A port that answers; disposing of it finishes what runs, within the grace. */
-export type Listening = AsyncDisposable & { readonly url: string };
+export type Listening = AsyncDisposable & {
+  readonly url: string;
+  /** Reads the certificate again, for new connections. */
+  readonly reload: () => Promise<void>;
+};
 
 /** Where to listen, within which limits, and who answers. */
 export type ListenOptions = {
@@ -29,6 +34,8 @@ export type ListenOptions = {
   readonly door: Door;
   /** Is offered every request before the door. */
   readonly lane?: Lane | undefined;
+  /** Speaks TLS instead of clear text. */
+  readonly certificate?: Certificate | undefined;
   /** Aborted by us when the server is about to stop. */
   readonly stopping?: AbortController;
 };
@@ -38,10 +45,12 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const { host, port, limits, stopping = new AbortController() } = options;
   const server = http1Server(options, stopping.signal);
   const sessions = http2Sessions(limits, serveHttp2(options, stopping.signal));
-  const sockets = shareConnections({ server, sessions, limits });
+  const secured = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
+  const sockets = shareConnections({ server, sessions, limits, encryption: secured });
   await opened(server, host, port);
   return {
-    url: urlOf(host, server.address()),
+    url: urlOf(secured ? "https" : "http", host, server.address()),
+    reload: async () => secured?.reload(),
     [Symbol.asyncDispose]: () => drain({ server, sessions, sockets, stopping, graceMs: limits.shutdownGraceMs }),
   };
 }
@@ -95,9 +104,9 @@ async function opened(server: Server, host: string, port: number): Promise<void>
   await promise;
 }
 
-function urlOf(host: string, address: AddressInfo | string | null): string {
+function urlOf(scheme: string, host: string, address: AddressInfo | string | null): string {
   const port = typeof address === "object" && address ? address.port : 0;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 type Draining = {

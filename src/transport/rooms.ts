@@ -1,11 +1,13 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { ConnectError, type ContextValues } from "@connectrpc/connect";
+import { refuse } from "../errors.ts";
+import { inTime } from "./deadline.ts";
 import { type Answer, jsonAnswer, type Located } from "./exchange.ts";
 import { isObject } from "./json/text.ts";
 import { encodeJson, type Rules } from "./json.ts";
-import { ndjson } from "./ndjson.ts";
 import type { Call, Operation, Operations } from "./operations.ts";
 import { problem } from "./problem.ts";
+import { stream } from "./stream.ts";
 
 /** What the transport is given by the server. */
 export type Parts = {
@@ -18,6 +20,8 @@ export type Parts = {
   readonly refused: (error: unknown, call: Call, operation: string) => ConnectError;
   /** Whether this node can serve. */
   readonly ready: () => boolean | Promise<boolean>;
+  /** The longest a unary call may take. */
+  readonly deadlineMaxMs?: number;
 };
 
 /** A part of the transport that answers its own paths; undefined for those of others. */
@@ -36,9 +40,11 @@ export type Visit = {
 /** Decodes, calls and encodes, with every refusal as a problem. */
 export async function visit(parts: Parts, { asked, call, operation, decode, part }: Visit): Promise<Answer> {
   try {
+    if (operation.kind === "unary" && parts.deadlineMaxMs) asked.expire(parts.deadlineMaxMs);
     const request = await reported(parts, call, operation.path, decode);
-    if (operation.kind === "stream") return await ndjson({ parts, asked, call, operation, request });
-    const answer = await operation.unary(request, call);
+    if (operation.kind === "stream") return await stream({ parts, asked, call, operation, request });
+    const late = () => parts.refused(refuse.because("DEADLINE_EXCEEDED"), call, operation.path);
+    const answer = await inTime(operation.unary(request, call), asked.signal, late);
     return jsonAnswer(200, JSON.stringify(shown(operation, answer, part)));
   } catch (error) {
     return problemAnswer(error instanceof ConnectError ? error : parts.refused(error, call, operation.path));

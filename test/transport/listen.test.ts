@@ -53,7 +53,7 @@ const problems: readonly [
   [
     "a compressed body",
     "/do",
-    json("{}", "application/json", { "content-encoding": "br" }),
+    json("{}", "application/json", { "content-encoding": "lzma" }),
     415,
     12,
     "UNSUPPORTED_ENCODING",

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
@@ -63,5 +62,56 @@ describe.each(ways)("$name", ({ open }) => {
     await mine[Symbol.asyncDispose]();
     expect(said(await ended)).toMatchObject({ code: "Unavailable", reason: "UNAVAILABLE" });
     expect(performance.now() - started).toBeLessThan(900);
+  });
+});
+
+describe("REST", () => {
+  const listen = (query: string, headers: Record<string, string>) =>
+    fetch(`${postern.url}/v1/events:watch${query}`, {
+      headers: { authorization: `Bearer ${postern.admin.token}`, ...headers },
+    });
+
+  /** The first text of a stream that fits. */
+  async function heard({ body }: Response, until: RegExp): Promise<string> {
+    let text = "";
+    for await (const part of body ?? []) {
+      text += Buffer.from(part).toString();
+      if (until.test(text)) break;
+    }
+    return text;
+  }
+
+  test("events come as server-sent events to who accepts them, and go on after the last one seen", async () => {
+    const [first, second] = [await makeProject(), await makeProject()];
+    const accept = { accept: "text/event-stream" };
+    const answer = await listen(`?after=${await positionBefore(first)}`, accept);
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    const text = await heard(answer, /\n\n$/);
+    const [, id = ""] = /^id: (\S+)\ndata: \{/.exec(text) ?? [];
+    expect(text).toContain(first);
+    expect(id).toBe(await positionBefore(second));
+    const later = await heard(await listen("?after=nowhere", { ...accept, "last-event-id": id }), /\n\n$/);
+    expect(later).toContain(second);
+    expect(later).not.toContain(first);
+  });
+
+  test("server-sent events are open before the first of them", async () => {
+    const answer = await listen("", { accept: "text/event-stream" });
+    const project = await makeProject();
+    expect(await heard(answer, /\n\n$/)).toContain(project);
+  });
+
+  test("lines of JSON come to everybody else", async () => {
+    const project = await makeProject();
+    const answer = await listen(`?after=${await positionBefore(project)}`, {});
+    expect(answer.headers.get("content-type")).toBe("application/x-ndjson");
+    expect(JSON.parse(await heard(answer, /\n$/)).event.objectId).toBe(project);
+  });
+
+  test("a position that never was is an ordinary problem for both", async () => {
+    for (const headers of [{ accept: "text/event-stream" }, {}]) {
+      const answer = await listen("?after=nowhere", headers);
+      expect([answer.status, answer.headers.get("content-type")]).toEqual([400, "application/json"]);
+    }
   });
 });

@@ -3,6 +3,7 @@ import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobu
 import { ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { refuse } from "../../errors.ts";
+import { inTime } from "../deadline.ts";
 import type { Answer, Located } from "../exchange.ts";
 import type { Rules } from "../json.ts";
 import type { Call, Operation } from "../operations.ts";
@@ -89,10 +90,11 @@ async function* noted(outcome: Outcome, messages: AsyncGenerator<Message>): Asyn
 }
 
 async function* answers(talk: Conversation): AsyncGenerator<Message> {
-  const { asked, call } = talk;
+  const { asked, call, parts } = talk;
   const { operation, request } = await understood(talk);
   if (operation.kind === "unary") {
-    yield await operation.unary(request, call);
+    const late = () => parts.refused(refuse.because("DEADLINE_EXCEEDED"), call, operation.path);
+    yield await inTime(operation.unary(request, call), asked.signal, late);
     return;
   }
   const signal = AbortSignal.any([asked.signal, asked.stopping]);

@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { refuse } from "../errors.ts";
 import type { Answer, Located } from "./exchange.ts";
+import { type Framing, framingFor, resume } from "./framing.ts";
 import { encodeJson } from "./json.ts";
 import { begun, type Call, type Operation } from "./operations.ts";
 import { problem } from "./problem.ts";
@@ -16,8 +17,10 @@ export type Streaming = {
   readonly request: Message;
 };
 
-/** Answers with one line of JSON for each message; what ends it early is the last line, as `{"error": …}`. */
-export async function ndjson({ parts, asked, call, operation, request }: Streaming): Promise<Answer> {
+/** Answers with each message as it comes, as lines of JSON or server-sent events; what ends it early is the last of them. */
+export async function stream({ parts, asked, call, operation, request }: Streaming): Promise<Answer> {
+  const framing = framingFor(asked);
+  resume(operation.method.input, request, asked);
   const { promise: begins, resolve } = Promise.withResolvers<void>();
   call.values.set(begun, resolve);
   const unread = new AbortController();
@@ -27,28 +30,34 @@ export async function ndjson({ parts, asked, call, operation, request }: Streami
   // A refusal before the first message is an ordinary answer, and a stream without any must not hold back its headers.
   await Promise.race([first, begins.then(nextTurn)]);
   const settled = await Promise.race([first, nextTurn()]);
-  const headers = { "content-type": "application/x-ndjson" };
+  const headers = { "content-type": framing.contentType };
   if (asked.method === "HEAD") {
     unread.abort();
     first.then(() => answers.return?.()).catch(() => {});
     return { status: 200, headers, body: "" };
   }
-  const body = lines({ parts, asked, call, operation, request }, { answers, first: settled ?? first });
+  const body = framed({ parts, asked, call, operation, request }, { framing, answers, first: settled ?? first });
   return { status: 200, headers, body };
 }
 
 type Running = {
+  readonly framing: Framing;
   readonly answers: AsyncIterator<Message>;
   readonly first: IteratorResult<Message> | Promise<IteratorResult<Message>>;
 };
 
-async function* lines(
+async function* framed(
   { parts, asked, call, operation }: Streaming,
-  { answers, first }: Running,
+  { framing, answers, first }: Running,
 ): AsyncGenerator<string> {
+  let next = Promise.resolve(first);
   try {
-    for (let at = await first; !at.done; at = await answers.next())
-      yield `${JSON.stringify(encodeJson(operation.method.output, at.value))}\n`;
+    while (true) {
+      const at = framing.beat ? await orSilence(next) : await next;
+      if (at?.done) break;
+      yield at ? framing.message(encodeJson(operation.method.output, at.value)) : (framing.beat ?? "");
+      if (at) next = answers.next();
+    }
     if (asked.stopping.aborted) throw refuse.because("UNAVAILABLE");
   } catch (thrown) {
     const error = asked.stopping.aborted
@@ -56,10 +65,19 @@ async function* lines(
       : thrown instanceof ConnectError
         ? thrown
         : parts.refused(thrown, call, operation.path);
-    yield `{"error":${problem(error).body}}\n`;
+    yield framing.error(problem(error).body);
   } finally {
     await answers.return?.();
   }
+}
+
+const longestSilenceMs = 15_000;
+
+/** What comes, or nothing after a while. */
+async function orSilence<T>(next: Promise<T>): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), longestSilenceMs);
+  return Promise.race([next, promise]).finally(() => clearTimeout(timer));
 }
 
 const nextTurn = () => new Promise<undefined>((resolve) => setImmediate(resolve, undefined));

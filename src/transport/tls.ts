@@ -1,0 +1,25 @@
+import { readFile } from "node:fs/promises";
+import { createServer, type Server } from "node:tls";
+
+/** The files of a certificate chain and its key, in PEM. */
+export type Certificate = { readonly certFile: string; readonly keyFile: string };
+
+/** Encrypts connections that it is given, by a certificate that can be read again. */
+export type Encryption = { readonly server: Server; readonly reload: () => Promise<void> };
+
+/** Reads a certificate; HTTP/2 and HTTP/1.1 are offered by ALPN. */
+export async function encryption(certificate: Certificate, handshakeTimeout: number): Promise<Encryption> {
+  const options = { minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout } as const;
+  const server = createServer({ ...options, ...(await pemOf(certificate)) });
+  server.on("tlsClientError", (_, socket) => socket.destroy());
+  return {
+    server,
+    // Connections that are open keep the certificate they began with.
+    reload: async () => server.setSecureContext({ minVersion: options.minVersion, ...(await pemOf(certificate)) }),
+  };
+}
+
+async function pemOf({ certFile, keyFile }: Certificate) {
+  const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
+  return { cert, key };
+}
