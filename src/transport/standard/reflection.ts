@@ -1,7 +1,6 @@
-import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
-import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import type { DescFile, DescService } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { closure, symbolsOf } from "./symbols.ts";
+import { closure, type Symbols, symbolsOf } from "./symbols.ts";
 
 /** A question of `grpc.reflection`, the same in v1 and v1alpha. */
 export type Question =
@@ -17,58 +16,49 @@ export type Inquiry = { readonly host: string; readonly messageRequest: Question
 
 /** Answers what the services are made of. */
 export function reflection(services: readonly DescService[]) {
-  const { files, fileOf, messages, extensions } = symbolsOf([...new Set(services.map(({ file }) => file))]);
-  const bytes = new Map<DescFile, Uint8Array>();
-
+  const symbols = symbolsOf([...new Set(services.map(({ file }) => file))]);
   return async function* serverReflectionInfo<R extends Inquiry>(requests: AsyncIterable<R>) {
     for await (const request of requests) {
-      const messageResponse = answer(request.messageRequest);
+      const messageResponse = answer(services, symbols, request.messageRequest);
       yield { validHost: request.host, originalRequest: request, messageResponse };
     }
   };
+}
 
-  function answer(question: Question) {
-    switch (question.case) {
-      case "fileByFilename":
-        return described(files.get(question.value), `file ${question.value}`);
-      case "fileContainingSymbol":
-        return described(fileOf.get(question.value.replace(/^\./, "")), `symbol ${question.value}`);
-      case "fileContainingExtension": {
-        const { containingType, extensionNumber } = question.value;
-        const found = extensionsOf(containingType).find(({ number }) => number === extensionNumber);
-        return described(found?.file, `extension ${extensionNumber} of ${containingType}`);
-      }
-      case "allExtensionNumbersOfType":
-        return numbers(question.value);
-      case "listServices":
-        return listed(services);
-      case undefined:
-        return failed(Code.InvalidArgument, "the request asks nothing");
+function answer(services: readonly DescService[], symbols: Symbols, question: Question) {
+  switch (question.case) {
+    case "fileByFilename":
+      return described(symbols, symbols.files.get(question.value), `file ${question.value}`);
+    case "fileContainingSymbol":
+      return described(symbols, symbols.fileOf.get(question.value.replace(/^\./, "")), `symbol ${question.value}`);
+    case "fileContainingExtension": {
+      const { containingType, extensionNumber } = question.value;
+      const found = extensionsOf(symbols, containingType).find(({ number }) => number === extensionNumber);
+      return described(symbols, found?.file, `extension ${extensionNumber} of ${containingType}`);
     }
-  }
-
-  function described(file: DescFile | undefined, what: string) {
-    if (!file) return failed(Code.NotFound, `${what} does not exist`);
-    const value = { fileDescriptorProto: closure(file).map(bytesOf) };
-    return { case: "fileDescriptorResponse", value } as const;
-  }
-
-  function bytesOf(file: DescFile): Uint8Array {
-    const written = bytes.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto);
-    bytes.set(file, written);
-    return written;
-  }
-
-  function numbers(type: string) {
-    if (!messages.has(type)) return failed(Code.NotFound, `message ${type} does not exist`);
-    const extensionNumber = extensionsOf(type).map(({ number }) => number);
-    return { case: "allExtensionNumbersResponse", value: { baseTypeName: type, extensionNumber } } as const;
-  }
-
-  function extensionsOf(type: string) {
-    return extensions.filter(({ extendee }) => extendee.typeName === type);
+    case "allExtensionNumbersOfType":
+      return numbers(symbols, question.value);
+    case "listServices":
+      return listed(services);
+    case undefined:
+      return failed(Code.InvalidArgument, "the request asks nothing");
   }
 }
+
+function described({ bytes }: Symbols, file: DescFile | undefined, what: string) {
+  if (!file) return failed(Code.NotFound, `${what} does not exist`);
+  const value = { fileDescriptorProto: closure(file).flatMap((one) => bytes.get(one) ?? []) };
+  return { case: "fileDescriptorResponse", value } as const;
+}
+
+function numbers(symbols: Symbols, type: string) {
+  if (!symbols.messages.has(type)) return failed(Code.NotFound, `message ${type} does not exist`);
+  const extensionNumber = extensionsOf(symbols, type).map(({ number }) => number);
+  return { case: "allExtensionNumbersResponse", value: { baseTypeName: type, extensionNumber } } as const;
+}
+
+const extensionsOf = ({ extensions }: Symbols, type: string) =>
+  extensions.filter(({ extendee }) => extendee.typeName === type);
 
 function listed(services: readonly DescService[]) {
   const service = services.map(({ typeName }) => ({ name: typeName })).toSorted((a, b) => (a.name < b.name ? -1 : 1));

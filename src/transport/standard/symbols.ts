@@ -1,8 +1,11 @@
-import type { DescExtension, DescFile, DescMessage } from "@bufbuild/protobuf";
+import { type DescExtension, type DescFile, type DescMessage, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 
 /** What is declared in a set of files and all that they import. */
 export type Symbols = {
   readonly files: ReadonlyMap<string, DescFile>;
+  /** Every file as reflection sends it. */
+  readonly bytes: ReadonlyMap<DescFile, Uint8Array>;
   /** The file that declares a full name: of a service, method, message, field, oneof, enum, value or extension. */
   readonly fileOf: ReadonlyMap<string, DescFile>;
   readonly messages: ReadonlySet<string>;
@@ -11,11 +14,12 @@ export type Symbols = {
 
 /** Indexes the files. */
 export function symbolsOf(roots: readonly DescFile[]): Symbols {
-  const files = roots.flatMap(closure);
+  const files = [...new Set(roots.flatMap(closure))];
   const messages = files.flatMap((file) => file.messages.flatMap(family));
   const extensions = [...files.flatMap((file) => file.extensions), ...messages.flatMap((one) => one.nestedExtensions)];
   return {
     files: new Map(files.map((file) => [nameOf(file), file])),
+    bytes: new Map(files.map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)])),
     fileOf: new Map(files.flatMap((file) => namesIn(file).map((name) => [name, file] as const))),
     messages: new Set(messages.map(({ typeName }) => typeName)),
     extensions,
@@ -23,7 +27,7 @@ export function symbolsOf(roots: readonly DescFile[]): Symbols {
 }
 
 /** The name that imports use. */
-export const nameOf = (file: DescFile): string => `${file.name}.proto`;
+const nameOf = (file: DescFile): string => `${file.name}.proto`;
 
 /** A file and everything that it imports; each stands before what it imports itself. */
 export const closure = (file: DescFile): DescFile[] => importsFirst(file).toReversed();

@@ -8,80 +8,96 @@ import { isNeeded, itemRules, keywords, remarks, rulesOf } from "./rules.ts";
 export type Direction = "request" | "answer";
 
 /** The schemas of messages, and all that were needed for them. */
-export type Schemas = ReturnType<typeof schemas>;
+export type Schemas = {
+  readonly message: (type: DescMessage, direction: Direction) => Schema;
+  readonly object: (type: DescMessage, fields: readonly DescField[], direction: Direction) => Schema;
+  readonly property: (field: DescField, direction: Direction) => Schema;
+  readonly all: () => Record<string, Schema>;
+};
 
 /** Makes schemas; `answered` are the types of all answers. */
-export function schemas(answered: readonly DescMessage[]) {
+export function schemas(answered: readonly DescMessage[]): Schemas {
   const inAnswers = new Set(answered.flatMap((type) => [...reachable(type)]));
   const components = new Map<string, Schema>();
+  const way = (direction: Direction): Way => ({ inAnswers, components, direction });
+  return {
+    message: (type, direction) => message(way(direction), type),
+    object: (type, fields, direction) => object(way(direction), type, fields),
+    property: (field, direction) => property(way(direction), field),
+    all: () => Object.fromEntries([...components].sort(byName)),
+  };
+}
 
-  return { message, object, property, all: () => Object.fromEntries([...components].sort(byName)) };
+type Way = {
+  readonly inAnswers: ReadonlySet<DescMessage>;
+  readonly components: Map<string, Schema>;
+  readonly direction: Direction;
+};
 
-  function message(type: DescMessage, direction: Direction): Schema {
-    const known = wellKnown(type);
-    if (known) return known;
-    const both = direction === "request" && inAnswers.has(type);
-    return component(both ? `${shortName(type)}.Input` : shortName(type), () => object(type, type.fields, direction));
+function message(way: Way, type: DescMessage): Schema {
+  const known = wellKnown(type);
+  if (known) return known;
+  const both = way.direction === "request" && way.inAnswers.has(type);
+  return component(way, both ? `${shortName(type)}.Input` : shortName(type), () => object(way, type, type.fields));
+}
+
+function component({ components }: Way, name: string, make: () => Schema): Schema {
+  if (!components.has(name)) {
+    components.set(name, {});
+    components.set(name, make());
   }
+  return { $ref: `#/components/schemas/${name}` };
+}
 
-  function component(name: string, make: () => Schema): Schema {
-    if (!components.has(name)) {
-      components.set(name, {});
-      components.set(name, make());
+function object(way: Way, type: DescMessage, fields: readonly DescField[]): Schema {
+  const required = fields.filter((field) => isRequired(field, way.direction)).map(({ jsonName }) => jsonName);
+  const oneofs = type.oneofs.filter((oneof) => oneof.fields.some((field) => fields.includes(field)));
+  return {
+    type: "object",
+    ...described(comments[type.typeName] ?? ""),
+    properties: Object.fromEntries(fields.map((field) => [field.jsonName, property(way, field)])),
+    ...(required.length > 0 && { required }),
+    ...(way.direction === "request" && { additionalProperties: false }),
+    ...(oneofs.length > 0 && { allOf: oneofs.map(atMostOne) }),
+  };
+}
+
+function property(way: Way, field: DescField): Schema {
+  const rules = rulesOf(field);
+  const text = [commentOf(field), ...remarks(field)].join(" ").trim();
+  return {
+    ...shape(way, field),
+    ...(rules && keywords(rules)),
+    ...(way.direction === "request" && defaultOf(field)),
+    ...described(text),
+  };
+}
+
+function shape(way: Way, field: DescField): Schema {
+  switch (field.fieldKind) {
+    case "list": {
+      const rules = rulesOf(field);
+      const items = rules && itemRules(rules);
+      return { type: "array", items: { ...single(way, field), ...(items && keywords(items)) } };
     }
-    return { $ref: `#/components/schemas/${name}` };
+    case "map":
+      return { type: "object", additionalProperties: single(way, field) };
+    default:
+      return single(way, field);
   }
+}
 
-  function object(type: DescMessage, fields: readonly DescField[], direction: Direction): Schema {
-    const required = fields.filter((field) => isRequired(field, direction)).map(({ jsonName }) => jsonName);
-    const oneofs = type.oneofs.filter((oneof) => oneof.fields.some((field) => fields.includes(field)));
-    return {
-      type: "object",
-      ...described(comments[type.typeName] ?? ""),
-      properties: Object.fromEntries(fields.map((field) => [field.jsonName, property(field, direction)])),
-      ...(required.length > 0 && { required }),
-      ...(direction === "request" && { additionalProperties: false }),
-      ...(oneofs.length > 0 && { allOf: oneofs.map(atMostOne) }),
-    };
-  }
+function single(way: Way, field: DescField): Schema {
+  if (field.message) return message(way, field.message);
+  return field.enum ? enumeration(way, field.enum) : scalar(field.scalar, way.direction);
+}
 
-  function property(field: DescField, direction: Direction): Schema {
-    const rules = rulesOf(field);
-    const text = [commentOf(field), ...remarks(field)].join(" ").trim();
-    return {
-      ...shape(field, direction),
-      ...(rules && keywords(rules)),
-      ...(direction === "request" && defaultOf(field)),
-      ...described(text),
-    };
-  }
-
-  function shape(field: DescField, direction: Direction): Schema {
-    switch (field.fieldKind) {
-      case "list": {
-        const rules = rulesOf(field);
-        const items = rules && itemRules(rules);
-        return { type: "array", items: { ...single(field, direction), ...(items && keywords(items)) } };
-      }
-      case "map":
-        return { type: "object", additionalProperties: single(field, direction) };
-      default:
-        return single(field, direction);
-    }
-  }
-
-  function single(field: DescField, direction: Direction): Schema {
-    if (field.message) return message(field.message, direction);
-    return field.enum ? enumeration(field.enum) : scalar(field.scalar, direction);
-  }
-
-  function enumeration(type: DescEnum): Schema {
-    return component(shortName(type), () => ({
-      type: "string",
-      ...described(comments[type.typeName] ?? ""),
-      enum: type.values.map(({ name }) => name),
-    }));
-  }
+function enumeration(way: Way, type: DescEnum): Schema {
+  return component(way, shortName(type), () => ({
+    type: "string",
+    ...described(comments[type.typeName] ?? ""),
+    enum: type.values.map(({ name }) => name),
+  }));
 }
 
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
