@@ -118,18 +118,23 @@ type Draining = {
   readonly graceMs: number;
 };
 
+const silenceMs = 250;
+
 /** Stops accepting, lets what runs finish, and cuts what still runs when the grace is over. */
 async function drain({ server, sessions, sockets, stopping, graceMs }: Draining): Promise<void> {
   if (stopping.signal.aborted) return;
   stopping.abort();
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
+  const begun = performance.now();
   const sweep = () => {
     server.closeIdleConnections();
-    for (const socket of sockets) socket.destroy();
+    // What a new connection says may have arrived without being read yet.
+    const silent = performance.now() - begun > silenceMs;
+    sessions.close(silent ? "all" : "used");
+    if (silent) for (const socket of sockets) socket.destroy();
   };
   sweep();
-  sessions.close();
   // An answer that was running keeps its connection open when it ends, so look again and again.
   const sweeping = setInterval(sweep, 50);
   const cutting = setTimeout(() => {

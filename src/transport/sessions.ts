@@ -13,8 +13,8 @@ export type SessionLimits = {
 export type Sessions = {
   /** Speaks HTTP/2 on a connection from now on. */
   readonly accept: (socket: Duplex) => void;
-  /** Lets every connection finish what runs, and take nothing new. */
-  readonly close: () => void;
+  /** Lets connections finish what runs, and take nothing new: those that have called already, or all. */
+  readonly close: (which: "used" | "all") => void;
   /** Cuts what is left. */
   readonly destroy: () => void;
 };
@@ -25,6 +25,7 @@ export function http2Sessions(
   serve: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void,
 ): Sessions {
   const sessions = new Set<Http2Session>();
+  const used = new WeakSet<Http2Session>();
   const server = createServer({
     settings: { maxConcurrentStreams: limits.streamsMax, maxHeaderListSize: limits.headersMaxBytes },
     maxHeaderListPairs: mostHeaders,
@@ -39,11 +40,14 @@ export function http2Sessions(
   });
   server.on("stream", (stream, headers) => {
     stream.on("error", ignore);
+    if (stream.session) used.add(stream.session);
     serve(stream, headers);
   });
   return {
     accept: (socket) => void server.emit("connection", socket),
-    close: () => sessions.forEach((session) => void session.close()),
+    close(which) {
+      for (const session of sessions) if (which === "all" || used.has(session)) session.close();
+    },
     destroy: () => sessions.forEach((session) => void session.destroy()),
   };
 }

@@ -50,7 +50,12 @@ test.each(doors)("%s: a page of another origin may not", async (_, path, init) =
 
 test("without the setting nothing is said of origins, and OPTIONS is a method like any other", async () => {
   await using closed = await startPostern();
-  const before = await ask(getMe, { method: "OPTIONS", headers: { "access-control-request-method": "POST" } }, origin, closed);
+  const before = await ask(
+    getMe,
+    { method: "OPTIONS", headers: { "access-control-request-method": "POST" } },
+    origin,
+    closed,
+  );
   expect([before.status, before.headers.get("access-control-allow-origin")]).toEqual([405, null]);
 });
 

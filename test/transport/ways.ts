@@ -69,7 +69,7 @@ export type Raw = { readonly status: number; readonly headers: Record<string, st
 
 /** Makes one request over HTTP/2 with prior knowledge, without a client that could mend it. */
 export async function raw(url: string, headers: Record<string, string>, body?: string | Uint8Array): Promise<Raw> {
-  const session = connect(url);
+  const session = connect(url).on("error", () => {});
   try {
     const stream = session.request({ ":method": body === undefined ? "GET" : "POST", ...headers });
     const all: Record<string, string> = {};
@@ -84,7 +84,7 @@ export async function raw(url: string, headers: Record<string, string>, body?: s
 }
 
 /** A message in the envelope of gRPC and streaming Connect. */
-export function framed(message: string | Uint8Array, flags = 0): Buffer {
+export function framed(message: string | Uint8Array, flags = 0): Buffer<ArrayBuffer> {
   const bytes = Buffer.from(message);
   const prefix = Buffer.alloc(5);
   prefix[0] = flags;

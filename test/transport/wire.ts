@@ -1,6 +1,12 @@
 import { connect, type Socket } from "node:net";
+import { adapterRoom } from "../../src/transport/adapter/room.ts";
+import { jsonDoor } from "../../src/transport/door.ts";
 import { type Limits, type Listening, listen } from "../../src/transport/listen.ts";
-import { type SampleOptions, sampleDoor } from "./sample_door.ts";
+import type { Certificate } from "../../src/transport/tls.ts";
+import { type SampleOptions, sampleParts } from "./sample_door.ts";
+
+/** What a port in a test is made of, where it differs from the plainest. */
+export type WireOptions = SampleOptions & { readonly certificate?: Certificate; readonly deadlineMaxMs?: number };
 
 const limits: Limits = {
   messageMaxBytes: 1000,
@@ -14,8 +20,10 @@ const limits: Limits = {
 };
 
 /** Opens a port for the sample service: `/one/{name}`, `/do`, `/watch` and one more for POST without a body. */
-export function openSample(some: Partial<Limits> = {}, options: SampleOptions = {}): Promise<Listening> {
-  const door = sampleDoor(
+export function openSample(some: Partial<Limits> = {}, options: WireOptions = {}): Promise<Listening> {
+  const { certificate, deadlineMaxMs = 60_000 } = options;
+  const all = { ...limits, ...some };
+  const sample = sampleParts(
     [
       { name: "One", rule: { pattern: { case: "get", value: "/one/{name}" } } },
       { name: "Do", rule: { pattern: { case: "post", value: "/do" }, body: "*" } },
@@ -23,7 +31,8 @@ export function openSample(some: Partial<Limits> = {}, options: SampleOptions = 
     ],
     options,
   );
-  return listen({ host: "127.0.0.1", port: 0, limits: { ...limits, ...some }, door });
+  const parts = { ...sample, deadlineMaxMs, limits: { ...all, deadlineMaxMs } };
+  return listen({ host: "127.0.0.1", port: 0, limits: all, door: jsonDoor(parts, [adapterRoom(parts)]), certificate });
 }
 
 /** Opens a bare connection. */

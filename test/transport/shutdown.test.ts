@@ -1,0 +1,103 @@
+import { Agent, get } from "node:http";
+import { connect } from "node:http2";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { SampleHandler } from "./sample_door.ts";
+import { framed, raw } from "./ways.ts";
+import { openSample } from "./wire.ts";
+
+const slow: SampleHandler = async (request) => {
+  await pause(200);
+  return request;
+};
+
+const path = "/sample.Samples/Do";
+const doors = [
+  ["REST", { ":path": "/one/a" }, undefined],
+  ["plain JSON", { ":path": path, "content-type": "application/json" }, "{}"],
+  ["gRPC", { ":path": path, "content-type": "application/grpc" }, framed("")],
+  ["gRPC-Web", { ":path": path, "content-type": "application/grpc-web+proto" }, framed("")],
+  ["Connect", { ":path": path, "content-type": "application/proto" }, ""],
+] as const;
+
+test.each(doors)("%s: calls that run over HTTP/2 when the server stops get their answers", async (_, headers, body) => {
+  const begun = Promise.withResolvers<void>();
+  let count = 0;
+  const handler: SampleHandler = (request, call) => {
+    count += 1;
+    if (count === 20) begun.resolve();
+    return slow(request, call);
+  };
+  const port = await openSample({}, { handler });
+  const calls = Array.from({ length: 20 }, () => raw(port.url, headers, body));
+  await begun.promise;
+  const started = performance.now();
+  await port[Symbol.asyncDispose]();
+  for (const { status, headers } of await Promise.all(calls))
+    expect([status, headers["grpc-status"] ?? "0"]).toEqual([200, "0"]);
+  expect(performance.now() - started).toBeLessThan(1500);
+});
+
+test("no call is lost while a server stops under load: answered, or never begun", async () => {
+  let begun = 0;
+  const handler: SampleHandler = (request, call) => {
+    begun += 1;
+    return slow(request, call);
+  };
+  const port = await openSample({}, { handler });
+  const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+  let [answered, going] = [0, true];
+  const one = () =>
+    new Promise<void>((resolve) => {
+      get(`${port.url}/one/a`, { agent }, (answer) => {
+        answer.resume().on("end", () => {
+          answered += 1;
+          resolve();
+        });
+      }).on("error", () => resolve());
+    });
+  const callers = Array.from({ length: 20 }, async () => {
+    while (going) await one();
+  });
+  await pause(500);
+  const stopped = port[Symbol.asyncDispose]();
+  await pause(50);
+  going = false;
+  await Promise.all([stopped, ...callers]);
+  agent.destroy();
+  expect(answered).toBe(begun);
+});
+
+test("a session is told to go away, and begins nothing new", async () => {
+  const port = await openSample({}, { handler: slow });
+  const session = connect(port.url);
+  const running = session.request({ ":path": "/one/a" });
+  await pause(100);
+  const away = new Promise((resolve) => session.once("goaway", resolve));
+  const stopped = port[Symbol.asyncDispose]();
+  expect(await away).toBe(0);
+  let text = "";
+  for await (const part of running) text += part;
+  expect(text).toContain('"name":"a"');
+  await stopped;
+});
+
+test("an idle session does not hold the server up", async () => {
+  const port = await openSample();
+  const session = connect(port.url);
+  await new Promise((resolve) => session.once("remoteSettings", resolve));
+  const started = performance.now();
+  await port[Symbol.asyncDispose]();
+  expect(performance.now() - started).toBeLessThan(1000);
+  session.destroy();
+});
+
+test("a call over HTTP/2 that does not end is cut off after the grace", async () => {
+  const port = await openSample({ shutdownGraceMs: 200 }, { handler: () => new Promise(() => {}) });
+  const call = raw(port.url, { ":path": "/one/a" }).catch(() => "cut");
+  await pause(50);
+  const started = performance.now();
+  await port[Symbol.asyncDispose]();
+  expect(performance.now() - started).toBeLessThan(1500);
+  await call;
+});

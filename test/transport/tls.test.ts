@@ -1,0 +1,82 @@
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { connect as connectHttp2 } from "node:http2";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect } from "node:tls";
+import { expect, test } from "vitest";
+import type { Certificate } from "../../src/transport/tls.ts";
+import { dial, heard, openSample } from "./wire.ts";
+
+async function certificateFor(name: string): Promise<Certificate & AsyncDisposable> {
+  const folder = await mkdtemp(join(tmpdir(), "postern-tls-"));
+  const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+  const kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"];
+  execFileSync("openssl", [...kind, "-subj", `/CN=${name}`, "-keyout", keyFile, "-out", certFile], { stdio: "ignore" });
+  return { certFile, keyFile, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+}
+
+const secured = async (certificate: Certificate) => openSample({ headerTimeoutMs: 500 }, { certificate });
+const trusting = { rejectUnauthorized: false };
+
+const overHttp1 = (url: string) =>
+  new Promise<{ version: string; text: string }>((resolve, reject) => {
+    request(`${url}/one/ada`, trusting, async (answer) => {
+      let text = "";
+      for await (const part of answer) text += part;
+      resolve({ version: answer.httpVersion, text });
+    })
+      .on("error", reject)
+      .end();
+  });
+
+async function overHttp2(url: string): Promise<string> {
+  const session = connectHttp2(url, trusting);
+  let text = "";
+  for await (const part of session.request({ ":path": "/one/ada" })) text += part;
+  session.destroy();
+  return text;
+}
+
+const nameShown = (url: string) =>
+  new Promise<string>((resolve, reject) => {
+    const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", ...trusting }, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN));
+      socket.destroy();
+    }).on("error", reject);
+  });
+
+test("with a certificate the port speaks TLS, and both versions of HTTP by ALPN", async () => {
+  await using certificate = await certificateFor("localhost");
+  await using port = await secured(certificate);
+  expect(port.url).toMatch(/^https:/);
+  expect(await overHttp1(port.url)).toMatchObject({ version: "1.1", text: expect.stringContaining('"name":"ada"') });
+  expect(await overHttp2(port.url)).toContain('"name":"ada"');
+});
+
+test("clear text, half a handshake and silence are cut, and end nothing", async () => {
+  await using certificate = await certificateFor("localhost");
+  await using port = await secured(certificate);
+  for (const bytes of ["GET / HTTP/1.1\r\nhost: a\r\n\r\n", "\x16\x03\x01\x02\x00\x01", ""]) {
+    const socket = await dial(port);
+    socket.write(bytes, "latin1");
+    expect(await heard(socket)).not.toContain("HTTP/1.1 200");
+  }
+  const reset = await dial(port);
+  reset.resetAndDestroy();
+  expect(await overHttp2(port.url)).toContain('"name":"ada"');
+});
+
+test("a renewed certificate is shown after reloading, and a broken one is not taken", async () => {
+  await using certificate = await certificateFor("old");
+  await using renewed = await certificateFor("new");
+  await using port = await secured(certificate);
+  expect(await nameShown(port.url)).toBe("old");
+  await writeFile(certificate.certFile, await readFile(renewed.certFile));
+  await expect(port.reload()).rejects.toThrow();
+  expect(await nameShown(port.url)).toBe("old");
+  await writeFile(certificate.keyFile, await readFile(renewed.keyFile));
+  await port.reload();
+  expect(await nameShown(port.url)).toBe("new");
+});
