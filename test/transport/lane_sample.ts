@@ -14,6 +14,7 @@ const limits: LaneLimits = { messageMaxBytes: 100_000, bodyTimeoutMs: 5000, dead
 /** What a lane in a test is made of, where it differs from the plainest. */
 export type LaneOptions = SampleOptions & {
   readonly limits?: Partial<LaneLimits>;
+  readonly stopping?: AbortSignal;
   readonly also?: NonNullable<LaneParts["also"]>;
 };
 
@@ -38,8 +39,7 @@ export async function openLane(options: LaneOptions = {}): Promise<SampleLane> {
     ],
     options,
   );
-  const { also } = options;
-  const stopping = new AbortController().signal;
+  const { also, stopping = new AbortController().signal } = options;
   const fast = lane({ ...parts, limits: { ...limits, ...options.limits }, stopping, ...(also && { also }) });
   const sessions = new Set<ServerHttp2Session>();
   const one = createHttp1((request, response) => fast.request(request, response) || response.writeHead(404).end());

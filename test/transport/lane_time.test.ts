@@ -77,6 +77,20 @@ test("a deadline is cut to the longest that is allowed", async () => {
   expect(statusIn(await post(lane, framed(""), { ...grpc, "grpc-timeout": "9H" }))).toMatch(/^DeadlineExceeded/);
 });
 
+test("a call without a deadline ends too", async () => {
+  const work = endless();
+  await using lane = await openLane({ handler: work.deaf, limits: { deadlineMaxMs: 30 } });
+  expect(statusIn(await post(lane, framed(""), grpc))).toMatch(/^DeadlineExceeded/);
+  expect(await work.ended).toMatchObject({ code: Code.DeadlineExceeded });
+});
+
+test("HTTP/1.1: a server about to stop answers and keeps no connection", async () => {
+  await using lane = await openLane({ stopping: AbortSignal.abort() });
+  const headers = { "content-type": "application/proto" };
+  const answer = await fetch(`${lane.http1}${path}`, { method: "POST", headers });
+  expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"]);
+});
+
 test("a body that never ends is refused in time, and never runs", async () => {
   let ran = false;
   const handler: SampleHandler = async () => {

@@ -49,7 +49,7 @@ export type Visit = Arrival & {
   bodyTimer: NodeJS.Timeout | undefined;
 };
 
-/** Begins a call; what is wrong with its headers is answered at once. */
+/** Begins a call, which always ends in time; what is wrong with its headers is answered at once. */
 export function enter({ parts, known, dialect, headers }: Arrival, send: Send): Visit {
   const { requestId, values } = parts.begin();
   const call = new LaneCall(values, headers);
@@ -69,8 +69,7 @@ export function enter({ parts, known, dialect, headers }: Arrival, send: Send): 
   };
   try {
     visit.encoding = encodingOf(fieldOf(headers, dialect.protocol.encodingHeader));
-    const timeout = dialect.protocol.timeout(headers);
-    if (timeout !== undefined) hurry(visit, timeout);
+    hurry(visit, dialect.protocol.timeout(headers) ?? parts.limits.deadlineMaxMs);
   } catch (error) {
     fail(visit, error);
   }
