@@ -1,5 +1,5 @@
 import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
-import { type Access, access } from "../../gen/postern/v1/options_pb.ts";
+import { access } from "../../gen/postern/v1/options_pb.ts";
 import { type Call, callerOf, keys, type Membership } from "../deps.ts";
 import { cover } from "./cover.ts";
 import { fieldOf } from "./field.ts";
@@ -7,6 +7,7 @@ import { denied, holding, type Lookups } from "./holding.ts";
 import { inOrganization } from "./in_organization.ts";
 import { ofUser } from "./of_user.ts";
 import { isPermission, type Permission } from "./permissions.ts";
+import type { Rule } from "./rule.ts";
 
 type Step = (request: Message, call: Call) => Promise<void>;
 
@@ -23,14 +24,6 @@ export function authorize(method: DescMethod, lookups: Lookups): Step {
       throw new Error(`${method.name} has no access option`);
   }
 }
-
-/** What the decision about one rpc is made from. */
-export type Rule = {
-  readonly method: DescMethod;
-  readonly option: Access;
-  readonly permission: Permission;
-  readonly lookups: Lookups;
-};
 
 function withPermission(rule: Rule): Step {
   const { method, option } = rule;

@@ -1,9 +1,9 @@
 import type { Message } from "@bufbuild/protobuf";
 import { type Call, type Caller, callerOf, type Membership, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import type { Rule } from "./authorize.ts";
 import { fieldOf, textOf } from "./field.ts";
 import { given } from "./holding.ts";
+import type { Rule } from "./rule.ts";
 
 type Step = (request: Message, call: Call) => Promise<void>;
 

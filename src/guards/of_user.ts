@@ -1,9 +1,9 @@
 import type { Message } from "@bufbuild/protobuf";
 import { type Call, callerOf, keys } from "../deps.ts";
 import { type Noun, refuse } from "../errors.ts";
-import type { Rule } from "./authorize.ts";
 import { fieldOf, textOf } from "./field.ts";
 import { denied, holding, type Lookups } from "./holding.ts";
+import type { Rule } from "./rule.ts";
 
 type Target = { readonly userId: string; readonly owner: string };
 

@@ -2,12 +2,13 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { type Deps, organizationOf, type Reach, reachOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
+import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { cut, type Page, pageOf } from "./page.ts";
 import { projectGrants } from "./project_grant.ts";
+import { type ProjectRow, type ReadableProject, readableProject } from "./project_read.ts";
 import { projectRoles } from "./project_role.ts";
 
 /** Projects, the roles they define, and the grants of projects to other organizations. */
@@ -134,28 +135,6 @@ export const projectFolds = {
     ],
   },
 } satisfies NounFolds<"project">;
-
-/** A project as its row holds it. */
-export type ProjectRow = Versioned & { readonly name: string };
-
-/** Finds a project that the organization worked in owns or was granted; refuses when there is none. */
-export type ReadableProject = ReturnType<typeof readableProject>;
-
-function readableProject(sql: Sql) {
-  const read = loadOne<{ organization: string; id: string }, ProjectRow & { grantId: string | null }>(sql, {
-    asked: "organization text, id text",
-    select: `select n, p.project_id as id, p.owner, p.name, p.version, p.created, p.changed, g.project_grant_id as "grantId"
-             from asked join projects p on p.project_id = asked.id
-             left join project_grants g
-               on g.project_id = p.project_id and g.granted_organization_id = asked.organization
-             where p.owner = asked.organization or g.project_grant_id is not null`,
-  });
-  return async (id: string, call: Parameters<typeof organizationOf>[0] & { signal: AbortSignal }) => {
-    const row = await read({ organization: organizationOf(call), id }, call.signal);
-    if (!row) throw refuse.notFound("project", id);
-    return row;
-  };
-}
 
 const project = (row: ProjectRow) => ({ id: row.id, name: row.name, details: details(row) });
 

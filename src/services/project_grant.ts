@@ -7,7 +7,7 @@ import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { cut, type Page, pageOf } from "./page.ts";
-import type { ReadableProject } from "./project.ts";
+import type { ReadableProject } from "./project_read.ts";
 
 type ProjectGrants = Pick<
   ServiceImpl<typeof ProjectService>,

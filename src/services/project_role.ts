@@ -6,7 +6,7 @@ import { detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { cut, type Page, pageOf } from "./page.ts";
-import type { ReadableProject } from "./project.ts";
+import type { ReadableProject } from "./project_read.ts";
 
 type ProjectRoles = Pick<
   ServiceImpl<typeof ProjectService>,

@@ -1,0 +1,12 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { Access } from "../../gen/postern/v1/options_pb.ts";
+import type { Lookups } from "./holding.ts";
+import type { Permission } from "./permissions.ts";
+
+/** What the decision about one rpc is made from. */
+export type Rule = {
+  readonly method: DescMethod;
+  readonly option: Access;
+  readonly permission: Permission;
+  readonly lookups: Lookups;
+};
