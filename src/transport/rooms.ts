@@ -42,7 +42,7 @@ export async function visit(parts: Parts, { asked, call, operation, decode, part
   try {
     if (operation.kind === "unary" && parts.deadlineMaxMs) asked.expire(parts.deadlineMaxMs);
     const request = await reported(parts, call, operation.path, decode);
-    if (operation.kind === "stream") return await stream({ parts, asked, call, operation, request });
+    if (operation.kind === "stream") return await stream({ refused: parts.refused, asked, call, operation, request });
     const late = () => parts.refused(refuse.because("DEADLINE_EXCEEDED"), call, operation.path);
     const answer = await inTime(operation.unary(request, call), asked.signal, late);
     return jsonAnswer(200, JSON.stringify(shown(operation, answer, part)));

@@ -25,6 +25,7 @@ export function http2Sessions(
   serve: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void,
 ): Sessions {
   const sessions = new Set<Http2Session>();
+  const sockets = new Set<Duplex>();
   const used = new WeakSet<Http2Session>();
   const server = createServer({
     settings: { maxConcurrentStreams: limits.streamsMax, maxHeaderListSize: limits.headersMaxBytes },
@@ -44,11 +45,19 @@ export function http2Sessions(
     serve(stream, headers);
   });
   return {
-    accept: (socket) => void server.emit("connection", socket),
+    accept(socket) {
+      sockets.add(socket);
+      socket.on("close", () => sockets.delete(socket));
+      server.emit("connection", socket);
+    },
     close(which) {
       for (const session of sessions) if (which === "all" || used.has(session)) session.close();
     },
-    destroy: () => sessions.forEach((session) => void session.destroy()),
+    destroy() {
+      for (const session of sessions) session.destroy();
+      // A session that was closed before waits for its client to hang up, even when it is destroyed.
+      for (const socket of sockets) socket.destroy();
+    },
   };
 }
 

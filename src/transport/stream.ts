@@ -6,11 +6,11 @@ import { type Framing, framingFor, resume } from "./framing.ts";
 import { encodeJson } from "./json.ts";
 import { begun, type Call, type Operation } from "./operations.ts";
 import { problem } from "./problem.ts";
-import type { Parts } from "./rooms.ts";
 
 /** A stream of answers that a client asked for. */
 export type Streaming = {
-  readonly parts: Parts;
+  /** Turns what went wrong outside the guards into a refusal. */
+  readonly refused: (error: unknown, call: Call, operation: string) => ConnectError;
   readonly asked: Located;
   readonly call: Call;
   readonly operation: Extract<Operation, { kind: "stream" }>;
@@ -18,7 +18,7 @@ export type Streaming = {
 };
 
 /** Answers with each message as it comes, as lines of JSON or server-sent events; what ends it early is the last of them. */
-export async function stream({ parts, asked, call, operation, request }: Streaming): Promise<Answer> {
+export async function stream({ refused, asked, call, operation, request }: Streaming): Promise<Answer> {
   const framing = framingFor(asked);
   resume(operation.method.input, request, asked);
   const { promise: begins, resolve } = Promise.withResolvers<void>();
@@ -36,7 +36,7 @@ export async function stream({ parts, asked, call, operation, request }: Streami
     first.then(() => answers.return?.()).catch(() => {});
     return { status: 200, headers, body: "" };
   }
-  const body = framed({ parts, asked, call, operation, request }, { framing, answers, first: settled ?? first });
+  const body = framed({ refused, asked, call, operation, request }, { framing, answers, first: settled ?? first });
   return { status: 200, headers, body };
 }
 
@@ -47,7 +47,7 @@ type Running = {
 };
 
 async function* framed(
-  { parts, asked, call, operation }: Streaming,
+  { refused, asked, call, operation }: Streaming,
   { framing, answers, first }: Running,
 ): AsyncGenerator<string> {
   let next = Promise.resolve(first);
@@ -64,7 +64,7 @@ async function* framed(
       ? refuse.because("UNAVAILABLE")
       : thrown instanceof ConnectError
         ? thrown
-        : parts.refused(thrown, call, operation.path);
+        : refused(thrown, call, operation.path);
     yield framing.error(problem(error).body);
   } finally {
     await answers.return?.();

@@ -1,5 +1,6 @@
 import { Agent, get } from "node:http";
 import { connect } from "node:http2";
+import { connect as dialHalfOpen } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { SampleHandler } from "./sample_door.ts";
@@ -100,4 +101,15 @@ test("a call over HTTP/2 that does not end is cut off after the grace", async ()
   await port[Symbol.asyncDispose]();
   expect(performance.now() - started).toBeLessThan(1500);
   await call;
+});
+
+test("a client that never hangs up is cut off after the grace", async () => {
+  const port = await openSample({ shutdownGraceMs: 400 });
+  const socket = dialHalfOpen({ port: Number(new URL(port.url).port), host: "127.0.0.1", allowHalfOpen: true });
+  socket.on("error", () => {}).write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
+  await new Promise((resolve) => socket.once("data", resolve));
+  const started = performance.now();
+  await port[Symbol.asyncDispose]();
+  expect(performance.now() - started).toBeLessThan(2000);
+  socket.destroy();
 });
