@@ -55,7 +55,6 @@ export const reasons = {
   USER_GRANT_EXISTS: Code.AlreadyExists,
   MEMBER_EXISTS: Code.AlreadyExists,
   USER_NOT_HUMAN: Code.FailedPrecondition,
-  USER_INACTIVE: Code.FailedPrecondition,
   USER_LOCKED: Code.FailedPrecondition,
   PASSWORD_MISSING: Code.FailedPrecondition,
   PHONE_UNCHANGED: Code.FailedPrecondition,

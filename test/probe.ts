@@ -22,6 +22,14 @@ export async function slowCommits({ sql }: Probe, seconds: number): Promise<void
       for each row execute function be_slow()`);
 }
 
+/** Makes each statement that appends events take this long, before its commit. */
+export async function slowWrites({ sql }: Probe, seconds: number): Promise<void> {
+  await sql.unsafe(`
+    create function be_slower() returns trigger language plpgsql as
+      'begin perform pg_sleep(${seconds}); return null; end';
+    create trigger slower after insert on events for each statement execute function be_slower()`);
+}
+
 /** The process id of the backend that sleeps in its commit, once there is one. */
 export async function sleeper({ sql }: Probe): Promise<number> {
   for (;;) {

@@ -158,10 +158,4 @@ export const nounTexts = {
     fr: "L'utilisateur est une machine, et les machines n'ont ni mot de passe ni téléphone.",
     es: "El usuario es una máquina, y las máquinas no tienen contraseña ni teléfono.",
   },
-  USER_INACTIVE: {
-    en: "The user is deactivated.",
-    de: "Der Benutzer ist deaktiviert.",
-    fr: "L'utilisateur est désactivé.",
-    es: "El usuario está desactivado.",
-  },
 } as const satisfies Record<string, Texts>;

@@ -1,0 +1,162 @@
+import type { Reason } from "../../src/errors.ts";
+import { machine, organization, signedUp } from "../harness.ts";
+import { fresh, type Row, type Scene } from "./provocation.ts";
+
+const missing = (path: string): Row => ({
+  by: ({ german, fixture }) =>
+    german.delete(path.replace("{user}", fixture.userId).replace("{project}", fixture.projectId)),
+  details: ["ResourceInfo"],
+});
+
+/** The same creation twice. */
+const taken = (path: string, body: (scene: Scene) => object | Promise<object>): Row => ({
+  async by(scene) {
+    const asked = await body(scene);
+    const at = path.replace("{project}", scene.fixture.projectId).replace("{user}", scene.fixture.userId);
+    await scene.admin.post(at, asked);
+    return scene.german.post(at, asked);
+  },
+  details: ["ResourceInfo"],
+});
+
+const app = ({ fixture }: Scene) => `/v1/projects/${fixture.projectId}/applications/oidc`;
+
+/** What is missing, in the way, or not fit for what is asked. */
+export const nounRows = {
+  ORGANIZATION_NOT_FOUND: { by: ({ german }) => german.get("/v1/organizations/none"), details: ["ResourceInfo"] },
+  USER_NOT_FOUND: missing("/v1/users/none"),
+  SESSION_NOT_FOUND: missing("/v1/sessions/none"),
+  TOKEN_NOT_FOUND: missing("/v1/users/{user}/tokens/none"),
+  PROJECT_NOT_FOUND: missing("/v1/projects/none"),
+  ROLE_NOT_FOUND: missing("/v1/projects/{project}/roles/none"),
+  PROJECT_GRANT_NOT_FOUND: missing("/v1/projects/{project}/grants/none"),
+  APPLICATION_NOT_FOUND: missing("/v1/projects/{project}/applications/none"),
+  USER_GRANT_NOT_FOUND: missing("/v1/user-grants/none"),
+  MEMBER_NOT_FOUND: missing("/v1/members/{user}"),
+  ORGANIZATION_NAME_TAKEN: taken("/v1/organizations", () => ({ name: fresh("organization") })),
+  LOGIN_NAME_TAKEN: taken("/v1/users/machine", () => ({ username: fresh("robot"), name: "Robot" })),
+  PROJECT_NAME_TAKEN: taken("/v1/projects", () => ({ name: fresh("project") })),
+  ROLE_TAKEN: taken("/v1/projects/{project}/roles", () => ({ key: fresh("role") })),
+  PROJECT_GRANT_EXISTS: taken("/v1/projects/{project}/grants", async ({ postern }) => ({
+    grantedOrganizationId: await organization(postern),
+  })),
+  APPLICATION_NAME_TAKEN: taken("/v1/projects/{project}/applications/oidc", () => ({ name: fresh("app") })),
+  MEMBER_EXISTS: taken("/v1/members", async ({ fixture }) => ({
+    ...{ userId: await fixture.newUser(), roles: ["ORG_VIEWER"] },
+  })),
+  USER_GRANT_EXISTS: taken("/v1/users/{user}/grants", ({ fixture: { projectId } }) => ({ projectId })),
+  ROLE_UNKNOWN: {
+    by: ({ german, fixture: { userId, projectId } }) =>
+      german.post(`/v1/users/${userId}/grants`, { projectId, roleKeys: ["none"] }),
+    details: ["BadRequest"],
+  },
+  MEMBER_ROLE_SCOPE: {
+    by: ({ german, fixture: { userId } }) => german.post("/v1/members", { userId, roles: ["PROJECT_OWNER"] }),
+    details: ["BadRequest"],
+  },
+  GRANT_TO_OWNER: {
+    by: ({ german, fixture: { projectId, organizationId } }) =>
+      german.post(`/v1/projects/${projectId}/grants`, { grantedOrganizationId: organizationId }),
+    details: ["BadRequest"],
+  },
+  PROJECT_GRANT_NEEDED: {
+    async by({ postern, admin, german, fixture: { projectId, userId } }) {
+      const grantedOrganizationId = await organization(postern);
+      await admin.post(`/v1/projects/${projectId}/grants`, { grantedOrganizationId });
+      return german.post(`/v1/users/${userId}/grants`, { projectId }, { "x-service-orgid": grantedOrganizationId });
+    },
+    details: ["BadRequest"],
+  },
+  USER_NOT_HUMAN: {
+    by: async ({ postern, german }) =>
+      german.post(`/v1/users/${(await machine(postern)).userId}/phone`, { phone: "+41446681800" }),
+  },
+  CLIENT_SECRET_MISSING: {
+    async by(scene) {
+      const { body } = await scene.admin.post(app(scene), {
+        ...{ name: fresh("app"), authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE" },
+      });
+      return scene.german.post(`/v1/projects/${scene.fixture.projectId}/applications/${body.appId}:rotateClientSecret`);
+    },
+  },
+  LAST_OWNER: { by: ({ german, postern }) => german.delete(`/v1/users/${postern.adminId}`) },
+  PHONE_INVALID: {
+    by: ({ german, fixture: { userId } }) => german.post(`/v1/users/${userId}/phone`, { phone: "12" }),
+    details: ["BadRequest"],
+  },
+  PHONE_MISSING: { by: ({ german, fixture: { userId } }) => german.post(`/v1/users/${userId}/phone:resend`) },
+  PHONE_VERIFIED: {
+    by: async (scene) => scene.german.post(`/v1/users/${await withVerifiedPhone(scene)}/phone:resend`),
+  },
+  PHONE_UNCHANGED: {
+    by: async (scene) => scene.german.post(`/v1/users/${await withVerifiedPhone(scene)}/phone`, verified),
+  },
+  CODE_INVALID: {
+    by: async ({ german, fixture }) => tryCode(german, (await fixture.newPhone()).userId),
+    details: ["BadRequest"],
+  },
+  CODE_ATTEMPTS: {
+    async by({ admin, german, fixture }) {
+      const { userId } = await fixture.newPhone();
+      for (let tries = 0; tries < 5; tries++) await tryCode(admin, userId);
+      return tryCode(german, userId);
+    },
+    details: ["RetryInfo"],
+  },
+  SEND_LIMIT: {
+    async by({ postern, admin, german, fixture }) {
+      const { userId } = await fixture.newPhone();
+      for (let sent = 0; sent < postern.config.phoneSendsPerUser; sent++)
+        await admin.post(`/v1/users/${userId}/phone:resend`);
+      return german.post(`/v1/users/${userId}/phone:resend`);
+    },
+    details: ["RetryInfo"],
+  },
+  PASSWORD_MISMATCH: { by: (scene) => change(scene, { oldPassword: "wrong" }), details: ["BadRequest"] },
+  PASSWORD_UNCHANGED: { by: (scene) => change(scene, { newPassword: undefined }), details: ["BadRequest"] },
+  PASSWORD_POLICY: { by: (scene) => change(scene, { newPassword: "short" }), details: ["BadRequest"] },
+  PASSWORD_REUSED: {
+    async by(scene) {
+      const organizationId = await organization(scene.postern);
+      const header = { "x-service-orgid": organizationId };
+      await scene.admin.put("/v1/policies/password", { policy: { minimumLength: 8, historyDepth: 2 } }, header);
+      const { client, password } = await signedUp(scene.postern, { organizationId });
+      await client.put("/v1/users/me/password", { oldPassword: password, newPassword: "Green-Teapot-77" });
+      const back = { oldPassword: "Green-Teapot-77", newPassword: password };
+      return scene.germanAs(client.token).put("/v1/users/me/password", back);
+    },
+    details: ["BadRequest"],
+  },
+  PASSWORD_MISSING: {
+    async by({ admin, germanAs, fixture }) {
+      const { body } = await admin.post(`/v1/users/${await fixture.newUser()}/tokens`);
+      return germanAs(body.token).put("/v1/users/me/password", { oldPassword: "a", newPassword: "Green-Teapot-77" });
+    },
+  },
+  USER_LOCKED: {
+    async by({ postern, germanAs }) {
+      const { client } = await signedUp(postern);
+      const wrong = { oldPassword: "wrong", newPassword: "Green-Teapot-77" };
+      for (let tries = 0; tries < 10; tries++) await client.put("/v1/users/me/password", wrong);
+      return germanAs(client.token).put("/v1/users/me/password", wrong);
+    },
+  },
+} as const satisfies Partial<Record<Reason, Row>>;
+
+const verified = { phone: "+41446681800", isVerified: true };
+
+async function withVerifiedPhone({ admin, fixture }: Scene): Promise<string> {
+  const userId = await fixture.newUser();
+  await admin.post(`/v1/users/${userId}/phone`, verified);
+  return userId;
+}
+
+const tryCode = (client: Scene["admin"], userId: string) =>
+  client.post(`/v1/users/${userId}/phone:verify`, { verificationCode: "000000" });
+
+/** Somebody changes the password, with something wrong about it. */
+async function change({ postern, germanAs }: Scene, wrong: { oldPassword?: string; newPassword?: string | undefined }) {
+  const { client, password } = await signedUp(postern);
+  const asked = { oldPassword: password, newPassword: "Green-Teapot-77", ...wrong };
+  return germanAs(client.token).put("/v1/users/me/password", { ...asked, newPassword: asked.newPassword ?? password });
+}

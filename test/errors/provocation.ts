@@ -1,0 +1,76 @@
+import { connect } from "node:http2";
+import { createRegistry, fromBinary, type JsonObject, toJson } from "@bufbuild/protobuf";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
+import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
+import type { Fixture } from "../guards/matrix_fixture.ts";
+import type { Client, Postern } from "../harness.ts";
+
+/** What came back: the HTTP status and the one error body, from whichever door. */
+export type Seen = { readonly status: number; readonly body: unknown };
+
+/** What a provocation works with. */
+export type Scene = {
+  readonly postern: Postern;
+  readonly fixture: Fixture;
+  /** The administrator, who prepares. */
+  readonly admin: Client;
+  /** The administrator again, asking for answers in German. */
+  readonly german: Client;
+  /** Somebody else who asks for answers in German; nobody without a token. */
+  readonly germanAs: (token?: string) => Client;
+};
+
+/** What a refusal brings beside its ErrorInfo and its text in German. */
+export type Detail = "BadRequest" | "ResourceInfo" | "RetryInfo";
+
+/** How a reason is provoked over the wire, and what comes with it. */
+export type Row = {
+  readonly by: (scene: Scene) => Promise<Seen>;
+  readonly details?: readonly Detail[];
+  /** Where it is not the one of the code. */
+  readonly status?: number;
+  /** Only the log can tell: nobody is left to be answered. */
+  readonly logged?: true;
+  /** A standard service outside our guards, which speaks no other language. */
+  readonly english?: true;
+};
+
+/** A client that asks for answers in German. */
+export function germanOf({ call: ask, token }: Client): Client {
+  const call: Client["call"] = (method, path, body, headers) =>
+    ask(method, path, body, { "accept-language": "de", ...headers });
+  return {
+    ...{ token, call },
+    get: (path, headers) => call("GET", path, undefined, headers),
+    post: (path, body = {}, headers = {}) => call("POST", path, body, headers),
+    put: (path, body = {}, headers = {}) => call("PUT", path, body, headers),
+    delete: (path, headers) => call("DELETE", path, undefined, headers),
+  };
+}
+
+const registry = createRegistry(file_google_rpc_error_details);
+
+/** Makes a gRPC call with these bytes as its body, in German. */
+export function grpc(url: string, path: string, { token = "", body = Buffer.alloc(0) } = {}): Promise<Seen> {
+  const session = connect(url);
+  const asked = session.request({
+    ...{ ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" },
+    ...{ authorization: `Bearer ${token}`, "accept-language": "de" },
+  });
+  const told: Record<string, unknown> = {};
+  asked.on("response", (headers) => Object.assign(told, headers));
+  asked.on("trailers", (trailers) => Object.assign(told, trailers));
+  return new Promise<Seen>((resolve, reject) => {
+    asked.on("error", reject);
+    asked.on("close", () => resolve({ status: Number(told[":status"]), body: statusIn(told) }));
+    asked.resume().end(body);
+  }).finally(() => session.close());
+}
+
+function statusIn(told: Record<string, unknown>): JsonObject {
+  const bytes = Buffer.from(String(told["grpc-status-details-bin"] ?? ""), "base64");
+  return toJson(StatusSchema, fromBinary(StatusSchema, bytes), { registry }) as JsonObject;
+}
+
+/** A name that nothing else has. */
+export const fresh = (what: string) => `${what}-${crypto.randomUUID().slice(0, 12)}`;
