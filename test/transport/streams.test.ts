@@ -1,8 +1,9 @@
+import { connect } from "node:http2";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { type Postern, startPostern } from "../harness.ts";
-import { refusal, said, told, ways } from "./ways.ts";
+import { framed, refusal, said, told, ways } from "./ways.ts";
 
 let postern: Postern;
 beforeAll(async () => {
@@ -63,6 +64,24 @@ describe.each(ways)("$name", ({ open }) => {
     expect(said(await ended)).toMatchObject({ code: "Unavailable", reason: "UNAVAILABLE" });
     expect(performance.now() - started).toBeLessThan(900);
   });
+});
+
+test.each([
+  ["gRPC", "application/grpc", framed("")],
+  ["gRPC-Web", "application/grpc-web+proto", framed("")],
+  ["Connect", "application/connect+json", framed("{}")],
+])("%s: a stream is open before its first message", async (_, type, body) => {
+  const session = connect(postern.url);
+  const authorization = `Bearer ${postern.admin.token}`;
+  const path = "/postern.v1.EventService/WatchEvents";
+  const stream = session.request({ ":method": "POST", ":path": path, "content-type": type, authorization });
+  stream.end(body);
+  const headers = await new Promise<Record<string, unknown>>((resolve) => stream.once("response", resolve));
+  expect([headers[":status"], String(headers["content-type"]).startsWith(type)]).toEqual([200, true]);
+  const project = await makeProject();
+  const first = await new Promise<Buffer>((resolve) => stream.once("data", resolve));
+  expect(first.toString("latin1")).toContain(project);
+  session.destroy();
 });
 
 describe("REST", () => {

@@ -1,5 +1,6 @@
 import { createContextValues } from "@connectrpc/connect";
 import {
+  compressionNegotiate,
   createAsyncIterable,
   type UniversalServerRequest,
   type UniversalServerResponse,
@@ -8,7 +9,7 @@ import { reasonOf } from "../../errors.ts";
 import type { Answer, Located } from "../exchange.ts";
 import { fittingStatusOf } from "../lane/status.ts";
 import { problem } from "../problem.ts";
-import { type Outcome, outcomeKey } from "./handlers.ts";
+import { compressions, type Outcome, outcomeKey } from "./handlers.ts";
 import type { Spoken } from "./spoken.ts";
 
 const accepts = ["grpc-accept-encoding", "connect-accept-encoding", "accept-encoding"];
@@ -73,12 +74,41 @@ export async function answerOf(
   }
   const parts = response.body ?? createAsyncIterable([]);
   const body = spoken.text ? inBase64(parts, streams) : parts;
-  const type = spoken.text && { "content-type": `application/grpc-web-text+${spoken.json ? "json" : "proto"}` };
+  const type = spoken.text && { "content-type": textTypeOf(spoken) };
   if (refusal && spoken.family === "connect unary") return refused(response.status, headers, { refusal, body });
   const trailers = spoken.family === "grpc" ? () => trailersOf(response, outcome) : undefined;
   const whole = streams ? body : await joined(body);
   return { status: response.status, headers: { ...headers, ...type }, body: whole, trailers };
 }
+
+/** The answer of a stream that is open and has no message yet. */
+export function openAnswer(pending: Promise<UniversalServerResponse>, { asked, spoken, outcome }: Open): Answer {
+  let response: UniversalServerResponse = { status: 200 };
+  const parts = (async function* () {
+    response = await pending;
+    yield* response.body ?? [];
+  })();
+  const trailers = spoken.family === "grpc" ? () => trailersOf(response, outcome) : undefined;
+  return {
+    status: 200,
+    headers: openHeaders(asked, spoken),
+    body: spoken.text ? inBase64(parts, true) : parts,
+    trailers,
+  };
+}
+
+type Open = { readonly asked: Located; readonly spoken: Spoken; readonly outcome: Outcome };
+
+// What Connect will say once it has a message, found in the same way.
+function openHeaders({ headers }: Located, spoken: Spoken): Record<string, string> {
+  const { encodingHeader = "", acceptHeader = "" } = spoken.protocol ?? {};
+  const accepted = headers.get(acceptHeader) ?? "identity";
+  const encoding = compressionNegotiate([...compressions], null, accepted, acceptHeader).response?.name;
+  const type = spoken.text ? textTypeOf(spoken) : contentTypeOf(spoken);
+  return { "content-type": type, ...(encoding && { [encodingHeader.toLowerCase()]: encoding }) };
+}
+
+const textTypeOf = ({ json }: Spoken) => `application/grpc-web-text+${json ? "json" : "proto"}`;
 
 type Refused = { readonly refusal: NonNullable<Outcome["refusal"]>; readonly body: AsyncIterable<Uint8Array> };
 

@@ -34,7 +34,7 @@ export type HandlerParts = {
 /** Makes a Connect handler for each operation, each standard rpc, and each kind of refusal. */
 export function compileHandlers({ operations, standard, messageMaxBytes }: HandlerParts): Handlers {
   const options = {
-    acceptCompression: encodingNames.split(",").flatMap(compressionOf),
+    acceptCompression: [...compressions],
     readMaxBytes: messageMaxBytes,
     jsonOptions: { alwaysEmitImplicit: true, ignoreUnknownFields: false },
   };
@@ -79,6 +79,9 @@ function routeStream(router: ConnectRouter, method: DescMethodServerStreaming): 
 async function* answersIn(outcome: Outcome | undefined): AsyncGenerator<Message> {
   if (outcome) yield* outcome.answers();
 }
+
+/** What answers may be compressed with, for Connect. */
+export const compressions: readonly Compression[] = encodingNames.split(",").flatMap(compressionOf);
 
 function compressionOf(name: string): Compression[] {
   const encoding = encodingOf(name);

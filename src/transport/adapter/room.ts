@@ -6,10 +6,10 @@ import { refuse } from "../../errors.ts";
 import { inTime } from "../deadline.ts";
 import type { Answer, Located } from "../exchange.ts";
 import type { Rules } from "../json.ts";
-import type { Call, Operation } from "../operations.ts";
+import { begun, type Call, type Operation } from "../operations.ts";
 import { type Parts, problemAnswer, type Room } from "../rooms.ts";
 import { decodeRequest } from "./decode.ts";
-import { answerOf, requestFor, standardRequest } from "./exchange.ts";
+import { answerOf, openAnswer, requestFor, standardRequest } from "./exchange.ts";
 import { compileHandlers, type Handlers, type Outcome } from "./handlers.ts";
 import { type Spoken, spokenBy } from "./spoken.ts";
 
@@ -59,9 +59,16 @@ type Conversation = {
 async function converse(talk: Conversation): Promise<Answer> {
   const { asked, spoken } = talk;
   const outcome: Outcome = { answers: () => noted(outcome, answers(talk)) };
-  const response = await handlerFor(talk)(requestFor(asked, spoken, outcome));
-  return answerOf(response, { spoken, outcome, streams: talk.operation?.kind === "stream" });
+  const streams = talk.operation?.kind === "stream";
+  const { promise: begins, resolve } = Promise.withResolvers<void>();
+  if (streams) talk.call.values.set(begun, resolve);
+  const pending = handlerFor(talk)(requestFor(asked, spoken, outcome));
+  // A stream without any message must not hold back its headers.
+  const response = await Promise.race([pending, begins.then(nextTurn)]);
+  return response ? answerOf(response, { spoken, outcome, streams }) : openAnswer(pending, { asked, spoken, outcome });
 }
+
+const nextTurn = () => new Promise<undefined>((resolve) => setImmediate(resolve, undefined));
 
 /** The handler that writes answers in the protocol spoken, which decides by the kind of an rpc how refusals look. */
 function handlerFor({ handlers, asked, spoken, operation }: Conversation): UniversalHandler {
