@@ -46,14 +46,15 @@ export function decodeJson(type: DescMessage, { value, violations }: Draft, rule
 
 /** Writes a message as proto3 JSON, with every implicit field. */
 export function encodeJson(type: DescMessage, message: Message): JsonValue {
-  return toJson(type, message, { alwaysEmitImplicit: true, registry });
+  return toJson(type, message, { alwaysEmitImplicit: true, registry: anyTypes });
 }
 
-const registry = createRegistry(file_google_rpc_error_details);
+/** The types that an Any may hold in JSON. */
+export const anyTypes = createRegistry(file_google_rpc_error_details);
 
 function attempt(type: DescMessage, value: JsonValue): Message | undefined {
   try {
-    return fromJson(type, value, { ignoreUnknownFields: false });
+    return fromJson(type, value, { ignoreUnknownFields: false, registry: anyTypes });
   } catch {
     return undefined;
   }

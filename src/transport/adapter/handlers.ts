@@ -2,6 +2,7 @@ import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, Message } 
 import { type ConnectError, type ConnectRouter, createConnectRouter, createContextKey } from "@connectrpc/connect";
 import type { Compression, UniversalHandler } from "@connectrpc/connect/protocol";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
+import { anyTypes } from "../json.ts";
 import { decompressed, type Encoding, encodingNames, encodingOf } from "../lane/compression.ts";
 import type { Operation, Operations } from "../operations.ts";
 
@@ -36,7 +37,7 @@ export function compileHandlers({ operations, standard, messageMaxBytes }: Handl
   const options = {
     acceptCompression: [...compressions],
     readMaxBytes: messageMaxBytes,
-    jsonOptions: { alwaysEmitImplicit: true, ignoreUnknownFields: false },
+    jsonOptions: { alwaysEmitImplicit: true, ignoreUnknownFields: false, registry: anyTypes },
   };
   const handlerOf = (method: DescMethod): UniversalHandler => {
     const [handler] = route(createConnectRouter(options), method).handlers;
