@@ -1,0 +1,256 @@
+import type { MessageShape } from "@bufbuild/protobuf";
+import {
+  createRegistry,
+  type DescMessage,
+  type DescMethod,
+  fromBinary,
+  fromJson,
+  type JsonObject,
+  type JsonValue,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
+import { type AnySchema, MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
+import { Code } from "@connectrpc/connect";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
+import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
+import { restRequest } from "./rest.ts";
+import { type Got, type Sent, type Wire, wire1, wire2 } from "./wire.ts";
+
+/** Bytes in place of a written message, for requests that no client would write. */
+export type Raw = { readonly json?: string | Uint8Array; readonly binary?: Uint8Array };
+
+/** A call, before a door gives it its form. */
+export type Asking = {
+  readonly method: DescMethod;
+  /** The request as proto3 JSON. */
+  readonly request: JsonObject;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly raw?: Raw | undefined;
+};
+
+/** What was answered, in the same words for every door. */
+export type Told = {
+  readonly code: string;
+  readonly message: string;
+  readonly reason: string | undefined;
+  /** Each wrong field, as `path REASON description`. */
+  readonly violations: readonly string[];
+  /** Every detail of a refusal as proto3 JSON. */
+  readonly details: readonly JsonValue[];
+  /** The answer as proto3 JSON. */
+  readonly body: JsonValue | undefined;
+};
+
+/** A way to call the service. */
+export type Door = {
+  readonly name: string;
+  readonly format: "json" | "binary";
+  /** Why a call cannot go through this door; undefined when it can. */
+  readonly shut: (method: DescMethod) => string | undefined;
+  readonly ask: (asking: Asking) => Promise<Told>;
+};
+
+/** Every door of a server, open. */
+export function openDoors(url: string): Disposable & { readonly all: readonly Door[] } {
+  const stack = new DisposableStack();
+  const one = stack.use(wire1(url));
+  const two = stack.use(wire2(url));
+  const both = [
+    { over: "HTTP/1.1", wire: one },
+    { over: "HTTP/2", wire: two },
+  ].flatMap(({ over, wire }) => [
+    door(`REST over ${over}`, "json", wire, rest),
+    door(`plain JSON on the rpc path over ${over}`, "json", wire, plain),
+    door(`Connect binary over ${over}`, "binary", wire, connectPost("binary")),
+    { ...door(`Connect GET binary over ${over}`, "binary", wire, connectGet("binary")), shut: unlessRead },
+    door(`gRPC-Web binary over ${over}`, "binary", wire, grpcWeb("binary", false)),
+  ]);
+  // The version of HTTP and the format are read apart, so not every pair of them is tried.
+  const once = [
+    door("Connect JSON", "json", one, connectPost("json")),
+    { ...door("Connect GET JSON", "json", two, connectGet("json")), shut: unlessRead },
+    door("gRPC-Web JSON", "json", two, grpcWeb("json", false)),
+    door("gRPC-Web text", "binary", one, grpcWeb("binary", true)),
+    door("gRPC-Web text JSON", "json", two, grpcWeb("json", true)),
+    door("gRPC binary", "binary", two, grpc("binary")),
+    door("gRPC JSON", "json", two, grpc("json")),
+  ];
+  return { all: [...both, ...once], [Symbol.dispose]: () => stack.dispose() };
+}
+
+type Format = Door["format"];
+
+type Manner = { readonly write: (asking: Asking) => Sent; readonly read: (got: Got, output: DescMessage) => Told };
+
+function door(name: string, format: Format, wire: Wire, { write, read }: Manner): Door {
+  const ask = async (asking: Asking) => read(await wire.send(write(asking)), asking.method.output);
+  return { name, format, shut: () => undefined, ask };
+}
+
+const unlessRead = ({ idempotency }: DescMethod) =>
+  idempotency === Idempotency.NO_SIDE_EFFECTS ? undefined : "only reads may be asked for by GET";
+
+const pathOf = ({ parent, name }: DescMethod) => `/${parent.typeName}/${name}`;
+
+const rest: Manner = {
+  write(asking) {
+    const { verb, path, body } = restRequest(asking.method, asking.request);
+    const bytes = asking.raw?.json ?? (body === undefined ? "" : JSON.stringify(body));
+    return {
+      method: verb,
+      path,
+      headers: { ...asking.headers, ...jsonType(body !== undefined) },
+      body: Buffer.from(bytes),
+    };
+  },
+  read: readPlain,
+};
+
+const jsonType = (hasBody: boolean) => (hasBody ? { "content-type": "application/json" } : undefined);
+
+const plain: Manner = {
+  write: (asking) => post(asking, "application/json", messageIn("json", asking)),
+  read: readPlain,
+};
+
+function readPlain({ status, body }: Got, output: DescMessage): Told {
+  const json = JSON.parse(body.toString());
+  return status === 200 ? answered(output, json) : refused(json.code, json.message, json.details);
+}
+
+function connectPost(format: Format): Manner {
+  const type = format === "json" ? "application/json" : "application/proto";
+  return {
+    write: (asking) => post(asking, type, messageIn(format, asking), { "connect-protocol-version": "1" }),
+    read: (got, output) => readConnect(got, output, format),
+  };
+}
+
+function connectGet(format: Format): Manner {
+  return {
+    write(asking) {
+      const message = messageIn(format, asking).toString(format === "json" ? "utf8" : "base64url");
+      const encoding = format === "json" ? { encoding: "json" } : { encoding: "proto", base64: "1" };
+      const query = new URLSearchParams({ connect: "v1", ...encoding, message });
+      return { method: "GET", path: `${pathOf(asking.method)}?${query}`, headers: asking.headers, body: Buffer.of() };
+    },
+    read: (got, output) => readConnect(got, output, format),
+  };
+}
+
+function readConnect({ status, body }: Got, output: DescMessage, format: Format): Told {
+  if (status === 200) return answered(output, readMessage(output, format, body));
+  const { code, message = "", details = [] } = JSON.parse(body.toString());
+  const any = (details as { type: string; value: string }[]).map(({ type, value }) =>
+    unpacked(type, Buffer.from(value, "base64")),
+  );
+  return refused(codeByName(code), message, any);
+}
+
+function codeByName(name: string): number {
+  const spelt = name.replaceAll("_", "").toLowerCase();
+  return Object.entries(Code).find(([key]) => key.toLowerCase() === spelt)?.[1] as number;
+}
+
+function grpc(format: Format): Manner {
+  const type = `application/grpc${format === "json" ? "+json" : ""}`;
+  return {
+    write: (asking) => post(asking, type, framed(messageIn(format, asking)), { te: "trailers" }),
+    read: ({ fields, body }, output) => readStatus(fields, format, { output, message: framesIn(body)[0]?.bytes }),
+  };
+}
+
+function grpcWeb(format: Format, text: boolean): Manner {
+  const type = `application/grpc-web${text ? "-text" : ""}+${format === "json" ? "json" : "proto"}`;
+  return {
+    write(asking) {
+      const frame = framed(messageIn(format, asking));
+      return post(asking, type, text ? Buffer.from(frame.toString("base64")) : frame, { "x-grpc-web": "1" });
+    },
+    read({ body }, output) {
+      const frames = framesIn(text ? Buffer.from(body.toString(), "base64") : body);
+      const trailer = frames.find(({ flags }) => flags === 0x80)?.bytes.toString() ?? "";
+      const lines = trailer.split("\r\n").filter((line) => line !== "");
+      const fields = Object.fromEntries(lines.map((line) => line.split(/:\s*(.*)/s)));
+      return readStatus(fields, format, { output, message: frames.find(({ flags }) => flags === 0)?.bytes });
+    },
+  };
+}
+
+type Answered = { readonly output: DescMessage; readonly message: Buffer | undefined };
+
+function readStatus(fields: Got["fields"], format: Format, { output, message }: Answered): Told {
+  if (fields["grpc-status"] === "0" && message) return answered(output, readMessage(output, format, message));
+  const bytes = Buffer.from(fields["grpc-status-details-bin"] ?? "", "base64");
+  const status = fromBinary(StatusSchema, bytes);
+  const said = decodeURIComponent(fields["grpc-message"] ?? "");
+  if (`${status.code}` !== fields["grpc-status"] || status.message !== said)
+    throw new Error(
+      `grpc-status ${fields["grpc-status"]} ${said}, but its details say ${status.code} ${status.message}`,
+    );
+  return refused(status.code, said, status.details.map(unpackedAny));
+}
+
+const unpackedAny = ({ typeUrl, value }: MessageShape<typeof AnySchema>) =>
+  unpacked(typeUrl.split("/")[1] ?? "", value);
+
+function unpacked(name: string, bytes: Uint8Array): JsonValue {
+  const type = registry.getMessage(name);
+  if (!type) throw new Error(`a detail of an unknown type ${name}`);
+  const json = toJson(type, fromBinary(type, bytes), { alwaysEmitImplicit: true }) as JsonObject;
+  return { "@type": `type.googleapis.com/${name}`, ...json };
+}
+
+const registry = createRegistry(file_google_rpc_error_details);
+
+function post(asking: Asking, type: string, body: Buffer, headers: Sent["headers"] = {}): Sent {
+  const all = { ...asking.headers, ...headers, "content-type": type };
+  return { method: "POST", path: pathOf(asking.method), headers: all, body };
+}
+
+function messageIn(format: Format, { method, request, raw }: Asking): Buffer {
+  const instead = raw?.[format];
+  if (instead !== undefined) return Buffer.from(instead);
+  if (format === "json") return Buffer.from(JSON.stringify(request));
+  return Buffer.from(toBinary(method.input, fromJson(method.input, request)));
+}
+
+function readMessage(type: DescMessage, format: Format, bytes: Buffer): JsonValue {
+  if (format === "json") return JSON.parse(bytes.toString());
+  return toJson(type, fromBinary(type, bytes), { alwaysEmitImplicit: true, registry });
+}
+
+function framed(message: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+function framesIn(body: Buffer): { flags: number | undefined; bytes: Buffer }[] {
+  if (body.length === 0) return [];
+  const end = 5 + body.readUInt32BE(1);
+  if (end > body.length) throw new Error("a frame is cut off");
+  return [{ flags: body[0], bytes: body.subarray(5, end) }, ...framesIn(body.subarray(end))];
+}
+
+function answered(output: DescMessage, body: JsonValue): Told {
+  // Reading it as its type shows that it is what the contract says.
+  fromJson(output, body, { registry });
+  return { code: "OK", message: "", reason: undefined, violations: [], details: [], body };
+}
+
+type Detail = { "@type": string; reason?: string; fieldViolations?: Record<string, string>[] };
+
+function refused(code: number, message: string, details: JsonValue[]): Told {
+  const all = details as unknown as Detail[];
+  const violations = all.flatMap(({ fieldViolations = [] }) => fieldViolations);
+  return {
+    code: Code[code] ?? `${code}`,
+    message,
+    reason: all.find(({ "@type": type }) => type.endsWith(".ErrorInfo"))?.reason,
+    violations: violations.map(({ field, reason, description }) => `${field} ${reason} ${description}`),
+    details,
+    body: undefined,
+  };
+}

@@ -1,0 +1,129 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { fresh, made, type Scene, type Stage, within } from "./stage.ts";
+
+type Extras = Pick<Scene, "fields" | "not">;
+
+const scene = (name: string, says: Scene["says"], given: Scene["given"], extras: Extras = {}): Scene => ({
+  ...{ rpc: "ApplicationService.CreateOidcApplication", name, says, given },
+  ...extras,
+});
+
+/** A creation in a new project, with a look at its applications afterwards. */
+async function creation({ fixture, admin }: Stage, request: JsonObject) {
+  const projectId = await fixture.newProject();
+  const see = async () =>
+    (await admin.get(`/v1/projects/${projectId}/applications`, within(fixture.organizationId))).body;
+  return { request: { projectId, name: "Portal", ...request }, see };
+}
+
+const creates = (name: string, request: JsonObject) => scene(name, "OK", (stage) => creation(stage, request));
+const refuses = (name: string, fields: string[], request: JsonObject) =>
+  scene(name, "VALIDATION_FAILED", (stage) => creation(stage, request), { fields });
+
+const redirectUris = ["https://portal.example/cb"];
+const every = {
+  redirectUris: ["https://portal.example/cb", "http://portal.example/cb#f", "javascript:alert(1)"],
+  responseTypes: ["OIDC_RESPONSE_TYPE_CODE", "OIDC_RESPONSE_TYPE_ID_TOKEN"],
+  grantTypes: ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_IMPLICIT", "OIDC_GRANT_TYPE_REFRESH_TOKEN"],
+  appType: "OIDC_APP_TYPE_USER_AGENT",
+  authMethodType: "OIDC_AUTH_METHOD_TYPE_POST",
+  postLogoutRedirectUris: ["https://portal.example/bye"],
+  version: "OIDC_VERSION_1_0",
+  devMode: true,
+  accessTokenType: "OIDC_TOKEN_TYPE_JWT",
+  accessTokenRoleAssertion: true,
+  idTokenRoleAssertion: true,
+  idTokenUserinfoAssertion: true,
+  clockSkew: "1.5s",
+  additionalOrigins: ["https://portal.example:8443", "app://localhost"],
+  skipNativeAppSuccessPage: true,
+};
+const grant = (name: string) => `OIDC_GRANT_TYPE_${name}`;
+const onlyJson = { binary: "the binary format has numbers only, and a newer client's fields are ignored" };
+
+/** Every way in which the creation of an application can end. */
+export const applicationScenes: readonly Scene[] = [
+  creates("a name and a redirect URI", { redirectUris }),
+  creates("a name alone, which is not compliant", {}),
+  creates("every field", every),
+  creates("enums by number", { authMethodType: 2, appType: 1, grantTypes: [0], responseTypes: [0] }),
+  creates("without a secret: NONE", { redirectUris, authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE" }),
+  creates("without a secret: PRIVATE_KEY_JWT", {
+    redirectUris,
+    authMethodType: "OIDC_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT",
+  }),
+  creates("the device flow needs no response type", { grantTypes: [grant("DEVICE_CODE")] }),
+  creates("only a report", { ...every, validateOnly: true }),
+  creates("a name in Unicode, trimmed", { name: " Zoë 🦊 名前 \u202e ", redirectUris }),
+  creates("a name of 200 characters outside the first plane", { name: "🦊".repeat(200), redirectUris }),
+  refuses("a name of 201 characters outside the first plane", ["name"], { name: "🦊".repeat(201) }),
+  refuses("a name of blanks", ["name"], { name: " \u3000 " }),
+  refuses("a name with U+0000", ["name"], { name: "a\u0000b" }),
+  refuses("enum values that are unknown, by index", ["appType", "authMethodType", "grantTypes[1]"], {
+    appType: 99,
+    authMethodType: 4,
+    grantTypes: [0, 77],
+  }),
+  refuses("values that are there twice", ["grantTypes"], { grantTypes: [0, 0], responseTypes: [0] }),
+  refuses("malformed origins, by index", ["additionalOrigins[1]", "additionalOrigins[2]"], {
+    additionalOrigins: ["https://a.example", "https://a.example/path", "a.example"],
+  }),
+  refuses("a response type that no grant type covers", ["responseTypes[0]"], {
+    responseTypes: ["OIDC_RESPONSE_TYPE_ID_TOKEN"],
+    grantTypes: [grant("AUTHORIZATION_CODE")],
+  }),
+  refuses("implicit without a response type", ["grantTypes[0]"], { grantTypes: [grant("IMPLICIT")] }),
+  refuses("a clock skew below 0", ["clockSkew"], { clockSkew: "-1s" }),
+  refuses("more URIs than there may be, and one that is too long", ["redirectUris", "postLogoutRedirectUris[0]"], {
+    redirectUris: Array.from({ length: 101 }, (_, index) => `https://a.example/${index}`),
+    postLogoutRedirectUris: [`https://a.example/${"x".repeat(2000)}`],
+  }),
+  scene(
+    "an enum name that is unknown, and a field that is",
+    "VALIDATION_FAILED",
+    async (stage) => {
+      const given = await creation(stage, {});
+      return { ...given, raw: { json: JSON.stringify({ ...given.request, authMethodType: "TYPO", nam: "x" }) } };
+    },
+    { fields: ["authMethodType", "nam"], not: onlyJson },
+  ),
+  scene("compliance problems in Spanish", "OK", async (stage) => ({
+    ...(await creation(stage, every)),
+    headers: { "accept-language": "es", ...within(stage.fixture.organizationId) },
+  })),
+  scene("a name that is taken", "APPLICATION_NAME_TAKEN", async (stage) => {
+    const given = await creation(stage, {});
+    const path = `/v1/projects/${given.request.projectId}/applications/oidc`;
+    await made(stage.admin, path, { name: "Portal" }, within(stage.fixture.organizationId));
+    return given;
+  }),
+  scene("in a project that does not exist", "PROJECT_NOT_FOUND", () => ({
+    request: { projectId: "none", name: "Portal" },
+  })),
+  scene("in a project of another organization", "PROJECT_NOT_FOUND", ({ granted }) => ({
+    request: { projectId: granted.projectId, name: "Portal" },
+  })),
+  scene("in an organization that does not exist", "PERMISSION_DENIED", async (stage) => ({
+    ...(await creation(stage, {})),
+    by: stage.viewer,
+    headers: within("no-such-organization"),
+  })),
+  scene("by who may only read", "PERMISSION_DENIED", async (stage) => ({
+    ...(await creation(stage, {})),
+    by: stage.viewer,
+  })),
+  scene("by who may nothing", "PERMISSION_DENIED", async (stage) => ({
+    ...(await creation(stage, {})),
+    by: stage.stranger,
+  })),
+  scene("without a token", "UNAUTHENTICATED", async (stage) => ({
+    ...(await creation(stage, {})),
+    by: stage.postern.as(),
+  })),
+  scene("a key shows the same secret again, whichever door it was used at first", "OK", async (stage) => {
+    const given = await creation(stage, { redirectUris });
+    const headers = { ...within(stage.fixture.organizationId), "idempotency-key": fresh("key").replace(" ", "-") };
+    const path = `/v1/projects/${given.request.projectId}/applications/oidc`;
+    return { ...given, headers, answer: await made(stage.admin, path, given.request, headers) };
+  }),
+];

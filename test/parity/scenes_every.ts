@@ -1,0 +1,59 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { fixtureOf } from "../guards/matrix_fixture.ts";
+import { type Row, rows } from "../guards/matrix_rows.ts";
+import { machine, organization, signedUp } from "../harness.ts";
+import { made, type Scene, within } from "./stage.ts";
+
+const unary = Object.entries(rows).filter(([rpc]) => rpc !== "EventService.WatchEvents");
+
+// A list, or what an organization has one of, is alike only where nothing else happens.
+const needsOwnPlace = (rpc: string) => /\.List|Policy$|ProjectRole$/.test(rpc);
+
+/** What the row of the permission matrix asks. */
+const answers = ([rpc, row]: [string, Row]): Scene => ({
+  ...{ rpc, name: "answers", says: "OK" },
+  async given({ postern, admin, fixture: shared }) {
+    const fixture = needsOwnPlace(rpc) ? await fixtureOf(postern, await organization(postern)) : shared;
+    const headers = within(fixture.organizationId);
+    const request: JsonObject = JSON.parse(JSON.stringify(await row.request(fixture)));
+    if (row.decides !== "nobody") return { request, headers };
+    const { userId, client } = await machine(postern, fixture);
+    await made(admin, "/v1/members", { userId, roles: ["ORG_VIEWER"] }, headers);
+    return { request, by: client };
+  },
+});
+
+const withoutToken = ([rpc, row]: [string, Row]): Scene => ({
+  ...{ rpc, name: "without a token", says: row.needs === "anyone" ? "SIGN_IN_FAILED" : "UNAUTHENTICATED" },
+  given: async ({ postern, fixture }) => ({
+    request: JSON.parse(JSON.stringify(await row.request(fixture))),
+    by: postern.as(),
+  }),
+});
+
+const withoutPermission = ([rpc, row]: [string, Row]): Scene => ({
+  ...{ rpc, name: "without the permission", says: "PERMISSION_DENIED" },
+  given: async ({ fixture, stranger }) => ({
+    request: JSON.parse(JSON.stringify(await row.request(fixture))),
+    by: stranger,
+  }),
+});
+
+const signsIn: Scene = {
+  ...{ rpc: "SessionService.CreateSession", name: "answers", says: "OK" },
+  async given({ postern, fixture }) {
+    const { username, password } = await signedUp(postern, fixture);
+    return { request: { loginName: username.toUpperCase(), password }, by: postern.as() };
+  },
+};
+
+// Their rows are refused, or have scenes of their own.
+const elsewhere = new Set(["AccountService.ChangePassword", "SessionService.CreateSession"]);
+
+/** Every unary rpc: an answer, and the two refusals that come before its handler. */
+export const everyScenes: readonly Scene[] = [
+  ...unary.filter(([rpc]) => !elsewhere.has(rpc)).map(answers),
+  signsIn,
+  ...unary.map(withoutToken),
+  ...unary.filter(([, { needs }]) => needs !== "anyone" && needs !== "caller").map(withoutPermission),
+];

@@ -1,0 +1,96 @@
+import { randomBytes, randomInt } from "node:crypto";
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Reason } from "../../src/errors.ts";
+import { type Fixture, fixtureOf } from "../guards/matrix_fixture.ts";
+import { type Client, machine, organization, type Postern, signedUp } from "../harness.ts";
+import type { Raw } from "./doors.ts";
+
+/** What scenes are played on: one organization with what they need, and people to call. */
+export type Stage = {
+  readonly postern: Postern;
+  readonly admin: Client;
+  readonly fixture: Fixture;
+  /** A machine without any role. */
+  readonly stranger: Client;
+  /** An ORG_VIEWER of the organization. */
+  readonly viewer: Client;
+  /** A project of the administrator's organization, granted to this one with the role `viewer` only. */
+  readonly granted: { readonly projectId: string; readonly projectGrantId: string };
+  /** Where one wrong password locks. */
+  readonly strict: string;
+  /** Where the last passwords may not come again. */
+  readonly historic: string;
+};
+
+/** A call that a scene makes, with what it needs already there. */
+export type Given = {
+  readonly request: JsonObject;
+  /** The administrator when left out. */
+  readonly by?: Client;
+  /** The organization worked in is the fixture's when left out. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly raw?: Raw;
+  /** What exactly is to be answered. */
+  readonly answer?: unknown;
+  /** What is to be seen afterwards, whichever door was taken. */
+  readonly see?: () => Promise<unknown>;
+};
+
+/** One call, and what is said to it through every door. */
+export type Scene = {
+  readonly rpc: string;
+  readonly name: string;
+  readonly says: "OK" | Reason;
+  /** The fields that are wrong, in any order. */
+  readonly fields?: readonly string[];
+  /** Why a kind of door cannot express this call. */
+  readonly not?: { readonly json?: string; readonly binary?: string; readonly rest?: string };
+  readonly given: (stage: Stage) => Given | Promise<Given>;
+};
+
+/** Limits that scenes come up against. */
+export const limits = { messageMaxBytes: 50_000, phoneSendsPerUser: 2, phoneSendsPerNumber: 1000 } as const;
+
+/** A name that nothing else has. */
+export const fresh = (what: string) => `${what} ${randomBytes(6).toString("hex")}`;
+
+/** A Swiss mobile number that hardly anybody else has. */
+export const newNumber = () => `+4179${randomInt(2_000_000, 9_999_999)}`;
+
+/** The header that names an organization. */
+export const within = (organizationId: string) => ({ "x-service-orgid": organizationId });
+
+/** Sets the stage. */
+export async function stageOf(postern: Postern): Promise<Stage> {
+  const { admin } = postern;
+  const fixture = await fixtureOf(postern, await organization(postern));
+  const viewer = await machine(postern, fixture);
+  const roles = { userId: viewer.userId, roles: ["ORG_VIEWER"] };
+  await made(admin, "/v1/members", roles, within(fixture.organizationId));
+  const strict = await organization(postern);
+  await admin.put("/v1/policies/lockout", { policy: { maximumAttempts: 1 } }, within(strict));
+  const historic = await organization(postern);
+  const policy = { minimumLength: 8, historyDepth: 3 };
+  await admin.put("/v1/policies/password", { policy }, within(historic));
+  const stranger = (await machine(postern, fixture)).client;
+  const granted = await grantedTo(admin, fixture.organizationId);
+  return { postern, admin, fixture, stranger, viewer: viewer.client, granted, strict, historic };
+}
+
+async function grantedTo(admin: Client, grantedOrganizationId: string): Promise<Stage["granted"]> {
+  const { projectId } = await made(admin, "/v1/projects", { name: fresh("project") });
+  for (const key of ["viewer", "editor"]) await made(admin, `/v1/projects/${projectId}/roles`, { key });
+  const wanted = { grantedOrganizationId, roleKeys: ["viewer"] };
+  const { projectGrantId } = await made(admin, `/v1/projects/${projectId}/grants`, wanted);
+  return { projectId, projectGrantId };
+}
+
+/** A human of the fixture's organization who is signed in. */
+export const person = ({ postern, fixture }: Stage) => signedUp(postern, fixture);
+
+/** Makes something over REST, which has to succeed. */
+export async function made(client: Client, path: string, body: unknown, headers: Record<string, string> = {}) {
+  const answer = await client.post(path, body, headers);
+  if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
