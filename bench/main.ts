@@ -1,0 +1,66 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { availableParallelism, cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { chartOf } from "./chart.ts";
+import { doors } from "./doors.ts";
+import { hashing } from "./hashing.ts";
+import { memory } from "./memory.ts";
+import { operations } from "./operations.ts";
+import { type Row, tableOf } from "./report.ts";
+import type { Pace } from "./rounds.ts";
+import { scale } from "./scale.ts";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "3" },
+    users: { type: "string", default: "1000000" },
+    calls: { type: "string", default: "1000000" },
+    only: { type: "string" },
+  },
+});
+
+const pace: Pace = { rounds: Number(values.rounds), seconds: Number(values.seconds), warmSeconds: 2 };
+
+const parts = {
+  doors: () => doors(pace),
+  operations: () => operations(pace, values.only),
+  hashing: () => hashing(pace),
+  scale: () => scale(pace, Number(values.users)),
+  memory: () => memory(Number(values.calls)),
+} satisfies Record<string, () => Promise<Row[]>>;
+
+type Part = keyof typeof parts;
+type Result = { readonly part: Part; readonly machine: object; readonly rows: readonly Row[] };
+
+const results = new URL("./results.json", import.meta.url);
+const chart = new URL("./chart.svg", import.meta.url);
+
+for (const name of positionals.length > 0 ? positionals : Object.keys(parts)) {
+  if (!isPart(name)) throw new Error(`there is no part ${name}: ${Object.keys(parts).join(", ")}`);
+  process.stdout.write(`\n${name}\n`);
+  const before = loadavg()[0];
+  const rows = await parts[name]();
+  process.stdout.write(`${tableOf(rows)}\n`);
+  await keep({ part: name, machine: machine(before), rows });
+}
+
+function isPart(name: string): name is Part {
+  return Object.hasOwn(parts, name);
+}
+
+/** Puts a part's result in the place of its last one, and draws them all. */
+async function keep(result: Result): Promise<void> {
+  const text = await readFile(results, "utf8").catch(() => "[]");
+  const others = (JSON.parse(text) as Result[]).filter(({ part }) => part !== result.part);
+  const all = [...others, result];
+  await writeFile(results, `${JSON.stringify(all, null, 2)}\n`);
+  await writeFile(chart, chartOf(all.flatMap(({ rows }) => rows)));
+}
+
+function machine(loadBefore: number | undefined) {
+  const { rounds, seconds } = pace;
+  const what = { cores: availableParallelism(), processor: cpus()[0]?.model, node: process.version };
+  return { ...what, loadBefore, rounds, seconds, time: new Date().toISOString() };
+}

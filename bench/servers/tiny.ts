@@ -1,0 +1,50 @@
+import { createContextValues } from "@connectrpc/connect";
+import pino from "pino";
+import { readConfig } from "../../src/config.ts";
+import { keys, newId } from "../../src/deps.ts";
+import { chain } from "../../src/guards/chain.ts";
+import { report } from "../../src/guards/report.ts";
+import { messageRules } from "../../src/guards/validate.ts";
+import { chooseLanguage } from "../../src/messages/catalogue.ts";
+import { secretsOf } from "../../src/security/secrets.ts";
+import { adapterRoom } from "../../src/transport/adapter/room.ts";
+import { jsonDoor } from "../../src/transport/door.ts";
+import { lane } from "../../src/transport/lane/lane.ts";
+import { listen } from "../../src/transport/listen.ts";
+import { operationTable } from "../../src/transport/operations.ts";
+import { asked, greeting, tinyService } from "../tiny.ts";
+import { tell } from "./tell.ts";
+
+const config = readConfig({});
+const rules = messageRules();
+const reports = report({ logger: pino({ level: "warn" }), languageOf: chooseLanguage });
+const nothing = async () => undefined;
+const guards = chain({
+  ...{ report: reports, rules, callers: { find: nothing, forget() {} } },
+  outages: { isUnavailable: () => false, isStatementTimeout: () => false },
+  lookups: {
+    ...{ instanceId: "", organizationExists: async () => false, ownerOfUser: nothing, userOfSession: nothing },
+    ...{ userGrant: nothing, membershipsOf: async () => [] },
+  },
+  idempotency: { recordOf: nothing, keyring: secretsOf([Buffer.alloc(32)], hashing()).keys, clock: () => new Date() },
+});
+const greet = async (request: object) => greeting({ ...asked, ...request });
+const operations = operationTable([{ service: tinyService(), handlers: { greet } }], guards);
+const stopping = new AbortController();
+const parts = {
+  ...{ operations, rules, refused: reports.refused, ready: () => true },
+  begin() {
+    const requestId = newId();
+    return { requestId, values: createContextValues().set(keys.requestId, requestId) };
+  },
+};
+const server = await listen({
+  ...{ host: "127.0.0.1", port: 0, limits: config, stopping },
+  door: jsonDoor(parts, [adapterRoom({ ...parts, limits: config })]),
+  lane: lane({ ...parts, limits: config, stopping: stopping.signal }),
+});
+await tell(server.url, server);
+
+function hashing() {
+  return { concurrency: 1, queue: 1, memoryKib: 8, iterations: 1, parallelism: 1 };
+}
