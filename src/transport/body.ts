@@ -23,7 +23,8 @@ export function collect(body: Readable, mostBytes: number, timeoutMs?: number): 
   });
   const cancel = (cause?: unknown) => {
     clearTimeout(late);
-    reject(refuse.because("CANCELLED", { cause }));
+    // Every body closes after its end; a refusal costs a stack.
+    if (!body.readableEnded) reject(refuse.because("CANCELLED", { cause }));
   };
   body.on("error", cancel).on("close", cancel);
   return promise;
