@@ -32,7 +32,7 @@ const greet = async (request: object) => greeting({ ...asked, ...request });
 const operations = operationTable([{ service: tinyService(), handlers: { greet } }], guards);
 const stopping = new AbortController();
 const parts = {
-  ...{ operations, rules, refused: reports.refused, ready: () => true },
+  ...{ operations, rules, refused: reports.refused, ready: () => true, deadlineMaxMs: config.deadlineMaxMs },
   begin() {
     const requestId = newId();
     return { requestId, values: createContextValues().set(keys.requestId, requestId) };

@@ -51,8 +51,9 @@ function flowing(into: Writable): Promise<void> {
 /** Ends a call when its time is over, unless its answer is done by then. */
 export function fuse(gone: AbortController, answer: Writable): (milliseconds: number) => void {
   return (milliseconds) => {
-    const late = new DOMException("the deadline of the call is over", "TimeoutError");
-    const timer = setTimeout(() => gone.abort(late), milliseconds);
+    // Made when it is needed: it costs a stack.
+    const late = () => new DOMException("the deadline of the call is over", "TimeoutError");
+    const timer = setTimeout(() => gone.abort(late()), milliseconds);
     answer.on("close", () => clearTimeout(timer));
   };
 }
