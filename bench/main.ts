@@ -21,7 +21,7 @@ const { values, positionals } = parseArgs({
   },
 });
 
-const pace: Pace = { rounds: Number(values.rounds), seconds: Number(values.seconds), warmSeconds: 2 };
+const pace: Pace = { rounds: Number(values.rounds), seconds: Number(values.seconds), warmSeconds: 1 };
 
 const parts = {
   doors: () => doors(pace),

@@ -3,14 +3,13 @@ import { newToken } from "../src/security/token.ts";
 import { type Ground, open, type Served, serve, startGround } from "./ground.ts";
 import { generate, type Outcome } from "./load/generator.ts";
 import { phoneOf, type Recipe } from "./load/recipes.ts";
-import { has, pgbench, type Slot } from "./pgbench.ts";
+import { has, mostPerSecond, pgbench, type Slot } from "./pgbench.ts";
 import { type Row, row } from "./report.ts";
 import { type Entrant, interleave, middle, type Pace, ratio } from "./rounds.ts";
 import { idOf, idSql, seed } from "./seed.ts";
 import { markOf, statementsOf } from "./statements.ts";
 import { round } from "./stats.ts";
 
-const users = 200_000;
 const callers = [1, 32, 128];
 
 type Case = { readonly name: string; readonly recipe: Recipe; readonly slots: readonly Slot[] };
@@ -45,13 +44,19 @@ export async function operations(pace: Pace, only?: string): Promise<Row[]> {
   await using ground = await startGround();
   await using bed = await makeBed(ground, "operations");
   await using sql = open(bed.databaseUrl);
-  await seed(sql.client, bed.organizationId, { users, projects: 20, grants: 0, changes: 0 });
+  const users = usersFor(pace);
+  await seed(sql.client, bed.organizationId, { users, projects: 3, grants: 0, changes: 0 });
   const peer = await has("pgbench");
   if (!peer) process.stdout.write("pgbench is missing (Debian: postgresql-contrib): its column is left out\n");
   const rows: Row[] = [];
-  for (const one of casesOf(bed).filter(({ name }) => !only || name === only))
+  for (const one of casesOf(bed, users).filter(({ name }) => !only || name === only))
     rows.push(...(await measured({ bed, one, pace, peer })));
   return rows;
+}
+
+/** One for every command, since pgbench changes a phone only once: it repeats the version that it was told. */
+function usersFor({ rounds, seconds, warmSeconds }: Pace): number {
+  return callers.length * (warmSeconds + rounds * seconds) * 3 * mostPerSecond;
 }
 
 type Measuring = { readonly bed: Bed; readonly one: Case; readonly pace: Pace; readonly peer: boolean };
@@ -98,7 +103,7 @@ function rowsOf(subject: string, found: ReadonlyMap<string, readonly Outcome[]>)
 
 const template = 1;
 
-function casesOf({ userId }: Bed): Case[] {
+function casesOf({ userId }: Bed, users: number): Case[] {
   const user = { text: idOf("user", template % users), sql: idSql("user", `:n % ${users}`) };
   const project = { text: idOf("project", 0), sql: idSql("project", `:n / ${users}`) };
   const phone = { text: phoneOf(template), sql: "'+49151' || (20000000 + :n)" };

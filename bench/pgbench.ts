@@ -29,8 +29,8 @@ export type Script = {
   readonly from: number;
 };
 
-// More than a small machine does in a second, so that no two clients ever use the same number.
-const mostPerSecond = 15_000;
+/** More commands than a small machine does in a second, so that no two clients ever use the same number. */
+export const mostPerSecond = 6_000;
 const numbersEach = ({ callers, seconds }: Script) => Math.ceil((mostPerSecond * seconds) / callers);
 
 /** Runs recorded statements with pgbench, prepared, each client one call after the other. */
