@@ -51,7 +51,7 @@ describe.each(ways)("$name", ({ open }) => {
 
   test("a stream that is running when the server stops ends with UNAVAILABLE", async () => {
     const { databaseUrl, masterKeys, adminToken } = postern.config;
-    const mine = await startPostern({ databaseUrl, masterKeys, adminToken });
+    const mine = await startPostern({ databaseUrl, masterKeys, adminToken, shutdownGraceMs: 60_000 });
     const after = await positionBefore(await makeProject());
     const begun = Promise.withResolvers<void>();
     const reading = (async () => {
@@ -59,10 +59,8 @@ describe.each(ways)("$name", ({ open }) => {
     })();
     const ended = refusal(reading);
     await begun.promise;
-    const started = performance.now();
     await mine[Symbol.asyncDispose]();
     expect(said(await ended)).toMatchObject({ code: "Unavailable", reason: "UNAVAILABLE" });
-    expect(performance.now() - started).toBeLessThan(900);
   });
 });
 
