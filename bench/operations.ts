@@ -118,6 +118,9 @@ function casesOf({ userId }: Bed, users: number): Case[] {
 
 /** The identifiers that a call makes are made of its number by pgbench. */
 function caseOf(name: string, recipe: Recipe, slots: readonly Slot[]): Case {
-  const made = [0, 1, 2].map((at) => ({ text: markOf(recipe, at), sql: `'06h${at}' || lpad((:n)::text, 20, '0')` }));
+  const made = [0, 1, 2].map((at) => ({
+    text: markOf(recipe, at),
+    sql: `'06h${at}${recipe.kind.slice(0, 3)}' || lpad((:n)::text, 17, '0')`,
+  }));
   return { name, recipe, slots: [...slots, ...made] };
 }
