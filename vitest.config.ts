@@ -9,7 +9,7 @@ export default defineConfig({
     // .ci/run counts from the JSON report.
     reporters: report ? ["dot", ["json", { outputFile: report }]] : ["default"],
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 90_000,
+    hookTimeout: 120_000,
   },
 });

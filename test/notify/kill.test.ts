@@ -35,8 +35,8 @@ for (const { moment, sent } of [
     await outbox.hurry();
     const sender = webhookSender({ url: provider.url, secret: Buffer.alloc(32) }, () => new Date());
     await using worker = startWorker(outbox, { sender });
-    await vi.waitFor(() => expect(provider.received.length).toBe(sent), { timeout: 5_000 });
-    await vi.waitFor(async () => expect(await smsHealth(outbox.sql)).toMatchObject({ waiting: 0, dead: 0 }), 5_000);
+    await vi.waitFor(() => expect(provider.received.length).toBe(sent), 15_000);
+    await vi.waitFor(async () => expect(await smsHealth(outbox.sql)).toMatchObject({ waiting: 0, dead: 0 }), 15_000);
 
     expect(new Set(idsOf(provider.received))).toEqual(new Set([id]));
     expect(worker.deliveries.filter(({ kind }) => kind === "dead")).toEqual([]);

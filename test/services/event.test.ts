@@ -163,7 +163,7 @@ test("a watcher hears what happens in its organization from now on, and nothing 
   const mine = await newProject(inside(other));
   await newProject();
   const next = await newProject(inside(other));
-  await vi.waitFor(() => expect(idsOf(watching.heard)).toEqual([mine, next]), 5000);
+  await vi.waitFor(() => expect(idsOf(watching.heard)).toEqual([mine, next]), 15_000);
 });
 
 test("a watcher resumes strictly after a position, and neither skips nor repeats", async () => {
@@ -172,9 +172,9 @@ test("a watcher resumes strictly after a position, and neither skips nor repeats
   for (let at = 0; at < 3; at++) projects.push(await newProject(inside(other)));
   const [, second] = await events("types=project.created", inside(other));
   await using watching = watch(`after=${second?.position}`, { headers: inside(other) });
-  await vi.waitFor(() => expect(idsOf(watching.heard)).toEqual([projects[2]]), 5000);
+  await vi.waitFor(() => expect(idsOf(watching.heard)).toEqual([projects[2]]), 15_000);
   const more = await Promise.all(Array.from({ length: 40 }, () => newProject(inside(other))));
-  await vi.waitFor(() => expect(watching.heard).toHaveLength(41), 5000);
+  await vi.waitFor(() => expect(watching.heard).toHaveLength(41), 15_000);
   expect(new Set(idsOf(watching.heard).slice(1))).toEqual(new Set(more));
   const inLog = await events("types=project.created&pageSize=41", inside(other));
   expect(watching.heard.map(({ position }) => position)).toEqual(inLog.map(({ position }) => position).reverse());
@@ -213,7 +213,7 @@ test("a watcher that reads slowly gets everything in order, and a call that ends
   // Many times more than is kept for a watcher happens while it does not read.
   await Promise.all(later.map((fact) => log.append(somebody(), [fact], {})));
   const inLog = () => sql<{ stream: string }[]>`select stream from events order by epoch, events.xid, events.position`;
-  await vi.waitFor(() => expect(heard.mock.calls.flat().reduce((sum, count) => sum + count)).toBe(4000), 10_000);
+  await vi.waitFor(() => expect(heard.mock.calls.flat().reduce((sum, count) => sum + count)).toBe(4000), 15_000);
   const read = [first?.at.stream];
   while (read.length < 4000) read.push(await next());
   expect(read).toEqual((await inLog()).map(({ stream }) => stream));
