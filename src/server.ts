@@ -118,7 +118,7 @@ async function openDoors(house: House, config: Config, runtime: RuntimeMetrics |
   const parts = {
     operations,
     rules,
-    begin() {
+    newCall() {
       const requestId = deps.ids();
       return { requestId, values: createContextValues().set(keys.requestId, requestId) };
     },

@@ -33,7 +33,7 @@ const operations = operationTable([{ service: tinyService(), handlers: { greet }
 const stopping = new AbortController();
 const parts = {
   ...{ operations, rules, refused: reports.refused, ready: () => true, deadlineMaxMs: config.deadlineMaxMs },
-  begin() {
+  newCall() {
     const requestId = newId();
     return { requestId, values: createContextValues().set(keys.requestId, requestId) };
   },

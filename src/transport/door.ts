@@ -13,7 +13,7 @@ export type Door = (asked: Asked) => Promise<Answer>;
 export function jsonDoor(parts: Parts, before: readonly Room[] = []): Door {
   const rooms = [...before, probes(parts.ready), rpcRoom(parts), restRoom(parts)];
   return async (asked) => {
-    const { requestId, values } = parts.begin();
+    const { requestId, values } = parts.newCall();
     const call = { values, signal: asked.signal, requestHeader: asked.headers };
     const found = await enter(rooms, asked, call).catch((error) =>
       problemAnswer(parts.refused(error, call, asked.method)),

@@ -15,7 +15,7 @@ export type Parts = {
   /** The rules of a type of message, for refusals that name everything at once. */
   readonly rules: (type: DescMessage) => Rules;
   /** Begins a call: its id and the values that guards will add to. */
-  readonly begin: () => { readonly requestId: string; readonly values: ContextValues };
+  readonly newCall: () => { readonly requestId: string; readonly values: ContextValues };
   /** Turns what went wrong outside the guards into a refusal, and reports it as they would. */
   readonly refused: (error: unknown, call: Call, operation: string) => ConnectError;
   /** Whether this node can serve. */

@@ -45,7 +45,7 @@ async function open(asked: Asked, { registry, folder, fast }: Around) {
   const { getMessage } = anyTypes;
   anyTypes.getMessage = (name) => registry.getMessage(name) ?? getMessage.call(anyTypes, name);
   const stopping = new AbortController();
-  const parts = { operations, rules: () => () => [], begin, refused, ready: () => true, limits };
+  const parts = { operations, rules: () => () => [], newCall, refused, ready: () => true, limits };
   return listen({
     ...{ host: "127.0.0.1", port: 0, limits, stopping },
     door: jsonDoor(parts, [adapterRoom({ ...parts, standard })]),
@@ -66,7 +66,7 @@ const plain = {
   shutdownGraceMs: 1000,
 };
 
-function begin() {
+function newCall() {
   return { requestId: newId(), values: createContextValues().set(asideKey, aside()) };
 }
 

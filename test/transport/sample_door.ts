@@ -28,7 +28,7 @@ export function sampleParts(rpcs: readonly SampleRpc[], options: SampleOptions =
   const reports = report({ logger, languageOf: chooseLanguage });
   const rules = messageRules();
   const operations = operationTable([sampleImplementation(service, handler)], guardOf(reports, rules));
-  return { operations, rules, refused: reports.refused, begin, ready };
+  return { operations, rules, refused: reports.refused, newCall, ready };
 }
 
 /** Every rpc of a service, answered by one handler. */
@@ -57,7 +57,7 @@ function guardOf(reports: Report, rules: ReturnType<typeof messageRules>): Guard
   };
 }
 
-function begin() {
+function newCall() {
   const requestId = newId();
   return { requestId, values: createContextValues().set(keys.requestId, requestId) };
 }

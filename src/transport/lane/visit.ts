@@ -16,7 +16,7 @@ export type LaneLimits = {
 };
 
 /** What the lane is given by the server. */
-export type LaneParts = Pick<Parts, "operations" | "rules" | "begin" | "refused"> & {
+export type LaneParts = Pick<Parts, "operations" | "rules" | "newCall" | "refused"> & {
   readonly limits: LaneLimits;
   /** Aborts when the server is about to stop. */
   readonly stopping: AbortSignal;
@@ -51,7 +51,7 @@ export type Visit = Arrival & {
 
 /** Begins a call, which always ends in time; what is wrong with its headers is answered at once. */
 export function enter({ parts, known, dialect, headers }: Arrival, send: Send): Visit {
-  const { requestId, values } = parts.begin();
+  const { requestId, values } = parts.newCall();
   const call = new LaneCall(values, headers);
   // Spelled out, because spreading an object costs as much as decoding a small message.
   const visit: Visit = {
