@@ -1,9 +1,8 @@
 import { randomInt } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createContextValues } from "@connectrpc/connect";
 import type { Config } from "./config.ts";
-import { type Call, keys } from "./deps.ts";
+import { systemCall } from "./deps.ts";
 import { reasonOf } from "./errors.ts";
 import { type At, factOf, first } from "./events/fact.ts";
 import { createLogger, type House, openHouse } from "./house.ts";
@@ -100,12 +99,6 @@ async function create({ deps, instanceId }: House, { token, password }: { token:
     const role = { key, displayName: key === "viewer" ? "Viewer" : "Editor" };
     await log.append(systemCall(ids()), [factOf("project", place, { case: "roleAdded", value: role })], undefined);
   }
-}
-
-/** A call of the process itself: nobody is signed in. */
-function systemCall(requestId: string): Call {
-  const values = createContextValues().set(keys.requestId, requestId);
-  return { values, signal: new AbortController().signal, requestHeader: new Headers() };
 }
 
 function tokenOf({ adminToken }: Config): string {

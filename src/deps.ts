@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { createContextKey, type HandlerContext } from "@connectrpc/connect";
+import { createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import type { IdempotencyRecord, Log } from "./events/log.ts";
 import type { Language } from "./messages/catalogue.ts";
 import type { Sql } from "./postgres/connect.ts";
@@ -60,6 +60,13 @@ export const keys = {
   language: createContextKey<Language | undefined>(undefined, { description: "language asked for" }),
   idempotency: createContextKey<IdempotencyRecord | undefined>(undefined, { description: "idempotency record" }),
 };
+
+/** A call of the process itself: nobody is signed in. */
+export const systemCall = (requestId: string): Call => ({
+  values: createContextValues().set(keys.requestId, requestId),
+  signal: new AbortController().signal,
+  requestHeader: new Headers(),
+});
 
 /** The caller; only for operations that need one. */
 export function callerOf(call: Pick<Call, "values">): Caller {

@@ -140,3 +140,9 @@ function lost(error: unknown): unknown {
   const constraint = unique(error) ?? foreignKey(error) ?? (isLockLost(error) ? "lock" : undefined);
   return constraint === undefined ? error : refuse.because("CONFLICT", { params: { constraint }, cause: error });
 }
+
+/** For a write that may as well be done by somebody else: false when it lost a race, any other failure goes on. */
+export function lostRace(error: unknown): false {
+  if (reasonOf(error) === "CONFLICT") return false;
+  throw error;
+}

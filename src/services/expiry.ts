@@ -1,7 +1,6 @@
-import { createContextValues } from "@connectrpc/connect";
-import { type Call, type Deps, keys } from "../deps.ts";
-import { reasonOf } from "../errors.ts";
+import { type Deps, systemCall } from "../deps.ts";
 import { factOf, next, type Versioned } from "../events/fact.ts";
+import { lostRace } from "../events/log.ts";
 import type { Chore } from "../events/sweep.ts";
 import type { Sql } from "../postgres/connect.ts";
 import type { PhoneSettings } from "./phone_code.ts";
@@ -28,21 +27,9 @@ async function endSessions({ log, sql, clock, ids }: Deps, most: number): Promis
 
   function end(row: Versioned, userId: string): Promise<boolean> {
     const ended = factOf("session", next(row, clock()), { case: "ended", value: { userId } });
-    return log.append(ownCall(ids()), [ended], true);
+    return log.append(systemCall(ids()), [ended], true);
   }
 }
-
-function lostRace(error: unknown): false {
-  if (reasonOf(error) === "CONFLICT") return false;
-  throw error;
-}
-
-/** A call that nobody made. */
-const ownCall = (requestId: string): Call => ({
-  values: createContextValues().set(keys.requestId, requestId),
-  signal: new AbortController().signal,
-  requestHeader: new Headers(),
-});
 
 const expiredSessions = (sql: Sql, now: Date, most: number) => sql<(Versioned & { userId: string })[]>`
   select session_id as id, owner, user_id as "userId", version, created, changed from sessions

@@ -2,9 +2,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { createContextValues } from "@connectrpc/connect";
 import { type Call, type Deps, keys } from "../deps.ts";
-import { reasonOf, refuse } from "../errors.ts";
+import { refuse } from "../errors.ts";
 import { type At, factOf, type NewFact, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
+import { lostRace } from "../events/log.ts";
 import { errorText } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { HashQueueFull, type PasswordBench } from "../security/password.ts";
@@ -296,9 +297,4 @@ function aside({ values, requestHeader }: Call): Call {
     .set(keys.requestId, values.get(keys.requestId))
     .set(keys.caller, values.get(keys.caller));
   return { values: kept, requestHeader, signal: new AbortController().signal };
-}
-
-function lostRace(error: unknown): false {
-  if (reasonOf(error) === "CONFLICT") return false;
-  throw error;
 }
