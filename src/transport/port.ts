@@ -35,10 +35,17 @@ export function shareConnections({ server, sessions, encryption, limits }: Shari
   encryption?.server.on("secureConnection", (socket: TLSSocket) => {
     for (const one of undecided) if (isUnder(one, socket)) undecided.delete(one);
     socket.on("error", ignore);
-    if (socket.alpnProtocol === "h2") toHttp2(sessions, socket);
-    else toHttp1(socket);
+    if (socket.alpnProtocol === "h2") return toHttp2(sessions, socket);
+    toHttp1(socket);
+    readAsEvents(socket);
   });
   return undecided;
+}
+
+/** Takes a connection off the short way from the handle to the parser, where Node does not stop reading while it is paused. */
+function readAsEvents(socket: TLSSocket): void {
+  // One read of the network decrypts to many records: behind a large answer the second was refused as HPE_PAUSED.
+  socket.on("data", ignore);
 }
 
 const isUnder = (one: Socket, encrypted: TLSSocket) =>

@@ -80,3 +80,23 @@ test("a renewed certificate is shown after reloading, and a broken one is not ta
   await port.reload();
   expect(await nameShown(port.url)).toBe("new");
 });
+
+test("a request that comes in several records while a large answer is on its way is answered after it", async () => {
+  await using certificate = await certificateFor("localhost");
+  // More than both ends of a connection hold back.
+  const name = "a".repeat(20_000_000);
+  const options = { certificate, handler: async () => ({ name }) };
+  await using port = await openSample({ messageMaxBytes: 100_000 }, options);
+  const socket = connect({ port: Number(new URL(port.url).port), host: "127.0.0.1", ...trusting });
+  socket.write("GET /one/ada HTTP/1.1\r\nhost: localhost\r\n\r\n");
+  await new Promise((resolve) => socket.once("readable", resolve));
+  const body = JSON.stringify({ tags: ["b".repeat(50_000)] });
+  const headers = ["host: localhost", "content-type: application/json", `content-length: ${body.length}`];
+  socket.write(`POST /do HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n${body}`);
+  let answers = 0;
+  for await (const part of socket) {
+    answers += String(part).split("HTTP/1.1 200").length - 1;
+    if (answers === 2) break;
+  }
+  expect(answers).toBe(2);
+});
