@@ -44,6 +44,32 @@ const declared = {
     ["on", "off"],
     "Whether `/metrics` tells anyone how much is called, how fast and how it ends",
   ),
+  tracesBase: httpUrl(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "",
+    "Collector of OpenTelemetry, such as `http://localhost:4318`; traces go to `/v1/traces` there, empty traces nothing",
+  ),
+  tracesUrl: httpUrl("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "", "The whole URL that traces go to instead"),
+  tracesProtocol: oneOf("OTEL_EXPORTER_OTLP_PROTOCOL", ["http/protobuf"], "How traces are sent"),
+  tracesHeaders: pairs(
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "Headers that the collector asks for, by commas: `name=value`, percent-encoded",
+  ),
+  serviceName: text(
+    "OTEL_SERVICE_NAME",
+    "",
+    "Name of this service in traces; else `service.name` of the next, else `postern`",
+  ),
+  resourceAttributes: pairs("OTEL_RESOURCE_ATTRIBUTES", "What else is true of the service, by commas: `name=value`"),
+  tracesSampler: oneOf(
+    "OTEL_TRACES_SAMPLER",
+    [
+      ...(["parentbased_traceidratio", "parentbased_always_on", "parentbased_always_off"] as const),
+      ...(["traceidratio", "always_on", "always_off"] as const),
+    ],
+    "Which calls are traced; `parentbased` heeds what the caller's `traceparent` says",
+  ),
+  tracesRatio: share("OTEL_TRACES_SAMPLER_ARG", 1, "Share of calls that `traceidratio` traces, from 0 to 1"),
   sessionLifetimeSeconds: whole("SESSION_LIFETIME_SECONDS", 43_200, "Life of a session after sign-in"),
   messageMaxBytes: whole("MESSAGE_MAX_BYTES", 4_194_304, "Largest message, also after decompression", { least: 1024 }),
   headersMaxBytes: whole("HEADERS_MAX_BYTES", 16_384, "Largest set of request headers", { least: 1024 }),
@@ -162,6 +188,16 @@ export function smsOf(config: Config) {
   }
 }
 
+/** Where traces go, who we are there, and which calls are traced; undefined when none are. */
+export function tracesOf(config: Config) {
+  const url = config.tracesUrl ?? (config.tracesBase && `${config.tracesBase.replace(/\/+$/, "")}/v1/traces`);
+  if (!url) return undefined;
+  const named = config.serviceName ? { "service.name": config.serviceName } : {};
+  const resource = { "service.name": "postern", ...config.resourceAttributes, ...named };
+  const { tracesHeaders: headers, tracesSampler: sampler, tracesRatio: ratio } = config;
+  return { collector: { url, headers, resource }, sampler, ratio };
+}
+
 /** The keys that seal and sign, the current one first; with the embedded database one is generated into its folder. */
 export async function masterKeys(config: Config): Promise<readonly Buffer[]> {
   if (config.masterKeys.length > 0) return config.masterKeys;
@@ -264,6 +300,41 @@ function httpUrl(name: string, fallback: string, meaning: string): Setting<strin
     throw new ConfigError(`${name} must be an http:// or https:// URL without user, password and fragment`);
   };
   return { name, meaning, default: fallback, read };
+}
+
+// As OpenTelemetry writes lists: W3C Baggage without properties.
+function pairs(name: string, meaning: string): Setting<Readonly<Record<string, string>>> {
+  const read = (written: string) => {
+    const all = written.split(",").filter((one) => one.trim() !== "");
+    return Object.fromEntries(all.map((one) => pair(name, one)));
+  };
+  return { name, meaning, default: "", read };
+}
+
+function pair(name: string, written: string): [string, string] {
+  const [, key, value = ""] = /^\s*([\w.!#$%&'*+^`|~-]+)\s*=\s*([!-~]([ -~]*[!-~])?)\s*$/.exec(written) ?? [];
+  const decoded = value && decodedUri(value);
+  if (key && decoded) return [key, decoded];
+  throw new ConfigError(`${name} must be name=value, by commas and percent-encoded`);
+}
+
+function decodedUri(value: string): string | undefined {
+  try {
+    const decoded = decodeURIComponent(value);
+    // What a header of HTTP can hold.
+    return /^[\t -~\u0080-\u00ff]+$/.test(decoded) ? decoded : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function share(name: string, fallback: number, meaning: string): Setting<number> {
+  const read = (written: string) => {
+    const value = written ? Number(written) : fallback;
+    if (value >= 0 && value <= 1) return value;
+    throw new ConfigError(`${name} must be a number from 0 to 1, not ${JSON.stringify(written)}`);
+  };
+  return { name, meaning, default: String(fallback), read };
 }
 
 function webhookSecret(name: string, meaning: string): Setting<Buffer | undefined> {

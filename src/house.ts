@@ -6,7 +6,7 @@ import { type Folds, foldsByType } from "./events/fold.ts";
 import { followTail, type Tail } from "./events/follow.ts";
 import { type Origin, openLog } from "./events/log.ts";
 import { type CallerCache, callerCache } from "./guards/caller_cache.ts";
-import { type Connection, connect, type Sql } from "./postgres/connect.ts";
+import { type Connection, type ConnectOptions, connect, type Sql } from "./postgres/connect.ts";
 import { StartError } from "./postgres/failure.ts";
 import { migrate } from "./postgres/migrate.ts";
 import { type Database, openDatabase } from "./postgres/open.ts";
@@ -54,16 +54,19 @@ export type HouseOptions = {
   readonly logger: Logger;
   /** Shares the embedded database of a process that runs on the same folder. */
   readonly join?: boolean;
+  /** Hears of every statement. */
+  readonly observe?: ConnectOptions["observe"];
 };
 
 /** Opens the database, brings its tables up to date, and connects the parts. */
-export async function openHouse(config: Config, { logger, join = false }: HouseOptions): Promise<House> {
+export async function openHouse(config: Config, { logger, join = false, observe }: HouseOptions): Promise<House> {
   await using opened = new AsyncDisposableStack();
   const secrets = secretsOf(await masterKeys(config), hashingOf(config));
   const database = opened.use(await openDatabase(config, logger, { join }));
   await migrate({ url: database.migrationUrl, log: logger });
-  const { sql, load } = opened.use(connect(database.url, { ...poolOf(config), log: logger }));
-  const { sql: patient } = opened.use(connect(database.url, { ...poolOf(config), ...patience, log: logger }));
+  const pool = { ...poolOf(config), log: logger, observe };
+  const { sql, load } = opened.use(connect(database.url, pool));
+  const { sql: patient } = opened.use(connect(database.url, { ...pool, ...patience }));
   const instanceId = await instanceOf(sql, secrets);
   const callers = callerCache({ lookup: callerRead(sql), clock: now, seconds: config.cacheSeconds });
   const failed = (error: unknown) => logger.warn({ err: error }, "the log could not be followed; trying again");

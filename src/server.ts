@@ -11,8 +11,8 @@ import { SessionService } from "../gen/postern/v1/session_pb.ts";
 import { UserGrantService } from "../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../gen/postern/v1/user_pb.ts";
 import { bootstrapHouse, howToBegin } from "./bootstrap.ts";
-import { type Config, smsOf } from "./config.ts";
-import { keys } from "./deps.ts";
+import { type Config, smsOf, tracesOf } from "./config.ts";
+import { type Call, keys } from "./deps.ts";
 import { expiredRecords, startSweep } from "./events/sweep.ts";
 import { chain } from "./guards/chain.ts";
 import type { Lookups } from "./guards/holding.ts";
@@ -37,6 +37,7 @@ import { projectService } from "./services/project.ts";
 import { sessionService } from "./services/session.ts";
 import { userService } from "./services/user.ts";
 import { userGrantService } from "./services/user_grant.ts";
+import type { Tracing } from "./tracing/tracing.ts";
 import { adapterRoom } from "./transport/adapter/room.ts";
 import { corsFor, withCors } from "./transport/cors.ts";
 import { jsonDoor } from "./transport/door.ts";
@@ -44,7 +45,7 @@ import { lane } from "./transport/lane/lane.ts";
 import type { Fields } from "./transport/lane/protocol.ts";
 import { type Listening, listen } from "./transport/listen.ts";
 import { implementation, operationTable } from "./transport/operations.ts";
-import { callMetrics } from "./transport/standard/metrics/calls.ts";
+import { callMetrics, doorOf, operationsOf } from "./transport/standard/metrics/calls.ts";
 import type { HouseLoad } from "./transport/standard/metrics/house.ts";
 import { metricsRoom } from "./transport/standard/metrics/room.ts";
 import { type RuntimeMetrics, runtimeMetrics } from "./transport/standard/metrics/runtime.ts";
@@ -63,9 +64,11 @@ export type Server = AsyncDisposable & {
 export async function startServer(config: Config): Promise<Server> {
   await using opened = new AsyncDisposableStack();
   const logger = createLogger(config);
-  const house = opened.use(await openHouse(config, { logger }));
+  const tracing = await startTracing(config, logger);
+  if (tracing) opened.use(tracing);
+  const house = opened.use(await openHouse(config, { logger, observe: tracing?.statement }));
   const runtime = config.metrics === "on" ? opened.use(runtimeMetrics()) : undefined;
-  const doors = opened.use(await openDoors(house, config, runtime));
+  const doors = opened.use(await openDoors(house, config, { runtime, tracing }));
   opened.use(reloading(doors, logger));
   const { url } = doors;
   const created = await bootstrapHouse(house, config);
@@ -75,6 +78,15 @@ export async function startServer(config: Config): Promise<Server> {
   logger.info({ url }, "listening");
   const stack = opened.move();
   return { url, welcome, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Traces calls where the settings say so; what is not asked for is not loaded. */
+async function startTracing(config: Config, logger: Logger): Promise<Tracing | undefined> {
+  const traces = tracesOf(config);
+  if (!traces) return undefined;
+  const { openTracing } = await import("./tracing/tracing.ts");
+  const failed = (error: unknown) => logger.warn({ err: error }, "the collector does not take spans");
+  return openTracing({ ...traces, failed });
 }
 
 /** Reads the certificate again when the operator says so. */
@@ -107,12 +119,15 @@ function startErrands({ deps, tail, logger }: House, config: Config): AsyncDispo
   return errands;
 }
 
-async function openDoors(house: House, config: Config, runtime: RuntimeMetrics | undefined) {
+type Watching = { readonly runtime: RuntimeMetrics | undefined; readonly tracing: Tracing | undefined };
+
+async function openDoors(house: House, config: Config, { runtime, tracing }: Watching) {
   const { logger, deps } = house;
   const rules = messageRules();
   const served = implementations(house, config);
   const calls = runtime && callMetrics(served);
-  const reports = report({ logger, languageOf: chooseLanguage, ...(calls && { observe: calls.observe }) });
+  const trace = tracing && tracerOf(tracing, operationsOf(served));
+  const reports = report({ logger, languageOf: chooseLanguage, trace, ...(calls && { observe: calls.observe }) });
   const operations = operationTable(served, guards(house, { rules, report: reports }));
   const stopping = new AbortController();
   const parts = {
@@ -126,7 +141,7 @@ async function openDoors(house: House, config: Config, runtime: RuntimeMetrics |
     deadlineMaxMs: config.deadlineMaxMs,
     ready: readiness(async () => (await deps.sql`select 1`).length === 1),
   };
-  const metrics = calls ? [metricsRoom({ calls, runtime, load: () => loadOf(house, parts.ready) })] : [];
+  const metrics = calls ? [metricsRoom({ calls, runtime, load: () => loadOf(house, parts.ready, tracing) })] : [];
   const standard = standardServices({ ...parts, stopping: stopping.signal });
   const shared = { ...parts, limits: config };
   const cors = corsFor(config.corsOrigins);
@@ -139,12 +154,26 @@ async function openDoors(house: House, config: Config, runtime: RuntimeMetrics |
   });
 }
 
-async function loadOf({ databaseLoad, deps, tail }: House, ready: () => Promise<boolean>): Promise<HouseLoad> {
+function tracerOf({ call }: Tracing, operations: ReadonlySet<string>) {
+  return (operation: string, { requestHeader, values }: Call) =>
+    call(requestHeader, {
+      operation: operations.has(operation) ? operation.slice(1) : undefined,
+      door: doorOf(requestHeader),
+      requestId: values.get(keys.requestId),
+    });
+}
+
+async function loadOf(
+  { databaseLoad, deps, tail }: House,
+  ready: () => Promise<boolean>,
+  tracing: Tracing | undefined,
+): Promise<HouseLoad> {
   const [isReady, sms] = await Promise.all([ready(), smsHealth(deps.sql).catch(() => undefined)]);
   const { running, waiting } = deps.secrets.passwords.load();
   return {
     ...{ ready: isReady, sms, database: databaseLoad(), hashing: { running, waiting } },
     logBehindSeconds: tail.behindMs() / 1000,
+    spans: tracing?.load(),
   };
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ConfigError, masterKeys, readConfig, settings } from "../src/config.ts";
+import { ConfigError, masterKeys, readConfig, settings, tracesOf } from "../src/config.ts";
 
 const key = Buffer.alloc(32, 7).toString("base64");
 const external = { DATABASE_URL: "postgresql://u:p@db:5432/postern", POSTERN_MASTER_KEY: key };
@@ -45,6 +45,15 @@ test.each([
   ["POSTERN_MASTER_KEY", `${key},short`],
   ["POSTERN_ADMIN_TOKEN", "two words"],
   ["MIGRATION_DATABASE_URL", "postgresql://owner@db/postern"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318"],
+  ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "authorization"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "two words=1"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "authorization=a%0ab"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "authorization=%ff"],
+  ["OTEL_TRACES_SAMPLER", "sometimes"],
+  ["OTEL_TRACES_SAMPLER_ARG", "1.5"],
+  ["OTEL_TRACES_SAMPLER_ARG", "half"],
 ])("%s=%s is refused by one sentence that names it", (name, value) => {
   const read = () => readConfig({ [name]: value });
   expect(read).toThrow(ConfigError);
@@ -75,4 +84,22 @@ test("with the embedded database a key is generated once, for the owner's eyes o
   expect((await stat(join(folder, "data/master-key"))).mode & 0o777).toBe(0o600);
   expect(await readFile(join(folder, "data/master-key"), "utf8")).toMatch(/^\S{44}\n$/);
   await rm(folder, { recursive: true });
+});
+
+test("traces go where OpenTelemetry says, under the name given", () => {
+  expect(tracesOf(readConfig({}))).toBeUndefined();
+  const base = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
+  expect(tracesOf(readConfig(base))).toEqual({
+    collector: { url: "http://collector:4318/v1/traces", headers: {}, resource: { "service.name": "postern" } },
+    ...{ sampler: "parentbased_traceidratio", ratio: 1 },
+  });
+  const told = { ...base, OTEL_RESOURCE_ATTRIBUTES: "service.name=mine, deployment.environment.name=test%20one" };
+  const where = { "deployment.environment.name": "test one" };
+  const resourceOf = (env: Record<string, string>) => tracesOf(readConfig(env))?.collector.resource;
+  expect(resourceOf(told)).toEqual({ "service.name": "mine", ...where });
+  expect(resourceOf({ ...told, OTEL_SERVICE_NAME: "other" })).toEqual({ "service.name": "other", ...where });
+  const whole = { ...base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://collector/otlp/traces?key=1" };
+  expect(tracesOf(readConfig(whole))?.collector.url).toBe("https://collector/otlp/traces?key=1");
+  const headers = { ...base, OTEL_EXPORTER_OTLP_HEADERS: "authorization=Basic%20YTpi, x-team=a=b" };
+  expect(tracesOf(readConfig(headers))?.collector.headers).toEqual({ authorization: "Basic YTpi", "x-team": "a=b" });
 });

@@ -1,3 +1,9 @@
+import { channel } from "node:diagnostics_channel";
+
+// Whoever traces calls hears here which of them wait, and for which a statement runs. Unheard, they cost nothing.
+const waits = channel("postern.turn.waits");
+const runs = channel("postern.turn.runs");
+
 /** A question or command that waits to share a statement. */
 export type Waiting<J> = {
   readonly job: J;
@@ -29,7 +35,9 @@ export function takeTurns<J>({ atOnce, most, keysOf, run }: Turns<J>): (job: J, 
 
   return (job, signal) =>
     new Promise((done, failed) => {
-      queue.push({ job, signal, done, failed });
+      const waiting = { job, signal, done, failed };
+      queue.push(waiting);
+      if (waits.hasSubscribers) waits.publish(waiting);
       schedule();
     });
 
@@ -49,7 +57,7 @@ export function takeTurns<J>({ atOnce, most, keysOf, run }: Turns<J>): (job: J, 
     if (batch.length === 0) return;
     underWay += 1;
     try {
-      await run(batch);
+      await runs.runStores(batch, run, undefined, batch);
     } catch (error) {
       for (const { failed } of batch) failed(error);
     } finally {

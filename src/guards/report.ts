@@ -18,6 +18,16 @@ export type ReportParts = {
     operation: string,
     headers: Call["requestHeader"],
   ) => (code: string, milliseconds: number) => void;
+  /** Begins the span of a call; undefined when the call is not traced. */
+  readonly trace?: ((operation: string, call: Call) => Traced | undefined) | undefined;
+};
+
+/** A call that is traced. */
+export type Traced = {
+  /** Runs the work of the call. */
+  readonly run: <T>(work: () => T) => T;
+  readonly each: <T>(answers: AsyncIterable<T>) => AsyncIterable<T>;
+  readonly ended: (outcome: { readonly code: string; readonly reason?: string | undefined }) => void;
 };
 
 /** Writes one line for each call, and lets nothing out but refusals of ours. */
@@ -38,7 +48,8 @@ export function report(parts: ReportParts): Report {
       return async (request, call) => {
         const line = begin(parts, call, operation);
         try {
-          const answer = await next(request, call);
+          const { span } = line;
+          const answer = await (span ? span.run(() => next(request, call)) : next(request, call));
           line.done();
           return answer;
         } catch (error) {
@@ -52,7 +63,8 @@ export function report(parts: ReportParts): Report {
       return async function* (request, call) {
         const line = begin(parts, call, operation);
         try {
-          yield* next(request, call);
+          const { span } = line;
+          yield* span ? span.each(next(request, call)) : next(request, call);
           line.done();
         } catch (error) {
           throw line.failed(error);
@@ -65,14 +77,16 @@ export function report(parts: ReportParts): Report {
 }
 
 /** Begins the line of a call, which is written once, when it ends. */
-function begin({ logger, languageOf, observe }: ReportParts, call: Call, operation: string) {
+function begin({ logger, languageOf, observe, trace }: ReportParts, call: Call, operation: string) {
   const language = languageOf(call.requestHeader.get("accept-language") ?? undefined);
   if (language) call.values.set(keys.language, language);
   const started = performance.now();
   const ended = observe?.(operation, call.requestHeader);
+  const span = trace?.(operation, call);
   let written = false;
 
   return {
+    span,
     done: () => write("info", { code: "OK" }),
     /** The client stopped reading. */
     left: () => written || write("info", { code: nameOfCode(Code.Canceled), reason: "CANCELLED" }),
@@ -88,6 +102,7 @@ function begin({ logger, languageOf, observe }: ReportParts, call: Call, operati
     written = true;
     const milliseconds = performance.now() - started;
     ended?.(outcome.code, milliseconds);
+    span?.ended(outcome);
     const caller = call.values.get(keys.caller)?.userId;
     const durationMs = Math.round(milliseconds * 100) / 100;
     logger[level]({ operation, ...outcome, durationMs, caller, requestId: call.values.get(keys.requestId) }, "call");

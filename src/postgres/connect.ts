@@ -20,13 +20,19 @@ export type ConnectOptions = Readonly<{
   log: Log;
   silenceMs?: number;
   connectMs?: number;
+  /** Is told of each statement's text before it waits for a connection; what it answers is told how it went on. */
+  observe?: ((text: string) => Observed | undefined) | undefined;
 }>;
+
+/** Hears that a statement was sent, and that it ended. */
+export type Observed = Readonly<{ sent: () => void; ended: (error?: unknown) => void }>;
 
 /** A pool of connections, and how many statements run and wait. */
 export type Connection = AsyncDisposable & Readonly<{ sql: Sql; load: Limiter["load"] }>;
 
 // What postgres.js keeps of a statement; a fragment is one that is never handled.
 type Statement = {
+  strings: readonly string[];
   handler: (statement: Statement) => void;
   resolve: (rows: unknown) => void;
   reject: (error: unknown) => void;
@@ -56,7 +62,7 @@ export function connect(url: string, options: ConnectOptions): Connection {
   };
   const pool = postgres(stripHost(url), driver);
   return {
-    sql: limited(pool, limiter, watchdog),
+    sql: limited(pool, { limiter, watchdog, observe: options.observe }),
     load: limiter.load,
     async [Symbol.asyncDispose]() {
       const patience = new AbortController();
@@ -87,8 +93,10 @@ export function stripHost(url: string): string {
   return stripped.href;
 }
 
-function limited(pool: Sql, limiter: Limiter, watchdog: Watchdog): Sql {
-  const intercept = (made: unknown) => (isStatement(made) ? admitted(made, limiter, watchdog) : made);
+type Gate = Readonly<{ limiter: Limiter; watchdog: Watchdog; observe: ConnectOptions["observe"] }>;
+
+function limited(pool: Sql, gate: Gate): Sql {
+  const intercept = (made: unknown) => (isStatement(made) ? admitted(made, gate) : made);
   return new Proxy(pool, {
     apply: (target, self, args) => intercept(Reflect.apply(target, self, args)),
     get: (target, key) =>
@@ -103,16 +111,24 @@ function isStatement(made: unknown): made is Statement {
 }
 
 // postgres.js hands a statement to its handler when it is first awaited, so that is where it can be held back.
-function admitted(statement: Statement, limiter: Limiter, watchdog: Watchdog): Statement {
+function admitted(statement: Statement, { limiter, watchdog, observe }: Gate): Statement {
   const { handler } = statement;
-  const admit = () =>
+  const admit = () => {
+    const observed = observe?.(statement.strings.join("$"));
     limiter.enter({
       start: () => {
-        onEnd(statement, watchdog.expect(), limiter);
+        const expected = watchdog.expect();
+        onEnd(statement, (error) => {
+          expected[Symbol.dispose]();
+          observed?.ended(error);
+          limiter.leave();
+        });
+        observed?.sent();
         handler(statement);
       },
       refuse: () => statement.reject(refuse.because("UNAVAILABLE", { retrySeconds: 1 })),
     });
+  };
   statement.handler = Object.assign(admit, handler);
   statement.cursor = noCursor;
   return statement;
@@ -123,14 +139,12 @@ function noCursor(): never {
   throw new Error("a pool has no cursors: read page by page, by key");
 }
 
-function onEnd(statement: Statement, expected: Disposable, limiter: Limiter): void {
+function onEnd(statement: Statement, ended: (error?: unknown) => void): void {
   const { resolve, reject } = statement;
-  let ended = false;
-  const end = () => {
-    if (ended) return;
-    ended = true;
-    expected[Symbol.dispose]();
-    limiter.leave();
+  let isOver = false;
+  const end = (error?: unknown) => {
+    if (!isOver) ended(error);
+    isOver = true;
   };
   statement.resolve = (rows) => {
     resolve(rows);
@@ -139,6 +153,6 @@ function onEnd(statement: Statement, expected: Disposable, limiter: Limiter): vo
   statement.reject = (error) => {
     if (statement.state) markSent(error);
     reject(error);
-    end();
+    end(error);
   };
 }

@@ -6,7 +6,19 @@ afterAll(() => program[Symbol.dispose]());
 const imports = program.sources.flatMap(importsOf);
 const ours = imports.filter(({ from }) => from.startsWith("src/"));
 
-const house = ["gen", "config", "deps", "errors", "guards", "transport", "events", "postgres", "security", "notify"];
+const house = [
+  "gen",
+  "config",
+  "deps",
+  "errors",
+  "guards",
+  "transport",
+  "events",
+  "postgres",
+  "security",
+  "notify",
+  "tracing",
+];
 const everything = [...house, "services", "messages", "house", "bootstrap"];
 
 // A part may import what is listed: another part, one file of it, or one type of that file.
@@ -21,6 +33,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   transport: ["gen", "errors"],
   events: ["gen", "errors", "postgres/connect#Sql", "postgres/failure"],
   notify: ["gen", "events", "security", "errors", "deps", "postgres/connect#Sql"],
+  tracing: ["gen"],
   deps: ["events#", "security#", "postgres#", "messages#"],
   errors: ["gen", "messages"],
   postgres: ["errors", "config#Config"],
@@ -30,7 +43,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 };
 
 // The doors and the log carry nouns without knowing them.
-const nounless = ["transport", "events", "postgres", "security"];
+const nounless = ["transport", "events", "postgres", "security", "tracing"];
 const noun = /^gen\/postern\/v1\/(?!options_|event_|details_)/;
 
 const partOf = (path: string): string => path.replace(/^src\//, "").replace(/(\.ts$|\/.*)/, "");

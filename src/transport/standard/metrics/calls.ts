@@ -16,9 +16,7 @@ type Series = { readonly codes: Map<string, number>; readonly buckets: number[];
 
 /** Counts the calls of these services; what is called by any other name is counted as `unknown`. */
 export function callMetrics(served: readonly { readonly service: DescService }[]): CallMetrics {
-  const known = new Set(
-    served.flatMap(({ service }) => service.methods.map(({ name }) => `/${service.typeName}/${name}`)),
-  );
+  const known = operationsOf(served);
   const doors = new Map<Door, Map<string, Series>>();
   let running = 0;
 
@@ -45,6 +43,11 @@ export function callMetrics(served: readonly { readonly service: DescService }[]
   }
 }
 
+/** The paths of everything served: what else is called is called something by whoever calls. */
+export function operationsOf(served: readonly { readonly service: DescService }[]): ReadonlySet<string> {
+  return new Set(served.flatMap(({ service }) => service.methods.map(({ name }) => `/${service.typeName}/${name}`)));
+}
+
 function count(series: Series, code: string, seconds: number): void {
   series.codes.set(code, (series.codes.get(code) ?? 0) + 1);
   series.count += 1;
@@ -55,7 +58,8 @@ function count(series: Series, code: string, seconds: number): void {
 
 type Door = "grpc" | "grpc_web" | "connect" | "json";
 
-function doorOf(headers: Pick<Headers, "get">): Door {
+/** The door that a call came through, as its headers tell. */
+export function doorOf(headers: Pick<Headers, "get">): Door {
   const type = headers.get("content-type") ?? "";
   if (type.startsWith("application/grpc")) return type.startsWith("application/grpc-web") ? "grpc_web" : "grpc";
   const connect = type.startsWith("application/connect+") || type.startsWith("application/proto");

@@ -1,4 +1,4 @@
-import { type Family, gauge } from "./text.ts";
+import { counter, type Family, gauge } from "./text.ts";
 
 /** How busy something is that runs a few at a time. */
 export type Load = { readonly running: number; readonly waiting: number };
@@ -12,10 +12,12 @@ export type HouseLoad = {
   readonly logBehindSeconds: number;
   /** The delivery of SMS; absent when the database does not tell. */
   readonly sms?: { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number } | undefined;
+  /** The spans of traces; absent when nothing is traced. */
+  readonly spans?: { readonly waiting: number; readonly exported: number; readonly dropped: number } | undefined;
 };
 
 /** Metrics of the database, the hashes, the log and the SMS. */
-export function houseFamilies({ ready, database, hashing, logBehindSeconds, sms }: HouseLoad): Family[] {
+export function houseFamilies({ ready, database, hashing, logBehindSeconds, sms, spans }: HouseLoad): Family[] {
   return [
     gauge("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
     gauge("postern_database_statements_running", "Statements at the database.", database.running),
@@ -28,6 +30,13 @@ export function houseFamilies({ ready, database, hashing, logBehindSeconds, sms 
           gauge("postern_sms_waiting", "SMS that have not left yet.", sms.waiting),
           gauge("postern_sms_oldest_seconds", "How long the oldest of them has waited.", sms.oldestSeconds),
           gauge("postern_sms_dead", "SMS that were given up in the last days.", sms.dead),
+        ]
+      : []),
+    ...(spans
+      ? [
+          gauge("postern_spans_waiting", "Spans that wait for the collector.", spans.waiting),
+          counter("postern_spans_exported_total", "Spans that the collector took.", spans.exported),
+          counter("postern_spans_dropped_total", "Spans that were lost on the way to it.", spans.dropped),
         ]
       : []),
   ];

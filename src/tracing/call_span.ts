@@ -1,0 +1,75 @@
+import type { AsyncLocalStorage } from "node:async_hooks";
+import { type Place, timeAt } from "./place.ts";
+import type { Attributes, Ended } from "./span.ts";
+
+/** A call as it arrived. */
+export type Arrived = {
+  /** Such as `postern.v1.UserService/GetUser`; undefined for what is no operation of ours. */
+  readonly operation: string | undefined;
+  readonly door: "grpc" | "grpc_web" | "connect" | "json";
+  readonly requestId: string;
+};
+
+/** How a call ended. */
+export type Outcome = { readonly code: string; readonly reason?: string | undefined };
+
+/** The span of a call; what is asked of the database meanwhile belongs to it. */
+export type CallSpan = {
+  readonly run: <T>(work: () => T) => T;
+  readonly each: <T>(answers: AsyncIterable<T>) => AsyncIterable<T>;
+  readonly ended: (outcome: Outcome) => void;
+};
+
+/** What spans are made with: the calls that the running code works for, and who takes what has ended. */
+export type Spans = { readonly calls: AsyncLocalStorage<readonly Place[]>; readonly take: (span: Ended) => void };
+
+/** Begins the span of a call. */
+export function callSpan({ calls, take }: Spans, arrived: Arrived, place: Place): CallSpan {
+  const from = timeAt(place);
+  const here = [place];
+  return {
+    run: (work) => calls.run(here, work),
+    each: (answers) => ({
+      [Symbol.asyncIterator]() {
+        const within = answers[Symbol.asyncIterator]();
+        return {
+          next: () => calls.run(here, () => within.next()),
+          return: async (value) => (await within.return?.(value)) ?? { done: true, value },
+        };
+      },
+    }),
+    ended(outcome) {
+      const failed = faults.has(outcome.code);
+      const attributes = attributesOf(arrived, outcome, failed);
+      take({
+        ...place,
+        kind: "server",
+        name: arrived.operation ?? "unknown",
+        from,
+        to: timeAt(place),
+        attributes,
+        failed,
+      });
+    },
+  };
+}
+
+const systems = { grpc: "grpc", grpc_web: "grpc", connect: "connectrpc", json: "json" } as const;
+
+// https://opentelemetry.io/docs/specs/semconv/rpc/
+function attributesOf({ operation, door, requestId }: Arrived, { code, reason }: Outcome, failed: boolean): Attributes {
+  return {
+    "rpc.system.name": systems[door],
+    "rpc.method": operation ?? "_OTHER",
+    "rpc.response.status_code": code,
+    "error.type": failed ? code : undefined,
+    "postern.door": door,
+    "postern.reason": reason,
+    "postern.request_id": requestId,
+  };
+}
+
+// The codes that are a server's fault, as OpenTelemetry sees it: https://opentelemetry.io/docs/specs/semconv/rpc/grpc/
+const faults: ReadonlySet<string> = new Set([
+  ...["UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"],
+]);

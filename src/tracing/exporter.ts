@@ -1,0 +1,115 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Hand, NotTaken } from "./collector.ts";
+import type { Ended } from "./span.ts";
+
+/** Hands spans to a collector in the background; disposing of it hands over what waits, for a few seconds at most. */
+export type Exporter = AsyncDisposable & {
+  readonly take: (span: Ended) => void;
+  readonly load: () => ExportLoad;
+};
+
+/** How many spans wait, have arrived, and were lost. */
+export type ExportLoad = { readonly waiting: number; readonly exported: number; readonly dropped: number };
+
+/** What an exporter is made of. */
+export type ExporterParts = {
+  readonly hand: Hand;
+  /** Told once when the collector begins to fail. */
+  readonly failed: (error: unknown) => void;
+  readonly everyMs?: number;
+  readonly attempts?: number;
+  /** The wait before the second try, which doubles with each. */
+  readonly pauseMs?: number;
+  readonly flushMs?: number;
+};
+
+/** How many spans may wait; those that come then are lost. */
+export const mostWaiting = 8_192;
+
+const batchSize = 512;
+const timeoutMs = 10_000;
+const longestPauseMs = 30_000;
+
+/** Opens an exporter. */
+export function openExporter({ hand, failed, ...times }: ExporterParts): Exporter {
+  const { everyMs = 1_000, attempts = 5, pauseMs = 1_000, flushMs = 5_000 } = times;
+  const [closing, cut] = [new AbortController(), new AbortController()];
+  const queue: Ended[] = [];
+  let [exported, dropped, failing] = [0, 0, false];
+  let wake = () => {};
+  const running = run();
+
+  return {
+    take(span) {
+      if (queue.length >= mostWaiting || cut.signal.aborted) dropped += 1;
+      else if (queue.push(span) === batchSize) wake();
+    },
+    load: () => ({ waiting: queue.length, exported, dropped }),
+    async [Symbol.asyncDispose]() {
+      const cutting = setTimeout(() => cut.abort(), flushMs);
+      closing.abort();
+      wake();
+      await running;
+      clearTimeout(cutting);
+      cut.abort();
+    },
+  };
+
+  async function run(): Promise<void> {
+    while (!closing.signal.aborted) {
+      if (queue.length < batchSize) await turn();
+      while (queue.length > 0 && !closing.signal.aborted) await deliver(queue.splice(0, batchSize), attempts);
+    }
+    while (queue.length > 0) await deliver(queue.splice(0, batchSize), 1);
+  }
+
+  async function deliver(spans: Ended[], attempts: number): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const error = await handed(spans);
+      if (error === undefined) return;
+      if (attempt >= attempts || !isWorthAnotherTry(error)) {
+        dropped += spans.length;
+        return;
+      }
+      await rest(attempt, error);
+      if (closing.signal.aborted) {
+        // The last try is made with the others that wait.
+        queue.unshift(...spans);
+        return;
+      }
+    }
+  }
+
+  /** Why the spans were not taken. */
+  async function handed(spans: readonly Ended[]): Promise<unknown> {
+    try {
+      const kept = await hand(spans, AbortSignal.any([cut.signal, AbortSignal.timeout(timeoutMs)]));
+      exported += kept;
+      dropped += spans.length - kept;
+      failing = false;
+      return undefined;
+    } catch (error) {
+      if (!failing) failed(error);
+      failing = true;
+      return error;
+    }
+  }
+
+  function rest(attempt: number, error: unknown): Promise<void> {
+    const asked = error instanceof NotTaken ? error.retryMs : 0;
+    const milliseconds = Math.min(Math.max(asked, pauseMs * 2 ** (attempt - 1)), longestPauseMs);
+    return pause(milliseconds, undefined, { signal: closing.signal, ref: false }).catch(() => {});
+  }
+
+  function turn(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, everyMs).unref();
+    wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return promise;
+  }
+}
+
+const isWorthAnotherTry = (error: unknown) => !(error instanceof NotTaken && error.permanent);

@@ -1,0 +1,63 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type KeyValue,
+  KeyValueSchema,
+  type Span,
+  Span_SpanKind as SpanKind,
+  SpanSchema,
+  Status_StatusCode as StatusCode,
+} from "../../gen/opentelemetry/proto/trace/v1/trace_pb.ts";
+
+/** What is told of a span beside its name. */
+export type Attributes = Readonly<Record<string, string | number | undefined>>;
+
+/** A span that has ended; times are milliseconds of Unix time. */
+export type Ended = {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentId: string;
+  /** Whether the parent is somebody else's. */
+  readonly remote: boolean;
+  readonly state: string;
+  readonly kind: "server" | "client";
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  readonly attributes: Attributes;
+  readonly failed: boolean;
+};
+
+/** Attributes as OTLP writes them; those without a value are left out. */
+export function keyValues(attributes: Attributes): KeyValue[] {
+  return Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [keyValue(key, value)]));
+}
+
+function keyValue(key: string, value: string | number): KeyValue {
+  const one =
+    typeof value === "string"
+      ? ({ case: "stringValue", value } as const)
+      : ({ case: "intValue", value: BigInt(value) } as const);
+  return create(KeyValueSchema, { key, value: { value: one } });
+}
+
+/** The span as OTLP writes it. */
+export function otlpSpan({ traceId, spanId, parentId, state, kind, name, ...span }: Ended): Span {
+  return create(SpanSchema, {
+    traceId: Buffer.from(traceId, "hex"),
+    spanId: Buffer.from(spanId, "hex"),
+    parentSpanId: Buffer.from(parentId, "hex"),
+    traceState: state,
+    name,
+    kind: kind === "server" ? SpanKind.SERVER : SpanKind.CLIENT,
+    startTimeUnixNano: nanoseconds(span.from),
+    endTimeUnixNano: nanoseconds(span.to),
+    attributes: keyValues(span.attributes),
+    flags: sampled | knownParent | (span.remote ? remoteParent : 0),
+    ...(span.failed ? { status: { code: StatusCode.ERROR } } : {}),
+  });
+}
+
+const [sampled, knownParent, remoteParent] = [0x1, 0x100, 0x200];
+
+// A millisecond of our days has 41 bits, which leaves 12 for its parts: the last three digits would be made up.
+const nanoseconds = (milliseconds: number): bigint => BigInt(Math.round(milliseconds * 1000)) * 1000n;

@@ -1,0 +1,61 @@
+import { channel } from "node:diagnostics_channel";
+import type { Spans } from "./call_span.ts";
+import { type Place, placeUnder, timeAt } from "./place.ts";
+import type { Attributes } from "./span.ts";
+import type { Summary } from "./statement.ts";
+
+/** The spans of a statement, one for each call that it runs for. */
+export type StatementSpan = { readonly sent: () => void; readonly ended: (error?: unknown) => void };
+
+/** Begins the spans of a statement that is not sent yet. */
+export function statementSpan(
+  { take }: Spans,
+  { operation, summary }: Summary,
+  calls: readonly Place[],
+): StatementSpan {
+  let spans: readonly { readonly place: Place; readonly from: number }[] = [];
+  return {
+    sent() {
+      spans = calls.map((call) => ({ place: placeUnder(call), from: timeAt(call) }));
+    },
+    ended(error) {
+      const failure = error === undefined ? undefined : codeOf(error);
+      const attributes = { ...database, "db.operation.name": operation, "db.query.summary": summary, ...told(failure) };
+      const about = { kind: "client", name: summary, failed: failure !== undefined } as const;
+      const shared = calls.length > 1 ? { ...attributes, "postern.calls": calls.length } : attributes;
+      for (const { place, from } of spans) take({ ...place, ...about, from, to: timeAt(place), attributes: shared });
+    },
+  };
+}
+
+// https://opentelemetry.io/docs/specs/semconv/db/postgresql/
+const database: Attributes = { "db.system.name": "postgresql" };
+
+const told = (failure: string | undefined): Attributes =>
+  failure === undefined ? {} : { "error.type": failure, "db.response.status_code": failure };
+
+// Not the text: it can hold values.
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}
+
+/** Gives a statement that several calls share to all of them: the log and the loads say on these channels who waits. */
+export function shareStatements(calls: Spans["calls"]): Disposable {
+  const [waits, runs] = [channel("postern.turn.waits"), channel("postern.turn.runs")];
+  const places = new WeakMap<object, readonly Place[]>();
+  const remember = (waiting: unknown) => {
+    const here = calls.getStore();
+    if (here && isObject(waiting)) places.set(waiting, here);
+  };
+  waits.subscribe(remember);
+  runs.bindStore(calls, (batch) => (Array.isArray(batch) ? batch.flatMap((one) => places.get(one) ?? []) : []));
+  return {
+    [Symbol.dispose]() {
+      waits.unsubscribe(remember);
+      runs.unbindStore(calls);
+    },
+  };
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

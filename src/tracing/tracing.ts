@@ -1,0 +1,62 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
+import { type Arrived, type CallSpan, callSpan } from "./call_span.ts";
+import { type Collector, collector } from "./collector.ts";
+import { type ExportLoad, openExporter } from "./exporter.ts";
+import { newTraceId, type Place, placeOf } from "./place.ts";
+import { type Sampler, samplingOf } from "./sampling.ts";
+import { summaries } from "./statement.ts";
+import { type StatementSpan, shareStatements, statementSpan } from "./statement_span.ts";
+import { parentIn } from "./trace_context.ts";
+
+/** How calls are traced. */
+export type TracingOptions = {
+  readonly collector: Collector;
+  readonly sampler: Sampler;
+  /** The share of calls to trace, where the sampler goes by it. */
+  readonly ratio: number;
+  /** Told once when the collector begins to fail. */
+  readonly failed: (error: unknown) => void;
+};
+
+/** Traces calls and what they ask of the database; disposing of it hands over the last spans. */
+export type Tracing = AsyncDisposable & {
+  /** Begins the span of a call, unless it is one that is not traced. */
+  readonly call: (headers: Pick<Headers, "get">, arrived: Arrived) => CallSpan | undefined;
+  /** Begins the spans of a statement, unless it is for no call that is traced. */
+  readonly statement: (text: string) => StatementSpan | undefined;
+  readonly load: () => ExportLoad;
+};
+
+/** Starts to trace. */
+export function openTracing({ collector: to, sampler, ratio, failed }: TracingOptions): Tracing {
+  const exporter = openExporter({ hand: collector({ ...to, resource: { ...node(), ...to.resource } }), failed });
+  const spans = { calls: new AsyncLocalStorage<readonly Place[]>(), take: exporter.take };
+  const sampled = samplingOf(sampler, ratio);
+  const summary = summaries();
+  const sharing = shareStatements(spans.calls);
+
+  return {
+    call(headers, arrived) {
+      const parent = parentIn(headers);
+      const traceId = parent?.traceId ?? newTraceId();
+      return sampled(traceId, parent) ? callSpan(spans, arrived, placeOf(traceId, parent)) : undefined;
+    },
+    statement(text) {
+      const calls = spans.calls.getStore();
+      return calls?.length ? statementSpan(spans, summary(text), calls) : undefined;
+    },
+    load: exporter.load,
+    async [Symbol.asyncDispose]() {
+      sharing[Symbol.dispose]();
+      await exporter[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Tells the nodes of a service apart. */
+const node = () => ({
+  "service.instance.id": randomUUID(),
+  "telemetry.sdk.name": "postern",
+  "telemetry.sdk.language": "nodejs",
+});
