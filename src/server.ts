@@ -138,18 +138,17 @@ async function openDoors(house: House, config: Config, { runtime, tracing }: Wat
       return { requestId, values: createContextValues().set(keys.requestId, requestId) };
     },
     refused: reports.refused,
-    deadlineMaxMs: config.deadlineMaxMs,
+    limits: config,
     ready: readiness(async () => (await deps.sql`select 1`).length === 1),
   };
   const metrics = calls ? [metricsRoom({ calls, runtime, load: () => loadOf(house, parts.ready, tracing) })] : [];
   const standard = standardServices({ ...parts, stopping: stopping.signal });
-  const shared = { ...parts, limits: config };
   const cors = corsFor(config.corsOrigins);
   const also = ({ origin }: Fields) => cors(String(origin ?? ""));
   return listen({
     ...{ host: config.host, port: config.port, limits: config, stopping },
-    door: withCors(jsonDoor(parts, [reference(operations), ...metrics, adapterRoom({ ...shared, standard })]), cors),
-    lane: config.lane === "on" ? lane({ ...shared, stopping: stopping.signal, also }) : undefined,
+    door: withCors(jsonDoor(parts, [reference(operations), ...metrics, adapterRoom({ ...parts, standard })]), cors),
+    lane: lane({ ...parts, stopping: stopping.signal, also, protocols: config.lane === "on" }),
     certificate: config.tlsCertFile ? { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile } : undefined,
   });
 }

@@ -32,7 +32,7 @@ const greet = async (request: object) => greeting({ ...asked, ...request });
 const operations = operationTable([{ service: tinyService(), handlers: { greet } }], guards);
 const stopping = new AbortController();
 const parts = {
-  ...{ operations, rules, refused: reports.refused, ready: () => true, deadlineMaxMs: config.deadlineMaxMs },
+  ...{ operations, rules, refused: reports.refused, ready: () => true, limits: config },
   newCall() {
     const requestId = newId();
     return { requestId, values: createContextValues().set(keys.requestId, requestId) };
@@ -40,8 +40,8 @@ const parts = {
 };
 const server = await listen({
   ...{ host: "127.0.0.1", port: 0, limits: config, stopping },
-  door: jsonDoor(parts, [adapterRoom({ ...parts, limits: config })]),
-  lane: lane({ ...parts, limits: config, stopping: stopping.signal }),
+  door: jsonDoor(parts, [adapterRoom(parts)]),
+  lane: lane({ ...parts, stopping: stopping.signal }),
 });
 await tell(server.url, server);
 

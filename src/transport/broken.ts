@@ -2,6 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:ht
 import type { Duplex } from "node:stream";
 import type { Door } from "./door.ts";
 import type { Answer, Asked } from "./exchange.ts";
+import { HeaderFields } from "./lane/protocol.ts";
 
 /** A request over HTTP/1.1 with its answer. */
 export type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
@@ -35,7 +36,7 @@ const nothing: Omit<Asked, "stopping"> = {
   method: "",
   authority: "",
   target: "",
-  headers: { get: () => null },
+  headers: new HeaderFields({}),
   signal: new AbortController().signal,
   expire: () => {},
   messageMaxBytes: 0,

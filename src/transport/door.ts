@@ -1,9 +1,8 @@
 import { refuse } from "../errors.ts";
 import { type Answer, type Asked, compressed, locate } from "./exchange.ts";
 import type { Call } from "./operations.ts";
-import { restRoom } from "./rest/room.ts";
+import { plainRoom } from "./plain.ts";
 import { type Parts, problemAnswer, type Room } from "./rooms.ts";
-import { rpcRoom } from "./rpc.ts";
 import { probes } from "./standard/probes.ts";
 
 /** Answers one request; never throws. */
@@ -11,7 +10,7 @@ export type Door = (asked: Asked) => Promise<Answer>;
 
 /** The door for plain JSON: health, rpc paths and REST paths, each in a room of its own, behind the rooms that come first. */
 export function jsonDoor(parts: Parts, before: readonly Room[] = []): Door {
-  const rooms = [...before, probes(parts.ready), rpcRoom(parts), restRoom(parts)];
+  const rooms = [...before, probes(parts.ready), plainRoom(parts)];
   return async (asked) => {
     const { requestId, values } = parts.newCall();
     const call = { values, signal: asked.signal, requestHeader: asked.headers };

@@ -1,5 +1,6 @@
 import { refuse } from "../errors.ts";
 import { accepted, decompressed, encodingOf, leastCompressed } from "./lane/compression.ts";
+import type { HeaderFields } from "./lane/protocol.ts";
 
 /** A request as the rooms of the transport see it, whatever carried it. */
 export type Asked = {
@@ -11,7 +12,7 @@ export type Asked = {
   readonly flaw?: "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "DEADLINE_EXCEEDED" | undefined;
   /** Path and query as they were sent, still encoded. */
   readonly target: string;
-  readonly headers: Pick<Headers, "get">;
+  readonly headers: HeaderFields;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
   /** Aborts when the server is about to stop. */
@@ -47,25 +48,31 @@ export function jsonAnswer(status: number, body: string, headers: Readonly<Recor
 /** Takes the target of a request apart, or refuses one that no URL can be made of. */
 export function locate(asked: Asked): Located {
   if (asked.flaw) throw refuse.because(asked.flaw);
-  const local = asked.target.replace(/^https?:\/\/[^/?#]*/i, "");
-  const path = local.split(/[?#]/, 1)[0] ?? "";
-  if (!path.startsWith("/") || !isAuthority(asked.authority)) throw refuse.because("MALFORMED_REQUEST");
-  return { ...asked, path, query: local.slice(path.length + 1).split("#", 1)[0] ?? "" };
+  const parts = split(asked.target);
+  if (!parts || !isAuthority(asked.authority)) throw refuse.because("MALFORMED_REQUEST");
+  return { ...asked, ...parts };
 }
 
+/** The path and the query of a target; undefined when it has no path. */
+export function split(target: string): { readonly path: string; readonly query: string } | undefined {
+  const local = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
+  if (!local.startsWith("/")) return undefined;
+  const [whole = ""] = local.includes("#") ? local.split("#", 1) : [local];
+  const at = whole.indexOf("?");
+  return at < 0 ? { path: whole, query: "" } : { path: whole.slice(0, at), query: whole.slice(at + 1) };
+}
+
+/** Whether an authority can be one. */
 // Checked by its characters first: what follows here, and in libraries, makes URLs of it.
-function isAuthority(authority: string): boolean {
+export function isAuthority(authority: string): boolean {
   const known = /^(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(:\d{1,5})?$/.test(authority);
   return known && URL.canParse(`http://${authority}`);
 }
 
-/** Reads a JSON body, after a look at what it says of itself. */
-export async function readBody(asked: Asked): Promise<Uint8Array> {
+/** The body of a request, whole and decompressed. */
+export async function wholeBody(asked: Asked): Promise<Uint8Array> {
   const encoding = encodingOf(asked.headers.get("content-encoding") ?? undefined);
-  const type = asked.headers.get("content-type");
-  if (type !== null && !isJson(type)) throw refuse.because("UNSUPPORTED_CONTENT_TYPE");
   const body = await asked.body();
-  if (type === null && body.length > 0) throw refuse.because("UNSUPPORTED_CONTENT_TYPE");
   return encoding ? decompressed(encoding, body, asked.messageMaxBytes) : body;
 }
 
@@ -77,10 +84,4 @@ export async function compressed(answer: Answer, { headers }: Pick<Asked, "heade
   const encoding = accepted(headers.get("accept-encoding") ?? undefined);
   if (!encoding) return { ...answer, headers: varied };
   return { ...answer, headers: { ...varied, "content-encoding": encoding.name }, body: await encoding.compress(body) };
-}
-
-function isJson(contentType: string): boolean {
-  const [type = "", ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase());
-  if (type !== "application/json") return false;
-  return parameters.every((one) => one === "" || !one.startsWith("charset=") || /^charset="?utf-8"?$/.test(one));
 }

@@ -3,6 +3,7 @@ import { refuse } from "../errors.ts";
 import { collect, fuse, pour } from "./body.ts";
 import type { Door } from "./door.ts";
 import type { Answer, Asked } from "./exchange.ts";
+import { HeaderFields } from "./lane/protocol.ts";
 
 /** What bounds a request over HTTP/1.1. */
 export type Http1Limits = { readonly messageMaxBytes: number };
@@ -35,7 +36,7 @@ function asked(request: IncomingMessage, { gone, ...given }: Given): Asked {
     authority: request.headers.host ?? "",
     target: request.url ?? "",
     flaw: flawOf(request),
-    headers: { get: (name) => headerOf(request, name) },
+    headers: new HeaderFields(request.headers),
     signal: gone,
     stopping: given.stopping,
     expire: given.expire,
@@ -52,11 +53,6 @@ function flawOf({ rawHeaders }: IncomingMessage): Asked["flaw"] {
   // Node keeps the first of several Host headers; another server in front may have gone by the last.
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host");
   return hosts.length === 1 ? undefined : "MALFORMED_REQUEST";
-}
-
-function headerOf({ headers }: IncomingMessage, name: string): string | null {
-  const value = headers[name.toLowerCase()];
-  return Array.isArray(value) ? value.join(", ") : (value ?? null);
 }
 
 const none = new Uint8Array(0);

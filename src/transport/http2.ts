@@ -3,6 +3,7 @@ import { refuse } from "../errors.ts";
 import { collect, fuse, pour } from "./body.ts";
 import type { Door } from "./door.ts";
 import type { Answer, Asked } from "./exchange.ts";
+import { HeaderFields } from "./lane/protocol.ts";
 
 /** What bounds a request over HTTP/2. */
 export type Http2Limits = { readonly messageMaxBytes: number; readonly bodyTimeoutMs: number };
@@ -40,13 +41,8 @@ function requestOf(headers: IncomingHttpHeaders) {
     method: headers[":method"] ?? "",
     authority: headers[":authority"] ?? headers.host ?? "",
     target: headers[":path"] ?? "",
-    headers: { get: (name: string) => headerOf(headers, name) },
+    headers: new HeaderFields(headers),
   } as const;
-}
-
-function headerOf(headers: IncomingHttpHeaders, name: string): string | null {
-  const value = headers[name.toLowerCase()];
-  return Array.isArray(value) ? value.join(", ") : (value ?? null);
 }
 
 async function write(stream: ServerHttp2Stream, answer: Answer, headOnly: boolean): Promise<void> {

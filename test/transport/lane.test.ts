@@ -96,13 +96,10 @@ test("Connect says over HTTP what to do about a refusal", async () => {
   expect(later.headers).toMatchObject({ ":status": 429, "retry-after": "3", "cache-control": "no-store" });
 });
 
-test("what is not a unary call of a known protocol is left to others", async () => {
+test("what is not a unary call is left to others", async () => {
   await using lane = await openLane();
   const left = [
-    { "content-type": "application/json" },
     { "content-type": "application/connect+proto" },
-    { "content-type": "text/plain" },
-    {},
     { ":path": "/sample.Samples/Watch", "content-type": "application/grpc" },
     { ":path": "/sample.Samples/Nothing", "content-type": "application/grpc" },
     { ":method": "PUT", "content-type": "application/grpc" },
@@ -113,6 +110,15 @@ test("what is not a unary call of a known protocol is left to others", async () 
     headers: { "content-type": "application/grpc" },
   });
   expect(grpc.status).toBe(404);
+});
+
+test("plain JSON takes the lane, also where the protocols do not", async () => {
+  await using lane = await openLane({ protocols: false });
+  const json = { "content-type": "application/json" };
+  expect((await post(lane, Buffer.from('{"name":"ada"}'), json)).headers[":status"]).toBe(200);
+  expect((await post(lane, new Uint8Array(), {})).headers[":status"]).toBe(200);
+  expect((await post(lane, new Uint8Array(), { "content-type": "text/plain" })).headers[":status"]).toBe(415);
+  expect((await post(lane, new Uint8Array(), { "content-type": "application/proto" })).headers[":status"]).toBe(404);
 });
 
 test("bytes of the binary format that a newer client sends are ignored", async () => {

@@ -6,16 +6,18 @@ import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { jsonDoor } from "../../src/transport/door.ts";
 import { lane } from "../../src/transport/lane/lane.ts";
-import type { LaneLimits, LaneParts } from "../../src/transport/lane/visit.ts";
+import type { LaneParts } from "../../src/transport/lane/visit.ts";
+import type { CallLimits } from "../../src/transport/rooms.ts";
 import { ask, type Read, type SampleOptions, sampleParts } from "./sample_door.ts";
 
-const limits: LaneLimits = { messageMaxBytes: 100_000, bodyTimeoutMs: 5000, deadlineMaxMs: 60_000 };
+const limits: CallLimits = { messageMaxBytes: 100_000, bodyTimeoutMs: 5000, deadlineMaxMs: 60_000 };
 
 /** What a lane in a test is made of, where it differs from the plainest. */
 export type LaneOptions = SampleOptions & {
-  readonly limits?: Partial<LaneLimits>;
+  readonly limits?: Partial<CallLimits>;
   readonly stopping?: AbortSignal;
   readonly also?: NonNullable<LaneParts["also"]>;
+  readonly protocols?: boolean;
 };
 
 /** The lane of the sample service over both versions of HTTP; what it does not take is answered with 404. */
@@ -39,8 +41,8 @@ export async function openLane(options: LaneOptions = {}): Promise<SampleLane> {
     ],
     options,
   );
-  const { also, stopping = new AbortController().signal } = options;
-  const fast = lane({ ...parts, limits: { ...limits, ...options.limits }, stopping, ...(also && { also }) });
+  const { also, protocols = true, stopping = new AbortController().signal } = options;
+  const fast = lane({ ...parts, limits: { ...limits, ...options.limits }, stopping, protocols, ...(also && { also }) });
   const sessions = new Set<ServerHttp2Session>();
   const one = createHttp1((request, response) => fast.request(request, response) || response.writeHead(404).end());
   const two = createHttp2().on("session", (session) => sessions.add(session));

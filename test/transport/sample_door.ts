@@ -7,6 +7,7 @@ import { messageRules, validate } from "../../src/guards/validate.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
 import { type Door, jsonDoor } from "../../src/transport/door.ts";
 import type { Asked } from "../../src/transport/exchange.ts";
+import { HeaderFields } from "../../src/transport/lane/protocol.ts";
 import { type Call, type Guard, type Implementation, operationTable } from "../../src/transport/operations.ts";
 import type { Parts } from "../../src/transport/rooms.ts";
 import { type SampleRpc, sampleService } from "./sample.ts";
@@ -28,8 +29,10 @@ export function sampleParts(rpcs: readonly SampleRpc[], options: SampleOptions =
   const reports = report({ logger, languageOf: chooseLanguage });
   const rules = messageRules();
   const operations = operationTable([sampleImplementation(service, handler)], guardOf(reports, rules));
-  return { operations, rules, refused: reports.refused, newCall, ready };
+  return { operations, rules, refused: reports.refused, newCall, ready, limits };
 }
+
+const limits = { messageMaxBytes: 4_194_304, bodyTimeoutMs: 5000, deadlineMaxMs: 60_000 };
 
 /** Every rpc of a service, answered by one handler. */
 export function sampleImplementation(service: DescService, handler: SampleHandler): Implementation {
@@ -86,7 +89,14 @@ export async function ask(
   const sent = new Headers({ ...(bytes.length > 0 && { "content-type": "application/json" }), ...headers });
   const never = new AbortController().signal;
   const asked: Asked = {
-    ...{ method, target, authority: "localhost", headers: sent, signal: never, stopping: never },
+    ...{
+      method,
+      target,
+      authority: "localhost",
+      headers: new HeaderFields(Object.fromEntries(sent)),
+      signal: never,
+      stopping: never,
+    },
     ...{ version: "1.1", expire: () => {}, messageMaxBytes: 1000 },
     body: async () => bytes,
     chunks: async function* () {

@@ -31,7 +31,7 @@ export function openSample(some: Partial<Limits> = {}, options: WireOptions = {}
     ],
     options,
   );
-  const parts = { ...sample, deadlineMaxMs, limits: { ...all, deadlineMaxMs } };
+  const parts = { ...sample, limits: { ...all, deadlineMaxMs } };
   return listen({ host: "127.0.0.1", port: 0, limits: all, door: jsonDoor(parts, [adapterRoom(parts)]), certificate });
 }
 

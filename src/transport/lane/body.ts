@@ -2,10 +2,15 @@ import type { Readable } from "node:stream";
 import { refuse } from "../../errors.ts";
 import { fail, leave, run, type Visit } from "./visit.ts";
 
+/** The most bytes that the body of a request may have. */
+export function mostBytes({ ways, dialect }: Visit): number {
+  const { messageMaxBytes } = ways.limits;
+  return messageMaxBytes + dialect.protocol.around(messageMaxBytes);
+}
+
 /** Reads the body of a request whole, then runs its operation; one that is too large is refused at once. */
 export function receive(visit: Visit, source: Readable): void {
-  const { messageMaxBytes } = visit.parts.limits;
-  const most = messageMaxBytes + visit.dialect.protocol.around(messageMaxBytes);
+  const most = mostBytes(visit);
   let body: Buffer | undefined;
   let more: Buffer[] | undefined;
   let size = 0;
@@ -25,4 +30,5 @@ export function receive(visit: Visit, source: Readable): void {
   });
 }
 
-const empty = Buffer.alloc(0);
+/** The body of a request that has none. */
+export const empty = Buffer.alloc(0);

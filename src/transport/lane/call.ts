@@ -1,6 +1,6 @@
 import type { ContextValues } from "@connectrpc/connect";
 import type { Call } from "../operations.ts";
-import { type Fields, fieldOf } from "./protocol.ts";
+import { type Fields, HeaderFields } from "./protocol.ts";
 
 /** A call without Headers or URL, whose signal is made when somebody asks for it; a class, for its getter costs nothing. */
 export class LaneCall implements Call {
@@ -11,7 +11,7 @@ export class LaneCall implements Call {
 
   constructor(values: ContextValues, headers: Fields) {
     this.values = values;
-    this.requestHeader = { get: (name) => fieldOf(headers, name) ?? fieldOf(headers, name.toLowerCase()) ?? null };
+    this.requestHeader = new HeaderFields(headers);
   }
 
   get signal(): AbortSignal {

@@ -29,7 +29,7 @@ const always = { "cache-control": "no-store", "x-content-type-options": "nosniff
 const connect: Protocol = {
   encodingHeader: headerUnaryEncoding.toLowerCase(),
   acceptHeader: headerUnaryAcceptEncoding.toLowerCase(),
-  timeout: connectTimeout,
+  timeout: timeoutOfKnownVersion,
   around: () => 0,
   open: (message, encoding) => ({ message, compressed: encoding !== undefined }),
 
@@ -54,10 +54,16 @@ function ownHeaders({ metadata }: ConnectError): Record<string, string> {
   return Object.fromEntries(headers);
 }
 
-function connectTimeout(headers: Fields): number | undefined {
+function timeoutOfKnownVersion(headers: Fields): number | undefined {
   if ((fieldOf(headers, versionHeader) ?? protocolVersion) !== protocolVersion)
     throw refuse.because("MALFORMED_REQUEST");
+  return connectTimeout(headers);
+}
+
+/** The deadline that Connect states, and plain JSON may. */
+export function connectTimeout(headers: Fields): number | undefined {
   const value = fieldOf(headers, "connect-timeout-ms") ?? null;
+  if (value === null) return undefined;
   const { timeoutMs, error } = parseTimeout(value, Number.MAX_SAFE_INTEGER);
   if (error) throw refuse.because("MALFORMED_REQUEST", { cause: error });
   return timeoutMs;

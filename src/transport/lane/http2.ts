@@ -1,12 +1,14 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import { receive } from "./body.ts";
 import type { Reply } from "./protocol.ts";
-import { type Arrival, awaitBody, enter, leave } from "./visit.ts";
+import { type Arrival, awaitBody, enter, leave, type Ways } from "./visit.ts";
+
+type Carried = { readonly ways: Ways; readonly arrival: Arrival };
 
 /** Carries a call over a stream of HTTP/2. */
-export function carryHttp2(stream: ServerHttp2Stream, arrival: Arrival): void {
+export function carryHttp2(stream: ServerHttp2Stream, { ways, arrival }: Carried): void {
   stream.on("error", ignore);
-  const visit = enter(arrival, (reply, requestId) => {
+  const visit = enter(ways, arrival, (reply, requestId) => {
     try {
       answer(stream, reply, requestId);
     } catch {
@@ -47,7 +49,7 @@ function answer(stream: ServerHttp2Stream, { status, headers, body, trailers }: 
     stream.end(body);
   } else if (body === undefined) stream.respond(all, { endStream: true });
   else {
-    stream.respond({ ...all, "content-length": Buffer.byteLength(body) });
+    stream.respond({ "content-length": Buffer.byteLength(body), ...all });
     stream.end(body);
   }
 }

@@ -47,3 +47,16 @@ export function fieldOf(headers: Fields, name: string): string | undefined {
   const value = headers[name];
   return typeof value === "string" ? value : value?.join(", ");
 }
+
+/** The headers of a request, read like Headers at none of their cost. */
+export class HeaderFields {
+  readonly fields: Fields;
+
+  constructor(fields: Fields) {
+    this.fields = fields;
+  }
+
+  get(name: string): string | null {
+    return fieldOf(this.fields, name) ?? fieldOf(this.fields, name.toLowerCase()) ?? null;
+  }
+}

@@ -1,75 +1,95 @@
-import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { reasonOf, refuse } from "../../errors.ts";
-import { decodeJson, encodeJson, type Rules, readJsonObject, twice } from "../json.ts";
 import type { Operation } from "../operations.ts";
 import type { Parts } from "../rooms.ts";
 import { LaneCall } from "./call.ts";
 import { accepted, decompressed, type Encoding, encodingNames, encodingOf, leastCompressed } from "./compression.ts";
+import { type Deadlines, type Due, deadlines } from "./deadlines.ts";
 import { type Dialect, type Fields, fieldOf, type Reply } from "./protocol.ts";
 
-/** What bounds a call in the lane. */
-export type LaneLimits = {
-  readonly messageMaxBytes: number;
-  readonly bodyTimeoutMs: number;
-  readonly deadlineMaxMs: number;
-};
-
 /** What the lane is given by the server. */
-export type LaneParts = Pick<Parts, "operations" | "rules" | "newCall" | "refused"> & {
-  readonly limits: LaneLimits;
+export type LaneParts = Pick<Parts, "operations" | "rules" | "newCall" | "refused" | "limits"> & {
   /** Aborts when the server is about to stop. */
   readonly stopping: AbortSignal;
   /** Headers that go with every answer to a request, such as those for browsers. */
   readonly also?: (headers: Fields) => Readonly<Record<string, string>>;
+  /** Whether gRPC, gRPC-Web and Connect may take the lane as well. */
+  readonly protocols?: boolean;
 };
 
-/** A unary operation and the rules of its request. */
-export type Known = { readonly operation: Extract<Operation, { kind: "unary" }>; readonly rules: Rules };
+/** An operation that answers once. */
+export type UnaryOperation = Extract<Operation, { kind: "unary" }>;
+
+/** How the message of a request is read and that of an answer is written. */
+export type Format = {
+  readonly decode: (bytes: Uint8Array) => Message;
+  readonly encode: (answer: Message) => Uint8Array | string;
+};
 
 /** A request that the lane has taken, before its body. */
 export type Arrival = {
-  readonly parts: LaneParts;
-  readonly known: Known;
+  readonly operation: UnaryOperation;
   readonly dialect: Dialect;
+  readonly format: Format;
   readonly headers: Fields;
+  /** Whether the answer is to be sent without its body: HEAD. */
+  readonly bare: boolean;
 };
 
 /** Sends an answer; does not throw when nobody is there to take it. */
 export type Send = (reply: Reply, requestId: string) => void;
 
-/** One call on its way through the lane. */
-export type Visit = Arrival & {
-  readonly send: Send;
-  readonly requestId: string;
-  readonly call: LaneCall;
-  encoding: Encoding | undefined;
-  stage: "reading" | "running" | "over";
-  deadline: NodeJS.Timeout | undefined;
-  bodyTimer: NodeJS.Timeout | undefined;
+/** What every visit shares. */
+export type Ways = Pick<LaneParts, "refused" | "limits" | "also"> & {
+  readonly newCall: Parts["newCall"];
+  readonly late: Deadlines<Visit>;
 };
 
+/** One call on its way through the lane. */
+export type Visit = Arrival &
+  Due & {
+    readonly ways: Ways;
+    readonly send: Send;
+    readonly requestId: string;
+    readonly call: LaneCall;
+    encoding: Encoding | undefined;
+    stage: "reading" | "running" | "over";
+    deadline: NodeJS.Timeout | undefined;
+    bodyTimer: NodeJS.Timeout | undefined;
+  };
+
+/** Prepares what every visit shares. */
+export function waysOf({ refused, limits, also, newCall }: Omit<LaneParts, "stopping">): Ways {
+  const shared = { refused, limits, newCall, late: deadlines(limits.deadlineMaxMs, expire) };
+  return also ? { ...shared, also } : shared;
+}
+
 /** Begins a call, which always ends in time; what is wrong with its headers is answered at once. */
-export function enter({ parts, known, dialect, headers }: Arrival, send: Send): Visit {
-  const { requestId, values } = parts.newCall();
-  const call = new LaneCall(values, headers);
+export function enter(ways: Ways, { operation, dialect, format, headers, bare }: Arrival, send: Send): Visit {
+  const { requestId, values } = ways.newCall();
   // Spelled out, because spreading an object costs as much as decoding a small message.
   const visit: Visit = {
-    parts,
-    known,
+    ways,
+    operation,
     dialect,
+    format,
     headers,
+    bare,
     send,
     requestId,
-    call,
+    call: new LaneCall(values, headers),
     encoding: undefined,
     stage: "reading",
     deadline: undefined,
     bodyTimer: undefined,
+    due: 0,
+    earlier: undefined,
+    later: undefined,
   };
   try {
     visit.encoding = encodingOf(fieldOf(headers, dialect.protocol.encodingHeader));
-    hurry(visit, dialect.protocol.timeout(headers) ?? parts.limits.deadlineMaxMs);
+    hurry(visit, dialect.protocol.timeout(headers));
   } catch (error) {
     fail(visit, error);
   }
@@ -78,7 +98,7 @@ export function enter({ parts, known, dialect, headers }: Arrival, send: Send): 
 
 /** Bounds the time for the rest of the body. */
 export function awaitBody(visit: Visit): void {
-  if (!isOver(visit)) visit.bodyTimer = setTimeout(tooSlow, visit.parts.limits.bodyTimeoutMs, visit);
+  if (!isOver(visit)) visit.bodyTimer = setTimeout(tooSlow, visit.ways.limits.bodyTimeoutMs, visit);
 }
 
 const tooSlow = (visit: Visit) => fail(visit, refuse.because("DEADLINE_EXCEEDED"));
@@ -101,15 +121,17 @@ export function fail(visit: Visit, error: unknown): void {
 export async function run(visit: Visit, body: Buffer): Promise<void> {
   clearTimeout(visit.bodyTimer);
   if (isOver(visit)) return;
-  const { dialect, known } = visit;
+  const { dialect, format, operation, encoding } = visit;
   try {
-    const { message, compressed } = dialect.protocol.open(body, visit.encoding);
-    const request = decoded(visit, compressed ? await inflated(visit, message) : message);
+    const { message, compressed } = dialect.protocol.open(body, encoding);
+    const bytes = compressed ? await inflated(visit, message) : message;
+    if (bytes.length > visit.ways.limits.messageMaxBytes) throw refuse.because("BODY_TOO_LARGE");
+    const request = format.decode(bytes);
     if (isOver(visit)) return;
     visit.stage = "running";
-    const answer = encoded(visit, await known.operation.unary(request, visit.call));
-    const encoding = answer.length < leastCompressed ? undefined : acceptedBy(visit);
-    const outgoing = { message: encoding ? await encoding.compress(answer) : answer, encoding };
+    const answer = format.encode(await operation.unary(request, visit.call));
+    const isSmall = answer.length < leastCompressed;
+    const outgoing = isSmall ? { message: answer, encoding: undefined } : await packed(visit, answer);
     finish(visit, dialect.protocol.answer(outgoing, dialect.contentType));
   } catch (error) {
     // What the guards let out they have reported already.
@@ -120,11 +142,13 @@ export async function run(visit: Visit, body: Buffer): Promise<void> {
 
 const isOver = ({ stage }: Visit) => stage === "over";
 
-const refusalOf = ({ parts, call, known }: Visit, error: unknown) => parts.refused(error, call, known.operation.path);
+const refusalOf = ({ ways, call, operation }: Visit, error: unknown) => ways.refused(error, call, operation.path);
 
-function hurry(visit: Visit, timeoutMs: number): void {
-  if (timeoutMs <= 0) throw refuse.because("DEADLINE_EXCEEDED");
-  visit.deadline = setTimeout(expire, Math.min(timeoutMs, visit.parts.limits.deadlineMaxMs), visit);
+function hurry(visit: Visit, timeoutMs: number | undefined): void {
+  const { late, limits } = visit.ways;
+  if (timeoutMs === undefined || timeoutMs >= limits.deadlineMaxMs) late.add(visit);
+  else if (timeoutMs <= 0) throw refuse.because("DEADLINE_EXCEEDED");
+  else visit.deadline = setTimeout(expire, timeoutMs, visit);
 }
 
 function expire(visit: Visit): void {
@@ -155,38 +179,33 @@ function replyTo(visit: Visit, refusal: ConnectError): Reply {
 function finish(visit: Visit, reply: Reply): void {
   if (isOver(visit)) return;
   close(visit);
-  const more = visit.parts.also?.(visit.headers);
-  visit.send(more ? { ...reply, headers: { ...reply.headers, ...more } } : reply, visit.requestId);
+  const { send, requestId, ways, headers, bare } = visit;
+  const marked = ways.also ? withMore(reply, ways.also(headers)) : reply;
+  send(bare ? withoutBody(marked) : marked, requestId);
+}
+
+function withMore(reply: Reply, more: Reply["headers"]): Reply {
+  const vary = [reply.headers.vary, more.vary].filter(Boolean).join(", ");
+  return { ...reply, headers: { ...reply.headers, ...more, ...(vary && { vary }) } };
+}
+
+function withoutBody({ status, headers, body = "" }: Reply): Reply {
+  return { status, headers: { ...headers, "content-length": `${Buffer.byteLength(body)}` } };
 }
 
 function close(visit: Visit): void {
   visit.stage = "over";
+  visit.ways.late.drop(visit);
   clearTimeout(visit.bodyTimer);
   clearTimeout(visit.deadline);
 }
 
-function inflated({ encoding, parts }: Visit, message: Uint8Array): Promise<Uint8Array> {
+function inflated({ encoding, ways }: Visit, message: Uint8Array): Promise<Uint8Array> {
   if (!encoding) throw refuse.because("MALFORMED_BODY");
-  return decompressed(encoding, message, parts.limits.messageMaxBytes);
+  return decompressed(encoding, message, ways.limits.messageMaxBytes);
 }
 
-function decoded({ dialect, known, parts }: Visit, bytes: Uint8Array): Message {
-  if (bytes.length > parts.limits.messageMaxBytes) throw refuse.because("BODY_TOO_LARGE");
-  const type = known.operation.method.input;
-  if (dialect.json) {
-    const { value, repeated } = readJsonObject(bytes);
-    return decodeJson(type, { value, violations: twice(repeated) }, known.rules);
-  }
-  try {
-    return fromBinary(type, bytes, { readUnknownFields: false });
-  } catch (cause) {
-    throw refuse.because("MALFORMED_BODY", { cause });
-  }
+async function packed({ dialect, headers }: Visit, answer: Uint8Array | string) {
+  const encoding = accepted(fieldOf(headers, dialect.protocol.acceptHeader));
+  return { message: encoding ? await encoding.compress(answer) : answer, encoding };
 }
-
-function encoded({ dialect, known }: Visit, answer: Message): Uint8Array | string {
-  const type = known.operation.method.output;
-  return dialect.json ? JSON.stringify(encodeJson(type, answer)) : toBinary(type, answer);
-}
-
-const acceptedBy = ({ dialect, headers }: Visit) => accepted(fieldOf(headers, dialect.protocol.acceptHeader));

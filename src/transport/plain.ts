@@ -1,0 +1,82 @@
+import { ConnectError } from "@connectrpc/connect";
+import { refuse } from "../errors.ts";
+import { type Answer, type Located, wholeBody } from "./exchange.ts";
+import { plain } from "./lane/plain.ts";
+import type { Reply } from "./lane/protocol.ts";
+import { type Arrival, enter, fail, leave, run, type Ways, waysOf } from "./lane/visit.ts";
+import type { Call, Operation } from "./operations.ts";
+import { type FindCall, type PlainCall, plainCalls } from "./rest/calls.ts";
+import { type Parts, problemAnswer, type Room } from "./rooms.ts";
+import { stream } from "./stream.ts";
+
+/** Plain JSON on REST paths and rpc paths: streams, what is refused, and what the lane left. */
+export function plainRoom(parts: Parts): Room {
+  const find = plainCalls(parts);
+  const ways = waysOf(parts);
+  return (asked, call) => {
+    const found = callOf(find, asked);
+    if (!found) return undefined;
+    const { operation } = found;
+    return operation.kind === "unary"
+      ? answered({ ways, asked, call }, { ...found, operation })
+      : streamed({ parts, asked, call }, { ...found, operation });
+  };
+}
+
+function callOf(find: FindCall, { method, path, query }: Located): PlainCall | undefined {
+  const found = find(method, path, query);
+  switch (found?.kind) {
+    case undefined:
+      return undefined;
+    case "malformed":
+      throw refuse.because("MALFORMED_REQUEST");
+    case "wrong method":
+      throw refuse.because("METHOD_NOT_ALLOWED", { params: { allow: found.allow } });
+    case "call":
+      return found.call;
+  }
+}
+
+type Unary = PlainCall<Extract<Operation, { kind: "unary" }>>;
+type Streaming = PlainCall<Extract<Operation, { kind: "stream" }>>;
+type Visited = { readonly ways: Ways; readonly asked: Located; readonly call: Call };
+
+/** Takes the same way as a call in the lane. */
+function answered({ ways, asked, call }: Visited, { operation, decode, encode }: Unary): Promise<Answer> {
+  const contentType = asked.headers.get("content-type") ?? undefined;
+  const arrival: Arrival = {
+    ...{ operation, dialect: plain, headers: asked.headers.fields, bare: false },
+    format: { decode: (bytes) => decode(bytes, contentType), encode },
+  };
+  // The door has begun the call, and writes its id.
+  const newCall = () => ({ requestId: "", values: call.values });
+  return new Promise((resolve) => {
+    const visit = enter({ ...ways, newCall }, arrival, (reply) => resolve(answerOf(reply)));
+    asked.signal.addEventListener("abort", () => leave(visit));
+    asked.body().then(
+      (body) => run(visit, Buffer.from(body)),
+      (error) => fail(visit, error),
+    );
+  });
+}
+
+const answerOf = ({ status, headers, body = "" }: Reply): Answer => ({ status, headers, body });
+
+type Streamed = { readonly parts: Parts; readonly asked: Located; readonly call: Call };
+
+async function streamed({ parts, asked, call }: Streamed, { operation, decode }: Streaming): Promise<Answer> {
+  try {
+    const request = await understood({ parts, asked, call }, { operation, decode });
+    return await stream({ refused: parts.refused, asked, call, operation, request });
+  } catch (error) {
+    return problemAnswer(error instanceof ConnectError ? error : parts.refused(error, call, operation.path));
+  }
+}
+
+async function understood({ parts, asked, call }: Streamed, { operation, decode }: Omit<Streaming, "encode">) {
+  try {
+    return decode(await wholeBody(asked), asked.headers.get("content-type") ?? undefined);
+  } catch (error) {
+    throw parts.refused(error, call, operation.path);
+  }
+}

@@ -1,0 +1,117 @@
+import type { DescField, DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
+import { refuse, type Violation } from "../../errors.ts";
+import { isObject } from "../json/text.ts";
+import { decodeJson, encodeJson, type Rules, readJson, readJsonObject, twice } from "../json.ts";
+import type { Operation, Operations } from "../operations.ts";
+import { bindPath } from "./binding.ts";
+import { compileRest, type RestTarget } from "./compile.ts";
+import { bindQuery } from "./query.ts";
+
+/** A request in plain JSON that leads to an operation. */
+export type PlainCall<O extends Operation = Operation> = {
+  readonly operation: O;
+  /** Reads a body of this content type. */
+  readonly decode: (body: Uint8Array, contentType: string | undefined) => Message;
+  readonly encode: (answer: Message) => string;
+};
+
+/** What a method and a target lead to; undefined for paths of others. */
+export type Found =
+  | { readonly kind: "call"; readonly call: PlainCall }
+  | { readonly kind: "malformed" }
+  | { readonly kind: "wrong method"; readonly allow: string };
+
+/** Finds calls by method, path and query. */
+export type FindCall = (method: string, path: string, query: string) => Found | undefined;
+
+type Given = { readonly operations: Operations; readonly rules: (type: DescMessage) => Rules };
+
+/** REST paths, and rpc paths for clients that speak no protocol at all. */
+export function plainCalls({ operations, rules }: Given): FindCall {
+  const router = compileRest(operations);
+  const rulesOf = new Map([...operations.values()].map(({ method }) => [method, rules(method.input)]));
+  const rpcs = new Map([...operations].map(([path, operation]) => [path, rpcCall(operation, rules)]));
+  return (method, path, query) => {
+    const rpc = rpcs.get(path);
+    if (rpc) return method === "POST" ? { kind: "call", call: rpc } : { kind: "wrong method", allow: "POST" };
+    const match = router.match(method, path);
+    switch (match.kind) {
+      case "unknown":
+        return undefined;
+      case "malformed":
+        return match;
+      case "wrong method":
+        return { kind: match.kind, allow: match.allow.join(", ") };
+      case "found": {
+        const { target } = match.route;
+        const known = rulesOf.get(target.operation.method) ?? (() => []);
+        return { kind: "call", call: restCall({ ...target, segments: match.segments, query, rules: known }) };
+      }
+    }
+  };
+}
+
+function rpcCall(operation: Operation, rules: Given["rules"]): PlainCall {
+  const { input, output } = operation.method;
+  const broken = rules(input);
+  return {
+    operation,
+    decode(body, contentType) {
+      expectJson(body, contentType);
+      const { value, repeated } = readJsonObject(body);
+      return decodeJson(input, { value, violations: twice(repeated) }, broken);
+    },
+    encode: (answer) => JSON.stringify(encodeJson(output, answer)),
+  };
+}
+
+type Matched = RestTarget & { readonly segments: readonly string[]; readonly query: string; readonly rules: Rules };
+
+function restCall({ operation, binding, segments, query, rules }: Matched): PlainCall {
+  const { input, output } = operation.method;
+  return {
+    operation,
+    decode(body, contentType) {
+      const { json, violations } = bodyJson(body, contentType, binding.body);
+      const outside = [...bindPath(binding, segments, json), ...bindQuery(binding, input, query, json)];
+      return decodeJson(input, { value: json, violations: [...violations, ...outside] }, rules);
+    },
+    encode: (answer) => JSON.stringify(shown(output, answer, binding.responseBody)),
+  };
+}
+
+type Body = { readonly json: JsonObject; readonly violations: readonly Violation[] };
+
+function bodyJson(bytes: Uint8Array, contentType: string | undefined, body: RestTarget["binding"]["body"]): Body {
+  if (body === undefined) {
+    if (bytes.length > 0) throw refuse.because("MALFORMED_BODY");
+    return { json: {}, violations: [] };
+  }
+  expectJson(bytes, contentType);
+  if (body === "*") {
+    const { value, repeated } = readJsonObject(bytes);
+    return { json: isObject(value) ? value : {}, violations: twice(repeated) };
+  }
+  if (bytes.length === 0) return { json: {}, violations: [] };
+  const { value, repeated } = readJson(bytes);
+  return { json: { [body.jsonName]: value }, violations: twice(repeated.map((path) => within(body.jsonName, path))) };
+}
+
+const within = (field: string, path: string) => (path.startsWith("[") ? `${field}${path}` : `${field}.${path}`);
+
+function expectJson(body: Uint8Array, contentType: string | undefined): void {
+  if (contentType === "application/json") return;
+  if (contentType === undefined ? body.length > 0 : !isJson(contentType))
+    throw refuse.because("UNSUPPORTED_CONTENT_TYPE");
+}
+
+function isJson(contentType: string): boolean {
+  const [type = "", ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase());
+  if (type !== "application/json") return false;
+  return parameters.every((one) => one === "" || !one.startsWith("charset=") || /^charset="?utf-8"?$/.test(one));
+}
+
+function shown(output: DescMessage, answer: Message, part: DescField | undefined) {
+  const json = encodeJson(output, answer);
+  return part && isObject(json) ? (json[part.jsonName] ?? null) : json;
+}
