@@ -50,6 +50,24 @@ const rows: readonly [what: string, type: DescMessage, message: Message, wrong: 
     ["username STRING_PATTERN"],
   ],
   [
+    "a username with an invisible character inside",
+    CreateHumanUserRequestSchema,
+    create(CreateHumanUserRequestSchema, { ...human, username: "a\u202eda" }),
+    ["username STRING_PATTERN"],
+  ],
+  [
+    "a username with a blank of another script inside",
+    CreateHumanUserRequestSchema,
+    create(CreateHumanUserRequestSchema, { ...human, username: "a\u3000da" }),
+    ["username STRING_PATTERN"],
+  ],
+  [
+    "a username outside the basic plane",
+    CreateHumanUserRequestSchema,
+    create(CreateHumanUserRequestSchema, { ...human, username: "zoë😀名前" }),
+    [],
+  ],
+  [
     "a password that is there and empty",
     CreateHumanUserRequestSchema,
     create(CreateHumanUserRequestSchema, { ...human, password: "" }),
