@@ -1,28 +1,44 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { refuse } from "../../errors.ts";
 import type { Answer, Located } from "../exchange.ts";
 import type { Operations } from "../operations.ts";
 import type { Room } from "../rooms.ts";
-import { docsPage } from "./docs/page.ts";
-import { openapi } from "./openapi/openapi.ts";
+import type { Document } from "./openapi/document.ts";
 
-/** `/openapi.json` and `/docs`: what the API is, for tools and for people. */
+/** `/openapi.json` and `/docs`: what the API is, for tools and for people; written when the first of them asks. */
 export function reference(operations: Operations): Room {
-  const document = openapi(operations);
-  const page = docsPage(document, readFileSync(new URL("./docs/page.css", import.meta.url), "utf8"));
-  const policy = { "content-security-policy": page.policy, "referrer-policy": "no-referrer" };
+  const document = once(async () => (await import("./openapi/openapi.ts")).openapi(operations));
   const papers = new Map([
-    ["/openapi.json", paper(JSON.stringify(document), { "content-type": "application/json" })],
-    ["/docs", paper(page.body, { "content-type": "text/html; charset=utf-8", ...policy })],
+    [
+      "/openapi.json",
+      once(async () => paper(JSON.stringify(await document()), { "content-type": "application/json" })),
+    ],
+    ["/docs", once(async () => docsPaper(await document()))],
   ]);
   return (asked) => {
     const found = papers.get(asked.path);
     if (!found) return undefined;
     if (asked.method !== "GET" && asked.method !== "HEAD")
       throw refuse.because("METHOD_NOT_ALLOWED", { params: { allow: "GET, HEAD" } });
-    return Promise.resolve(found(asked));
+    return found().then((read) => read(asked));
   };
+}
+
+/** Makes something when it is first asked for, and never again. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}
+
+async function docsPaper(document: Document) {
+  const [{ docsPage }, css] = await Promise.all([
+    import("./docs/page.ts"),
+    readFile(new URL("./docs/page.css", import.meta.url), "utf8"),
+  ]);
+  const { body, policy } = docsPage(document, css);
+  const headers = { "content-security-policy": policy, "referrer-policy": "no-referrer" };
+  return paper(body, { "content-type": "text/html; charset=utf-8", ...headers });
 }
 
 /** A text that stays the same as long as the process lives. */
