@@ -1,0 +1,58 @@
+import postgres from "postgres";
+import { clientOptions, stripHost } from "../../src/postgres/connect.ts";
+import { fixtureOf } from "../guards/matrix_fixture.ts";
+import { organization, type Postern, signedUp, startPostern } from "../harness.ts";
+
+/** What a program is told by its environment. */
+export type Environment = Readonly<Record<`POSTERN_${string}`, string>>;
+
+/** A server with what a program needs there, on which nobody gets an access token while it is open. */
+export type Stage = AsyncDisposable & { readonly postern: Postern; readonly environment: Environment };
+
+/** Starts a server for one program. */
+export async function openStage(): Promise<Stage> {
+  await using opened = new AsyncDisposableStack();
+  const postern = opened.use(await startPostern());
+  const environment = await environmentOf(postern);
+  opened.use(await holdTokens(postern.databaseUrl));
+  const stack = opened.move();
+  return { postern, environment, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+async function environmentOf(postern: Postern): Promise<Environment> {
+  const here = await fixtureOf(postern, postern.organizationId);
+  const elsewhere = await fixtureOf(postern, await organization(postern));
+  const { userId, username, password } = await signedUp(postern);
+  return {
+    POSTERN_URL: postern.url,
+    POSTERN_ADDRESS: new URL(postern.url).host,
+    POSTERN_TOKEN: postern.admin.token ?? "",
+    POSTERN_USER_ID: userId,
+    POSTERN_LOGIN_NAME: username,
+    POSTERN_PASSWORD: password,
+    POSTERN_PROJECT_ID: here.projectId,
+    POSTERN_ELSEWHERE_ORGANIZATION_ID: elsewhere.organizationId,
+    POSTERN_ELSEWHERE_PROJECT_ID: elsewhere.projectId,
+  };
+}
+
+/** Keeps every new access token waiting: the lock lets readers by, and is taken before the write has a transaction id. */
+async function holdTokens(databaseUrl: string): Promise<AsyncDisposable> {
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const sql = postgres(stripHost(databaseUrl), { ...clientOptions(databaseUrl, log), max: 1 });
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const { promise: held, resolve: hold } = Promise.withResolvers<void>();
+  const holding = sql.begin(async (transaction) => {
+    await transaction`lock table access_tokens in exclusive mode`;
+    hold();
+    await over;
+  });
+  await Promise.race([held, holding]);
+  return {
+    async [Symbol.asyncDispose]() {
+      end();
+      await holding;
+      await sql.end();
+    },
+  };
+}
