@@ -82,26 +82,34 @@ export const organizationOf = (call: Pick<Call, "values">): string => call.value
 export const reachOf = (call: Pick<Call, "values">): Reach => call.values.get(keys.reach);
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+const codes = Buffer.from(alphabet);
+const randomLength = 14;
 
-let drawn = Buffer.alloc(0);
+let drawn = "";
 let used = 0;
 
 // Asking the system once for many identifiers costs a tenth of asking for each.
-function randomness(): Uint8Array {
-  if (used === drawn.length) [drawn, used] = [randomBytes(9 * 256), 0];
-  used += 9;
-  return drawn.subarray(used - 9, used);
+function randomness(): string {
+  if (used === drawn.length) {
+    const bytes = randomBytes(randomLength * 256);
+    for (let at = 0; at < bytes.length; at++) bytes[at] = codes[(bytes[at] ?? 0) & 31] ?? 0;
+    drawn = bytes.toString("latin1");
+    used = 0;
+  }
+  used += randomLength;
+  return drawn.slice(used - randomLength, used);
+}
+
+let last = { at: -1, text: "" };
+
+/** The time in ten characters, whose last one keeps two bits to spare. */
+function timeOf(now: number): string {
+  if (last.at === now) return last.text;
+  let text = "";
+  for (let rest = now * 4; text.length < 10; rest = Math.floor(rest / 32)) text = (alphabet[rest % 32] ?? "") + text;
+  last = { at: now, text };
+  return text;
 }
 
 /** Identifiers: 24 characters, the time first, so that they sort by it; the rest is random. */
-export function newId(now: number = Date.now()): string {
-  const bytes = Buffer.allocUnsafe(15);
-  bytes.writeUIntBE(now, 0, 6);
-  bytes.set(randomness(), 6);
-  let id = "";
-  for (let bit = 0; bit < 120; bit += 5) {
-    const pair = ((bytes[bit >> 3] ?? 0) << 8) | (bytes[(bit >> 3) + 1] ?? 0);
-    id += alphabet[(pair >> (11 - (bit & 7))) & 31];
-  }
-  return id;
-}
+export const newId = (now: number = Date.now()): string => timeOf(now) + randomness();

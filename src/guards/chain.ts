@@ -1,4 +1,6 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { access } from "../../gen/postern/v1/options_pb.ts";
 import type { Call } from "../deps.ts";
 import { reasonOf } from "../errors.ts";
 import { authenticate } from "./authenticate.ts";
@@ -12,6 +14,7 @@ import { retry } from "./retry.ts";
 import { type RulesOf, validate } from "./validate.ts";
 
 type Unary = (request: Message, call: Call) => Promise<object>;
+type Step = (request: Message, call: Call) => Promise<void> | void;
 type Stream = (request: Message, call: Call) => AsyncIterable<object>;
 
 const recheckMs = 1000;
@@ -31,21 +34,25 @@ export function chain(parts: ChainParts) {
   return {
     unary(method: DescMethod, handler: Unary): Unary {
       const enter = entrance(method, parts);
-      // A lost race begins again outside the idempotency guard: the race may have been lost to its own twin.
       const { once, answered } = idempotency(method, parts.idempotency);
-      const command = retry(once(handler));
-      const entered = outage(async (request, call) => {
+      // A lost race begins again outside the idempotency guard: the race may have been lost to its own twin.
+      const command = isRead(method) ? handler : retry(once(handler));
+      const inWords = outage(parts.outages);
+      return parts.report.unary(method, async (request, call) => {
         try {
           await enter(request, call);
         } catch (error) {
           // What is missing may be what this very request took away.
           const before = isMissing(error) ? await answered(request, call) : undefined;
           if (before) return before;
-          throw error;
+          throw inWords(error);
         }
-        return command(request, call);
-      }, parts.outages);
-      return parts.report.unary(method, entered);
+        try {
+          return await command(request, call);
+        } catch (error) {
+          throw inWords(error);
+        }
+      });
     },
 
     stream(method: DescMethod, handler: Stream): Stream {
@@ -68,11 +75,14 @@ export function chain(parts: ChainParts) {
 
 const isMissing = (error: unknown) => reasonOf(error)?.endsWith("_NOT_FOUND") === true;
 
-function entrance(method: DescMethod, { callers, rules, lookups }: ChainParts) {
-  const known = authenticate(method, callers);
+const isRead = ({ idempotency }: DescMethod) => idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+
+function entrance(method: DescMethod, { callers, rules, lookups }: ChainParts): Step {
   const wellFormed = validate(method, rules);
+  if (getOption(method, access).who.case === "anyone") return wellFormed;
+  const known = authenticate(method, callers);
   const allowed = authorize(method, lookups);
-  return async (request: Message, call: Call): Promise<void> => {
+  return async (request, call) => {
     await known(request, call);
     wellFormed(request);
     await allowed(request, call);

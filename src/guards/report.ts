@@ -41,12 +41,12 @@ export type Report = {
 /** Makes the outermost guard. */
 export function report(parts: ReportParts): Report {
   return {
-    refused: (error, call, operation) => begin(parts, call, operation).failed(error),
+    refused: (error, call, operation) => new Line(parts, call, operation).failed(error),
 
     unary(method, next) {
       const operation = nameOf(method);
       return async (request, call) => {
-        const line = begin(parts, call, operation);
+        const line = new Line(parts, call, operation);
         try {
           const { span } = line;
           const answer = await (span ? span.run(() => next(request, call)) : next(request, call));
@@ -61,7 +61,7 @@ export function report(parts: ReportParts): Report {
     stream(method, next) {
       const operation = nameOf(method);
       return async function* (request, call) {
-        const line = begin(parts, call, operation);
+        const line = new Line(parts, call, operation);
         try {
           const { span } = line;
           yield* span ? span.each(next(request, call)) : next(request, call);
@@ -76,36 +76,54 @@ export function report(parts: ReportParts): Report {
   };
 }
 
-/** Begins the line of a call, which is written once, when it ends. */
-function begin({ logger, languageOf, observe, trace }: ReportParts, call: Call, operation: string) {
-  const language = languageOf(call.requestHeader.get("accept-language") ?? undefined);
-  if (language) call.values.set(keys.language, language);
-  const started = performance.now();
-  const ended = observe?.(operation, call.requestHeader);
-  const span = trace?.(operation, call);
-  let written = false;
+/** The line of a call, which is written once, when it ends. A class, because closures would be made for every call. */
+class Line {
+  readonly span: Traced | undefined;
+  readonly #parts: ReportParts;
+  readonly #call: Call;
+  readonly #operation: string;
+  readonly #language: Language | undefined;
+  readonly #started = performance.now();
+  readonly #ended: ReturnType<NonNullable<ReportParts["observe"]>> | undefined;
+  #written = false;
 
-  return {
-    span,
-    done: () => write("info", { code: "OK" }),
-    /** The client stopped reading. */
-    left: () => written || write("info", { code: nameOfCode(Code.Canceled), reason: "CANCELLED" }),
-    failed(error: unknown): ConnectError {
-      const refusal = refusalOf(error, call);
-      const cause = refusal.cause === undefined ? {} : { error: causeOf(refusal.cause) };
-      write(levelOf(refusal), { code: nameOfCode(refusal.code), reason: reasonOf(refusal), ...cause });
-      return language ? localized(refusal, language) : refusal;
-    },
-  };
+  constructor(parts: ReportParts, call: Call, operation: string) {
+    this.#parts = parts;
+    this.#call = call;
+    this.#operation = operation;
+    const accepted = call.requestHeader.get("accept-language");
+    this.#language = accepted === null ? undefined : parts.languageOf(accepted);
+    if (this.#language) call.values.set(keys.language, this.#language);
+    this.#ended = parts.observe?.(operation, call.requestHeader);
+    this.span = parts.trace?.(operation, call);
+  }
 
-  function write(level: "info" | "warn" | "error", outcome: Outcome): void {
-    written = true;
-    const milliseconds = performance.now() - started;
-    ended?.(outcome.code, milliseconds);
-    span?.ended(outcome);
-    const caller = call.values.get(keys.caller)?.userId;
-    const durationMs = Math.round(milliseconds * 100) / 100;
-    logger[level]({ operation, ...outcome, durationMs, caller, requestId: call.values.get(keys.requestId) }, "call");
+  done(): void {
+    this.#write("info", { code: "OK" });
+  }
+
+  /** The client stopped reading. */
+  left(): void {
+    if (!this.#written) this.#write("info", { code: nameOfCode(Code.Canceled), reason: "CANCELLED" });
+  }
+
+  failed(error: unknown): ConnectError {
+    const refusal = refusalOf(error, this.#call);
+    const cause = refusal.cause === undefined ? {} : { error: causeOf(refusal.cause) };
+    this.#write(levelOf(refusal), { code: nameOfCode(refusal.code), reason: reasonOf(refusal), ...cause });
+    return this.#language ? localized(refusal, this.#language) : refusal;
+  }
+
+  #write(level: "info" | "warn" | "error", outcome: Outcome): void {
+    this.#written = true;
+    const milliseconds = performance.now() - this.#started;
+    this.#ended?.(outcome.code, milliseconds);
+    this.span?.ended(outcome);
+    const { logger } = this.#parts;
+    if (!logger.isLevelEnabled(level)) return;
+    const { values } = this.#call;
+    const about = { operation: this.#operation, ...outcome, durationMs: Math.round(milliseconds * 100) / 100 };
+    logger[level]({ ...about, caller: values.get(keys.caller)?.userId, requestId: values.get(keys.requestId) }, "call");
   }
 }
 

@@ -72,28 +72,27 @@ function http1Server({ door, limits, lane }: ListenOptions, stopping: AbortSigna
     // A request without Host is refused by us, with a body like every other refusal.
     requireHostHeader: false,
   });
-  const latest = new WeakMap<Duplex, Exchange>();
+  const known = new WeakMap<Duplex, Connection>();
   const carry = http1(door, limits, stopping);
-  const isOld = ages(limits.connectionAgeMs);
   const serve = (request: IncomingMessage, response: ServerResponse) => {
-    latest.set(request.socket, { request, response });
-    if (isOld(request.socket)) response.setHeader("connection", "close");
+    const connection = known.get(request.socket) ?? newConnection(limits.connectionAgeMs);
+    if (!connection.latest) known.set(request.socket, connection);
+    connection.latest = { request, response };
+    if (performance.now() > connection.ends) response.setHeader("connection", "close");
     if (!lane?.request(request, response)) carry(request, response).catch(() => response.destroy());
   };
   server.on("request", serve).on("checkContinue", serve);
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    refuseBroken({ error, socket, exchange: latest.get(socket) }, door, stopping).catch(() => socket.destroy());
+    refuseBroken({ error, socket, exchange: known.get(socket)?.latest }, door, stopping).catch(() => socket.destroy());
   });
   return server;
 }
 
-function ages(ageMs: number): (socket: Socket) => boolean {
-  const ends = new WeakMap<Socket, number>();
-  return (socket) => {
-    const end = ends.get(socket) ?? performance.now() + aboutAge(ageMs);
-    ends.set(socket, end);
-    return ageMs > 0 && performance.now() > end;
-  };
+/** A connection of HTTP/1.1: when it is old, and its latest exchange. */
+type Connection = { readonly ends: number; latest: Exchange | undefined };
+
+function newConnection(ageMs: number): Connection {
+  return { ends: ageMs > 0 ? performance.now() + aboutAge(ageMs) : Number.POSITIVE_INFINITY, latest: undefined };
 }
 
 async function opened(server: Server, host: string, port: number): Promise<void> {

@@ -73,8 +73,8 @@ function restCall({ operation, binding, segments, query, rules }: Matched): Plai
     operation,
     decode(body, contentType) {
       const { json, violations } = bodyJson(body, contentType, binding.body);
-      const outside = [...bindPath(binding, segments, json), ...bindQuery(binding, input, query, json)];
-      return decodeJson(input, { value: json, violations: [...violations, ...outside] }, rules);
+      const all = [...violations, ...bindPath(binding, segments, json), ...bindQuery(binding, input, query, json)];
+      return decodeJson(input, { value: json, violations: all }, rules);
     },
     encode: (answer) => JSON.stringify(shown(output, answer, binding.responseBody)),
   };

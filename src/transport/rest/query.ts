@@ -6,6 +6,7 @@ import { type Binding, jsonOf } from "./binding.ts";
 
 /** Puts the query parameters into the JSON of the message; each that does not belong there is a violation. */
 export function bindQuery(binding: Binding, message: DescMessage, query: string, json: JsonObject): Violation[] {
+  if (query === "") return [];
   const given = new Set<string>();
   return query
     .split("&")
