@@ -29,9 +29,22 @@ export type Router<T> = {
 /** Starts an empty router. */
 export function createRouter<T>(): Router<T> {
   const root = node<T>();
+  // A path without variables is found by itself: a literal wins over a variable everywhere.
+  const literal = new Map<string, Map<string, Route<T>>>();
   return {
-    add: (method, route) => add(root, method, route),
-    match: (method, path) => match(root, method, path),
+    add(method, route) {
+      const there = add(root, method, route);
+      const { segments, verb } = route.template;
+      const texts = segments.flatMap((segment) => (segment.kind === "literal" ? [segment.value] : []));
+      if (there || verb || texts.length < segments.length) return there;
+      const path = `/${texts.join("/")}`;
+      literal.set(path, (literal.get(path) ?? new Map<string, Route<T>>()).set(method, route));
+      return undefined;
+    },
+    match(method, path) {
+      const route = literal.get(path)?.get(method);
+      return route ? { kind: "found", route, segments: [] } : match(root, method, path);
+    },
   };
 }
 
