@@ -1,15 +1,12 @@
 import type { Readable, Writable } from "node:stream";
 import { refuse } from "../errors.ts";
 
-/** Reads a body whole, or refuses one that is too large, or does not come in time. */
-export function collect(body: Readable, mostBytes: number, timeoutMs?: number): Promise<Uint8Array> {
-  // An empty body of HTTP/2 ends by itself, and nothing tells who comes later.
-  if (body.readableEnded) return Promise.resolve(Buffer.alloc(0));
+/** Reads a body whole, or refuses one that is too large. */
+export function collect(body: Readable, mostBytes: number): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   if (body.destroyed) reject(refuse.because("CANCELLED"));
   const chunks: Buffer[] = [];
   let size = 0;
-  const late = timeoutMs && setTimeout(() => reject(refuse.because("DEADLINE_EXCEEDED")), timeoutMs);
   body.on("data", (chunk: Buffer) => {
     size += chunk.length;
     if (size <= mostBytes) return chunks.push(chunk);
@@ -17,12 +14,8 @@ export function collect(body: Readable, mostBytes: number, timeoutMs?: number): 
     chunks.length = 0;
     reject(refuse.because("BODY_TOO_LARGE"));
   });
-  body.on("end", () => {
-    resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-    clearTimeout(late);
-  });
+  body.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
   const cancel = (cause?: unknown) => {
-    clearTimeout(late);
     // Every body closes after its end; a refusal costs a stack.
     if (!body.readableEnded) reject(refuse.because("CANCELLED", { cause }));
   };

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Exchange, refuseBroken } from "./broken.ts";
 import type { Door } from "./door.ts";
+import type { Stream } from "./h2/stream.ts";
 import { http1 } from "./http1.ts";
-import { http2 } from "./http2.ts";
+import { giveUp, http2 } from "./http2.ts";
 import type { Lane } from "./lane/lane.ts";
 import { shareConnections } from "./port.ts";
 import { aboutAge, http2Sessions, type SessionLimits, type Sessions } from "./sessions.ts";
@@ -36,6 +36,8 @@ export type ListenOptions = {
   readonly lane?: Lane | undefined;
   /** Speaks TLS instead of clear text. */
   readonly certificate?: Certificate | undefined;
+  /** Told of what should never happen, which ends its connection only. */
+  readonly told?: (error: unknown) => void;
   /** Aborted by us when the server is about to stop. */
   readonly stopping?: AbortController;
 };
@@ -44,7 +46,7 @@ export type ListenOptions = {
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { host, port, limits, stopping = new AbortController() } = options;
   const server = http1Server(options, stopping.signal);
-  const sessions = http2Sessions(limits, serveHttp2(options, stopping.signal));
+  const sessions = http2Sessions({ limits, serve: serveHttp2(options, stopping.signal), told: options.told });
   const secured = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
   const sockets = shareConnections({ server, sessions, limits, encryption: secured });
   await opened(server, host, port);
@@ -57,8 +59,8 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 
 function serveHttp2({ door, limits, lane }: ListenOptions, stopping: AbortSignal) {
   const carry = http2(door, limits, stopping);
-  return (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-    if (!lane?.stream(stream, headers)) carry(stream, headers).catch(() => stream.destroy());
+  return (stream: Stream) => {
+    if (!lane?.stream(stream)) carry(stream).catch(() => giveUp(stream));
   };
 }
 

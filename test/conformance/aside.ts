@@ -1,9 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { createContextKey } from "@connectrpc/connect";
+import type { Sent } from "../../src/transport/h2/hpack/encoder.ts";
+import type { Stream } from "../../src/transport/h2/stream.ts";
 import type { Lane } from "../../src/transport/lane/lane.ts";
+import type { Fields } from "../../src/transport/lane/protocol.ts";
 
 /** A header with its values, as the suite writes it. */
 export type Header = { readonly name: string; readonly value: readonly string[] };
@@ -27,11 +29,11 @@ export const aside = (): Aside | undefined => asides.getStore();
 /** Offers every request to a lane, and puts what handlers want to add into the answers of lane and door alike. */
 export function withAsides(lane: Lane | undefined): Lane {
   return {
-    stream(stream, headers) {
-      const about = asideOf(headers, headers[":path"]);
+    stream(stream) {
+      const about = asideOf(stream.headers, stream.headers[":path"]);
       asides.enterWith(about);
-      addToStream(stream, about, mannerOf(headers));
-      return lane?.stream(stream, headers) ?? false;
+      addToStream(stream, about, mannerOf(stream.headers));
+      return lane?.stream(stream) ?? false;
     },
     request(request, response) {
       const about = asideOf(request.headersDistinct, request.url);
@@ -44,14 +46,14 @@ export function withAsides(lane: Lane | undefined): Lane {
 
 type Manner = "grpc" | "grpc-web" | "connect unary" | "connect stream";
 
-function mannerOf(headers: IncomingHttpHeaders): Manner {
-  const type = headers["content-type"] ?? "";
+function mannerOf(headers: Fields): Manner {
+  const type = String(headers["content-type"] ?? "");
   if (type.startsWith("application/grpc-web")) return "grpc-web";
   if (type.startsWith("application/grpc")) return "grpc";
   return type.startsWith("application/connect+") ? "connect stream" : "connect unary";
 }
 
-function asideOf(fields: NodeJS.Dict<string | string[]>, target = ""): Aside {
+function asideOf(fields: Fields, target = ""): Aside {
   const headers = Object.entries(fields).filter(([name]) => !name.startsWith(":"));
   const parameters = new URLSearchParams(target.split("?")[1] ?? "");
   return {
@@ -62,23 +64,31 @@ function asideOf(fields: NodeJS.Dict<string | string[]>, target = ""): Aside {
   };
 }
 
-function addToStream(stream: ServerHttp2Stream, about: Aside, manner: Manner): void {
-  const { respond, sendTrailers } = stream;
-  stream.respond = (headers, options) =>
-    respond.call(stream, added({ ...headers } as OutgoingHttpHeaders, about, manner), options);
-  stream.sendTrailers = (trailers) => sendTrailers.call(stream, { ...trailers, ...fieldsOf(about.trailers) });
-  addToBody(stream, about, manner);
+function addToStream(stream: Stream, about: Aside, manner: Manner): void {
+  const { answer, begin, write, finish } = stream;
+  const trailed = (trailers: Sent | undefined) => trailers && { ...trailers, ...fieldsOf(about.trailers) };
+  const more = (part: Uint8Array) => partWith(part, about, manner);
+  stream.answer = ({ status, headers, body, trailers }) =>
+    answer.call(stream, {
+      status,
+      headers: added(headers, about, manner),
+      body: body && more(body),
+      trailers: trailed(trailers),
+    });
+  stream.begin = (status, headers) => begin.call(stream, status, added(headers, about, manner));
+  stream.write = (part) => write.call(stream, more(part));
+  stream.finish = (trailers) => finish.call(stream, trailed(trailers));
 }
 
 function addToResponse(response: ServerResponse<IncomingMessage>, about: Aside, manner: Manner): void {
   const { writeHead } = response;
   response.writeHead = (status: number, headers: unknown) =>
-    writeHead.call(response, status, added(headers as OutgoingHttpHeaders, about, manner));
+    writeHead.call(response, status, added(headers as Sent, about, manner) as OutgoingHttpHeaders);
   addToBody(response, about, manner);
 }
 
-function added(headers: OutgoingHttpHeaders, about: Aside, manner: Manner): OutgoingHttpHeaders {
-  const all = { ...headers, ...fieldsOf(about.headers) };
+function added(headers: Sent, about: Aside, manner: Manner): Sent {
+  const all: Record<string, Sent[string]> = { ...headers, ...fieldsOf(about.headers) };
   if (manner === "connect unary") return { ...all, ...fieldsOf(about.trailers, "trailer-") };
   if (manner === "grpc") return "grpc-status" in headers ? { ...all, ...fieldsOf(about.trailers) } : all;
   // The trailers at the end of the body make it longer.
@@ -89,15 +99,18 @@ function added(headers: OutgoingHttpHeaders, about: Aside, manner: Manner): Outg
 const fieldsOf = (headers: readonly Header[], prefix = "") =>
   Object.fromEntries(headers.map(({ name, value }) => [`${prefix}${name.toLowerCase()}`, [...value]]));
 
-// biome-ignore lint/suspicious/noExplicitAny: the overloads of two kinds of streams, passed through as they are.
+// biome-ignore lint/suspicious/noExplicitAny: the overloads of Node, passed through as they are.
 type Writing = { write: (...all: any[]) => any; end: (...all: any[]) => any };
 
 function addToBody(into: Writing, about: Aside, manner: Manner): void {
-  if (manner === "grpc" || manner === "connect unary") return;
   const { write, end } = into;
-  const more = (part: unknown) => (part instanceof Uint8Array ? withTrailers(Buffer.from(part), about, manner) : part);
+  const more = (part: unknown) => (part instanceof Uint8Array ? partWith(part, about, manner) : part);
   into.write = (part: unknown, ...rest: unknown[]) => write.call(into, more(part), ...rest);
   into.end = (part: unknown, ...rest: unknown[]) => end.call(into, more(part), ...rest);
+}
+
+function partWith(part: Uint8Array, about: Aside, manner: Manner): Uint8Array {
+  return manner === "grpc" || manner === "connect unary" ? part : withTrailers(Buffer.from(part), about, manner);
 }
 
 function withTrailers(body: Buffer, about: Aside, manner: "grpc-web" | "connect stream"): Buffer {

@@ -1,6 +1,5 @@
 import { createServer as createHttp1 } from "node:http";
-import { createServer as createHttp2, type ServerHttp2Session } from "node:http2";
-import type { AddressInfo, Server } from "node:net";
+import { type AddressInfo, createServer as createTcp, type Server } from "node:net";
 import type { DescService } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -8,9 +7,11 @@ import { jsonDoor } from "../../src/transport/door.ts";
 import { lane } from "../../src/transport/lane/lane.ts";
 import type { LaneParts } from "../../src/transport/lane/visit.ts";
 import type { CallLimits } from "../../src/transport/rooms.ts";
+import { http2Sessions } from "../../src/transport/sessions.ts";
 import { ask, type Read, type SampleOptions, sampleParts } from "./sample_door.ts";
 
 const limits: CallLimits = { messageMaxBytes: 100_000, bodyTimeoutMs: 5000, deadlineMaxMs: 60_000 };
+const sessionLimits = { streamsMax: 100, headersMaxBytes: 16_384, headerTimeoutMs: 5000, idleTimeoutMs: 5000 };
 
 /** What a lane in a test is made of, where it differs from the plainest. */
 export type LaneOptions = SampleOptions & {
@@ -43,12 +44,12 @@ export async function openLane(options: LaneOptions = {}): Promise<SampleLane> {
   );
   const { also, protocols = true, stopping = new AbortController().signal } = options;
   const fast = lane({ ...parts, limits: { ...limits, ...options.limits }, stopping, protocols, ...(also && { also }) });
-  const sessions = new Set<ServerHttp2Session>();
   const one = createHttp1((request, response) => fast.request(request, response) || response.writeHead(404).end());
-  const two = createHttp2().on("session", (session) => sessions.add(session));
-  two.on("stream", (stream, headers) => {
-    if (!fast.stream(stream, headers)) stream.respond({ ":status": 404 }, { endStream: true });
+  const sessions = http2Sessions({
+    limits: { ...limits, ...sessionLimits, connectionAgeMs: 0 },
+    serve: (stream) => fast.stream(stream) || stream.answer({ status: 404, headers: {} }),
   });
+  const two = createTcp(sessions.accept);
   const door = jsonDoor(parts);
   const [operation] = parts.operations.values();
   if (!operation) throw new Error("the sample has no operation");
@@ -60,7 +61,7 @@ export async function openLane(options: LaneOptions = {}): Promise<SampleLane> {
     [Symbol.asyncDispose]: async () => {
       one.close().closeAllConnections();
       two.close();
-      for (const session of sessions) session.destroy();
+      sessions.destroy();
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { refuse } from "../../errors.ts";
-import { empty, mostBytes, receive } from "./body.ts";
+import { empty, mostBytes, sinkOf } from "./body.ts";
 import type { Reply } from "./protocol.ts";
 import { type Arrival, enter, fail, leave, run, type Ways } from "./visit.ts";
 
@@ -29,7 +29,8 @@ export function carryHttp1({ request, response }: Exchange, { ways, arrival, sto
     waits = false;
     response.writeContinue();
   }
-  receive(visit, request);
+  const { data, end } = sinkOf(visit);
+  request.on("data", data).on("end", end);
 }
 
 // The end of the exchange says the same, and always comes.

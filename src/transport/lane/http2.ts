@@ -1,55 +1,30 @@
-import { constants, type ServerHttp2Stream } from "node:http2";
-import { receive } from "./body.ts";
+import { codes } from "../h2/protocol.ts";
+import type { Stream } from "../h2/stream.ts";
+import { httpDate } from "../http_date.ts";
+import { sinkOf } from "./body.ts";
 import type { Reply } from "./protocol.ts";
 import { type Arrival, awaitBody, enter, leave, type Ways } from "./visit.ts";
 
 type Carried = { readonly ways: Ways; readonly arrival: Arrival };
 
 /** Carries a call over a stream of HTTP/2. */
-export function carryHttp2(stream: ServerHttp2Stream, { ways, arrival }: Carried): void {
-  stream.on("error", ignore);
+export function carryHttp2(stream: Stream, { ways, arrival }: Carried): void {
   const visit = enter(ways, arrival, (reply, requestId) => {
     try {
       answer(stream, reply, requestId);
     } catch {
-      stream.destroy();
+      stream.close(codes.internal);
     }
   });
-  stream.on("close", () => {
-    leave(visit);
-    release(stream);
-  });
+  stream.onClose = () => leave(visit);
   // HTTP/1.1 has a time-out for bodies in Node; here a body may go on for ever.
-  awaitBody(visit);
-  receive(visit, stream);
+  if (!stream.ended) awaitBody(visit);
+  stream.receive(sinkOf(visit));
 }
 
-// A stream outlives the next collection of young garbage; what hangs on it should not: that halves the time of the collector.
-function release(stream: ServerHttp2Stream): void {
-  stream.removeAllListeners();
-  stream.on("error", ignore);
-}
-
-// The end of the stream says the same, and always comes.
-function ignore() {}
-
-const { NGHTTP2_NO_ERROR } = constants;
-
-// No client of gRPC reads a date.
-const withTrailers = { waitForTrailers: true, sendDate: false };
-
-function answer(stream: ServerHttp2Stream, { status, headers, body, trailers }: Reply, requestId: string): void {
-  if (stream.destroyed || stream.closed) return;
-  // RFC 9113, 8.1: an answer before the end of the request asks the client to send no more of it.
-  if (!stream.readableEnded) stream.on("finish", () => stream.close(NGHTTP2_NO_ERROR));
-  const all = { ":status": status, ...headers, "x-request-id": requestId };
-  if (trailers) {
-    stream.on("wantTrailers", () => stream.sendTrailers(trailers));
-    stream.respond(all, withTrailers);
-    stream.end(body);
-  } else if (body === undefined) stream.respond(all, { endStream: true });
-  else {
-    stream.respond({ "content-length": Buffer.byteLength(body), ...all });
-    stream.end(body);
-  }
+function answer(stream: Stream, { status, headers, body, trailers }: Reply, requestId: string): void {
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  // No client of gRPC reads a date.
+  const own = trailers ? undefined : { ...(bytes && { "content-length": String(bytes.length) }), date: httpDate() };
+  stream.answer({ status, headers: { ...own, ...headers, "x-request-id": requestId }, body: bytes, trailers });
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { isAuthority, split } from "../exchange.ts";
+import type { Stream } from "../h2/stream.ts";
 import { plainCalls } from "../rest/calls.ts";
 import { connectDialect } from "./connect.ts";
 import { grpcDialect } from "./grpc.ts";
@@ -14,7 +14,7 @@ import { type Arrival, type LaneParts, waysOf } from "./visit.ts";
 
 /** The fast way for unary calls; each function says whether it took the call. */
 export type Lane = {
-  readonly stream: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
+  readonly stream: (stream: Stream) => boolean;
   readonly request: (request: IncomingMessage, response: ServerResponse) => boolean;
 };
 
@@ -26,8 +26,9 @@ export function lane(parts: LaneParts): Lane {
   const inRpc = protocols ? rpcArrivals(parts) : () => undefined;
   const isSound = authorities();
   return {
-    stream(stream, headers) {
-      if (!isSound(headers[":authority"] ?? headers.host)) return false;
+    stream(stream) {
+      const { headers, tooLarge } = stream;
+      if (tooLarge || !isSound(headers[":authority"] ?? headers.host)) return false;
       const line = { method: headers[":method"] ?? "", target: headers[":path"] ?? "", http2: true };
       const arrival = inRpc(line, headers) ?? inPlain(line, headers);
       if (arrival) carryHttp2(stream, { ways, arrival });

@@ -1,0 +1,220 @@
+import type { Fields, Head } from "./head.ts";
+import type { Sent } from "./hpack/encoder.ts";
+import type { Outbox } from "./outbox.ts";
+import { codes } from "./protocol.ts";
+import { Outgoing, type Reply, type Sender } from "./sender.ts";
+
+/** Takes a body as it comes. */
+export type Sink = { readonly data: (part: Buffer) => void; readonly end: () => void };
+
+/** The connection, as its streams see it. */
+export type Host = {
+  readonly sender: Sender;
+  readonly outbox: Outbox;
+  /** The widest that the window of a request becomes. */
+  readonly window: number;
+  /** Bytes of a request are taken, and more may come. */
+  readonly taken: (bytes: number) => void;
+  /** A stream is over; `still` says whether more of its request may be on its way. */
+  readonly closed: (stream: Stream, still: boolean) => void;
+};
+
+type Opened = { readonly id: number; readonly head: Head; readonly ended: boolean };
+
+/** One request with its answer. */
+export class Stream {
+  readonly id: number;
+  readonly headers: Fields;
+  /** Its fields were too many or too large, and only some of them are here. */
+  readonly tooLarge: boolean;
+  /** Called once, when the answer is complete, or nobody waits for it any more. */
+  onClose: (() => void) | undefined;
+  /** Whether the request has come to its end. */
+  ended: boolean;
+  closed = false;
+  /** Whether all of the answer was sent. */
+  complete = false;
+  readonly outgoing: Outgoing;
+  readonly #host: Host;
+  #begun = false;
+  #missing: number | undefined;
+  #window: number;
+  #due = 0;
+  #sink: Sink | undefined;
+  #parts: Buffer[] | undefined;
+  #wake: (() => void) | undefined;
+  #drained: (() => void) | undefined;
+
+  constructor({ id, head, ended }: Opened, host: Host) {
+    this.id = id;
+    this.headers = head.fields;
+    this.tooLarge = head.tooLarge;
+    this.ended = ended;
+    this.#missing = head.length;
+    this.#host = host;
+    this.#window = host.window;
+    this.outgoing = new Outgoing(id, host.sender.streamWindow, this);
+  }
+
+  /** Gives the body to a sink, as it comes; nothing more is given once the stream is closed. */
+  receive(sink: Sink): void {
+    this.#sink = sink;
+    const parts = this.#parts ?? [];
+    this.#parts = undefined;
+    for (const part of parts) {
+      this.#give(part.length);
+      sink.data(part);
+    }
+    if (this.ended && !this.closed) sink.end();
+  }
+
+  /** The body in its parts, each let in as the one before is asked past; an error when it does not come to its end. */
+  async *chunks(): AsyncGenerator<Buffer> {
+    while (true) {
+      const part = this.#parts?.shift();
+      if (part) {
+        this.#give(part.length);
+        yield part;
+      } else if (this.ended) return;
+      else if (this.closed) throw new Error("the request was given up");
+      else await this.#arrival();
+    }
+  }
+
+  /** Answers at once and whole. */
+  answer(reply: Reply): void {
+    if (this.closed || this.#begun) return;
+    this.#begun = true;
+    if (this.#host.sender.whole(this.outgoing, reply)) return void this.sent();
+    const { body, trailers } = reply;
+    const bare = !body?.length && !trailers;
+    this.#host.sender.head(this.outgoing, reply, bare);
+    if (bare) return void this.sent();
+    // Said first, so that the last part can say that it is the last.
+    this.outgoing.ends = true;
+    this.outgoing.trailers = trailers;
+    if (body?.length) this.#host.sender.write(this.outgoing, body);
+    else this.#host.sender.end(this.outgoing, trailers);
+  }
+
+  /** Begins an answer whose body comes in parts. */
+  begin(status: number, headers: Sent): void {
+    if (this.closed || this.#begun) return;
+    this.#begun = true;
+    this.#host.sender.head(this.outgoing, { status, headers }, false);
+  }
+
+  /** Sends a part of the body; a promise when the next one should wait until this one is out, or the stream is closed. */
+  write(part: Uint8Array): Promise<void> | undefined {
+    if (this.closed) return undefined;
+    this.#host.sender.write(this.outgoing, part);
+    if (this.outgoing.bytes === 0 || this.closed) return undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#drained = resolve;
+    return promise;
+  }
+
+  /** Ends the body. */
+  finish(trailers?: Sent): void {
+    if (!this.closed) this.#host.sender.end(this.outgoing, trailers);
+  }
+
+  /** Gives the stream up. */
+  close(code: number): void {
+    if (this.closed) return;
+    this.#host.outbox.reset(this.id, code);
+    this.#over(!this.ended);
+  }
+
+  // What follows is for the connection.
+
+  /** Takes a part of the body, and its share of the window; answers with an error code when it cannot be. */
+  data(part: Buffer, counted: number, last: boolean): number {
+    this.#window -= counted;
+    if (this.#window < 0) return codes.flowControl;
+    if (this.#missing !== undefined) this.#missing -= part.length;
+    if (this.#missing !== undefined && (this.#missing < 0 || (last && this.#missing > 0))) return codes.protocol;
+    // Known before anybody answers, who would else ask the client to send no more.
+    this.ended = last;
+    this.#give(this.#sink ? counted : counted - part.length);
+    if (part.length > 0) this.#take(part);
+    if (last) this.#end();
+    return codes.none;
+  }
+
+  /** The body ended with the fields after it; false when it is shorter than was said. */
+  end(): boolean {
+    if (this.#missing) return false;
+    this.ended = true;
+    this.#end();
+    return true;
+  }
+
+  /** The client or the connection is gone. */
+  lose(): void {
+    if (!this.closed) this.#over(false);
+  }
+
+  sent(): void {
+    this.complete = true;
+    // RFC 9113, 8.1: an answer before the end of the request asks the client to send no more of it.
+    if (!this.ended) this.#host.outbox.reset(this.id, codes.none);
+    this.#over(!this.ended);
+  }
+
+  drained(): void {
+    this.#drained?.();
+    this.#drained = undefined;
+  }
+
+  stalled(): void {
+    this.close(codes.cancel);
+  }
+
+  #take(part: Buffer): void {
+    if (this.#sink) this.#sink.data(part);
+    else if (this.#parts) this.#parts.push(part);
+    else this.#parts = [part];
+    this.#stir();
+  }
+
+  #end(): void {
+    if (!this.closed) this.#sink?.end();
+    this.#stir();
+  }
+
+  #over(still: boolean): void {
+    this.closed = true;
+    if (!this.complete) this.#host.sender.drop(this.outgoing);
+    for (const part of this.#parts ?? []) this.#host.taken(part.length);
+    this.#parts = undefined;
+    this.#host.closed(this, still);
+    this.drained();
+    this.#stir();
+    const { onClose } = this;
+    this.onClose = undefined;
+    onClose?.();
+  }
+
+  #give(bytes: number): void {
+    if (bytes === 0) return;
+    this.#host.taken(bytes);
+    if (this.ended || this.closed) return;
+    this.#due += bytes;
+    if (this.#due < this.#host.window / 2) return;
+    this.#window += this.#due;
+    this.#host.outbox.window(this.id, this.#due);
+    this.#due = 0;
+  }
+
+  #stir(): void {
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+
+  #arrival(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    return promise;
+  }
+}

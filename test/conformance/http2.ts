@@ -1,0 +1,54 @@
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { listen } from "../../src/transport/listen.ts";
+
+const version = "v2.2.1+incompatible";
+const module = `github.com/summerwind/h2spec/cmd/h2spec@${version}`;
+
+const limits = {
+  ...{ messageMaxBytes: 4_194_304, headersMaxBytes: 16_384, headerTimeoutMs: 10_000, bodyTimeoutMs: 30_000 },
+  ...{ idleTimeoutMs: 60_000, streamsMax: 128, connectionAgeMs: 0, shutdownGraceMs: 1000 },
+};
+
+/** Runs h2spec, which tries what RFC 9113 and RFC 7541 allow and forbid, against our port; answers whether all passed.
+ * Over TLS, where no bytes are taken for HTTP/1.1. */
+async function http2(more: readonly string[]): Promise<boolean> {
+  if (spawnSync("go", ["version"]).status !== 0) {
+    console.log("h2spec: skipped, for it is built with Go, and there is none here");
+    return true;
+  }
+  const runner = installed();
+  const headers = { "content-type": "text/plain" };
+  await using certificate = ownCertificate();
+  await using port = await listen({
+    ...{ host: "127.0.0.1", port: 0, limits, certificate },
+    door: async () => ({ status: 200, headers, body: "answered" }),
+  });
+  const target = ["--host", "127.0.0.1", "--port", new URL(port.url).port, "--tls", "--insecure"];
+  const options = ["--strict", ...target, ...more];
+  const running = spawn(runner, options, { stdio: "inherit" });
+  // Waited for here: the port is closed when this function is left.
+  return await new Promise((resolve) => running.on("close", (code) => resolve(code === 0)));
+}
+
+function ownCertificate() {
+  const folder = mkdtempSync(join(tmpdir(), "postern-h2spec-"));
+  const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+  const kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"];
+  execFileSync("openssl", [...kind, "-subj", "/CN=localhost", "-keyout", keyFile, "-out", certFile], {
+    stdio: "ignore",
+  });
+  return { certFile, keyFile, [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true }) };
+}
+
+function installed(): string {
+  const folder = join(tmpdir(), `postern-h2spec-${version}`);
+  const runner = join(folder, "h2spec");
+  if (existsSync(runner)) return runner;
+  execFileSync("go", ["install", module], { stdio: "inherit", env: { ...process.env, GOBIN: folder } });
+  return runner;
+}
+
+process.exitCode = (await http2(process.argv.slice(2))) ? 0 : 1;

@@ -1,0 +1,11 @@
+/** Numbers that look random and are the same in every run: below the bound that is asked for. */
+export function seeded(seed: number): (bound: number) => number {
+  let state = seed >>> 0;
+  return (bound) => {
+    // Mulberry32.
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % bound;
+  };
+}
