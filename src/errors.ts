@@ -147,6 +147,9 @@ export function reasonOf(error: unknown): Reason | undefined {
   return reason !== undefined && reason in reasons ? (reason as Reason) : undefined;
 }
 
+/** A code as gRPC spells it. */
+export const codeName = (code: Code): string => (Code[code] ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
+
 /** The refusal with its text in the language as one more detail. */
 export function localized(error: ConnectError, language: Language): ConnectError {
   const info = infoOf(error);

@@ -1,8 +1,8 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError, createContextKey } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import { type Call, keys } from "../deps.ts";
-import { localized, reasonOf, refuse } from "../errors.ts";
+import { codeName, localized, reasonOf, refuse } from "../errors.ts";
 
 type Unary = (request: Message, call: Call) => Promise<object>;
 type Stream = (request: Message, call: Call) => AsyncIterable<object>;
@@ -41,7 +41,10 @@ export type Report = {
 /** Makes the outermost guard. */
 export function report(parts: ReportParts): Report {
   return {
-    refused: (error, call, operation) => new Line(parts, call, operation).failed(error),
+    refused(error, call, operation) {
+      const running = call.values.get(lineKey);
+      return (running?.isOpen ? running : new Line(parts, call, operation)).failed(error);
+    },
 
     unary(method, next) {
       const operation = nameOf(method);
@@ -96,6 +99,11 @@ class Line {
     if (this.#language) call.values.set(keys.language, this.#language);
     this.#ended = parts.observe?.(operation, call.requestHeader);
     this.span = parts.trace?.(operation, call);
+    call.values.set(lineKey, this);
+  }
+
+  get isOpen(): boolean {
+    return !this.#written;
   }
 
   done(): void {
@@ -104,21 +112,23 @@ class Line {
 
   /** The client stopped reading. */
   left(): void {
-    if (!this.#written) this.#write("info", { code: nameOfCode(Code.Canceled), reason: "CANCELLED" });
+    this.#write("info", { code: codeName(Code.Canceled), reason: "CANCELLED" });
   }
 
   failed(error: unknown): ConnectError {
     const refusal = refusalOf(error, this.#call);
     const cause = refusal.cause === undefined ? {} : { error: causeOf(refusal.cause) };
-    this.#write(levelOf(refusal), { code: nameOfCode(refusal.code), reason: reasonOf(refusal), ...cause });
+    this.#write(levelOf(refusal), { code: codeName(refusal.code), reason: reasonOf(refusal), ...cause });
     return this.#language ? localized(refusal, this.#language) : refusal;
   }
 
   #write(level: "info" | "warn" | "error", outcome: Outcome): void {
-    this.#written = true;
+    // A bug is worth a line of its own, also when the caller has been told something else before.
+    if (this.#written && level !== "error") return;
     const milliseconds = performance.now() - this.#started;
-    this.#ended?.(outcome.code, milliseconds);
-    this.span?.ended(outcome);
+    if (!this.#written) this.#ended?.(outcome.code, milliseconds);
+    if (!this.#written) this.span?.ended(outcome);
+    this.#written = true;
     const { logger } = this.#parts;
     if (!logger.isLevelEnabled(level)) return;
     const { values } = this.#call;
@@ -127,11 +137,12 @@ class Line {
   }
 }
 
+// A call whose deadline passes is refused from outside while its handler may still run: one call, one line.
+const lineKey = createContextKey<Line | undefined>(undefined, { description: "line of the call" });
+
 type Outcome = { readonly code: string; readonly reason?: string | undefined; readonly error?: object };
 
 const nameOf = (method: DescMethod) => `/${method.parent.typeName}/${method.name}`;
-
-const nameOfCode = (code: Code) => (Code[code] ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 
 function refusalOf(error: unknown, { signal }: Call): ConnectError {
   if (error instanceof ConnectError && reasonOf(error)) return error;

@@ -151,6 +151,31 @@ test("what goes wrong before an operation begins is reported the same way", () =
   expect(lines).toMatchObject([{ operation: "/postern.v1.UserService/GetUser", reason: "MALFORMED_BODY" }]);
 });
 
+test("a call that is refused while its handler runs is one line, however the handler ends", async () => {
+  const late = refuse.because("DEADLINE_EXCEEDED");
+  for (const end of [() => ({}), () => Promise.reject(new DOMException("late", "TimeoutError"))]) {
+    const { unary, refused, lines } = kept();
+    const gate = Promise.withResolvers<void>();
+    const call = callWith({ signal: AbortSignal.abort(new DOMException("late", "TimeoutError")) });
+    const answer = unary(UserService.method.changePhone, () => gate.promise.then(end))(request, call);
+    expect(reasonOf(refused(late, call, "/postern.v1.UserService/ChangePhone"))).toBe("DEADLINE_EXCEEDED");
+    gate.resolve();
+    await answer.catch(() => {});
+    expect(lines).toMatchObject([{ code: "DEADLINE_EXCEEDED" }]);
+  }
+});
+
+test("a bug that shows after the deadline is in the log as well", async () => {
+  const { unary, refused, lines } = kept();
+  const gate = Promise.withResolvers<object>();
+  const call = callWith();
+  const answer = unary(UserService.method.changePhone, () => gate.promise)(request, call);
+  refused(refuse.because("DEADLINE_EXCEEDED"), call, "/postern.v1.UserService/ChangePhone");
+  gate.reject(new TypeError("bug"));
+  await answer.catch(() => {});
+  expect(lines).toMatchObject([{ code: "DEADLINE_EXCEEDED" }, { code: "INTERNAL", error: { message: "bug" } }]);
+});
+
 const watching = (next: (call: Call) => AsyncIterable<object>) => {
   const { stream, lines } = kept();
   return {
