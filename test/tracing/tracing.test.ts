@@ -61,7 +61,7 @@ test.each([
   { name: "gRPC binary", door: "grpc", system: "grpc" },
   { name: "gRPC-Web text", door: "grpc_web", system: "grpc" },
   { name: "Connect JSON", door: "connect", system: "connectrpc" },
-  { name: "Connect GET JSON", door: "json", system: "json" },
+  { name: "Connect GET JSON", door: "connect", system: "connectrpc" },
   { name: "REST over HTTP/1.1", door: "json", system: "json" },
   { name: "REST over HTTP/2", door: "json", system: "json" },
 ])("$name: the span of a call continues the caller's trace", async ({ name, door, system }) => {

@@ -6,6 +6,7 @@ import { refuse } from "../../errors.ts";
 import { inTime } from "../deadline.ts";
 import type { Answer, Located } from "../exchange.ts";
 import type { Rules } from "../json.ts";
+import { HeaderFields } from "../lane/protocol.ts";
 import { begun, type Call, type Operation } from "../operations.ts";
 import { type Parts, problemAnswer, type Room } from "../rooms.ts";
 import { decodeRequest } from "./decode.ts";
@@ -34,9 +35,16 @@ export function adapterRoom(parts: AdapterParts): Room {
     const served = handlers.ours.get(asked.path);
     if (!served && isPlain(asked, spoken)) return undefined;
     const known = served && rules.get(served.operation.method);
-    return converse({ parts, handlers, asked, call, spoken, operation: served?.operation, rules: known ?? (() => []) });
+    const talk = { parts, handlers, asked, call: spoken.inQuery ? versioned(call, asked) : call, spoken };
+    return converse({ ...talk, operation: served?.operation, rules: known ?? (() => []) });
   };
 }
+
+// https://connectrpc.com/docs/protocol: in a query `connect=v1` stands for the header, by which others know the protocol.
+const versioned = (call: Call, { headers }: Located): Call => ({
+  ...call,
+  requestHeader: new HeaderFields({ ...headers.fields, "connect-protocol-version": "1" }),
+});
 
 // A REST path may be sent what only its own room can refuse.
 const isPlain = ({ headers }: Located, { family, inQuery }: Spoken) =>
