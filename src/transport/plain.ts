@@ -1,6 +1,7 @@
 import { ConnectError } from "@connectrpc/connect";
 import { refuse } from "../errors.ts";
 import { type Answer, type Located, wholeBody } from "./exchange.ts";
+import { connectTimeout } from "./lane/connect.ts";
 import { plain } from "./lane/plain.ts";
 import type { Reply } from "./lane/protocol.ts";
 import { type Arrival, enter, fail, leave, run, type Ways, waysOf } from "./lane/visit.ts";
@@ -62,6 +63,8 @@ function answered({ ways, asked, call }: Visited, { operation, decode, encode }:
 
 const answerOf = ({ status, headers, body = "" }: Reply): Answer => ({ status, headers, body });
 
+const longestTimer = 2 ** 31 - 1;
+
 type Streamed = { readonly parts: Parts; readonly asked: Located; readonly call: Call };
 
 async function streamed({ parts, asked, call }: Streamed, { operation, decode }: Streaming): Promise<Answer> {
@@ -75,6 +78,8 @@ async function streamed({ parts, asked, call }: Streamed, { operation, decode }:
 
 async function understood({ parts, asked, call }: Streamed, { operation, decode }: Omit<Streaming, "encode">) {
   try {
+    const timeoutMs = connectTimeout(asked.headers.fields);
+    if (timeoutMs !== undefined) asked.expire(Math.min(timeoutMs, longestTimer));
     return decode(await wholeBody(asked), asked.headers.get("content-type") ?? undefined);
   } catch (error) {
     throw parts.refused(error, call, operation.path);

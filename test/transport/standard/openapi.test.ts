@@ -120,15 +120,25 @@ test("what is no part of the path or the body is in the query", () => {
   });
 });
 
+const everywhere = ["accept-language", "connect-timeout-ms"];
+
+test("a stream says what it comes as, and where it goes on", () => {
+  const watch = at("/v1/events:watch", "get");
+  const answer = watch.responses[200];
+  const content = answer && "content" in answer ? answer.content : {};
+  expect(Object.keys(content)).toEqual(["application/x-ndjson", "text/event-stream"]);
+  expect(named(watch)).toEqual(expect.arrayContaining(["query after", ...everywhere, "last-event-id"]));
+});
+
 test("headers, security and permission follow the access option", () => {
   const create = at("/v1/projects/{projectId}/applications/oidc", "post");
-  expect(named(create)).toEqual(["path projectId", "x-service-orgid", "idempotency-key", "accept-language"]);
+  expect(named(create)).toEqual(["path projectId", "x-service-orgid", "idempotency-key", ...everywhere]);
   expect(create).toMatchObject({ security: [{ bearer: [] }], "x-permission": "app.write" });
   const session = at("/v1/sessions", "post");
   expect(session.security).toEqual([]);
-  expect(named(session)).toEqual(["accept-language"]);
+  expect(named(session)).toEqual(everywhere);
   expect(named(at("/v1/users/{userId}/phone", "post"))).not.toContain("x-service-orgid");
-  expect(named(at("/v1/users/me", "get"))).toEqual(["accept-language"]);
+  expect(named(at("/v1/users/me", "get"))).toEqual(everywhere);
 });
 
 test("every reason is listed with the status that it is refused with", () => {

@@ -23,6 +23,15 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
     { minLength: 1, maxLength: 200, pattern: "^[!-~]+$" },
   ),
   "accept-language": header("accept-language", "The language of texts: en, de, fr or es."),
+  "connect-timeout-ms": header(
+    "connect-timeout-ms",
+    "Milliseconds after which the caller no longer waits; a call that is no stream ends in time in any case.",
+    { pattern: "^[0-9]{1,10}$" },
+  ),
+  "last-event-id": header(
+    "last-event-id",
+    "Goes on after this position, as browsers ask by themselves; wins over `after`.",
+  ),
 };
 
 function header(name: string, description: string, more: Schema = {}): Parameter {
@@ -56,7 +65,7 @@ function describeRule({ operation, rule, schemas, index }: Given): Described {
     parameters: [
       ...pathParameters(binding, schemas),
       ...queryParameters(operation, binding, schemas),
-      ...headersOf(facts),
+      ...headersOf(operation, facts),
     ],
     ...bodyOf(operation, binding, schemas),
     responses: { 200: answerOf(operation, binding, schemas), ...refusalsOf(operation, facts, binding) },
@@ -108,11 +117,12 @@ function parameter(fields: readonly DescField[], { object, property }: Schemas):
   };
 }
 
-function headersOf({ option, keyed }: AccessFacts): Ref[] {
+function headersOf({ kind }: Operation, { option, keyed }: AccessFacts): Ref[] {
   const names = [
     ...(option.organization ? ["x-service-orgid"] : []),
     ...(keyed ? ["idempotency-key"] : []),
-    "accept-language",
+    ...["accept-language", "connect-timeout-ms"],
+    ...(kind === "stream" ? ["last-event-id"] : []),
   ];
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
@@ -134,10 +144,18 @@ function answerOf({ method, kind }: Operation, { responseBody }: Binding, schema
   const schema = responseBody ? schemas.property(responseBody, "answer") : schemas.message(method.output, "answer");
   if (kind === "unary") return { description: "Done.", headers: requestIdHeader, content: json(schema) };
   const end = { type: "object", properties: { error: { $ref: "#/components/schemas/Error" } }, required: ["error"] };
+  const events =
+    "Server-sent events: `data` is a message, and `id` where to go on after it; `refused` is the last event.";
   return {
-    description: "One line of JSON for each message, as it comes; a line with `error` is the last.",
+    description: [
+      "One line of JSON for each message, as it comes; a line with `error` is the last.",
+      "As server-sent events for who accepts `text/event-stream`.",
+    ].join(" "),
     headers: requestIdHeader,
-    content: { "application/x-ndjson": { schema: { anyOf: [schema, end] } } },
+    content: {
+      "application/x-ndjson": { schema: { anyOf: [schema, end] } },
+      "text/event-stream": { schema: { type: "string", description: events } },
+    },
   };
 }
 
