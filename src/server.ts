@@ -51,7 +51,7 @@ import { metricsRoom } from "./transport/standard/metrics/room.ts";
 import { type RuntimeMetrics, runtimeMetrics } from "./transport/standard/metrics/runtime.ts";
 import { readiness } from "./transport/standard/readiness.ts";
 import { reference } from "./transport/standard/reference.ts";
-import { standardServices } from "./transport/standard/services.ts";
+import { standardOnes, standardServices } from "./transport/standard/services.ts";
 
 /** A service that answers. */
 export type Server = AsyncDisposable & {
@@ -125,7 +125,7 @@ async function openDoors(house: House, config: Config, { runtime, tracing }: Wat
   const { logger, deps } = house;
   const rules = messageRules();
   const served = implementations(house, config);
-  const calls = runtime && callMetrics(served);
+  const calls = runtime && callMetrics([...served, ...standardOnes]);
   const trace = tracing && tracerOf(tracing, operationsOf(served));
   const reports = report({ logger, languageOf: chooseLanguage, trace, ...(calls && { observe: calls.observe }) });
   const operations = operationTable(served, guards(house, { rules, report: reports }));
@@ -142,7 +142,7 @@ async function openDoors(house: House, config: Config, { runtime, tracing }: Wat
     ready: readiness(async () => (await deps.sql`select 1`).length === 1),
   };
   const metrics = calls ? [metricsRoom({ calls, runtime, load: () => loadOf(house, parts.ready, tracing) })] : [];
-  const standard = standardServices({ ...parts, stopping: stopping.signal });
+  const standard = standardServices({ ...parts, stopping: stopping.signal, observe: calls?.observe });
   const cors = corsFor(config.corsOrigins);
   const also = ({ origin }: Fields) => cors(String(origin ?? ""));
   return listen({

@@ -10,7 +10,7 @@ import {
 } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { Client, credentials, type MethodDefinition } from "@grpc/grpc-js";
+import { Client, type ClientReadableStream, credentials, type MethodDefinition } from "@grpc/grpc-js";
 
 /** Serves what a router holds over HTTP/2, with nothing else around it. */
 export async function openRouter(routes: (router: ConnectRouter) => void): Promise<AsyncDisposable & { url: string }> {
@@ -51,7 +51,7 @@ export function grpcClient(url: string) {
         responseDeserialize,
         create(method.input, init),
       );
-      return call as AsyncIterable<MessageShape<M["output"]>> & { cancel: () => void };
+      return call as ClientReadableStream<MessageShape<M["output"]>>;
     },
 
     /** Asks all, then says that this was all, and collects the answers. */

@@ -1,8 +1,11 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { UserService } from "../../../gen/postern/v1/user_pb.ts";
 import { callMetrics } from "../../../src/transport/standard/metrics/calls.ts";
 import { exposition } from "../../../src/transport/standard/metrics/text.ts";
 import { clientOf, startPostern } from "../../harness.ts";
+import { grpcClient } from "./grpc.ts";
 
 async function scrape(url: string): Promise<string> {
   return (await fetch(`${url}/metrics`)).text();
@@ -38,6 +41,46 @@ test("calls are counted by operation, door and code, over the wire", async () =>
   expect(numberOf(text, `postern_call_duration_seconds_count${labels}}`)).toBe(before + 2);
   expect(numberOf(text, `postern_call_duration_seconds_bucket${labels},le="+Inf"}`)).toBe(before + 2);
   expect(numberOf(text, "postern_calls_in_flight")).toBe(0);
+});
+
+test("a read by Connect's GET is counted at its door, with the header or without", async () => {
+  await using postern = await startPostern();
+  const me = "/postern.v1.AccountService/GetMe";
+  const before = numberOf(await scrape(postern.url), calls(me, "OK"));
+  const get = (headers: Record<string, string>) =>
+    postern.admin.get(`${me}?connect=v1&encoding=json&message={}`, headers);
+  expect((await get({})).status).toBe(200);
+  expect((await get({ "connect-protocol-version": "1" })).status).toBe(200);
+  const text = await scrape(postern.url);
+  expect([numberOf(text, calls(me, "OK", "connect")), numberOf(text, calls(me, "OK"))]).toEqual([2, before]);
+});
+
+test("calls of health and reflection are counted like all others", async () => {
+  await using postern = await startPostern();
+  using client = grpcClient(postern.url);
+  const check = "/grpc.health.v1.Health/Check";
+  const info = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+  await client.unary(Health.method.check, {});
+  await client.unary(Health.method.check, { service: "no.Service" }).catch(() => {});
+  await postern.as().post(check, {}, { "connect-protocol-version": "1" });
+  await client.converse(ServerReflection.method.serverReflectionInfo, [
+    { messageRequest: { case: "listServices", value: "" } },
+  ]);
+  const watching = client.watch(Health.method.watch, {});
+  await watching[Symbol.asyncIterator]().next();
+  watching.on("error", () => {}).cancel();
+  await vi.waitFor(
+    async () => {
+      const text = await scrape(postern.url);
+      expect(numberOf(text, calls(check, "OK", "grpc"))).toBe(1);
+      expect(numberOf(text, calls(check, "NOT_FOUND", "grpc"))).toBe(1);
+      expect(numberOf(text, calls(check, "OK", "connect"))).toBe(1);
+      expect(numberOf(text, calls(info, "OK", "grpc"))).toBe(1);
+      expect(numberOf(text, calls("/grpc.health.v1.Health/Watch", "CANCELED", "grpc"))).toBe(1);
+      expect(numberOf(text, "postern_calls_in_flight")).toBe(0);
+    },
+    { timeout: 15_000 },
+  );
 });
 
 test("the house and the process tell how they are, in text that Prometheus reads", async () => {
