@@ -73,6 +73,8 @@ function http1Server({ door, limits, lane }: ListenOptions, stopping: AbortSigna
     connectionsCheckingInterval: Math.min(1000, limits.headerTimeoutMs, limits.bodyTimeoutMs),
     // A request without Host is refused by us, with a body like every other refusal.
     requireHostHeader: false,
+    // A request without a body spends nothing on reading one.
+    optimizeEmptyRequests: true,
   });
   const known = new WeakMap<Duplex, Connection>();
   const carry = http1(door, limits, stopping);
