@@ -73,7 +73,7 @@ export async function followTail({ sql, everyMs, failed }: TailParts): Promise<T
   const listeners = new Set<(events: readonly StoredEvent[]) => void>();
   let at = await endOfLog(sql);
   let atEnd = performance.now();
-  const looking = lookAgain({ everyMs, failed, look });
+  const looking = lookAgain({ everyMs, restMs, failed, look });
 
   return {
     poke: looking.poke,
@@ -96,20 +96,28 @@ export async function followTail({ sql, everyMs, failed }: TailParts): Promise<T
   }
 }
 
+// Looking after every command of a lone caller took a quarter of its rate.
+const restMs = 20;
+
+/** What is looked for again and again. */
+export type Looking = Pick<TailParts, "everyMs" | "failed"> & {
+  /** Looks, and answers whether there may be more. */
+  readonly look: () => Promise<boolean>;
+  /** How long two looks lie apart at least, unless there is more. */
+  readonly restMs?: number;
+};
+
 /** Looks again and again: at once when poked or when there was more, else after a while. */
-export function lookAgain({
-  everyMs,
-  failed,
-  look,
-}: Pick<TailParts, "everyMs" | "failed"> & { look: () => Promise<boolean> }) {
+export function lookAgain({ everyMs, restMs = 0, failed, look }: Looking) {
   let stopped = false;
-  let wake = () => {};
   let poked = false;
+  let resting = false;
+  let wake = () => {};
   const running = run();
   return {
     poke(): void {
       poked = true;
-      wake();
+      if (!resting) wake();
     },
     async stop(): Promise<void> {
       stopped = true;
@@ -121,14 +129,25 @@ export function lookAgain({
   async function run(): Promise<void> {
     while (!stopped) {
       poked = false;
+      const rested = performance.now() + restMs;
       const more = await look().catch((error: unknown) => void failed(error));
-      if (!more && !poked && !stopped) await pause();
+      if (more) continue;
+      await rest(rested - performance.now());
+      if (!poked) await pause(everyMs);
     }
   }
 
-  function pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, everyMs);
+  async function rest(milliseconds: number): Promise<void> {
+    if (milliseconds <= 0) return;
+    resting = true;
+    await pause(milliseconds);
+    resting = false;
+  }
+
+  async function pause(milliseconds: number): Promise<void> {
+    if (stopped) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
       wake = () => {
         clearTimeout(timer);
         resolve();

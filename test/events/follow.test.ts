@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import {
   beginning,
@@ -5,6 +6,7 @@ import {
   eventsAfter,
   followTail,
   formatPosition,
+  lookAgain,
   parsePosition,
   type StoredEvent,
 } from "../../src/events/follow.ts";
@@ -63,6 +65,36 @@ test("the tail hears every event once and in order, and skips no slow writer", a
     15_000,
   );
   expect(heard).toHaveLength(51);
+});
+
+function lookingWith(restMs: number) {
+  const counted = { looks: 0 };
+  const failed = (error: unknown) => expect.fail(String(error));
+  const look = async () => {
+    counted.looks += 1;
+    return false;
+  };
+  return { counted, ...lookAgain({ everyMs: 60_000, restMs, failed, look }) };
+}
+
+test("who looks again rests between two looks, whatever is appended, and can be stopped meanwhile", async () => {
+  const { counted, poke, stop } = lookingWith(60_000);
+  for (let turn = 0; turn < 10; turn++) {
+    await nextTurn();
+    poke();
+  }
+  await nextTurn();
+  expect(counted.looks).toBe(1);
+  await stop();
+  expect(counted.looks).toBe(1);
+});
+
+test("what is appended while one rests is looked for after the rest", async () => {
+  const { counted, poke, stop } = lookingWith(1);
+  await nextTurn();
+  poke();
+  await vi.waitFor(() => expect(counted.looks).toBeGreaterThan(1), 15_000);
+  await stop();
 });
 
 test("the tail goes on after a failed look", async () => {
