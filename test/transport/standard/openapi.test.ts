@@ -1,3 +1,4 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { reasons } from "../../../src/errors.ts";
 import type { OperationObject, Schema } from "../../../src/transport/standard/openapi/document.ts";
@@ -28,6 +29,11 @@ const named = ({ parameters }: OperationObject) =>
   parameters.map((one) => ("$ref" in one ? one.$ref.replace(/.*\//, "") : `${one.in} ${one.name}`));
 
 const bodyOf = (operation: OperationObject): Schema => operation.requestBody?.content["application/json"]?.schema ?? {};
+
+test("the document is what the schema of OpenAPI 3.1 asks for", async () => {
+  const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)));
+  expect([valid, errors]).toEqual([true, undefined]);
+});
 
 test("every REST path of every rpc is there", () => {
   const rules = [...operations.values()].reduce((sum, { rules }) => sum + rules.length, 0);
