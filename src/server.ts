@@ -144,12 +144,12 @@ async function openDoors(house: House, config: Config, { runtime, tracing }: Wat
   const metrics = calls ? [metricsRoom({ calls, runtime, load: () => loadOf(house, parts.ready, tracing) })] : [];
   const standard = standardServices({ ...parts, stopping: stopping.signal, observe: calls?.observe });
   const cors = corsFor(config.corsOrigins);
-  const also = ({ origin }: Fields) => cors(String(origin ?? ""));
+  const also = config.corsOrigins.length > 0 && { also: ({ origin }: Fields) => cors(String(origin ?? "")) };
   return listen({
     ...{ host: config.host, port: config.port, limits: config, stopping },
     told: (error) => logger.error({ err: error }, "a connection of HTTP/2 was ended by an error of ours"),
     door: withCors(jsonDoor(parts, [reference(operations), ...metrics, adapterRoom({ ...parts, standard })]), cors),
-    lane: lane({ ...parts, stopping: stopping.signal, also, protocols: config.lane === "on" }),
+    lane: lane({ ...parts, ...also, stopping: stopping.signal, protocols: config.lane === "on" }),
     certificate: config.tlsCertFile ? { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile } : undefined,
   });
 }
