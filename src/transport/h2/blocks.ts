@@ -49,6 +49,8 @@ export class Blocks {
 
   #remember(key: string, head: Head): void {
     if (this.#known.size >= mostKnown) this.#known.clear();
+    // Everybody who says the same is given this one.
+    Object.freeze(head.fields);
     this.#known.set(key, head);
   }
 }

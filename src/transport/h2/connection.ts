@@ -106,6 +106,7 @@ export class Connection {
 
   /** Bounds the time for the first SETTINGS, for a block of fields, and for a frame that is not complete. */
   #wait(moved: boolean): void {
+    if (this.#state === "over") return;
     const waits = !this.#greeted || this.#fields.isWithin || this.#reader.isWithin;
     if (waits && !this.#patience)
       this.#patience = setTimeout(() => this.#lateness(), this.#parts.limits.headerTimeoutMs);

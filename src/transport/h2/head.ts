@@ -1,4 +1,4 @@
-import { sizeOf } from "./hpack/static_table.ts";
+import { sizeOf, staticTable } from "./hpack/static_table.ts";
 
 /** The fields of a request by their lower-case names; those that came more than once are joined. */
 export type Fields = Readonly<Record<string, string | undefined>>;
@@ -22,6 +22,17 @@ const pseudo: readonly string[] = [":method", ":scheme", ":authority", ":path"];
 // RFC 9113, 8.2.2.
 const ofConnections = new Set(["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"]);
 
+// Names that need no look at their characters.
+const sound = new Set(
+  [
+    ...staticTable.map(([name]) => name).filter((name) => !name.startsWith(":")),
+    ...["x-request-id", "grpc-timeout", "grpc-encoding", "grpc-accept-encoding", "traceparent"],
+    ...["connect-protocol-version", "connect-timeout-ms", "connect-accept-encoding"],
+  ].filter((name) => !ofConnections.has(name)),
+);
+
+const colon = 0x3a;
+
 /** Puts a head together out of the fields of a block, by the rules of RFC 9113, 8.2 and 8.3. */
 export class HeadBuilder {
   readonly #limits: HeadLimits;
@@ -40,7 +51,7 @@ export class HeadBuilder {
     this.#size += sizeOf(name, value);
     // Read on, for the table of the decoder, but not kept.
     if (this.#isTooLarge || this.#malformed) return;
-    if (name.startsWith(":") ? !this.#isPseudo(name) : !this.#isRegular(name, value)) this.#malformed = true;
+    if (name.charCodeAt(0) === colon ? !this.#isPseudo(name) : !this.#isRegular(name, value)) this.#malformed = true;
     if (!isValue(value)) this.#malformed = true;
     const before = this.#fields[name];
     this.#fields[name] = before === undefined ? value : `${before}${name === "cookie" ? "; " : ", "}${value}`;
@@ -49,7 +60,7 @@ export class HeadBuilder {
   /** The head, or undefined for a request that is malformed. */
   request(): Head | undefined {
     const tooLarge = this.#isTooLarge;
-    const fields = Object.freeze(this.#fields);
+    const fields = this.#fields;
     if (this.#malformed) return undefined;
     if (tooLarge) return { fields, tooLarge, length: undefined };
     const length = fields["content-length"];
@@ -72,6 +83,7 @@ export class HeadBuilder {
 
   #isRegular(name: string, value: string): boolean {
     this.#regular = true;
+    if (sound.has(name)) return true;
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || ofConnections.has(name)) return false;
     return name !== "te" || value.toLowerCase() === "trailers";
   }

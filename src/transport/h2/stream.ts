@@ -59,6 +59,9 @@ export class Stream {
   /** Gives the body to a sink, as it comes; nothing more is given once the stream is closed. */
   receive(sink: Sink): void {
     this.#sink = sink;
+    // RFC 9110, 10.1.1: a client that asks first is told to go on.
+    if (!this.ended && !this.closed && this.headers.expect?.toLowerCase() === "100-continue")
+      this.#host.sender.head(this.outgoing, { status: 100, headers: {} }, false);
     const parts = this.#parts ?? [];
     this.#parts = undefined;
     for (const part of parts) {

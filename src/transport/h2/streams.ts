@@ -135,7 +135,9 @@ export class Streams implements Host {
     if (length === 0 && !ends) this.spend();
     else this.chatter.earn(chatter.perData);
     const code = stream.data(frame.bytes.subarray(part.start, part.end), length, ends);
-    if (code !== codes.none) this.#fail(stream, code);
+    if (code === codes.none) return;
+    this.taken(length);
+    this.#fail(stream, code);
   }
 
   reset({ id, length }: Frame): void {

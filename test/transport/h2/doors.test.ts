@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
 import { expect, test } from "vitest";
 import { framed, raw } from "../ways.ts";
 import { openSample } from "../wire.ts";
@@ -21,6 +23,19 @@ test("an answer says when it was made, and how long it is", async () => {
   const { headers, body } = await raw(port.url, { ":path": "/one/a" });
   expect(Date.parse(headers.date ?? "")).toBeGreaterThan(Date.now() - 60_000);
   expect(headers["content-length"]).toBe(String(body.length));
+});
+
+test("a client that asks whether to go on is told so", async () => {
+  await using port = await openSample();
+  const session = connect(port.url);
+  const headers = { ":method": "POST", ":path": "/do", "content-type": "application/json", expect: "100-continue" };
+  const stream = session.request(headers);
+  await once(stream, "continue");
+  stream.end('{"name":"ada"}');
+  let text = "";
+  for await (const part of stream) text += part;
+  expect(text).toContain('"name":"ada"');
+  session.destroy();
 });
 
 test("HEAD answers like GET, without the body", async () => {

@@ -91,6 +91,19 @@ test("more than the window lets in ends the stream, or the connection", async ()
   expect(away.payload.readUInt32BE(4)).toBe(codes.flowControl);
 });
 
+test("what comes of a body that is refused takes nothing from the window of the connection", async () => {
+  await using server = await serveStreams(() => {}, { messageMaxBytes: 0 });
+  await using peer = await dial(server);
+  const part = Buffer.alloc(16_000);
+  for (let id = 1; id < 200; id += 2) {
+    peer.say(request(id, endHeaders, [["content-length", "1"]]), frame(types.data, { id, payload: part }));
+    await peer.hears((heard) => heard.type === types.reset && heard.id === id);
+  }
+  const given = peer.heard.filter(({ type, id }) => type === types.window && id === 0);
+  const sum = given.slice(1).reduce((all, { payload }) => all + payload.readUInt32BE(0), 0);
+  expect(sum).toBeGreaterThan(1_000_000);
+});
+
 test("a body that is read is let in however large, one that is not read stops its client", async () => {
   let read = 0;
   const waiting: Stream[] = [];
