@@ -1,4 +1,4 @@
-import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
@@ -95,6 +95,27 @@ export type Violation = {
   readonly reason?: string;
 };
 
+/** What a message as a whole must keep, beside the rules of its fields. */
+export type MessageRule = {
+  readonly type: DescMessage;
+  /** The fields that are weighed against each other: while one of them is wrong by itself, nothing is said. */
+  readonly weighs: readonly string[];
+  broken(message: Message): readonly Violation[];
+};
+
+/** Makes a rule of a message, which tells everything that is wrong. */
+export function messageRule<D extends DescMessage>(
+  type: D,
+  broken: (message: MessageShape<D>) => readonly Violation[],
+  weighs: readonly string[] = [],
+): MessageRule {
+  return { type, weighs, broken };
+}
+
+/** Whether one path leads to what another one names, or to a part of it. */
+export const isWithin = (inner: string, outer: string): boolean =>
+  inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
+
 /** How many violations a refusal lists; what comes after them is left out. */
 export const mostViolations = 1000;
 
@@ -133,18 +154,28 @@ export const refuse = {
     return refuse.because(reason, { params: { id }, resource: { noun, id } });
   },
 
-  /** The request is wrong, in each of these fields. */
+  /** The request is wrong, in each of these fields; what is wrong with all of them is the reason, where it is one of ours. */
   invalid(all: readonly Violation[]): ConnectError {
     const violations = all.slice(0, mostViolations);
+    const reason = violations[0]?.reason;
+    if (reason && isReason(reason) && violations.every((one) => one.reason === reason))
+      return refuse.because(reason, { violations });
     const params = { fields: violations.map(({ field }) => field).join(", ") };
     return refuse.because("VALIDATION_FAILED", { params, violations });
   },
 };
 
+/** Refuses a request unless nothing is wrong with it. */
+export function refuseAny(violations: readonly Violation[]): void {
+  if (violations.length > 0) throw refuse.invalid(violations);
+}
+
+const isReason = (name: string): name is Reason => name in reasons;
+
 /** The reason of a refusal of ours; undefined for any other error. */
 export function reasonOf(error: unknown): Reason | undefined {
   const reason = infoOf(error)?.reason;
-  return reason !== undefined && reason in reasons ? (reason as Reason) : undefined;
+  return reason !== undefined && isReason(reason) ? reason : undefined;
 }
 
 /** A code as gRPC spells it. */
@@ -153,8 +184,8 @@ export const codeName = (code: Code): string => (Code[code] ?? "").replace(/(?<=
 /** The refusal with its text in the language as one more detail. */
 export function localized(error: ConnectError, language: Language): ConnectError {
   const info = infoOf(error);
-  if (!info || !(info.reason in reasons) || error.details.some(isLocalized)) return error;
-  const message = text(info.reason as Reason, language, info.metadata);
+  if (!info || !isReason(info.reason) || error.details.some(isLocalized)) return error;
+  const message = text(info.reason, language, info.metadata);
   error.details.push(detail(LocalizedMessageSchema, { locale: language, message }));
   return error;
 }

@@ -13,6 +13,7 @@ import { UserService } from "../gen/postern/v1/user_pb.ts";
 import { bootstrapHouse, howToBegin } from "./bootstrap.ts";
 import { type Config, smsOf, tracesOf } from "./config.ts";
 import { type Call, keys } from "./deps.ts";
+import type { MessageRule } from "./errors.ts";
 import { expiredRecords, startSweep } from "./events/sweep.ts";
 import { chain } from "./guards/chain.ts";
 import type { Lookups } from "./guards/holding.ts";
@@ -26,17 +27,19 @@ import { smsSender } from "./notify/sender.ts";
 import { startSmsWorker } from "./notify/worker.ts";
 import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
 import { accountService } from "./services/account.ts";
-import { applicationService } from "./services/application.ts";
+import { applicationRules, applicationService } from "./services/application.ts";
 import * as reads from "./services/caller.ts";
 import { eventService } from "./services/event.ts";
 import { expiryChores } from "./services/expiry.ts";
-import { memberService } from "./services/member.ts";
-import { organizationService } from "./services/organization.ts";
+import { memberRules, memberService } from "./services/member.ts";
+import { organizationRules, organizationService } from "./services/organization.ts";
 import { policyService } from "./services/policy.ts";
-import { projectService } from "./services/project.ts";
-import { sessionService } from "./services/session.ts";
-import { userService } from "./services/user.ts";
-import { userGrantService } from "./services/user_grant.ts";
+import { projectRules, projectService } from "./services/project.ts";
+import { projectGrantRules } from "./services/project_grant.ts";
+import { projectRoleRules } from "./services/project_role.ts";
+import { sessionRules, sessionService } from "./services/session.ts";
+import { userRules, userService } from "./services/user.ts";
+import { userGrantRules, userGrantService } from "./services/user_grant.ts";
 import type { Tracing } from "./tracing/tracing.ts";
 import { adapterRoom } from "./transport/adapter/room.ts";
 import { corsFor, withCors } from "./transport/cors.ts";
@@ -123,7 +126,7 @@ type Watching = { readonly runtime: RuntimeMetrics | undefined; readonly tracing
 
 async function openDoors(house: House, config: Config, { runtime, tracing }: Watching) {
   const { logger, deps } = house;
-  const rules = messageRules();
+  const rules = messageRules(wholeRules(house, config));
   const served = implementations(house, config);
   const calls = runtime && callMetrics([...served, ...standardOnes]);
   const trace = tracing && tracerOf(tracing, operationsOf(served));
@@ -196,6 +199,19 @@ function lookupsOf({ instanceId, deps: { sql } }: House): Lookups {
     userGrant: remember(reads.userGrantPlaceRead(sql)),
     membershipsOf: reads.membershipsRead(sql),
   };
+}
+
+/** What requests must keep beside the rules that stand at their fields. */
+function wholeRules({ deps }: House, config: Config): MessageRule[] {
+  return [
+    ...applicationRules,
+    ...memberRules,
+    ...organizationRules,
+    ...[projectRules, projectGrantRules, projectRoleRules].flat(),
+    ...sessionRules,
+    ...userRules(deps, config),
+    ...userGrantRules,
+  ];
 }
 
 function implementations({ deps, tail }: House, config: Config) {

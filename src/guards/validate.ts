@@ -2,21 +2,25 @@ import { create, type DescMessage, type DescMethod, hasOption, type Message } fr
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { type Violation as Broken, createValidator, type Validator } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.ts";
-import { refuse, type Violation } from "../errors.ts";
+import { isWithin, type MessageRule, refuseAny, type Violation } from "../errors.ts";
 import { valuesOf } from "./values.ts";
 
-/** Every rule that a message breaks; trims the fields that say so on the way. */
-export type Rules = (message: Message) => readonly Violation[];
+/**
+ * Every rule of its fields that a message breaks; trims the fields that say so on the way. When something is wrong with them,
+ * or was found wrong before, what else is wrong with the message is told too; else the handler will tell.
+ */
+export type Rules = (message: Message, found?: readonly Violation[]) => readonly Violation[];
 
 /** Finds the rules of a type of message, made once for each type. */
 export type RulesOf = (type: DescMessage) => Rules;
 
 /** Makes the rules of messages from their field options; a rule that cannot be compiled is an error right away. */
-export function messageRules(): RulesOf {
+export function messageRules(whole: readonly MessageRule[] = []): RulesOf {
   const validator = createValidator({ regexMatch: patterns() });
   const known = new Map<DescMessage, Rules>();
   return (type) => {
-    const rules = known.get(type) ?? rulesOf(type, validator);
+    const own = whole.filter((rule) => rule.type === type);
+    const rules = known.get(type) ?? rulesOf(type, validator, own);
     known.set(type, rules);
     return rules;
   };
@@ -25,25 +29,31 @@ export function messageRules(): RulesOf {
 /** Refuses a request that breaks a rule of its fields, with everything that is wrong at once. */
 export function validate({ input }: DescMethod, rulesOf: RulesOf): (request: Message) => void {
   const rules = rulesOf(input);
-  return (request) => {
-    const violations = rules(request);
-    if (violations.length > 0) throw refuse.invalid(violations);
-  };
+  return (request) => refuseAny(rules(request));
 }
 
-function rulesOf(type: DescMessage, validator: Validator): Rules {
+function rulesOf(type: DescMessage, validator: Validator, own: readonly MessageRule[]): Rules {
   const inspect = valuesOf(type);
-  if (!hasRules(type)) return inspect;
-  const rules = (message: Message) => {
+  const check = hasRules(type) ? fieldsOf(type, validator) : () => [];
+  const rules: Rules = (message, found = []) => {
     const values = inspect(message);
-    const result = validator.validate(type, message);
-    if (result.kind === "valid") return values;
-    if (result.kind === "error") throw result.error;
-    return [...values, ...(result.violations ?? []).filter(isNew).map(violation)];
+    const fields = check(message);
+    const broken = fields.length === 0 ? values : [...values, ...fields];
+    if (broken.length + found.length === 0) return broken;
+    return [...broken, ...brokenWhole(own, message, [...found, ...broken])];
   };
   // Compiling rules takes 50 ms for the first message: better now than in somebody's call.
   rules(create(type));
   return rules;
+}
+
+function fieldsOf(type: DescMessage, validator: Validator): (message: Message) => Violation[] {
+  return (message) => {
+    const result = validator.validate(type, message);
+    if (result.kind === "valid") return [];
+    if (result.kind === "error") throw result.error;
+    return result.violations.filter(isNew).map(violation);
+  };
 }
 
 function hasRules(type: DescMessage, seen = new Set<DescMessage>()): boolean {
@@ -63,6 +73,15 @@ function patterns(): (pattern: string, text: string) => boolean {
     known.set(pattern, compiled);
     return compiled.test(text);
   };
+}
+
+/** What is wrong with a message beside what is wrong with its fields. */
+function brokenWhole(own: readonly MessageRule[], message: Message, wrong: readonly Violation[]): Violation[] {
+  const isWrong = (field: string) => wrong.some((one) => isWithin(one.field, field));
+  return own
+    .filter(({ weighs }) => !weighs.some(isWrong))
+    .flatMap((rule) => rule.broken(message))
+    .filter(({ field }) => !wrong.some((one) => isWithin(field, one.field)));
 }
 
 // Values that name no enum value are found in every field, whether it has this rule or not.

@@ -1,14 +1,18 @@
 import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { UserService } from "../../gen/postern/v1/user_pb.ts";
+import {
+  CreateAccessTokenRequestSchema,
+  ListAccessTokensRequestSchema,
+  type UserService,
+} from "../../gen/postern/v1/user_pb.ts";
 import { type Deps, organizationOf } from "../deps.ts";
-import { refuse } from "../errors.ts";
+import { messageRule, refuse, refuseAny, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
-import { cut, type Page, pageOf } from "./page.ts";
+import { cut, type Page, pageOf, pageRule } from "./page.ts";
 
 /** The personal access tokens of users. */
 export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
@@ -22,7 +26,7 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   return {
     async createAccessToken({ userId, expirationDate }, call) {
       const owner = organizationOf(call);
-      refusePast(expirationDate, clock());
+      refuseAny(past(expirationDate, clock()));
       if (!(await userExists({ owner, id: userId }, call.signal))) throw refuse.notFound("user", userId);
       const token = newToken("pt");
       const at = first(owner, ids(), clock());
@@ -93,8 +97,13 @@ const accessToken = ({ userId, expirationDate, ...row }: AccessTokenRow) => ({
   ...(expirationDate === null ? {} : { expirationDate: timestampFromDate(expirationDate) }),
 });
 
-function refusePast(expirationDate: Timestamp | undefined, now: Date): void {
-  if (expirationDate === undefined || timestampDate(expirationDate) > now) return;
-  const description = "must be in the future";
-  throw refuse.invalid([{ field: "expirationDate", description, reason: "EXPIRATION_PAST" }]);
+/** What requests about access tokens must keep. */
+export const accessTokenRules = ({ clock }: Pick<Deps, "clock">) => [
+  messageRule(CreateAccessTokenRequestSchema, ({ expirationDate }) => past(expirationDate, clock())),
+  pageRule(ListAccessTokensRequestSchema, 1),
+];
+
+function past(expirationDate: Timestamp | undefined, now: Date): Violation[] {
+  if (expirationDate === undefined || timestampDate(expirationDate) > now) return [];
+  return [{ field: "expirationDate", description: "must be in the future", reason: "EXPIRATION_PAST" }];
 }

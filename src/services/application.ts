@@ -4,6 +4,8 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type ApplicationService,
   type CreateOidcApplicationRequest,
+  CreateOidcApplicationRequestSchema,
+  ListApplicationsRequestSchema,
   OidcAuthMethodType,
   type OidcConfiguration,
   OidcConfigurationSchema,
@@ -11,7 +13,7 @@ import {
   OidcResponseType,
 } from "../../gen/postern/v1/application_pb.ts";
 import { type Call, type Deps, keys, organizationOf } from "../deps.ts";
-import { refuse, type Violation } from "../errors.ts";
+import { messageRule, refuse, refuseAny, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
@@ -19,7 +21,7 @@ import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { complianceOf } from "./compliance.ts";
 import { originFault } from "./origin.ts";
-import { cut, type Page, pageOf } from "./page.ts";
+import { cut, type Page, pageOf, pageRule } from "./page.ts";
 
 /** The applications of projects. */
 export const applicationService = ({ log, sql, clock, ids }: Deps) => {
@@ -118,8 +120,7 @@ export const applicationFolds = {
 /** The configuration that a request asks for, with what it leaves out; refuses it naming every field that is wrong. */
 export function configurationOf(request: CreateOidcApplicationRequest): OidcConfiguration {
   const flow = flowOf(request);
-  const violations = [...flowViolations(flow), ...skewViolations(request), ...originViolations(request)];
-  if (violations.length > 0) throw refuse.invalid(violations);
+  refuseAny([...flowViolations(flow), ...apartViolations(request)]);
   const { clockSkew } = request;
   return create(OidcConfigurationSchema, {
     ...flow,
@@ -140,6 +141,16 @@ export function configurationOf(request: CreateOidcApplicationRequest): OidcConf
 }
 
 type Flow = Pick<OidcConfiguration, "responseTypes" | "grantTypes">;
+
+/** What requests about applications must keep. */
+export const applicationRules = [
+  messageRule(CreateOidcApplicationRequestSchema, (request) => flowViolations(flowOf(request)), [
+    "responseTypes",
+    "grantTypes",
+  ]),
+  messageRule(CreateOidcApplicationRequestSchema, apartViolations),
+  pageRule(ListApplicationsRequestSchema, 1),
+];
 
 const { AUTHORIZATION_CODE, IMPLICIT } = OidcGrantType;
 const { CODE } = OidcResponseType;
@@ -168,6 +179,10 @@ const grantName = { [AUTHORIZATION_CODE]: "AUTHORIZATION_CODE", [IMPLICIT]: "IMP
 
 function flowViolation(field: string, needs: string): Violation {
   return { field, description: `needs the ${needs}`, reason: "FLOW_INCOMPLETE" };
+}
+
+function apartViolations(request: CreateOidcApplicationRequest): Violation[] {
+  return [...skewViolations(request), ...originViolations(request)];
 }
 
 const longestSeconds = 315_576_000_000n;

@@ -1,12 +1,18 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { MemberService } from "../../gen/postern/v1/member_pb.ts";
+import {
+  AddMemberRequestSchema,
+  ChangeMemberRequestSchema,
+  ListMembersRequestSchema,
+  type MemberService,
+  RemoveMemberRequestSchema,
+} from "../../gen/postern/v1/member_pb.ts";
 import { type Call, type Deps, type Membership, organizationOf, reachOf } from "../deps.ts";
-import { refuse } from "../errors.ts";
+import { messageRule, refuse, refuseAny, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import type { Cascade, NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { cut, type Page, pageOf } from "./page.ts";
+import { cut, type Page, pageOf, pageRule } from "./page.ts";
 
 /** Who administers the instance, an organization, a project or a project grant. */
 export const memberService = ({ log, sql, clock, ids }: Deps) => {
@@ -14,8 +20,8 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
 
   return {
     async addMember({ userId, roles, ...request }, call) {
+      refuseAny(wrongIn({ roles, ...request }));
       const place = placeOf(request, call);
-      refuseForeign(roles, place);
       const standing = await standingIn(place, userId, call);
       if (!standing.userExists) throw refuse.notFound("user", userId);
       if (standing.member) throw memberExists(userId);
@@ -25,8 +31,8 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
     },
 
     async changeMember({ userId, roles, ...request }, call) {
+      refuseAny(wrongIn({ roles, ...request }));
       const place = placeOf(request, call);
-      refuseForeign(roles, place);
       const { member, othersOwn } = await standingIn(place, userId, call);
       if (!member) throw refuse.notFound("member", userId);
       if (sameSet(member.roles, roles)) return log.append(call, [], { details: details(member) });
@@ -37,6 +43,7 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
     },
 
     async listMembers({ pageSize, pageToken, ...request }, call) {
+      refuseAny(besideInstance(request));
       const page = pageOf({ pageSize, pageToken }, 1);
       const place = placeOf(request, call);
       await standingIn(place, "", call);
@@ -46,6 +53,7 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
     },
 
     async removeMember({ userId, ...request }, call) {
+      refuseAny(besideInstance(request));
       const { member, othersOwn } = await standingIn(placeOf(request, call), userId, call);
       if (!member) throw refuse.notFound("member", userId);
       if (ownsInstance(member.roles) && !othersOwn) throw refuse.because("LAST_OWNER");
@@ -117,20 +125,48 @@ type Named = { instance: boolean; organizationId: string; projectId: string; pro
 /** Where memberships are held, in the organization worked in. */
 type Place = { readonly owner: string; readonly scope: Scope; readonly id: string; readonly project: string };
 
-function placeOf({ instance, organizationId, projectId, projectGrantId }: Named, call: Call): Place {
+function placeOf(named: Named, call: Call): Place {
+  const { organizationId, projectId, projectGrantId } = named;
   const owner = organizationOf(call);
-  if (instance) refuseBesideInstance({ organizationId, projectId, projectGrantId });
-  else if (organizationId && organizationId !== owner) throw refuse.notFound("organization", organizationId);
-  if (projectGrantId) return within({ owner, scope: "project_grant", id: projectGrantId, project: projectId }, call);
-  if (projectId) return within({ owner, scope: "project", id: projectId, project: projectId }, call);
-  return { owner, scope: instance ? "instance" : "organization", id: owner, project: "" };
+  const scope = scopeOf(named);
+  if (scope !== "instance" && organizationId && organizationId !== owner)
+    throw refuse.notFound("organization", organizationId);
+  switch (scope) {
+    case "project_grant":
+      return within({ owner, scope, id: projectGrantId, project: projectId }, call);
+    case "project":
+      return within({ owner, scope, id: projectId, project: projectId }, call);
+    case "organization":
+    case "instance":
+      return { owner, scope, id: owner, project: "" };
+  }
 }
 
-function refuseBesideInstance(others: Record<string, string>): void {
-  const violations = Object.entries(others).flatMap(([field, id]) =>
-    id ? [{ field, description: "must be empty when instance is set" }] : [],
+function scopeOf({ instance, projectId, projectGrantId }: Named): Scope {
+  if (instance) return "instance";
+  if (projectGrantId) return "project_grant";
+  return projectId ? "project" : "organization";
+}
+
+const places = ["instance", "organizationId", "projectId", "projectGrantId"];
+
+/** What requests about members must keep. */
+export const memberRules = [
+  ...[AddMemberRequestSchema, ChangeMemberRequestSchema].map((type) => messageRule(type, wrongIn, places)),
+  ...[ListMembersRequestSchema, RemoveMemberRequestSchema].map((type) => messageRule(type, besideInstance, places)),
+  pageRule(ListMembersRequestSchema, 1),
+];
+
+function wrongIn(request: Named & { readonly roles: readonly string[] }): Violation[] {
+  const beside = besideInstance(request);
+  return beside.length > 0 ? beside : foreign(request.roles, scopeOf(request));
+}
+
+function besideInstance({ instance, organizationId, projectId, projectGrantId }: Named): Violation[] {
+  const others = instance ? { organizationId, projectId, projectGrantId } : {};
+  return Object.entries(others).flatMap(([field, id]) =>
+    id ? [{ field, description: "must be empty when instance is set", reason: "MUTUALLY_EXCLUSIVE" }] : [],
   );
-  if (violations.length > 0) throw refuse.invalid(violations);
 }
 
 /** A role on one project or project grant says nothing about another. */
@@ -160,13 +196,12 @@ const howTo = {
   project_grant: "a project grant: set projectGrantId",
 } satisfies Record<Scope, string>;
 
-function refuseForeign(roles: readonly string[], { scope }: Place): void {
-  const violations = roles.flatMap((role, at) => {
+function foreign(roles: readonly string[], scope: Scope): Violation[] {
+  return roles.flatMap((role, at) => {
     const home = homes[role as keyof typeof homes];
     const description = `${role} is a role on ${howTo[home]}`;
     return home === scope ? [] : [{ field: `roles[${at}]`, description, reason: "MEMBER_ROLE_SCOPE" }];
   });
-  if (violations.length > 0) throw refuse.because("MEMBER_ROLE_SCOPE", { violations });
 }
 
 function memberExists(userId: string) {

@@ -1,12 +1,12 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
+import { ListOrganizationsRequestSchema, type OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
 import { type Deps, organizationOf, reachOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { cut, type Page, pageOf } from "./page.ts";
+import { cut, type Page, pageOf, pageRule } from "./page.ts";
 
 /** The organizations of the instance. */
 export const organizationService = ({ log, sql, clock, ids }: Deps) => {
@@ -41,6 +41,9 @@ export const organizationService = ({ log, sql, clock, ids }: Deps) => {
     },
   } satisfies ServiceImpl<typeof OrganizationService>;
 };
+
+/** What requests about organizations must keep. */
+export const organizationRules = [pageRule(ListOrganizationsRequestSchema, 2)];
 
 /** What the facts about an organization do to its row. */
 export const organizationFolds = {

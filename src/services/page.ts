@@ -1,6 +1,9 @@
-import { refuse } from "../errors.ts";
+import type { Message } from "@bufbuild/protobuf";
+import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { messageRule, refuse, type Violation } from "../errors.ts";
 
 type PageRequest = { readonly pageSize: number; readonly pageToken: string };
+type PageRequestType = GenMessage<Message & PageRequest>;
 
 /** The part of a list that a request asks for. */
 export type Page = {
@@ -14,8 +17,21 @@ const usualSize = 100;
 
 /** The page that a request asks for; `keys` is how many columns its order has. */
 export function pageOf({ pageSize, pageToken }: PageRequest, keys: number): Page {
-  return { limit: (pageSize || usualSize) + 1, after: pageToken ? keysOf(pageToken, keys) : undefined };
+  const after = pageToken ? keysIn(pageToken, keys) : undefined;
+  if (pageToken && !after) throw refuse.invalid([notAToken]);
+  return { limit: (pageSize || usualSize) + 1, after };
 }
+
+/** What a request for a page must keep, beside the rules of its fields. */
+export const pageRule = (type: PageRequestType, keys: number) =>
+  messageRule(type, ({ pageToken }) => (pageToken && !keysIn(pageToken, keys) ? [notAToken] : []));
+
+/** What is wrong with a token that a list never gave. */
+export const notAToken: Violation = {
+  field: "pageToken",
+  description: "is not a page token of this list",
+  reason: "PAGE_TOKEN_INVALID",
+};
 
 /** The rows that are answered, and the token for what follows them. */
 export function cut<R>(rows: readonly R[], { limit }: Page, keysOfRow: (row: R) => readonly string[]) {
@@ -27,16 +43,11 @@ export function cut<R>(rows: readonly R[], { limit }: Page, keysOfRow: (row: R) 
 
 const tokenOf = (keys: readonly string[]) => Buffer.from(JSON.stringify(keys)).toString("base64url");
 
-function keysOf(token: string, count: number): string[] {
+/** The keys that a token of a list holds; undefined when the list never gave it. */
+export function keysIn(token: string, count: number): string[] | undefined {
   const keys = parsed(token);
   const ours = Array.isArray(keys) && keys.length === count && keys.every((key) => typeof key === "string");
-  if (ours && !keys.some((key) => key.includes("\0"))) return keys;
-  const violation = {
-    field: "pageToken",
-    description: "is not a page token of this list",
-    reason: "PAGE_TOKEN_INVALID",
-  };
-  throw refuse.because("PAGE_TOKEN_INVALID", { violations: [violation] });
+  return ours && !keys.some((key) => key.includes("\0")) ? keys : undefined;
 }
 
 function parsed(token: string): unknown {

@@ -1,12 +1,12 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import { ListProjectsRequestSchema, type ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { type Deps, organizationOf, type Reach, reachOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { cut, type Page, pageOf } from "./page.ts";
+import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { projectGrants } from "./project_grant.ts";
 import { type ProjectRow, type ReadableProject, readableProject } from "./project_read.ts";
 import { projectRoles } from "./project_role.ts";
@@ -65,6 +65,9 @@ const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => 
     },
   } satisfies Projects;
 };
+
+/** What requests about projects must keep. */
+export const projectRules = [pageRule(ListProjectsRequestSchema, 2)];
 
 /** What the facts about a project do to it and its roles. */
 export const projectFolds = {

@@ -1,12 +1,12 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import { ListProjectGrantsRequestSchema, type ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { type Deps, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { cut, type Page, pageOf } from "./page.ts";
+import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import type { ReadableProject } from "./project_read.ts";
 
 type ProjectGrants = Pick<
@@ -52,6 +52,9 @@ export const projectGrants = ({ log, sql, clock, ids }: Deps, readable: Readable
     },
   } satisfies ProjectGrants;
 };
+
+/** What requests about project grants must keep. */
+export const projectGrantRules = [pageRule(ListProjectGrantsRequestSchema, 1)];
 
 /** What the facts about the grant of a project do to it and its roles. */
 export const projectGrantFolds = {

@@ -1,11 +1,15 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { ProjectRole, ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import {
+  ListProjectRolesRequestSchema,
+  type ProjectRole,
+  type ProjectService,
+} from "../../gen/postern/v1/project_pb.ts";
 import { type Deps, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { cut, type Page, pageOf } from "./page.ts";
+import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import type { ReadableProject } from "./project_read.ts";
 
 type ProjectRoles = Pick<
@@ -52,6 +56,9 @@ export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProjec
     },
   } satisfies ProjectRoles;
 };
+
+/** What requests about roles of projects must keep. */
+export const projectRoleRules = [pageRule(ListProjectRolesRequestSchema, 1)];
 
 type RoleRow = Pick<ProjectRole, "key" | "displayName">;
 

@@ -1,6 +1,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { SessionService } from "../../gen/postern/v1/session_pb.ts";
+import { ListSessionsRequestSchema, type SessionService } from "../../gen/postern/v1/session_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
@@ -9,7 +9,7 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { userExistsRead } from "./access_token.ts";
-import { cut, type Page, pageOf } from "./page.ts";
+import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { countSignIn, loginNameOf, passwordGuesses, passwordUserByLoginName, type TriedUser } from "./password.ts";
 
 /** Signing in and out; a session lasts for the time set. */
@@ -67,6 +67,9 @@ export const sessionService = (deps: Deps, settings: { readonly sessionLifetimeS
     return log.append(call, [ended], refuse.because("SIGN_IN_FAILED"));
   }
 };
+
+/** What requests about sessions must keep. */
+export const sessionRules = [pageRule(ListSessionsRequestSchema, 1)];
 
 /** What the facts about a session do to its row and to the directory of bearers. */
 export const sessionFolds = {

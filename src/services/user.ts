@@ -1,12 +1,18 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { type UserService, UserState } from "../../gen/postern/v1/user_pb.ts";
+import {
+  CreateHumanUserRequestSchema,
+  CreateMachineUserRequestSchema,
+  ListUsersRequestSchema,
+  type UserService,
+  UserState,
+} from "../../gen/postern/v1/user_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../deps.ts";
-import { refuse } from "../errors.ts";
+import { messageRule, refuse, refuseAny, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { userAccessTokens } from "./access_token.ts";
-import { cut, type Page, pageOf } from "./page.ts";
+import { accessTokenRules, userAccessTokens } from "./access_token.ts";
+import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import {
   hashing,
   isLocked,
@@ -18,8 +24,9 @@ import {
   refuseReused,
 } from "./password.ts";
 import { type PhoneSettings, phoneOfNewUser } from "./phone_code.ts";
+import { e164, notAPhone } from "./phone_number.ts";
 import { type PolicyInForce, policyColumn } from "./policy.ts";
-import { userPhone } from "./user_phone.ts";
+import { phoneRules, userPhone } from "./user_phone.ts";
 
 /** The users of an organization, human and machine. */
 export const userService = (deps: Deps, settings: PhoneSettings) => {
@@ -34,6 +41,7 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
     ...userAccessTokens(deps),
 
     async createHumanUser({ username, givenName, familyName, email, phone, password }, call) {
+      refuseAny(wrongInNew({ username, phone }, settings));
       const at = first(organizationOf(call), ids(), clock());
       const { loginName, policy } = await freeName(username, call);
       const names = [username, givenName, familyName, email];
@@ -47,6 +55,7 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
     },
 
     async createMachineUser({ username, name }, call) {
+      refuseAny(longName({ username }));
       const at = first(organizationOf(call), ids(), clock());
       const { loginName } = await freeName(username, call);
       const created = factOf("user", at, { case: "machineCreated", value: { username, loginName, name } });
@@ -119,7 +128,6 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
   /** A username that nobody has, and the policies where it will be. */
   async function freeName(username: string, call: Call) {
     const loginName = loginNameOf(username);
-    refuseLong(loginName);
     const found = await nameAndPolicy({ owner: organizationOf(call), login_name: loginName }, call.signal);
     if (!found) throw new Error("policies are always in force");
     if (found.takenBy !== null && found.takenIn !== null) throw nameTaken(username, found.takenBy, found.takenIn, call);
@@ -213,13 +221,28 @@ const newUserRead = (sql: Sql) =>
              from asked left join login_names l on l.login_name = asked.login_name`,
   });
 
+/** What requests about users must keep. */
+export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings) => [
+  messageRule(CreateHumanUserRequestSchema, (request) => wrongInNew(request, settings)),
+  messageRule(CreateMachineUserRequestSchema, longName),
+  pageRule(ListUsersRequestSchema, 2),
+  ...phoneRules(settings),
+  ...accessTokenRules(deps),
+];
+
+type NewHuman = { readonly username: string; readonly phone: string };
+
+function wrongInNew({ username, phone }: NewHuman, { phoneDefaultRegion: region }: PhoneSettings): Violation[] {
+  return [...longName({ username }), ...(phone === "" || e164(phone, region) ? [] : [notAPhone])];
+}
+
 const longestLoginName = 200;
 
 /** Compatibility forms can be many times as long as what was typed. */
-function refuseLong(loginName: string): void {
-  if ([...loginName].length <= longestLoginName) return;
+function longName({ username }: Pick<NewHuman, "username">): Violation[] {
+  if ([...loginNameOf(username)].length <= longestLoginName) return [];
   const description = `must have at most ${longestLoginName} characters also in its compatibility form`;
-  throw refuse.invalid([{ field: "username", description, reason: "USERNAME_TOO_LONG" }]);
+  return [{ field: "username", description, reason: "USERNAME_TOO_LONG" }];
 }
 
 /** Names the user in the way only to those who may see it. */

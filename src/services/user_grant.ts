@@ -1,12 +1,12 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
+import { ListUserGrantsRequestSchema, type UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { type Deps, organizationOf, type Reach, reachOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { cut, type Page, pageOf } from "./page.ts";
+import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import {
   type Around,
   addedFact,
@@ -73,6 +73,9 @@ export const userGrantService = (deps: Deps) => {
 
 const versionTaken = `update user_grants g set version = f.version, changed = f.time
        from facts f where g.owner = f.owner and g.user_grant_id = f.stream`;
+
+/** What requests about user grants must keep. */
+export const userGrantRules = [pageRule(ListUserGrantsRequestSchema, 1)];
 
 /** What the facts about a user grant do to its row and to the rows of its roles. */
 export const userGrantFolds = {

@@ -1,7 +1,12 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { ChangePhoneRequest, UserService } from "../../gen/postern/v1/user_pb.ts";
+import {
+  type ChangePhoneRequest,
+  ChangePhoneRequestSchema,
+  ResendPhoneCodeRequestSchema,
+  type UserService,
+} from "../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, organizationOf } from "../deps.ts";
-import { refuse, type Violation } from "../errors.ts";
+import { messageRule, refuse, refuseAny, type Violation } from "../errors.ts";
 import { type At, details, detailsAfter, factOf, next } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
@@ -51,7 +56,7 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
     },
 
     async resendPhoneCode(request, call) {
-      refuseExclusive(exclusive(request));
+      refuseAny(exclusive(request));
       const user = await userOf(request.userId, call);
       refuseUnverifiable(user);
       const { named, secret, answered } = codeFor(user, user.phone ?? "", request.returnCode !== undefined);
@@ -132,12 +137,22 @@ const answeredCode = ({ code, secret }: NewCode) => ({ named: {}, secret, answer
 
 const sentCode = ({ id, secret }: NewCode) => ({ named: { phoneCodeId: id }, secret, answered: {} });
 
+/** What requests about phones must keep. */
+export const phoneRules = ({ phoneDefaultRegion: region }: PhoneSettings) => [
+  messageRule(ChangePhoneRequestSchema, (request) => wrongIn(request, region)),
+  messageRule(ResendPhoneCodeRequestSchema, exclusive),
+];
+
 /** The number in E.164 form; every field that is wrong is refused at once. */
 function wantedOf(request: ChangePhoneRequest, region: string | undefined) {
-  const violations = exclusive(request);
-  if (violations.length === 0) return { ...request, phone: phoneNumberOf(request.phone, region) };
-  throw refuse.invalid(e164(request.phone, region) ? violations : [notAPhone, ...violations]);
+  if (exclusive(request).length > 0) throw refuse.invalid(wrongIn(request, region));
+  return { ...request, phone: phoneNumberOf(request.phone, region) };
 }
+
+const wrongIn = (request: ChangePhoneRequest, region: string | undefined): Violation[] => [
+  ...(e164(request.phone, region) ? [] : [notAPhone]),
+  ...exclusive(request),
+];
 
 type Modes = Partial<Pick<ChangePhoneRequest, "sendCode" | "returnCode" | "isVerified">>;
 
@@ -155,10 +170,6 @@ function exclusive({ sendCode, returnCode, isVerified }: Modes): Violation[] {
     description: `cannot be combined with ${set.filter((other) => other !== field).join(" and ")}`,
     reason: "MUTUALLY_EXCLUSIVE",
   }));
-}
-
-function refuseExclusive(violations: readonly Violation[]): void {
-  if (violations.length > 0) throw refuse.invalid(violations);
 }
 
 function refuseUnchanged({ id, kind, ...user }: UserRow, phone: string): void {

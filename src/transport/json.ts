@@ -1,11 +1,11 @@
 import { createRegistry, type DescMessage, fromJson, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
-import { refuse, type Violation } from "../errors.ts";
+import { isWithin, refuse, type Violation } from "../errors.ts";
 import { isObject, type JsonText, readJsonText } from "./json/text.ts";
 import { isStrictEnough, walk } from "./json/walk.ts";
 
-/** Tells which rules a message breaks; made for one type of message. */
-export type Rules = (message: Message) => readonly Violation[];
+/** Tells which rules a message breaks, beside what was found wrong already; made for one type of message. */
+export type Rules = (message: Message, found?: readonly Violation[]) => readonly Violation[];
 
 /** What was found wrong before decoding, and what is to be decoded. */
 export type Draft = { readonly value: JsonValue; readonly violations: readonly Violation[] };
@@ -40,7 +40,7 @@ export function decodeJson(type: DescMessage, { value, violations }: Draft, rule
   const message = attempt(type, walked.readable);
   if (wrong.length === 0) throw refuse.because("MALFORMED_BODY");
   // Nobody is signed in yet: a huge list is not worth the rules of its items.
-  const broken = message && walked.values <= 10_000 ? rules(message) : [];
+  const broken = message && walked.values <= 10_000 ? rules(message, wrong) : [];
   throw refuse.invalid([...wrong, ...broken.filter((rule) => !isCovered(rule, wrong))]);
 }
 
@@ -66,6 +66,3 @@ function isCovered(rule: Violation, wrong: readonly Violation[]): boolean {
     ({ field }) => isWithin(rule.field, field) || (rule.reason === "REPEATED_UNIQUE" && isWithin(field, rule.field)),
   );
 }
-
-const isWithin = (inner: string, outer: string) =>
-  inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);

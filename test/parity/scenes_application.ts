@@ -73,6 +73,36 @@ export const applicationScenes: readonly Scene[] = [
     grantTypes: [grant("AUTHORIZATION_CODE")],
   }),
   refuses("implicit without a response type", ["grantTypes[0]"], { grantTypes: [grant("IMPLICIT")] }),
+  refuses(
+    "no name, a flow that is not covered, an origin and a clock skew",
+    ["name", "responseTypes[1]", "additionalOrigins[0]", "clockSkew"],
+    {
+      name: " ",
+      responseTypes: ["OIDC_RESPONSE_TYPE_CODE", "OIDC_RESPONSE_TYPE_ID_TOKEN"],
+      grantTypes: [grant("AUTHORIZATION_CODE")],
+      additionalOrigins: ["https://a.example/path"],
+      clockSkew: "-1s",
+    },
+  ),
+  refuses(
+    "a grant type that is unknown, so that nobody knows what it covers, and an origin",
+    ["grantTypes[0]", "additionalOrigins[0]"],
+    { grantTypes: [77], responseTypes: ["OIDC_RESPONSE_TYPE_CODE"], additionalOrigins: ["a.example"] },
+  ),
+  refuses("an origin that is too long besides", ["additionalOrigins[0]", "name"], {
+    name: "",
+    additionalOrigins: [`https://a.example/${"x".repeat(2000)}`],
+  }),
+  scene(
+    "a grant type that cannot be read, and an origin",
+    "VALIDATION_FAILED",
+    async (stage) => {
+      const origins = { responseTypes: [0], additionalOrigins: ["a.example"] };
+      const given = await creation(stage, origins);
+      return { ...given, raw: { json: JSON.stringify({ ...given.request, grantTypes: ["TYPO"] }) } };
+    },
+    { fields: ["grantTypes[0]", "additionalOrigins[0]"], not: onlyJson },
+  ),
   refuses("a clock skew below 0", ["clockSkew"], { clockSkew: "-1s" }),
   refuses("more URIs than there may be, and one that is too long", ["redirectUris", "postLogoutRedirectUris[0]"], {
     redirectUris: Array.from({ length: 101 }, (_, index) => `https://a.example/${index}`),

@@ -78,6 +78,27 @@ export const phoneScenes: readonly Scene[] = [
       fields: ["phone", "sendCode", "returnCode", "isVerified"],
     },
   ),
+  scene(
+    "modes that exclude each other, and a phone that is empty",
+    "VALIDATION_FAILED",
+    (stage) => change(stage, { phone: "", returnCode, isVerified }),
+    { fields: ["phone", "returnCode", "isVerified"] },
+  ),
+  scene(
+    "all that is wrong, of whoever it is",
+    "VALIDATION_FAILED",
+    () => ({ request: { userId: "u".repeat(201), phone: "12", ...modes } }),
+    { fields: ["userId", "phone", "sendCode", "returnCode", "isVerified"] },
+  ),
+  scene(
+    "a field that is unknown, modes that exclude each other, and no phone",
+    "VALIDATION_FAILED",
+    async (stage) => {
+      const given = await change(stage, { phone: "12", returnCode, isVerified });
+      return { ...given, raw: { json: JSON.stringify({ ...given.request, colour: "red" }) } };
+    },
+    { fields: ["colour", "phone", "returnCode", "isVerified"], not: { binary: "a newer client's fields are ignored" } },
+  ),
   ...["044 668 18 00", "+4179", "hello", "٠٤٤", "+41446681800 ext. 9"].map(invalid),
   scene("no phone", "VALIDATION_FAILED", (stage) => change(stage, { phone: "" }), { fields: ["phone"] }),
   scene("only blanks", "VALIDATION_FAILED", (stage) => change(stage, { phone: " \t " }), { fields: ["phone"] }),
