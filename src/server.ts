@@ -29,7 +29,7 @@ import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
 import { accountService } from "./services/account.ts";
 import { applicationRules, applicationService } from "./services/application.ts";
 import * as reads from "./services/caller.ts";
-import { eventService } from "./services/event.ts";
+import { eventRules, eventService } from "./services/event.ts";
 import { expiryChores } from "./services/expiry.ts";
 import { memberRules, memberService } from "./services/member.ts";
 import { organizationRules, organizationService } from "./services/organization.ts";
@@ -205,6 +205,7 @@ function lookupsOf({ instanceId, deps: { sql } }: House): Lookups {
 function wholeRules({ deps }: House, config: Config): MessageRule[] {
   return [
     ...applicationRules,
+    ...eventRules,
     ...memberRules,
     ...organizationRules,
     ...[projectRules, projectGrantRules, projectRoleRules].flat(),

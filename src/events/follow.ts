@@ -4,6 +4,9 @@ import type { Sql } from "../postgres/connect.ts";
 /** A place in the log. */
 export type Position = { readonly epoch: number; readonly xid: string; readonly position: bigint };
 
+/** A place, and the transactions before it that were still open when it was read: what they write was not seen. */
+export type Mark = Position & { readonly open: readonly string[] };
+
 /** An event as it stands in the log. */
 export type StoredEvent = Position & {
   readonly owner: string;
@@ -19,15 +22,44 @@ export type StoredEvent = Position & {
 /** Before the first event. */
 export const beginning: Position = { epoch: 0, xid: "0", position: 0n };
 
-/** A position as clients carry it. */
-export const formatPosition = ({ epoch, xid, position }: Position): string => `${epoch}.${xid}.${position}`;
+/** A position as clients carry it: `1.740.58`, and `1.740.58~3.1` while the transactions 737 and 739 are open. */
+export function formatPosition({ epoch, xid, position, open = [] }: Position & Partial<Mark>): string {
+  // With so many open the place before them all says as much: what was seen since is read again.
+  if (open.length > mostOpen) return formatPosition({ epoch, xid: least(open), position: 0n });
+  const behind = open.map((one) => BigInt(xid) - BigInt(one)).join(".");
+  return `${epoch}.${xid}.${position}${behind && `~${behind}`}`;
+}
 
 /** The position a client carries; undefined when it is none. */
-export function parsePosition(text: string): Position | undefined {
-  const [, epoch = "", xid = "", position = ""] = /^(\d{1,9})\.(\d{1,20})\.(\d{1,18})$/.exec(text) ?? [];
+export function parsePosition(text: string): Mark | undefined {
+  const [, epoch = "", xid = "", position = "", behind] = written.exec(text) ?? [];
   if (!epoch || BigInt(xid) >= 2n ** 64n) return undefined;
-  return { epoch: Number(epoch), xid, position: BigInt(position) };
+  const open = behind?.split(".").map((one) => BigInt(xid) - BigInt(one)) ?? [];
+  if (open.some((one) => one < 0n)) return undefined;
+  return { epoch: Number(epoch), xid, position: BigInt(position), open: open.map(String) };
 }
+
+const mostOpen = 100;
+const written = /^(\d{1,9})\.(\d{1,20})\.(\d{1,18})(?:~(\d{1,20}(?:\.\d{1,20}){0,99}))?$/;
+
+/** Where to begin to read what a client that carries the mark has not seen. */
+export function beginOf({ open, ...place }: Mark): Position {
+  return open.length > 0 ? { ...place, xid: least(open), position: 0n } : place;
+}
+
+/** Whether a client that carries the mark has not seen the event yet. */
+export function isUnseen(event: Position, mark: Mark): boolean {
+  return isAfter(event, mark) || (event.epoch === mark.epoch && mark.open.includes(event.xid));
+}
+
+/** Whether a place comes after another one. */
+export function isAfter(one: Position, other: Position): boolean {
+  if (one.epoch !== other.epoch) return one.epoch > other.epoch;
+  if (one.xid !== other.xid) return BigInt(one.xid) > BigInt(other.xid);
+  return one.position > other.position;
+}
+
+const least = (xids: readonly string[]): string => String(xids.map(BigInt).reduce((a, b) => (a < b ? a : b)));
 
 /** The columns of `events`, named as StoredEvent names them. */
 export const eventColumns = (sql: Sql) => sql`

@@ -60,7 +60,10 @@ export function implementation<S extends DescService>(
   return { service, handlers };
 }
 
-/** Called when the guards of a stream are passed and its handler begins. */
+/**
+ * Called when the guards of a stream are passed and its handler begins: at once, or when the promise `begins` of its answers
+ * is kept, so that a handler can look first whether it refuses.
+ */
 export const begun = createContextKey<() => void>(() => {}, { description: "the handler begins" });
 
 /** Builds the table of operations, or throws a sentence that names the rpc that lacks something. */
@@ -99,9 +102,11 @@ function unary(method: DescMethod, handler: AnyHandler, guard: Guard) {
 
 function stream(method: DescMethod, handler: AnyHandler, guard: Guard) {
   const guarded = guard.stream(method, (request, call) => {
-    call.values.get(begun)();
     const answers = handler(request, call);
     if (!isAsyncIterable(answers)) throw new Error(`${method.name} streams, but its handler answers once`);
+    const begin = call.values.get(begun);
+    if ("begins" in answers && answers.begins instanceof Promise) answers.begins.then(begin, () => {});
+    else begin();
     return answers;
   });
   return async function* (request: Message, call: Call) {

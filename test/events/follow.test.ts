@@ -2,10 +2,12 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import {
   beginning,
+  beginOf,
   endOfLog,
   eventsAfter,
   followTail,
   formatPosition,
+  isUnseen,
   lookAgain,
   parsePosition,
   type StoredEvent,
@@ -113,7 +115,29 @@ test("the tail goes on after a failed look", async () => {
 
 test("positions are told apart from other texts", () => {
   const position = { epoch: 1, xid: "18446744073709551615", position: 12n };
-  expect(parsePosition(formatPosition(position))).toEqual(position);
-  for (const text of ["", "1.2", "1.2.3.4", "1.2.x", "-1.2.3", "1.18446744073709551616.3", "1.2.3 "])
+  expect(parsePosition(formatPosition(position))).toEqual({ ...position, open: [] });
+  for (const text of [
+    "",
+    "1.2",
+    "1.2.3.4",
+    "1.2.x",
+    "-1.2.3",
+    "1.18446744073709551616.3",
+    "1.2.3 ",
+    "1.2.3~",
+    "1.2.3~3",
+  ])
     expect(parsePosition(text)).toBeUndefined();
+});
+
+test("a position carries the transactions that were open before it, and what they write is unseen", () => {
+  const mark = { epoch: 1, xid: "740", position: 58n, open: ["737", "739"] };
+  expect(formatPosition(mark)).toBe("1.740.58~3.1");
+  expect(parsePosition("1.740.58~3.1")).toEqual(mark);
+  expect(beginOf(mark)).toEqual({ epoch: 1, xid: "737", position: 0n });
+  const unseen = (xid: string, position: bigint, epoch = 1) => isUnseen({ epoch, xid, position }, mark);
+  expect([unseen("737", 50n), unseen("739", 57n), unseen("740", 59n), unseen("741", 1n)]).toEqual(Array(4).fill(true));
+  expect([unseen("738", 51n), unseen("740", 58n), unseen("737", 9n, 0)]).toEqual(Array(3).fill(false));
+  const many = Array.from({ length: 500 }, (_, n) => String(9_000 + n));
+  expect(formatPosition({ epoch: 1, xid: "10000", position: 7n, open: many })).toBe("1.9000.0");
 });

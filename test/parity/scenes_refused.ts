@@ -39,7 +39,14 @@ export const refusedScenes: readonly Scene[] = [
   ]),
   scene("UserService.CreateHumanUser", "PASSWORD_POLICY", { username: "kettle", ...person1, password: "kettle" }),
   scene("UserService.CreateHumanUser", "PHONE_INVALID", { username: "kettle", ...person1, phone: "12" }, ["phone"]),
+  scene("UserService.CreateHumanUser", missing, { ...person1, username: "ﷺ".repeat(20), phone: "12" }, [
+    ...["username", "phone"],
+  ]),
+  scene("UserService.CreateHumanUser", missing, { username: "kettle", phone: "12" }, [
+    ...["givenName", "familyName", "email", "phone"],
+  ]),
   scene("UserService.CreateMachineUser", missing, {}, ["username", "name"]),
+  scene("UserService.CreateMachineUser", missing, { username: "ﷺ".repeat(20), name: "" }, ["username", "name"]),
   scene("UserService.GetUser", "USER_NOT_FOUND", { userId: "zoë/🦊" }),
   scene("UserService.ListUsers", missing, { pageSize: 1001 }, ["pageSize"]),
   scene("UserService.VerifyPhone", "PHONE_MISSING", async ({ fixture }) => ({
@@ -74,6 +81,11 @@ export const refusedScenes: readonly Scene[] = [
     }),
     ["expirationDate"],
   ),
+  scene("UserService.CreateAccessToken", missing, { userId: "u".repeat(201), expirationDate: "2001-01-01T00:00:00Z" }, [
+    "userId",
+    "expirationDate",
+  ]),
+  scene("UserService.ListUsers", missing, { pageSize: -1, ...page }, ["pageSize", "pageToken"]),
   scene("UserService.RevokeAccessToken", "TOKEN_NOT_FOUND", async ({ fixture }) => ({
     userId: fixture.userId,
     tokenId: "none",
@@ -139,6 +151,12 @@ export const refusedScenes: readonly Scene[] = [
     }),
     ["roles[1]"],
   ),
+  scene("MemberService.AddMember", missing, { userId: "", roles: ["ORG_VIEWER", "PROJECT_OWNER"] }, [
+    ...["userId", "roles[1]"],
+  ]),
+  scene("MemberService.AddMember", missing, { userId: "", roles: ["ORG_VIEWER"], instance: true, projectId: "p" }, [
+    ...["userId", "projectId"],
+  ]),
   scene("MemberService.RemoveMember", "LAST_OWNER", async ({ postern }) => ({
     userId: postern.adminId,
     instance: true,
@@ -150,6 +168,9 @@ export const refusedScenes: readonly Scene[] = [
   scene("PolicyService.SetLockoutPolicy", missing, {}, ["policy"]),
   scene("EventService.ListEvents", missing, { objectId: "x".repeat(201) }, ["objectId"]),
   scene("EventService.ListEvents", "PAGE_TOKEN_INVALID", page, ["pageToken"]),
+  scene("EventService.ListEvents", missing, { objectId: "x".repeat(201), types: ["a.b"], ...page }, [
+    ...["objectId", "types[0]", "pageToken"],
+  ]),
 ];
 
 async function wrongCode({ fixture }: Stage): Promise<{ userId: string; verificationCode: string }> {
