@@ -4,7 +4,8 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Environment } from "./stage.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
+/** The folder of the repository. */
+export const root = fileURLToPath(new URL("../..", import.meta.url));
 const cache = join(root, "node_modules/.cache/postern-clients");
 
 /** How a command ended. */
