@@ -1,5 +1,6 @@
 import type { DescFile, DescService } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
+import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import { closure, type Symbols, symbolsOf } from "./symbols.ts";
 
 /** A question of `grpc.reflection`, the same in v1 and v1alpha. */
@@ -16,7 +17,8 @@ export type Inquiry = { readonly host: string; readonly messageRequest: Question
 
 /** Answers what the services are made of. */
 export function reflection(services: readonly DescService[]) {
-  const symbols = symbolsOf([...new Set(services.map(({ file }) => file))]);
+  // No service names the details of its refusals, yet a tool that knows the contract by reflection alone has to read them.
+  const symbols = symbolsOf([...new Set(services.map(({ file }) => file)), file_google_rpc_error_details]);
   return async function* serverReflectionInfo<R extends Inquiry>(requests: AsyncIterable<R>) {
     for await (const request of requests) {
       const messageResponse = answer(services, symbols, request.messageRequest);

@@ -77,6 +77,7 @@ const symbols = [
   ["a value of an enum", "postern.v1.OIDC_APP_TYPE_NATIVE", "postern/v1/application.proto"],
   ["an extension", "postern.v1.access", "postern/v1/options.proto"],
   ["a type of the standard library", "google.protobuf.Timestamp", "google/protobuf/timestamp.proto"],
+  ["a detail of refusals", "google.rpc.ErrorInfo", "google/rpc/error_details.proto"],
   ["a name with a leading dot", ".postern.v1.UserService", "postern/v1/user.proto"],
 ] as const;
 
