@@ -192,8 +192,9 @@ function sendsMetadata(stage: () => Stage): void {
 
 function keepsDeadlines(stage: () => Stage): void {
   // The lock goes only after the answer, so nothing else could have ended the wait.
-  test("the server ends a call whose time is over", async () => {
+  test("the server ends a call whose time is over", async ({ skip }) => {
     const { ask, client, postern, fixture } = stage();
+    if (!client.deadline) return skip("it lets nobody set the header");
     const userId = await fixture.newUser();
     await using _ = await holdUser(postern.databaseUrl, userId);
     const request = { userId, phone: "+41446681800", returnCode: {} };
@@ -216,7 +217,7 @@ function keepsDeadlines(stage: () => Stage): void {
   test("a call whose time is not over is answered", async () => {
     const { ask, client, fixture } = stage();
     const request = { userId: await fixture.newUser(), phone: "+41446681800", returnCode: {} };
-    expect(await ask(changePhone, request, client.deadline(60_000))).toMatchObject({ code: "OK" });
+    expect(await ask(changePhone, request, client.deadline?.(60_000))).toMatchObject({ code: "OK" });
   });
 }
 

@@ -46,15 +46,17 @@ export type Watching = AsyncDisposable & {
 export type Client = {
   readonly call: (asked: Asked) => Promise<Told>;
   readonly watch: (asked: Asked) => Promise<Watching>;
-  /** A deadline as a header of its protocol, which the client's own timer knows nothing of. */
-  readonly deadline: (ms: number) => Readonly<Record<string, string>>;
+  /** A deadline as a header of its protocol, which the client's own timer knows nothing of; absent where it lets nobody set it. */
+  readonly deadline?: Deadline;
 };
 
+type Deadline = (ms: number) => Readonly<Record<string, string>>;
+
 /** The deadline header of gRPC and gRPC-Web. */
-export const grpcTimeout: Client["deadline"] = (ms) => ({ "grpc-timeout": `${ms}m` });
+export const grpcTimeout: Deadline = (ms) => ({ "grpc-timeout": `${ms}m` });
 
 /** The deadline header of Connect. */
-export const connectTimeout: Client["deadline"] = (ms) => ({ "connect-timeout-ms": `${ms}` });
+export const connectTimeout: Deadline = (ms) => ({ "connect-timeout-ms": `${ms}` });
 
 const registry = createRegistry(file_google_rpc_error_details);
 

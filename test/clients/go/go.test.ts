@@ -24,13 +24,13 @@ type Event = { readonly Action: string; readonly Test?: string; readonly Output?
 
 /** Runs the tests of a package. */
 async function outcomesOf(folder: string, environment: Environment): Promise<Outcome[]> {
-  const { out, all } = await workshop.run(environment, "go", "test", "-count=1", "-timeout=2m", "-json", folder);
+  const { out, err } = await workshop.run(environment, "go", "test", "-count=1", "-timeout=2m", "-json", folder);
   const events: Event[] = out
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line));
   const ends = events.filter(({ Test, Action }) => Test && ["pass", "fail", "skip"].includes(Action));
-  if (ends.length === 0) throw new Error(all);
+  if (ends.length === 0) throw new Error(out + err);
   return ends.map(({ Test: name = "", Action }) => {
     const said = events.filter(({ Test }) => Test === name).map(({ Output = "" }) => Output);
     return Action === "pass" ? { name } : { name, failure: said.join("") };

@@ -11,9 +11,9 @@ async function outcomes(environment: Environment): Promise<Outcome[]> {
   const workshop = await openWorkshop("java");
   await fetchGenerators(workshop);
   await workshop.generate();
-  const { all } = await workshop.run(environment, "mvn", "--batch-mode", "--quiet", "test");
+  const { out, err } = await workshop.run(environment, "mvn", "--batch-mode", "--quiet", "test");
   const report = join(workshop.folder, "target/surefire-reports/TEST-postern.ClientTest.xml");
-  return readOutcomes(report).catch(() => Promise.reject(new Error(all)));
+  return readOutcomes(report).catch(() => Promise.reject(new Error(out + err)));
 }
 
 /** Maven brings the generators as files that nobody may execute. */

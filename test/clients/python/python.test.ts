@@ -12,8 +12,8 @@ async function outcomes(environment: Environment): Promise<Outcome[]> {
   const python = await interpreter(workshop);
   await generate(workshop, python);
   const report = join(workshop.folder, "report.xml");
-  const { all } = await workshop.run(environment, python, "-m", "pytest", "--junitxml", report);
-  return readOutcomes(report).catch(() => Promise.reject(new Error(all)));
+  const { out, err } = await workshop.run(environment, python, "-m", "pytest", "--junitxml", report);
+  return readOutcomes(report).catch(() => Promise.reject(new Error(out + err)));
 }
 
 /** The Python of an environment with what requirements.txt lists, made once for each list. */

@@ -1,0 +1,84 @@
+import { join } from "node:path";
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { base64Decode } from "@bufbuild/protobuf/wire";
+import { AnySchema } from "@bufbuild/protobuf/wkt";
+import { codeFromString } from "@connectrpc/connect/protocol-connect";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Command, type Ended, ended, printing } from "../command.ts";
+import { keepsPromises } from "../promises.ts";
+import { openStage, type Stage } from "../stage.ts";
+import { type Asked, answered, type Client, refused, type Told } from "../told.ts";
+
+describe.each(["grpc", "grpcweb", "connect"])("buf curl --protocol %s", (protocol) => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await openStage();
+  });
+  afterAll(() => stage?.[Symbol.asyncDispose]());
+
+  const curl = (path: string, ...more: string[]): Command => {
+    return ["buf", "curl", "--protocol", protocol, ...more, stage.postern.url + path];
+  };
+  const client: Client = {
+    call: async (asked) => toldBy(await ended(curl(...partsOf(asked), "--verbose"))),
+    watch: async (asked) => printing(curl(...partsOf(asked)), messagesIn),
+  };
+  keepsPromises(() => ({ postern: stage.postern, client }));
+
+  test("finds every service by reflection", async () => {
+    const { out } = await ended(curl("", "--list-services"));
+    expect(out.split("\n")).toEqual(expect.arrayContaining(["postern.v1.UserService", "grpc.health.v1.Health"]));
+  });
+
+  test("asks for health", async () => {
+    expect(JSON.parse((await ended(curl("/grpc.health.v1.Health/Check"))).out)).toEqual({ status: "SERVING" });
+  });
+});
+
+test("gives a user a role as in the README, and is told when it has one", async () => {
+  await using stage = await openStage();
+  const run = () => ended(["sh", join(import.meta.dirname, "buf.sh")], { env: stage.environment });
+  expect(toldBy(await run()).body).toMatchObject({ details: { sequence: "1" } });
+  expect(toldBy(await run())).toMatchObject({ code: "AlreadyExists", reason: "USER_GRANT_EXISTS" });
+});
+
+function partsOf({ method, request, headers = {}, timeoutMs }: Asked): [path: string, ...more: string[]] {
+  return [
+    `/${method.parent.typeName}/${method.name}`,
+    ...["--emit-defaults", "--data", JSON.stringify(request)],
+    ...Object.entries(headers).flatMap(([name, value]) => ["--header", `${name}: ${value}`]),
+    ...(timeoutMs ? ["--timeout", `${timeoutMs}ms`] : []),
+  ];
+}
+
+type Refusal = { code: string; message?: string; details?: { type: string; value: string }[] };
+
+/** What was printed: an answer to one stream; a refusal to the other, after the headers when it was verbose. */
+function toldBy({ code, out, err }: Ended): Told {
+  const headers = headersIn(err);
+  // What --emit-defaults adds for absent messages is null.
+  if (code === 0)
+    return answered(
+      JSON.parse(out, (_, value) => value ?? undefined),
+      headers,
+    );
+  const refusal: Refusal = JSON.parse(err.replace(/^(buf: |Failure: ).*\n/gm, ""));
+  const details = (refusal.details ?? []).map(({ type, value }) =>
+    create(AnySchema, { typeUrl: `type.googleapis.com/${type}`, value: base64Decode(value) }),
+  );
+  return refused({ code: codeFromString(refusal.code) ?? 0, message: refusal.message ?? "", details }, headers);
+}
+
+/** The headers of the last request: reflection has the ones before. */
+function headersIn(verbose: string): Told["headers"] {
+  const lines = [...verbose.matchAll(/^buf: < \(#(\d+)\) ([\w-]+): (.*)$/gm)];
+  const last = Math.max(...lines.map(([, request]) => Number(request)));
+  const own = lines.filter(([, request]) => Number(request) === last);
+  return Object.fromEntries(own.map(([, , name = "", value = ""]) => [name.toLowerCase(), value]));
+}
+
+const messagesIn = (out: string): JsonObject[] =>
+  out
+    .split(/(?<=^\})\n/m)
+    .slice(0, -1)
+    .map((message) => JSON.parse(message));
