@@ -55,6 +55,8 @@ test("the variables of a path are its path parameters", () => {
     const variables = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => `path ${name}`);
     expect(named(operation).filter((name) => name.startsWith("path"))).toEqual(variables);
     expect(named(operation)).toEqual([...new Set(named(operation))]);
+    for (const one of operation.parameters)
+      if ("in" in one && one.in === "path") expect(one.schema.minLength, path).toBeGreaterThan(0);
   }
 });
 

@@ -26,7 +26,7 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
   "connect-timeout-ms": header(
     "connect-timeout-ms",
     "Milliseconds after which the caller no longer waits; a call that is no stream ends in time in any case.",
-    { pattern: "^[0-9]{1,10}$" },
+    { pattern: "^[1-9][0-9]{0,9}$" },
   ),
   "last-event-id": header(
     "last-event-id",
@@ -83,7 +83,12 @@ function pathOf(template: string, { variables }: Binding): string {
 }
 
 function pathParameters({ variables }: Binding, schemas: Schemas): Parameter[] {
-  return variables.map(({ fields }) => ({ ...parameter(fields, schemas), in: "path", required: true }));
+  return variables.map(({ fields }) => {
+    const { schema, ...about } = parameter(fields, schemas);
+    // An empty segment is another path.
+    const filled = schema.type === "string" ? { minLength: 1, ...schema } : schema;
+    return { ...about, schema: filled, in: "path", required: true };
+  });
 }
 
 function queryParameters({ method }: Operation, binding: Binding, schemas: Schemas): Parameter[] {
