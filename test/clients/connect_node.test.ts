@@ -2,7 +2,7 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import { afterAll, beforeAll, describe } from "vitest";
 import { type Postern, startPostern } from "../harness.ts";
 import { connectClient } from "./connect_client.ts";
-import { keepsPromises } from "./promises.ts";
+import { hearsStreams, keepsPromises } from "./promises.ts";
 import { type Client, connectTimeout, grpcTimeout } from "./told.ts";
 
 let postern: Postern;
@@ -32,4 +32,5 @@ describe.each(Object.entries(opened))("%s", (_, open) => {
     client = open(postern.url);
   });
   keepsPromises(() => ({ postern, client }));
+  hearsStreams(() => ({ postern, client }));
 });

@@ -2,7 +2,7 @@ import { type DescMethod, fromBinary, type Message, toBinary } from "@bufbuild/p
 import { credentials, Client as GrpcJs, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { afterAll, beforeAll } from "vitest";
 import { type Postern, startPostern } from "../harness.ts";
-import { keepsPromises } from "./promises.ts";
+import { hearsStreams, keepsPromises } from "./promises.ts";
 import type { Asked, Client, Told } from "./told.ts";
 import { answered, detailsIn, grpcTimeout, jsonOf, listen, messageOf, refused } from "./told.ts";
 
@@ -64,3 +64,4 @@ function refusedBy({ code, details: message, metadata }: ServiceError): Told {
 }
 
 keepsPromises(() => ({ postern, client }));
+hearsStreams(() => ({ postern, client }));

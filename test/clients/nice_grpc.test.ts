@@ -2,7 +2,7 @@ import { type DescMethod, fromBinary, type Message, toBinary } from "@bufbuild/p
 import { type CallOptions, type Channel, ClientError, createChannel, createClient, Metadata } from "nice-grpc";
 import { afterAll, beforeAll } from "vitest";
 import { type Postern, startPostern } from "../harness.ts";
-import { keepsPromises } from "./promises.ts";
+import { hearsStreams, keepsPromises } from "./promises.ts";
 import type { Asked, Client } from "./told.ts";
 import { answered, detailsIn, grpcTimeout, jsonOf, listen, messageOf, refused } from "./told.ts";
 
@@ -67,3 +67,4 @@ const headersOf = (metadata: Metadata) =>
   Object.fromEntries([...metadata].map(([name, values]) => [name, values.join(", ")]));
 
 keepsPromises(() => ({ postern, client }));
+hearsStreams(() => ({ postern, client }));

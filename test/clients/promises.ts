@@ -24,7 +24,7 @@ type Headers = Readonly<Record<string, string>>;
 type Ask = (method: DescMethod, request: JsonObject, headers?: Headers) => Promise<Told>;
 type Stage = Tried & { readonly ask: Ask; readonly fixture: Fixture };
 
-/** The tests that every public client passes, each on objects of its own. */
+/** The tests that every public client passes, each on objects of its own; those of streams are apart. */
 export function keepsPromises(tried: () => Tried): void {
   let stage: Stage;
   beforeAll(async () => {
@@ -39,7 +39,6 @@ export function keepsPromises(tried: () => Tried): void {
   addsGrants(() => stage);
   sendsMetadata(() => stage);
   keepsDeadlines(() => stage);
-  hearsStreams(() => stage);
 }
 
 const bearer = (token: string | undefined): Headers => ({ authorization: `Bearer ${token}` });
@@ -221,21 +220,32 @@ function keepsDeadlines(stage: () => Stage): void {
   });
 }
 
-function hearsStreams(stage: () => Stage): void {
+/** The tests that a client passes which hands over messages as they come. */
+export function hearsStreams(tried: () => Tried): void {
   test("hears of events while they happen, from a position on", async () => {
-    const { client, postern, fixture } = stage();
+    const { client, postern } = tried();
     const { admin } = postern;
-    const userId = await fixture.newUser();
-    const listed = await admin.get(`/v1/events?objectId=${userId}`);
-    await using watching = await client.watch({
-      method: EventService.method.watchEvents,
-      request: { objectId: userId, after: listed.body.events[0].position },
-      headers: bearer(admin.token),
-    });
-    const types = async () => (await watching.heard()).map((message) => (message.event as JsonObject)?.type ?? message);
+    const { userId, watchEvents } = await newcomer(postern);
+    await using watching = await client.watch(watchEvents);
+    const types = async () => (await watching.heard()).map(typeIn);
     await admin.post(`/v1/users/${userId}/phone`, { phone: "+41446681800", isVerified: true });
     await vi.waitFor(async () => expect(await types()).toEqual(["user.phone_changed"]), 15_000);
     await admin.post(`/v1/users/${userId}:deactivate`);
     await vi.waitFor(async () => expect(await types()).toEqual(["user.phone_changed", "user.deactivated"]), 15_000);
   });
 }
+
+/** A new user, and the call that hears of what happens to it from now on. */
+export async function newcomer(postern: Postern) {
+  const { userId } = await signedUp(postern);
+  const { body } = await postern.admin.get(`/v1/events?objectId=${userId}`);
+  const watchEvents = {
+    method: EventService.method.watchEvents,
+    request: { objectId: userId, after: body.events[0].position },
+    headers: bearer(postern.admin.token),
+  };
+  return { userId, watchEvents };
+}
+
+/** The type of the event in a message, or whatever came in its place. */
+export const typeIn = (message: JsonObject) => (message.event as JsonObject | undefined)?.type ?? message;

@@ -1,21 +1,11 @@
-import { execFileSync } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { connect as connectHttp2 } from "node:http2";
 import { request } from "node:https";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { connect } from "node:tls";
 import { expect, test } from "vitest";
 import type { Certificate } from "../../src/transport/tls.ts";
+import { certificateFor } from "./certificate.ts";
 import { dial, heard, openSample } from "./wire.ts";
-
-async function certificateFor(name: string): Promise<Certificate & AsyncDisposable> {
-  const folder = await mkdtemp(join(tmpdir(), "postern-tls-"));
-  const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
-  const kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"];
-  execFileSync("openssl", [...kind, "-subj", `/CN=${name}`, "-keyout", keyFile, "-out", certFile], { stdio: "ignore" });
-  return { certFile, keyFile, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
-}
 
 const secured = async (certificate: Certificate) => openSample({ headerTimeoutMs: 500 }, { certificate });
 const trusting = { rejectUnauthorized: false };

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { EventEmitter, once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+
+/** A headless Chromium with a profile of its own. */
+export type Browser = AsyncDisposable & { readonly open: (url: string) => Promise<Page> };
+
+/** A page that has loaded. */
+export type Page = {
+  /** Calls a function of the page with values that JSON can carry, and waits for what it answers. */
+  readonly run: (name: string, ...given: unknown[]) => Promise<unknown>;
+  /** What the page has asked for, preflights included, as `METHOD path`. */
+  readonly requests: readonly string[];
+  /** The versions of HTTP that answers came by. */
+  readonly protocols: ReadonlySet<string>;
+};
+
+const quietly = [
+  ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"],
+  ...["--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"],
+  // Servers of tests sign their certificates themselves.
+  "--ignore-certificate-errors",
+];
+
+/** Starts Chromium, and speaks its DevTools protocol over pipes, so that it ends when this process does. */
+export async function startChromium(): Promise<Browser> {
+  const profile = await mkdtemp(join(tmpdir(), "postern-chromium-"));
+  const given = [...quietly, "--remote-debugging-pipe", `--user-data-dir=${profile}`, "about:blank"];
+  const chromium = spawn("chromium", given, { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+  const ended = once(chromium, "exit");
+  const devTools = speak(chromium);
+  return {
+    open: (url) => openPage(devTools, url),
+    async [Symbol.asyncDispose]() {
+      await Promise.race([devTools.ask("Browser.close"), ended]);
+      await ended;
+      await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+type Fields = Record<string, unknown>;
+type DevTools = {
+  readonly ask: (method: string, params?: Fields, sessionId?: string) => Promise<Fields>;
+  readonly events: EventEmitter;
+};
+
+/** Each message is JSON, and ends with U+0000. */
+function speak(chromium: ChildProcess): DevTools {
+  const [, , , input, output] = chromium.stdio as unknown as [unknown, unknown, unknown, Writable, Readable];
+  const asked = new Map<number, PromiseWithResolvers<Fields>>();
+  const events = new EventEmitter();
+  let [rest, last] = ["", 0];
+  output.setEncoding("utf8").on("data", (text: string) => {
+    rest += text;
+    if (!text.includes("\0")) return;
+    const messages = rest.split("\0");
+    rest = messages.pop() ?? "";
+    for (const { id, method, params, result, error, sessionId } of messages.map((one) => JSON.parse(one))) {
+      if (method) events.emit(`${sessionId} ${method}`, params);
+      else if (error) asked.get(id)?.reject(new Error(error.message));
+      else asked.get(id)?.resolve(result);
+    }
+  });
+  output.on("close", () => {
+    for (const { reject } of asked.values()) reject(new Error("Chromium has ended"));
+  });
+  input.on("error", () => {});
+  const ask: DevTools["ask"] = (method, params = {}, sessionId) => {
+    const answer = Promise.withResolvers<Fields>();
+    asked.set(++last, answer);
+    input.write(`${JSON.stringify({ id: last, method, params, sessionId })}\0`);
+    return answer.promise;
+  };
+  return { ask, events };
+}
+
+async function openPage({ ask, events }: DevTools, url: string): Promise<Page> {
+  const { targetId } = await ask("Target.createTarget", { url: "about:blank" });
+  const { sessionId } = (await ask("Target.attachToTarget", { targetId, flatten: true })) as { sessionId: string };
+  const requests: string[] = [];
+  const protocols = new Set<string>();
+  events.on(`${sessionId} Network.requestWillBeSent`, ({ request }) =>
+    requests.push(`${request.method} ${new URL(request.url).pathname}`),
+  );
+  events.on(`${sessionId} Network.responseReceived`, ({ response }) => protocols.add(response.protocol));
+  const crash = Promise.withResolvers<never>();
+  crash.promise.catch(() => {});
+  events.on(`${sessionId} Inspector.targetCrashed`, () => crash.reject(new Error(`the page ${url} has crashed`)));
+  await ask("Inspector.enable", {}, sessionId);
+  // Otherwise each event brings the whole body that was sent, spelt out.
+  await ask("Network.enable", { maxPostDataSize: 1 }, sessionId);
+  await ask("Page.enable", {}, sessionId);
+  const loaded = once(events, `${sessionId} Page.loadEventFired`);
+  await ask("Page.navigate", { url }, sessionId);
+  await loaded;
+  const run: Page["run"] = async (name, ...given) => {
+    const expression = `${name}(...${JSON.stringify(given)})`;
+    const wanted = { expression, awaitPromise: true, returnByValue: true };
+    const evaluated = await Promise.race([ask("Runtime.evaluate", wanted, sessionId), crash.promise]);
+    const { result, exceptionDetails } = evaluated as Evaluated;
+    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    return result.value;
+  };
+  return { run, requests, protocols };
+}
+
+type Evaluated = {
+  readonly result: { readonly value?: unknown };
+  readonly exceptionDetails?: { readonly text: string; readonly exception?: { readonly description?: string } };
+};
