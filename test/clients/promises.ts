@@ -38,6 +38,7 @@ export function keepsPromises(tried: () => Tried): void {
   changesPhones(() => stage);
   addsGrants(() => stage);
   sendsMetadata(() => stage);
+  speaksLanguages(() => stage);
   keepsDeadlines(() => stage);
 }
 
@@ -93,10 +94,10 @@ function createsApplications(stage: () => Stage): void {
 
   test("is told of every wrong field at once", async () => {
     const { ask, fixture } = stage();
-    const additionalOrigins = ["https://app.example", ""];
+    const additionalOrigins = ["https://app.example", "https://app.example/path"];
     const told = await ask(createOidcApplication, { projectId: fixture.projectId, name: "", additionalOrigins });
     expect(told).toMatchObject({ code: "InvalidArgument", reason: "VALIDATION_FAILED" });
-    expect([...told.violations].sort()).toEqual(["additionalOrigins[1] STRING_MIN_LEN", "name STRING_MIN_LEN"]);
+    expect([...told.violations].sort()).toEqual(["additionalOrigins[1] ORIGIN_MALFORMED", "name STRING_MIN_LEN"]);
   });
 }
 
@@ -186,6 +187,18 @@ function sendsMetadata(stage: () => Stage): void {
     const numbers = answers.map(({ headers }) => headers["x-request-id"]);
     expect(numbers).toEqual([expect.stringMatching(/\w{8}/), expect.stringMatching(/\w{8}/)]);
     expect(numbers[0]).not.toBe(numbers[1]);
+  });
+}
+
+function speaksLanguages(stage: () => Stage): void {
+  test("is refused in its own language", async () => {
+    const { ask, fixture } = stage();
+    const request = { userId: fixture.userId, phone: "none" };
+    const locales = async (wanted: string) => {
+      const { details } = await ask(changePhone, request, { "accept-language": wanted });
+      return details.flatMap(({ locale = [] }) => locale);
+    };
+    expect([await locales("de-CH, en;q=0.5"), await locales("fr")]).toEqual([["de"], ["fr"]]);
   });
 }
 
