@@ -88,6 +88,25 @@ test("the operation that is shown is in the files, line by line", () => {
   }
 });
 
+test("every snippet of a client is a piece of a program that is tested", () => {
+  const parts = section("Clients").split("\n```");
+  const snippets = parts.flatMap((text, index) => {
+    const [file] = [...(parts[index - 1] ?? "").matchAll(/\((test\/\S+)\)/g)]
+      .flatMap(([, path = ""]) => path)
+      .slice(-1);
+    return index % 2 === 1 ? [{ file, text: text.replace(/^\w+\n/, "") }] : [];
+  });
+  expect(snippets.length).toBeGreaterThan(7);
+  for (const { file = "", text } of snippets) expect(text, file).toBe(shownIn(textOf(file)));
+});
+
+/** What a program marks for the README, at the left margin. */
+function shownIn(program: string): string {
+  const [, marked = ""] = /region README\n(.*?)\n[^\n]*endregion/s.exec(program) ?? [];
+  const margin = /^ */.exec(marked)?.[0] ?? "";
+  return marked.replaceAll(new RegExp(`^${margin}`, "gm"), "").trim();
+}
+
 test("every link leads somewhere", () => {
   const files = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
   const broken = files.flatMap((file) => {

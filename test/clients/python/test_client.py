@@ -111,8 +111,8 @@ def grant_viewer(user_id: str, project_id: str) -> bool:
         try:
             grants.AddUserGrant(request, timeout=5, metadata=[("authorization", f"Bearer {token}")])
         except grpc.RpcError as error:
-            info = error_details_pb2.ErrorInfo()
-            for detail in rpc_status.from_call(error).details:
+            status, info = rpc_status.from_call(error), error_details_pb2.ErrorInfo()
+            for detail in status.details if status else []:
                 if detail.Unpack(info) and info.reason == "USER_GRANT_EXISTS":
                     return False
             raise

@@ -116,12 +116,12 @@ func TestChangesAPhoneAndIsToldOfEveryWrongField(t *testing.T) {
 }
 
 func TestAddsAGrantAndIsToldOfOneThatIsThere(t *testing.T) {
-	equal(t, "news", must(grantViewer(t.Context(), userID, projectID))(t), true)
+	equal(t, "news", must(grantViewer(t.Context(), spoken.client, spoken.option))(t), true)
 	ctx := as(t, token)
 	list := must(grants.ListUserGrants(ctx, &postern.ListUserGrantsRequest{UserId: userID}))(t)
 	equal(t, "roles", fmt.Sprint(list.UserGrants[0].RoleKeys), "[viewer]")
 
-	equal(t, "news", must(grantViewer(t.Context(), userID, projectID))(t), false)
+	equal(t, "news", must(grantViewer(t.Context(), spoken.client, spoken.option))(t), false)
 	_, err := grants.AddUserGrant(ctx, &postern.AddUserGrantRequest{UserId: userID, ProjectId: projectID})
 	equal(t, "refusal", said(err), "already_exists USER_GRANT_EXISTS user_grant/"+list.UserGrants[0].Id)
 }
@@ -129,8 +129,8 @@ func TestAddsAGrantAndIsToldOfOneThatIsThere(t *testing.T) {
 // region README
 
 // grantViewer gives the user the role, and tells whether that was news.
-func grantViewer(ctx context.Context, userID, projectID string) (bool, error) {
-	grants := posternv1connect.NewUserGrantServiceClient(spoken.client, url, spoken.option)
+func grantViewer(ctx context.Context, client *http.Client, option connect.ClientOption) (bool, error) {
+	grants := posternv1connect.NewUserGrantServiceClient(client, url, option)
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	ctx, call := connect.NewClientContext(ctx)
