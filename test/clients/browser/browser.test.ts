@@ -79,6 +79,17 @@ describe.skipIf(!found("chromium"))("in Chromium, from another origin", () => {
     expect(page.protocols).toEqual(new Set(["http/1.1", "h2"]));
   });
 
+  const shown = ["grantViewerByConnect", "grantViewerByGrpcWeb"] as const;
+  test.each(shown)("%s: gives a user a role as in the README, and tells whether that was news", async (name) => {
+    const { newUser, projectId } = await fixtureOf(postern, postern.organizationId);
+    const wanted = { baseUrl: postern.url, token: postern.admin.token ?? "", userId: await newUser(), projectId };
+    expect(await drive(page, name, wanted)).toBe(true);
+    const { body } = await postern.admin.get(`/v1/users/${wanted.userId}/grants`);
+    expect(body.userGrants).toMatchObject([{ projectId, roleKeys: ["viewer"] }]);
+    expect(await drive(page, name, wanted)).toBe(false);
+    await expect(drive(page, name, { ...wanted, userId: "nobody" })).rejects.toThrow("user nobody does not exist");
+  });
+
   test("the browser asks before it calls, and remembers the answer", async () => {
     const { userId } = await signedUp(postern);
     const path = `/v1/users/${userId}/phone`;

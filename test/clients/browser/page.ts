@@ -7,6 +7,8 @@ import { UserGrantService } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../../gen/postern/v1/user_pb.ts";
 import { connectClient } from "../connect_client.ts";
 import { type Asked, grpcTimeout, type Watching } from "../told.ts";
+import { grantViewer as grantViewerByConnect } from "./grant_viewer_connect.ts";
+import { grantViewer as grantViewerByGrpcWeb } from "./grant_viewer_grpc_web.ts";
 import { grpcWebClient } from "./grpc_web_client.ts";
 
 /** A call on its way into the page: the method by its name. */
@@ -42,6 +44,8 @@ const driven = {
     watched.push(await clients[kind](baseUrl).watch(asked(call))) - 1,
   heard: (index: number): Promise<JsonObject[]> | undefined => watched[index]?.heard(),
   stop: (index: number) => watched[index]?.[Symbol.asyncDispose](),
+  grantViewerByConnect,
+  grantViewerByGrpcWeb,
   async fetch(url: string, init: RequestInit) {
     const { status, headers } = await fetch(url, init);
     return { status, headers: Object.fromEntries(headers) };
