@@ -6,13 +6,13 @@ export type PhoneCodeOf = { readonly id: string; readonly userId: string; readon
 
 const purpose = "phone code";
 
-/** Makes a code: as text to tell, as HMAC to check, and sealed to send. */
+/** Makes a code: as text to tell, as HMAC to check, and to be sealed when it is sent. */
 export function makePhoneCode(keys: Keyring, of: PhoneCodeOf) {
   const code = newCode();
   return {
     code,
     mac: codeMac(keys, { purpose, subject: subjectOf(of), code }),
-    sealed: keys.seal(Buffer.from(code), subjectOf(of)),
+    seal: () => keys.seal(Buffer.from(code), subjectOf(of)),
   };
 }
 

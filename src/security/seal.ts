@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from "node:crypto";
 import { sameBytes } from "./compare.ts";
 
 /** What `keyring` answers. */
@@ -12,7 +20,7 @@ export class SealBroken extends Error {
   }
 }
 
-type MasterKey = { id: Buffer; derive(purpose: string): Buffer };
+type MasterKey = { id: Buffer; derive(purpose: string): KeyObject };
 
 const KEY_BYTES = 32;
 const VERSION = 1;
@@ -77,15 +85,21 @@ function parseKey(text: string, index: number): Uint8Array {
 
 function masterKey(key: Uint8Array): MasterKey {
   if (key.length !== KEY_BYTES) throw new Error(`a master key has ${KEY_BYTES} bytes, not ${key.length}`);
-  const derived = new Map<string, Buffer>();
-  function derive(purpose: string): Buffer {
+  const derived = new Map<string, KeyObject>();
+  // Node takes two to five times as long with a key that comes as bytes.
+  function derive(purpose: string): KeyObject {
     const known = derived.get(purpose);
     if (known) return known;
-    const made = Buffer.from(hkdfSync("sha256", key, "", `postern ${purpose}`, KEY_BYTES));
+    const made = createSecretKey(Buffer.from(hkdfSync("sha256", key, "", `postern ${purpose}`, KEY_BYTES)));
     derived.set(purpose, made);
     return made;
   }
-  return { id: derive("key id").subarray(0, ID_END - 1), derive };
+  return {
+    id: derive("key id")
+      .export()
+      .subarray(0, ID_END - 1),
+    derive,
+  };
 }
 
 function refuseRepeated(keys: readonly MasterKey[]): void {
@@ -101,8 +115,8 @@ function macUnder(key: MasterKey, purpose: string, data: string | Uint8Array): B
 
 // NIST SP 800-38D, 8.3: at most 2^32 random nonces under one AES-GCM key, which a busy service passes within weeks.
 // So each message has a key of its own, made from twelve random bytes more, as in XAES-256-GCM.
-function messageKey(key: MasterKey, salt: Uint8Array): Buffer {
-  return createHmac("sha256", key.derive("seal")).update(salt).digest();
+function messageKey(key: MasterKey, salt: Uint8Array): KeyObject {
+  return createSecretKey(createHmac("sha256", key.derive("seal")).update(salt).digest());
 }
 
 function sealUnder(key: MasterKey, plaintext: Uint8Array, context: string): Uint8Array {

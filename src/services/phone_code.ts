@@ -69,10 +69,10 @@ export const phoneCodes =
   ({ ids, clock, secrets }: Pick<Deps, "ids" | "clock" | "secrets">) =>
   ({ userId, phone, nth }: { userId: string; phone: string; nth?: bigint }): NewCode => {
     const id = ids();
-    const { code, mac, sealed } = makePhoneCode(secrets.keys, { id, userId, phone });
+    const { code, mac, seal } = makePhoneCode(secrets.keys, { id, userId, phone });
     const phoneCode = {
       ...{ id, phone, mac: mac.toString("hex") },
-      sealed: nth === undefined ? null : Buffer.from(sealed).toString("hex"),
+      sealed: nth === undefined ? null : Buffer.from(seal()).toString("hex"),
       expirationDate: new Date(clock().getTime() + codeSeconds * 1000).toISOString(),
       nth: nth === undefined ? null : String(nth),
     };
