@@ -40,9 +40,11 @@ type Statement = {
   cursor: () => never;
 };
 
-// A plan lives as long as its connection. Made while a table was small it read the whole table, and went on to do so while
-// the table grew: until the next analyze the database spent three times as long on AddUserGrant.
-const planning = { enable_seqscan: "off", jit: "off" };
+/**
+ * A plan lives as long as its connection. Made while a table was small it read the whole table, or hashed a whole index, and
+ * went on to do so while the table grew: until the next analyze the database spent three times as long on AddUserGrant.
+ */
+export const planning = { enable_seqscan: "off", enable_hashjoin: "off", enable_mergejoin: "off", jit: "off" };
 
 /** Opens a pool; connections are made when first needed. */
 export function connect(url: string, options: ConnectOptions): Connection {

@@ -264,9 +264,10 @@ function after(time: Date, overlap: Duration | undefined): Date {
 const projectForNameRead = (sql: Sql) =>
   loadOne<{ owner: string; project: string; name: string }, { takenBy: string | null }>(sql, {
     asked: "owner text, project text, name text",
-    select: `select n, a.app_id as "takenBy"
-             from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
-             left join applications a on a.project_id = p.project_id and a.name = asked.name`,
+    // Joined, the name was but a filter while the table was new: every application of the project was read for each key.
+    select: `select n, (
+               select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy"
+             from asked join projects p on p.owner = asked.owner and p.project_id = asked.project`,
   });
 
 const applicationRead = (sql: Sql) =>
