@@ -3,16 +3,27 @@ import { newToken } from "../src/security/token.ts";
 import { type Ground, open, type Served, serve, startGround } from "./ground.ts";
 import { generate, type Outcome } from "./load/generator.ts";
 import { phoneOf, type Recipe } from "./load/recipes.ts";
-import { has, mostPerSecond, pgbench, type Slot } from "./pgbench.ts";
-import { type Row, row } from "./report.ts";
+import { provide, whyOf } from "./load/tools.ts";
+import { pgbench, type Slot } from "./pgbench.ts";
+import { type Goal, type Row, row } from "./report.ts";
 import { type Entrant, interleave, middle, type Pace, ratio } from "./rounds.ts";
 import { idOf, idSql, seed } from "./seed.ts";
 import { markOf, statementsOf } from "./statements.ts";
 import { round } from "./stats.ts";
 
 const callers = [1, 32, 128];
+const most = Math.max(...callers);
+const hot = 64;
+const settle = 1;
+// As many as give each caller users of its own, whoever calls.
+const users = 100 * most;
 
-type Case = { readonly name: string; readonly recipe: Recipe; readonly slots: readonly Slot[] };
+type Case = {
+  readonly name: string;
+  readonly recipe: Recipe;
+  readonly slots: readonly Slot[];
+  readonly gets: boolean;
+};
 
 /** A running service with a database of its own, and its administrator. */
 export type Bed = AsyncDisposable & {
@@ -44,48 +55,58 @@ export async function operations(pace: Pace, only?: string): Promise<Row[]> {
   await using ground = await startGround();
   await using bed = await makeBed(ground, "operations");
   await using sql = open(bed.databaseUrl);
-  const users = usersFor(pace);
-  await seed(sql.client, bed.organizationId, { users, projects: 3, grants: 0, changes: 0 });
-  const peer = await has("pgbench");
-  if (!peer) process.stdout.write("pgbench is missing (Debian: postgresql-contrib): its column is left out\n");
+  await seed(sql.client, bed.organizationId, { users, projects: 200, grants: 0, changes: 0 });
+  const peer = await provide("pgbench");
+  if (!peer) process.stdout.write("the column of pgbench is left out\n");
   const rows: Row[] = [];
-  for (const one of casesOf(bed, users).filter(({ name }) => !only || name === only))
+  for (const one of casesOf(bed).filter(({ name }) => !only || name === only))
     rows.push(...(await measured({ bed, one, pace, peer })));
   return rows;
 }
 
-/** One for every command, since pgbench changes a phone only once: it repeats the version that it was told. */
-function usersFor({ rounds, seconds, warmSeconds }: Pace): number {
-  return callers.length * (warmSeconds + rounds * seconds) * 3 * mostPerSecond;
-}
-
 type Measuring = { readonly bed: Bed; readonly one: Case; readonly pace: Pace; readonly peer: boolean };
 
-async function measured({ bed, one, pace, peer }: Measuring): Promise<Row[]> {
-  const { databaseUrl: url, server, token } = bed;
-  const statements = await statementsOf({ url, ...bed }, one.recipe, template);
-  let from = template + 1;
-  const load = (count: number, protocol: "grpc" | "json") => async (seconds: number) => {
-    const { recipe } = one;
-    const outcome = await generate({ url: server.url, protocol, callers: count, seconds, token, recipe, from });
-    from = outcome.next;
-    return outcome;
-  };
-  const peerRun = (count: number) => async (seconds: number) => {
-    const outcome = await pgbench({ url, statements, slots: one.slots, callers: count, seconds, from });
-    from = outcome.next;
-    return outcome;
-  };
+/** One operation by few and by many callers; where it fails, the line says so and the others go on. */
+async function measured(measuring: Measuring): Promise<Row[]> {
+  const { one, pace } = measuring;
   const rows: Row[] = [];
-  for (const count of callers) {
-    const entrants: Entrant<Outcome>[] = [
-      { name: "grpc", run: load(count, "grpc") },
-      { name: "json", run: load(count, "json") },
-      ...(peer ? [{ name: "pgbench", run: peerRun(count) }] : []),
-    ];
-    rows.push(...rowsOf(`${one.name} · ${count}`, await interleave(entrants, pace)));
+  try {
+    const entrants = await entrantsFor(measuring);
+    // What is cold runs many times slower: a lone caller comes last to a service that has seen many.
+    for (const { run } of entrants(hot)) await run(pace.warmSeconds + pace.seconds);
+    for (const count of callers) {
+      const subject = `${one.name} · ${count}`;
+      const found = await interleave(entrants(count), pace);
+      rows.push(...rowsOf(subject, found).map((line) => ({ ...line, goals: goalsOf(line, one, count) })));
+    }
+  } catch (error) {
+    rows.push({ ...row(one.name, "", {}), note: `failed: ${whyOf(error)}` });
   }
   return rows;
+}
+
+async function entrantsFor({ bed, one, peer }: Measuring): Promise<(count: number) => Entrant<Outcome>[]> {
+  const { databaseUrl: url, server, token } = bed;
+  const { recipe, slots, gets } = one;
+  const statements = await statementsOf({ url, ...bed }, recipe, template);
+  // No two calls have the same number, whoever sends them.
+  let from = users;
+  const counted = async (running: Promise<Outcome>) => {
+    const outcome = await running;
+    from = Math.ceil(outcome.next / most) * most;
+    return outcome;
+  };
+  return (count) => {
+    const shared = { callers: count, settle };
+    const ours = (protocol: "grpc" | "json") => (seconds: number) =>
+      counted(generate({ ...shared, url: server.url, protocol, seconds, token, recipe, from }));
+    const theirs = (seconds: number) => counted(pgbench({ ...shared, url, statements, slots, gets, seconds, from }));
+    return [
+      { name: "grpc", run: ours("grpc") },
+      { name: "json", run: ours("json") },
+      ...(peer ? [{ name: "pgbench", run: theirs }] : []),
+    ];
+  };
 }
 
 function rowsOf(subject: string, found: ReadonlyMap<string, readonly Outcome[]>): Row[] {
@@ -96,21 +117,34 @@ function rowsOf(subject: string, found: ReadonlyMap<string, readonly Outcome[]>)
       "x pgbench": peers ? round(ratio(outcomes, peers, ({ rate }) => rate)) : undefined,
       "p50 ms": round(middle(outcomes, ({ p50 }) => p50)),
       "p99 ms": round(middle(outcomes, ({ p99 }) => p99)),
+      "p99 to p50": round(middle(outcomes, ({ p50, p99 }) => p99 / p50)),
       refused: outcomes.reduce((sum, { refused }) => sum + refused, 0),
     }),
   );
 }
 
+function goalsOf({ who }: Row, { name }: Case, count: number): Readonly<Record<string, Goal>> {
+  if (who === "pgbench") return {};
+  const least = name === "AddUserGrant" ? leastOf.get(count) : undefined;
+  return { ...(least && { "x pgbench": { least } }), "p99 to p50": { most: 4 }, refused: { most: 0 } };
+}
+
+const leastOf: ReadonlyMap<number, number> = new Map([
+  [32, 0.9],
+  [128, 1.2],
+]);
+
 const template = 1;
 
-function casesOf({ userId }: Bed, users: number): Case[] {
+function casesOf({ userId }: Bed): Case[] {
   const user = { text: idOf("user", template % users), sql: idSql("user", `:n % ${users}`) };
   const project = { text: idOf("project", 0), sql: idSql("project", `:n / ${users}`) };
   const phone = { text: phoneOf(template), sql: "'+49151' || (20000000 + :n)" };
+  const version = { text: '"version": "2"', sql: `'"version": "' || (:read_version::bigint + 1) || '"'` };
   const name = { text: `Application ${template}`, sql: "'Application ' || :n" };
   return [
     caseOf("AddUserGrant", { kind: "add_user_grant", users }, [user, project]),
-    caseOf("ChangePhone", { kind: "change_phone", users }, [user, phone]),
+    { ...caseOf("ChangePhone", { kind: "change_phone", users }, [user, phone, version]), gets: true },
     caseOf("CreateOidcApplication", { kind: "create_application" }, [name]),
     caseOf("GetMe", { kind: "get_me" }, [{ text: userId, sql: `'${userId}'` }]),
   ];
@@ -122,5 +156,5 @@ function caseOf(name: string, recipe: Recipe, slots: readonly Slot[]): Case {
     text: markOf(recipe, at),
     sql: `'06h${at}${recipe.kind.slice(0, 3)}' || lpad((:n)::text, 17, '0')`,
   }));
-  return { name, recipe, slots: [...slots, ...made] };
+  return { name, recipe, slots: [...slots, ...made], gets: false };
 }

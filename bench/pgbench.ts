@@ -3,18 +3,12 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { planning } from "../src/postgres/connect.ts";
 import type { Outcome } from "./load/generator.ts";
 import type { Statement } from "./statements.ts";
 import { percentile, round } from "./stats.ts";
 
 const run = promisify(execFile);
-
-/** Whether a program is there. */
-export const has = (program: string): Promise<boolean> =>
-  run(program, ["--version"]).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => error.code !== "ENOENT",
-  );
 
 /** What in the recorded parameters stands for the number of the call, and the SQL that makes it of another number. */
 export type Slot = { readonly text: string; readonly sql: string };
@@ -24,72 +18,77 @@ export type Script = {
   readonly url: string;
   readonly statements: readonly Statement[];
   readonly slots: readonly Slot[];
+  /** Whether the row that a statement answers is at hand for the next one, each column as `:read_<name>`. */
+  readonly gets?: boolean;
   readonly callers: number;
   readonly seconds: number;
+  /** How long it runs before it counts: each connection plans its statements. */
+  readonly settle: number;
   readonly from: number;
 };
 
-/** More commands than a small machine does in a second, so that no two clients ever use the same number. */
-export const mostPerSecond = 6_000;
-const numbersEach = ({ callers, seconds }: Script) => Math.ceil((mostPerSecond * seconds) / callers);
+const options = Object.entries(planning)
+  .map(([name, value]) => `-c ${name}=${value}`)
+  .join(" ");
 
 /** Runs recorded statements with pgbench, prepared, each client one call after the other. */
 export async function pgbench(script: Script): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), "postern-pgbench-"));
   try {
     const file = join(folder, "script.sql");
-    await writeFile(file, textOf(script));
-    const { callers, seconds, from } = script;
-    const counts = ["-c", `${callers}`, "-j", `${Math.min(callers, 2)}`, "-T", `${seconds}`];
-    const args = [
-      "-n",
-      "-M",
-      "prepared",
-      ...counts,
-      "-D",
-      "k=0",
-      "-f",
-      file,
-      "-l",
-      "--log-prefix",
-      join(folder, "log"),
-    ];
+    const from = Math.ceil(script.from / script.callers) * script.callers;
+    await writeFile(file, textOf({ ...script, from }));
+    const { callers, seconds, settle } = script;
+    const counts = ["-c", `${callers}`, "-j", `${Math.min(callers, 2)}`, "-T", `${Math.ceil(settle + seconds)}`];
+    const logs = ["-l", "--log-prefix", join(folder, "log")];
     // The plans that the service asks for.
-    const env = { PATH: "/usr/bin:/bin", PGOPTIONS: "-c enable_seqscan=off -c jit=off" };
-    const { stdout } = await run("pgbench", [...args, ...addressOf(script.url)], { env });
-    const rate = Number(/tps = ([\d.]+)/.exec(stdout)?.[1]);
-    const calls = Number(/actually processed: (\d+)/.exec(stdout)?.[1]);
-    const refused = Number(/number of failed transactions: (\d+)/.exec(stdout)?.[1] ?? 0);
-    const times = await latencies(folder);
-    return { calls, refused, rate: Math.round(rate), ...times, next: from + callers * numbersEach(script) };
+    const env = { PATH: "/usr/bin:/bin", PGOPTIONS: options };
+    const args = ["-n", "-M", "prepared", ...counts, "-D", "k=-1", "-f", file, ...logs, ...addressOf(script.url)];
+    await run("pgbench", args, { env });
+    const { most, ...counted } = await countedIn(folder, settle);
+    return { ...counted, next: from + (most + 1) * callers };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function latencies(folder: string) {
-  const times: number[] = [];
+/** What the logs say of the time after it settled, and the most calls that one client did. */
+async function countedIn(folder: string, settle: number) {
+  const calls: { ended: number; took: number }[] = [];
+  let most = 0;
   for (const name of (await readdir(folder)).filter((one) => one.startsWith("log"))) {
-    const lines = (await readFile(join(folder, name), "utf8")).trimEnd().split("\n");
-    for (const line of lines) times.push(Number(line.split(" ")[2]) / 1000);
+    for (const line of (await readFile(join(folder, name), "utf8")).trimEnd().split("\n")) {
+      const [, number = 0, took = 0, , second = 0, microsecond = 0] = line.split(" ").map(Number);
+      most = Math.max(most, number);
+      calls.push({ ended: second * 1e6 + microsecond, took });
+    }
   }
-  return { p50: round(percentile(times, 0.5)), p99: round(percentile(times, 0.99)) };
+  const begun = calls.reduce((first, { ended, took }) => Math.min(first, ended - took), Number.POSITIVE_INFINITY);
+  const over = calls.reduce((last, { ended }) => Math.max(last, ended), 0);
+  const counts = begun + settle * 1e6;
+  const times = calls.filter(({ ended, took }) => ended - took >= counts).map(({ took }) => took / 1000);
+  const rate = Math.round(times.length / ((over - counts) / 1e6));
+  const [p50, p99] = [round(percentile(times, 0.5)), round(percentile(times, 0.99))];
+  // A statement that fails ends pgbench, and so the case.
+  return { calls: times.length, refused: 0, rate, p50, p99, most };
 }
 
-function textOf(script: Script): string {
-  const { statements, slots, from } = script;
+function textOf({ statements, slots, gets, from, callers }: Script): string {
   const lines = statements.map(({ text, parameters }) =>
     text.replace(/\$(\d+)/g, (_, at: string) => valueAs(parameters[Number(at) - 1] ?? "", slots)),
   );
-  const count = ["\\set k :k + 1", `\\set n ${from} + :client_id * ${numbersEach(script)} + :k`];
-  return [...count, ...lines.map((line) => `${line};`)].join("\n");
+  // A client keeps to its own numbers, so that no two ever have the same one.
+  const count = ["\\set k :k + 1", `\\set n ${from} + :k * ${callers} + :client_id`];
+  const ended = lines.map((line, at) => (gets && at < lines.length - 1 ? `${line}\n\\gset read_` : `${line};`));
+  return [...count, ...ended].join("\n");
 }
 
 /** A recorded parameter as SQL; what stands for the number of the call is made of it. */
 function valueAs(parameter: string, slots: readonly Slot[]): string {
-  const used = slots.filter(({ text }) => parameter.includes(text));
-  const plain = spaced(parameter).replaceAll("%", "%%").replaceAll("'", "''");
-  const marked = used.reduce((whole, { text }, at) => whole.replaceAll(text, `%${at + 1}$s`), plain);
+  const text = spaced(parameter);
+  const used = slots.filter((slot) => text.includes(slot.text));
+  const plain = text.replaceAll("%", "%%").replaceAll("'", "''");
+  const marked = used.reduce((whole, slot, at) => whole.replaceAll(slot.text, `%${at + 1}$s`), plain);
   return used.length === 0
     ? `'${plain.replaceAll("%%", "%")}'`
     : `format('${marked}', ${used.map(({ sql }) => sql).join(", ")})`;

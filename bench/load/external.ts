@@ -4,16 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Served } from "../ground.ts";
+import { generate, type Shot } from "./generator.ts";
+import { provide } from "./tools.ts";
+
+export type { Shot };
 
 const run = promisify(execFile);
-
-/** One call that is sent again and again. */
-export type Shot = {
-  readonly path: string;
-  readonly body: Uint8Array;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly http: "1" | "2";
-};
 
 /** What came of it. */
 export type Fired = { readonly rate: number; readonly cpu: number; readonly failed: number };
@@ -21,8 +17,23 @@ export type Fired = { readonly rate: number; readonly cpu: number; readonly fail
 const connections = 8;
 const streams = 8;
 
-/** Sends the same call with h2load, 64 at once, and looks at what the server's process used for it. */
-export async function fire(server: Served, { path, body, headers, http }: Shot, seconds: number): Promise<Fired> {
+/** Sends the same call, 64 at once, and looks at what the server's process used for it; without h2load from a thread of ours. */
+export async function fire(server: Served, shot: Shot, seconds: number): Promise<Fired> {
+  const before = await server.usage();
+  const send = (await provide("h2load")) ? h2load : fromThread;
+  const { calls, failed } = await send(server.url, shot, seconds);
+  const used = (await server.usage()).cpu - before.cpu;
+  return { rate: Math.round(calls / seconds), cpu: used / calls, failed };
+}
+
+type Counted = { readonly calls: number; readonly failed: number };
+
+async function fromThread(url: string, shot: Shot, seconds: number): Promise<Counted> {
+  const { calls, refused } = await generate({ shot, url, callers: connections * streams, seconds, from: 0 });
+  return { calls: calls - refused, failed: refused };
+}
+
+async function h2load(url: string, { path, body, headers, http }: Shot, seconds: number): Promise<Counted> {
   const folder = await mkdtemp(join(tmpdir(), "postern-load-"));
   try {
     const file = join(folder, "body");
@@ -30,14 +41,12 @@ export async function fire(server: Served, { path, body, headers, http }: Shot, 
     const given = Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
     const protocol =
       http === "1" ? ["--h1", "-c", `${connections * streams}`] : ["-c", `${connections}`, "-m", `${streams}`];
-    const before = await server.usage();
-    const args = [...protocol, "-t", "1", "-D", `${seconds}`, "-d", file, ...given, server.url + path];
+    const args = [...protocol, "-t", "1", "-D", `${seconds}`, "-d", file, ...given, url + path];
     const { stdout } = await run("h2load", args);
-    const used = (await server.usage()).cpu - before.cpu;
     const [, done = "0", ok = "0"] = /(\d+) done, (\d+) succeeded/.exec(stdout) ?? [];
     const [, good = "0"] = /status codes: (\d+) 2xx/.exec(stdout) ?? [];
     const calls = Number(good);
-    return { rate: Math.round(calls / seconds), cpu: used / calls, failed: Number(done) - Math.min(Number(ok), calls) };
+    return { calls, failed: Number(done) - Math.min(Number(ok), calls) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,14 +1,27 @@
 import { Worker } from "node:worker_threads";
 import type { Recipe } from "./recipes.ts";
 
-/** What to send, and for how long; each call has a number of its own, from `from` on. */
-export type Load = {
+/** One call that is sent again and again. */
+export type Shot = {
+  readonly path: string;
+  readonly body: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly http: "1" | "2";
+};
+
+/** Calls that differ, each with a number of its own, or one and the same. */
+export type What =
+  | { readonly protocol: "grpc" | "json"; readonly recipe: Recipe; readonly token: string }
+  | { readonly shot: Shot };
+
+/** What to send where, by how many callers, and for how long. */
+export type Load = What & {
   readonly url: string;
-  readonly protocol: "grpc" | "json";
   readonly callers: number;
   readonly seconds: number;
-  readonly token: string;
-  readonly recipe: Recipe;
+  /** How long calls are sent before they count. */
+  readonly settle?: number;
+  /** The number of the first call. */
   readonly from: number;
 };
 

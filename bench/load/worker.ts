@@ -1,8 +1,9 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { percentile, round } from "../stats.ts";
 import type { Load, Outcome } from "./generator.ts";
-import { grpcCaller } from "./grpc.ts";
-import { jsonCaller } from "./json.ts";
+import { http1Wire } from "./http1.ts";
+import { http2Wire } from "./http2.ts";
+import { bodiesOf, headOf, writtenOf } from "./sent.ts";
 
 /** Sends the call with this number; answers whether it was granted. */
 export type Send = (n: number) => Promise<boolean>;
@@ -14,13 +15,12 @@ parentPort?.postMessage(await run(workerData as Load));
 
 async function run(load: Load): Promise<Outcome> {
   using wires = new DisposableStack();
-  const connect = load.protocol === "grpc" ? grpcCaller : jsonCaller;
-  const count = load.protocol === "grpc" ? Math.min(load.callers, 4) : load.callers;
-  const sends = await Promise.all(Array.from({ length: count }, async () => wires.use(await connect(load)).send));
+  const { connect, count } = wiresOf(load);
+  const sends = await Promise.all(Array.from({ length: count }, async () => wires.use(await connect()).send));
   const times: number[] = [];
   let next = load.from;
   let refused = 0;
-  const started = performance.now();
+  const started = performance.now() + (load.settle ?? 0) * 1000;
   const end = started + load.seconds * 1000;
   await Promise.all(Array.from({ length: load.callers }, (_, at) => call(sends[at % count] as Send)));
   const rate = times.length / ((performance.now() - started) / 1000);
@@ -31,8 +31,18 @@ async function run(load: Load): Promise<Outcome> {
 
   async function call(send: Send): Promise<void> {
     for (let begun = performance.now(); begun < end; begun = performance.now()) {
-      if (!(await send(next++))) refused += 1;
+      const granted = await send(next++);
+      if (begun < started) continue;
+      if (!granted) refused += 1;
       times.push(performance.now() - begun);
     }
   }
+}
+
+/** A connection of HTTP/1.1 for each caller, or a few of HTTP/2 for all. */
+function wiresOf(load: Load): { connect: () => Promise<Wire>; count: number } {
+  const { url, callers } = load;
+  const head = headOf(load);
+  if (!head) return { connect: () => http1Wire(url, writtenOf(load)), count: callers };
+  return { connect: () => http2Wire(url, head, bodiesOf(load)), count: Math.min(callers, 4) };
 }
