@@ -152,7 +152,7 @@ async function openDoors(house: House, config: Config, { runtime, tracing }: Wat
     ...{ host: config.host, port: config.port, limits: config, stopping },
     told: (error) => logger.error({ err: error }, "a connection of HTTP/2 was ended by an error of ours"),
     door: withCors(jsonDoor(parts, [reference(operations), ...metrics, adapterRoom({ ...parts, standard })]), cors),
-    lane: lane({ ...parts, ...also, stopping: stopping.signal, protocols: config.lane === "on" }),
+    lane: lane({ ...parts, ...also, protocols: config.lane === "on" }),
     certificate: config.tlsCertFile ? { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile } : undefined,
   });
 }

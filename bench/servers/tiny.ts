@@ -41,7 +41,7 @@ const parts = {
 const server = await listen({
   ...{ host: "127.0.0.1", port: 0, limits: config, stopping },
   door: jsonDoor(parts, [adapterRoom(parts)]),
-  lane: lane({ ...parts, stopping: stopping.signal }),
+  lane: lane(parts),
 });
 await tell(server.url, server);
 

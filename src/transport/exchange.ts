@@ -1,6 +1,7 @@
 import { refuse } from "../errors.ts";
 import { accepted, decompressed, encodingOf, leastCompressed } from "./lane/compression.ts";
 import type { HeaderFields } from "./lane/protocol.ts";
+import type { Flaw } from "./wire.ts";
 
 /** A request as the rooms of the transport see it, whatever carried it. */
 export type Asked = {
@@ -9,7 +10,7 @@ export type Asked = {
   /** Host and port that the client believes to talk to. */
   readonly authority: string;
   /** What is wrong with the request before anything of it is looked at. */
-  readonly flaw?: "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "DEADLINE_EXCEEDED" | undefined;
+  readonly flaw?: Flaw | undefined;
   /** Path and query as they were sent, still encoded. */
   readonly target: string;
   readonly headers: HeaderFields;

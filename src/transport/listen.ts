@@ -1,15 +1,11 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import type { Duplex } from "node:stream";
-import { type Exchange, refuseBroken } from "./broken.ts";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { carryTo } from "./carry.ts";
 import type { Door } from "./door.ts";
-import type { Stream } from "./h2/stream.ts";
-import { http1 } from "./http1.ts";
-import { giveUp, http2 } from "./http2.ts";
 import type { Lane } from "./lane/lane.ts";
 import { shareConnections } from "./port.ts";
-import { aboutAge, http2Sessions, type SessionLimits, type Sessions } from "./sessions.ts";
+import { openSessions, type SessionLimits, type Sessions } from "./sessions.ts";
 import { type Certificate, encryption } from "./tls.ts";
+import type { Exchange } from "./wire.ts";
 
 /** What a client may take of the server. */
 export type Limits = SessionLimits & {
@@ -45,8 +41,8 @@ export type ListenOptions = {
 /** Opens the one port for HTTP/1.1 and HTTP/2. */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { host, port, limits, stopping = new AbortController() } = options;
-  const server = http1Server(options, stopping.signal);
-  const sessions = http2Sessions({ limits, serve: serveHttp2(options, stopping.signal), told: options.told });
+  const server = createServer({ noDelay: true });
+  const sessions = openSessions({ limits, serve: serving(options, stopping.signal), told: options.told });
   const secured = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
   const sockets = shareConnections({ server, sessions, limits, encryption: secured });
   await opened(server, host, port);
@@ -57,46 +53,11 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   };
 }
 
-function serveHttp2({ door, limits, lane }: ListenOptions, stopping: AbortSignal) {
-  const carry = http2(door, limits, stopping);
-  return (stream: Stream) => {
-    if (!lane?.stream(stream)) carry(stream).catch(() => giveUp(stream));
+function serving({ door, limits, lane }: ListenOptions, stopping: AbortSignal) {
+  const carry = carryTo(door, limits, stopping);
+  return (exchange: Exchange) => {
+    if (!lane?.(exchange)) carry(exchange).catch(() => exchange.giveUp());
   };
-}
-
-function http1Server({ door, limits, lane }: ListenOptions, stopping: AbortSignal): Server {
-  const server = createServer({
-    maxHeaderSize: limits.headersMaxBytes,
-    headersTimeout: limits.headerTimeoutMs,
-    requestTimeout: limits.headerTimeoutMs + limits.bodyTimeoutMs,
-    keepAliveTimeout: limits.idleTimeoutMs,
-    connectionsCheckingInterval: Math.min(1000, limits.headerTimeoutMs, limits.bodyTimeoutMs),
-    // A request without Host is refused by us, with a body like every other refusal.
-    requireHostHeader: false,
-    // A request without a body spends nothing on reading one.
-    optimizeEmptyRequests: true,
-  });
-  const known = new WeakMap<Duplex, Connection>();
-  const carry = http1(door, limits, stopping);
-  const serve = (request: IncomingMessage, response: ServerResponse) => {
-    const connection = known.get(request.socket) ?? newConnection(limits.connectionAgeMs);
-    if (!connection.latest) known.set(request.socket, connection);
-    connection.latest = { request, response };
-    if (performance.now() > connection.ends) response.setHeader("connection", "close");
-    if (!lane?.request(request, response)) carry(request, response).catch(() => response.destroy());
-  };
-  server.on("request", serve).on("checkContinue", serve);
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    refuseBroken({ error, socket, exchange: known.get(socket)?.latest }, door, stopping).catch(() => socket.destroy());
-  });
-  return server;
-}
-
-/** A connection of HTTP/1.1: when it is old, and its latest exchange. */
-type Connection = { readonly ends: number; latest: Exchange | undefined };
-
-function newConnection(ageMs: number): Connection {
-  return { ends: ageMs > 0 ? performance.now() + aboutAge(ageMs) : Number.POSITIVE_INFINITY, latest: undefined };
 }
 
 async function opened(server: Server, host: string, port: number): Promise<void> {
@@ -131,7 +92,6 @@ async function drain({ server, sessions, sockets, stopping, graceMs }: Draining)
   server.close(() => resolve());
   const begun = performance.now();
   const sweep = () => {
-    server.closeIdleConnections();
     // What a new connection says may have arrived without being read yet.
     const silent = performance.now() - begun > silenceMs;
     sessions.close(silent ? "all" : "used");
@@ -141,8 +101,8 @@ async function drain({ server, sessions, sockets, stopping, graceMs }: Draining)
   // An answer that was running keeps its connection open when it ends, so look again and again.
   const sweeping = setInterval(sweep, 50);
   const cutting = setTimeout(() => {
-    server.closeAllConnections();
     sessions.destroy();
+    for (const socket of sockets) socket.destroy();
   }, graceMs);
   await closed;
   clearInterval(sweeping);

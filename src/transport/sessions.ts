@@ -1,39 +1,56 @@
 import type { Duplex } from "node:stream";
+import { Http1Connection } from "./h1/connection.ts";
 import { Connection, type ConnectionLimits } from "./h2/connection.ts";
-import type { Stream } from "./h2/stream.ts";
+import type { Version } from "./preface.ts";
+import type { Exchange } from "./wire.ts";
 
-/** What bounds a connection of HTTP/2. */
+/** What bounds a connection. */
 export type SessionLimits = ConnectionLimits & { readonly connectionAgeMs: number };
 
 /** What serves the connections. */
 export type SessionParts = {
   readonly limits: SessionLimits;
-  readonly serve: (stream: Stream) => void;
+  readonly serve: (exchange: Exchange) => void;
   /** Told of what should never happen, which ends its connection only. */
   readonly told?: ((error: unknown) => void) | undefined;
 };
 
-/** All connections of HTTP/2. */
+/** All connections that have told what they speak. */
 export type Sessions = {
-  /** Speaks HTTP/2 on a connection from now on. */
-  readonly accept: (socket: Duplex) => void;
+  /** Speaks a version of HTTP on a connection from now on. */
+  readonly accept: (socket: Duplex, version: Version) => void;
   /** Lets connections finish what runs, and take nothing new: those that have called already, or all. */
   readonly close: (which: "used" | "all") => void;
   /** Cuts what is left. */
   readonly destroy: () => void;
 };
 
-/** Serves HTTP/2 on the connections it is given. */
-export function http2Sessions({ limits, serve, told = () => {} }: SessionParts): Sessions {
-  const connections = new Set<Connection>();
+/** Serves HTTP on the connections it is given. */
+export function openSessions({ limits, serve, told = () => {} }: SessionParts): Sessions {
+  const connections = new Set<Connection | Http1Connection>();
+  const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = limits;
+  const everyMs = Math.max(10, Math.min(1000, headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs));
+  let checking: NodeJS.Timeout | undefined;
+
+  // One look at all of them costs less than timers that every request sets and clears.
+  function check(): void {
+    const now = performance.now();
+    for (const connection of connections) connection.check(now);
+  }
+
   return {
-    accept(socket) {
-      const connection = new Connection({ socket, limits, serve, told });
+    accept(socket, version) {
+      const parts = { socket, limits, serve, told };
+      const connection = version === "2" ? new Connection(parts) : new Http1Connection(parts);
       connections.add(connection);
+      checking ??= setInterval(check, everyMs).unref();
       const retiring = retirement(limits.connectionAgeMs, connection);
       socket.on("close", () => {
         connections.delete(connection);
         clearTimeout(retiring);
+        if (connections.size > 0) return;
+        clearInterval(checking);
+        checking = undefined;
       });
     },
     close(which) {
@@ -45,9 +62,9 @@ export function http2Sessions({ limits, serve, told = () => {} }: SessionParts):
   };
 }
 
-function retirement(ageMs: number, connection: Connection): NodeJS.Timeout | undefined {
-  return ageMs === 0 ? undefined : setTimeout(() => connection.close(), aboutAge(ageMs)).unref();
+function retirement(ageMs: number, connection: Connection | Http1Connection): NodeJS.Timeout | undefined {
+  return ageMs === 0 ? undefined : setTimeout(() => connection.retire(), aboutAge(ageMs)).unref();
 }
 
 /** An age with some jitter, so that connections made together do not end together. */
-export const aboutAge = (ageMs: number): number => ageMs * (0.9 + 0.2 * Math.random());
+const aboutAge = (ageMs: number): number => ageMs * (0.9 + 0.2 * Math.random());

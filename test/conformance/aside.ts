@@ -1,11 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { createContextKey } from "@connectrpc/connect";
-import type { Sent } from "../../src/transport/h2/hpack/encoder.ts";
-import type { Stream } from "../../src/transport/h2/stream.ts";
 import type { Lane } from "../../src/transport/lane/lane.ts";
 import type { Fields } from "../../src/transport/lane/protocol.ts";
+import type { Exchange, Sent, Whole } from "../../src/transport/wire.ts";
 
 /** A header with its values, as the suite writes it. */
 export type Header = { readonly name: string; readonly value: readonly string[] };
@@ -28,19 +26,11 @@ export const aside = (): Aside | undefined => asides.getStore();
 
 /** Offers every request to a lane, and puts what handlers want to add into the answers of lane and door alike. */
 export function withAsides(lane: Lane | undefined): Lane {
-  return {
-    stream(stream) {
-      const about = asideOf(stream.headers, stream.headers[":path"]);
-      asides.enterWith(about);
-      addToStream(stream, about, mannerOf(stream.headers));
-      return lane?.stream(stream) ?? false;
-    },
-    request(request, response) {
-      const about = asideOf(request.headersDistinct, request.url);
-      asides.enterWith(about);
-      addToResponse(response, about, mannerOf(request.headers));
-      return lane?.request(request, response) ?? false;
-    },
+  return (exchange) => {
+    const about = asideOf(exchange.headers, exchange.target);
+    asides.enterWith(about);
+    addTo(exchange, about, mannerOf(exchange.headers));
+    return lane?.(exchange) ?? false;
   };
 }
 
@@ -64,27 +54,21 @@ function asideOf(fields: Fields, target = ""): Aside {
   };
 }
 
-function addToStream(stream: Stream, about: Aside, manner: Manner): void {
-  const { answer, begin, write, finish } = stream;
+/** As a test may do it: what the server takes for its own is wrapped. */
+function addTo(exchange: Exchange, about: Aside, manner: Manner): void {
+  const { answer, begin, write, finish } = exchange;
   const trailed = (trailers: Sent | undefined) => trailers && { ...trailers, ...fieldsOf(about.trailers) };
   const more = (part: Uint8Array) => partWith(part, about, manner);
-  stream.answer = ({ status, headers, body, trailers }) =>
-    answer.call(stream, {
-      status,
-      headers: added(headers, about, manner),
-      body: body && more(body),
-      trailers: trailed(trailers),
-    });
-  stream.begin = (status, headers) => begin.call(stream, status, added(headers, about, manner));
-  stream.write = (part) => write.call(stream, more(part));
-  stream.finish = (trailers) => finish.call(stream, trailed(trailers));
-}
-
-function addToResponse(response: ServerResponse<IncomingMessage>, about: Aside, manner: Manner): void {
-  const { writeHead } = response;
-  response.writeHead = (status: number, headers: unknown) =>
-    writeHead.call(response, status, added(headers as Sent, about, manner) as OutgoingHttpHeaders);
-  addToBody(response, about, manner);
+  Object.assign(exchange, {
+    answer({ status, headers, body, trailers }: Whole) {
+      const whole = typeof body === "string" ? Buffer.from(body) : body;
+      const all = added(headers, about, manner);
+      answer.call(exchange, { status, headers: all, body: whole && more(whole), trailers: trailed(trailers) });
+    },
+    begin: (status: number, headers: Sent) => begin.call(exchange, status, added(headers, about, manner)),
+    write: (part: Uint8Array) => write.call(exchange, more(part)),
+    finish: (trailers?: Sent) => finish.call(exchange, trailed(trailers)),
+  });
 }
 
 function added(headers: Sent, about: Aside, manner: Manner): Sent {
@@ -98,16 +82,6 @@ function added(headers: Sent, about: Aside, manner: Manner): Sent {
 
 const fieldsOf = (headers: readonly Header[], prefix = "") =>
   Object.fromEntries(headers.map(({ name, value }) => [`${prefix}${name.toLowerCase()}`, [...value]]));
-
-// biome-ignore lint/suspicious/noExplicitAny: the overloads of Node, passed through as they are.
-type Writing = { write: (...all: any[]) => any; end: (...all: any[]) => any };
-
-function addToBody(into: Writing, about: Aside, manner: Manner): void {
-  const { write, end } = into;
-  const more = (part: unknown) => (part instanceof Uint8Array ? partWith(part, about, manner) : part);
-  into.write = (part: unknown, ...rest: unknown[]) => write.call(into, more(part), ...rest);
-  into.end = (part: unknown, ...rest: unknown[]) => end.call(into, more(part), ...rest);
-}
 
 function partWith(part: Uint8Array, about: Aside, manner: Manner): Uint8Array {
   return manner === "grpc" || manner === "connect unary" ? part : withTrailers(Buffer.from(part), about, manner);

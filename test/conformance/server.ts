@@ -49,7 +49,7 @@ async function open(asked: Asked, { registry, folder, fast }: Around) {
   return listen({
     ...{ host: "127.0.0.1", port: 0, limits, stopping },
     door: jsonDoor(parts, [adapterRoom({ ...parts, standard })]),
-    lane: withAsides(fast ? lane({ ...parts, stopping: stopping.signal }) : undefined),
+    lane: withAsides(fast ? lane(parts) : undefined),
     certificate: asked.serverCreds && (await certificateIn(folder, asked.serverCreds)),
   });
 }

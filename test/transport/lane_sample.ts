@@ -1,4 +1,3 @@
-import { createServer as createHttp1 } from "node:http";
 import { type AddressInfo, createServer as createTcp, type Server } from "node:net";
 import type { DescService } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
@@ -7,7 +6,7 @@ import { jsonDoor } from "../../src/transport/door.ts";
 import { lane } from "../../src/transport/lane/lane.ts";
 import type { LaneParts } from "../../src/transport/lane/visit.ts";
 import type { CallLimits } from "../../src/transport/rooms.ts";
-import { http2Sessions } from "../../src/transport/sessions.ts";
+import { openSessions } from "../../src/transport/sessions.ts";
 import { ask, type Read, type SampleOptions, sampleParts } from "./sample_door.ts";
 
 const limits: CallLimits = { messageMaxBytes: 100_000, bodyTimeoutMs: 5000, deadlineMaxMs: 60_000 };
@@ -16,7 +15,6 @@ const sessionLimits = { streamsMax: 100, headersMaxBytes: 16_384, headerTimeoutM
 /** What a lane in a test is made of, where it differs from the plainest. */
 export type LaneOptions = SampleOptions & {
   readonly limits?: Partial<CallLimits>;
-  readonly stopping?: AbortSignal;
   readonly also?: NonNullable<LaneParts["also"]>;
   readonly protocols?: boolean;
 };
@@ -26,6 +24,8 @@ export type SampleLane = AsyncDisposable & {
   readonly http1: string;
   readonly http2: string;
   readonly service: DescService;
+  /** Lets connections finish what runs. */
+  readonly close: () => void;
   /** The same service over plain JSON. */
   readonly rest: (body: unknown, headers?: Record<string, string>) => Promise<Read>;
 };
@@ -42,14 +42,14 @@ export async function openLane(options: LaneOptions = {}): Promise<SampleLane> {
     ],
     options,
   );
-  const { also, protocols = true, stopping = new AbortController().signal } = options;
-  const fast = lane({ ...parts, limits: { ...limits, ...options.limits }, stopping, protocols, ...(also && { also }) });
-  const one = createHttp1((request, response) => fast.request(request, response) || response.writeHead(404).end());
-  const sessions = http2Sessions({
+  const { also, protocols = true } = options;
+  const fast = lane({ ...parts, limits: { ...limits, ...options.limits }, protocols, ...(also && { also }) });
+  const sessions = openSessions({
     limits: { ...limits, ...sessionLimits, connectionAgeMs: 0 },
-    serve: (stream) => fast.stream(stream) || stream.answer({ status: 404, headers: {} }),
+    serve: (exchange) => fast(exchange) || exchange.answer({ status: 404, headers: {} }),
   });
-  const two = createTcp(sessions.accept);
+  const one = createTcp((socket) => sessions.accept(socket, "1.1"));
+  const two = createTcp((socket) => sessions.accept(socket, "2"));
   const door = jsonDoor(parts);
   const [operation] = parts.operations.values();
   if (!operation) throw new Error("the sample has no operation");
@@ -58,8 +58,9 @@ export async function openLane(options: LaneOptions = {}): Promise<SampleLane> {
     http2: await opened(two),
     service: operation.method.parent,
     rest: (body, headers) => ask(door, "POST /do", body, headers),
+    close: () => sessions.close("all"),
     [Symbol.asyncDispose]: async () => {
-      one.close().closeAllConnections();
+      one.close();
       two.close();
       sessions.destroy();
     },

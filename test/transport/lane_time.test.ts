@@ -85,9 +85,20 @@ test("a call without a deadline ends too", async () => {
 });
 
 test("HTTP/1.1: a server about to stop answers and keeps no connection", async () => {
-  await using lane = await openLane({ stopping: AbortSignal.abort() });
+  const { promise: begun, resolve: begins } = Promise.withResolvers<void>();
+  const { promise: stopped, resolve: stops } = Promise.withResolvers<void>();
+  const handler: SampleHandler = async (request) => {
+    begins();
+    await stopped;
+    return request;
+  };
+  await using lane = await openLane({ handler });
   const headers = { "content-type": "application/proto" };
-  const answer = await fetch(`${lane.http1}${path}`, { method: "POST", headers });
+  const asked = fetch(`${lane.http1}${path}`, { method: "POST", headers });
+  await begun;
+  lane.close();
+  stops();
+  const answer = await asked;
   expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"]);
 });
 

@@ -82,6 +82,14 @@ export class Connection {
     this.#parting = setTimeout(() => this.#guarded(() => this.#settle()), partingMs);
   }
 
+  /** Ends when it may: what the client begins meanwhile is served by another connection. */
+  retire(): void {
+    this.close();
+  }
+
+  /** Its own timers look after it. */
+  check(): void {}
+
   /** Cuts it off. */
   destroy(): void {
     this.#parts.socket.destroy();

@@ -1,4 +1,5 @@
-import { boundOf, Encoder, type Sent } from "./hpack/encoder.ts";
+import type { Sent } from "../wire.ts";
+import { boundOf, Encoder } from "./hpack/encoder.ts";
 import type { Outbox } from "./outbox.ts";
 import {
   ConnectionFault,

@@ -1,11 +1,8 @@
+import type { Exchange, Flaw, Sent, Sink, Whole } from "../wire.ts";
 import type { Fields, Head } from "./head.ts";
-import type { Sent } from "./hpack/encoder.ts";
 import type { Outbox } from "./outbox.ts";
 import { codes } from "./protocol.ts";
-import { Outgoing, type Reply, type Sender } from "./sender.ts";
-
-/** Takes a body as it comes. */
-export type Sink = { readonly data: (part: Buffer) => void; readonly end: () => void };
+import { Outgoing, type Sender } from "./sender.ts";
 
 /** The connection, as its streams see it. */
 export type Host = {
@@ -22,11 +19,11 @@ export type Host = {
 type Opened = { readonly id: number; readonly head: Head; readonly ended: boolean };
 
 /** One request with its answer. */
-export class Stream {
+export class Stream implements Exchange {
+  readonly version = "2";
   readonly id: number;
   readonly headers: Fields;
-  /** Its fields were too many or too large, and only some of them are here. */
-  readonly tooLarge: boolean;
+  readonly flaw: Flaw | undefined;
   /** Called once, when the answer is complete, or nobody waits for it any more. */
   onClose: (() => void) | undefined;
   /** Whether the request has come to its end. */
@@ -48,12 +45,25 @@ export class Stream {
   constructor({ id, head, ended }: Opened, host: Host) {
     this.id = id;
     this.headers = head.fields;
-    this.tooLarge = head.tooLarge;
+    // Its fields were too many or too large, and only some of them are here.
+    this.flaw = head.tooLarge ? "HEADERS_TOO_LARGE" : undefined;
     this.ended = ended;
     this.#missing = head.length;
     this.#host = host;
     this.#window = host.window;
     this.outgoing = new Outgoing(id, host.sender.streamWindow, this);
+  }
+
+  get method(): string {
+    return this.headers[":method"] ?? "";
+  }
+
+  get target(): string {
+    return this.headers[":path"] ?? "";
+  }
+
+  get authority(): string | undefined {
+    return this.headers[":authority"] ?? this.headers.host;
   }
 
   /** Gives the body to a sink, as it comes; nothing more is given once the stream is closed. */
@@ -85,11 +95,12 @@ export class Stream {
   }
 
   /** Answers at once and whole. */
-  answer(reply: Reply): void {
+  answer({ status, headers, body: said, trailers }: Whole): void {
     if (this.closed || this.#begun) return;
     this.#begun = true;
+    const body = typeof said === "string" ? Buffer.from(said) : said;
+    const reply = { status, headers, body, trailers };
     if (this.#host.sender.whole(this.outgoing, reply)) return void this.sent();
-    const { body, trailers } = reply;
     const bare = !body?.length && !trailers;
     this.#host.sender.head(this.outgoing, reply, bare);
     if (bare) return void this.sent();
@@ -120,6 +131,10 @@ export class Stream {
   /** Ends the body. */
   finish(trailers?: Sent): void {
     if (!this.closed) this.#host.sender.end(this.outgoing, trailers);
+  }
+
+  giveUp(): void {
+    this.close(codes.internal);
   }
 
   /** Gives the stream up. */

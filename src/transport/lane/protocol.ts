@@ -8,9 +8,9 @@ export type Fields = Readonly<Record<string, string | string[] | undefined>>;
 export type Reply = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array | string;
+  readonly body?: Uint8Array | string | undefined;
   /** Only HTTP/2 has them. */
-  readonly trailers?: Readonly<Record<string, string>>;
+  readonly trailers?: Readonly<Record<string, string>> | undefined;
 };
 
 /** The one message of a request, out of what surrounds it. */

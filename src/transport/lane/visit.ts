@@ -10,8 +10,6 @@ import { type Dialect, type Fields, fieldOf, type Reply } from "./protocol.ts";
 
 /** What the lane is given by the server. */
 export type LaneParts = Pick<Parts, "operations" | "rules" | "newCall" | "refused" | "limits"> & {
-  /** Aborts when the server is about to stop. */
-  readonly stopping: AbortSignal;
   /** Headers that go with every answer to a request, such as those for browsers. */
   readonly also?: (headers: Fields) => Readonly<Record<string, string>>;
   /** Whether gRPC, gRPC-Web and Connect may take the lane as well. */
@@ -60,7 +58,7 @@ export type Visit = Arrival &
   };
 
 /** Prepares what every visit shares. */
-export function waysOf({ refused, limits, also, newCall }: Omit<LaneParts, "stopping">): Ways {
+export function waysOf({ refused, limits, also, newCall }: LaneParts): Ways {
   const shared = { refused, limits, newCall, late: deadlines(limits.deadlineMaxMs, expire) };
   return also ? { ...shared, also } : shared;
 }

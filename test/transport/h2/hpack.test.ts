@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { Decoder } from "../../../src/transport/h2/hpack/decoder.ts";
-import { boundOf, Encoder, type Sent } from "../../../src/transport/h2/hpack/encoder.ts";
+import { boundOf, Encoder } from "../../../src/transport/h2/hpack/encoder.ts";
 import { decodeHuffman } from "../../../src/transport/h2/hpack/huffman.ts";
 import { ConnectionFault, codes } from "../../../src/transport/h2/protocol.ts";
+import type { Sent } from "../../../src/transport/wire.ts";
 import { seeded } from "./seeded.ts";
 
 const bytesOf = (hex: string) => Buffer.from(hex.replaceAll(/\s/g, ""), "hex");

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { preface, types } from "../../../src/transport/h2/protocol.ts";
-import type { Stream } from "../../../src/transport/h2/stream.ts";
-import { http2Sessions, type SessionLimits, type Sessions } from "../../../src/transport/sessions.ts";
+import { Stream } from "../../../src/transport/h2/stream.ts";
+import { openSessions, type SessionLimits, type Sessions } from "../../../src/transport/sessions.ts";
 
 const limits: SessionLimits = {
   streamsMax: 100,
@@ -27,8 +27,12 @@ export async function serveStreams(
   some: Partial<SessionLimits> = {},
 ): Promise<Served> {
   const told: unknown[] = [];
-  const sessions = http2Sessions({ limits: { ...limits, ...some }, serve, told: (error) => void told.push(error) });
-  const server = createServer(sessions.accept);
+  const sessions = openSessions({
+    limits: { ...limits, ...some },
+    serve: (exchange) => exchange instanceof Stream && serve(exchange),
+    told: (error) => void told.push(error),
+  });
+  const server = createServer((socket) => sessions.accept(socket, "2"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     ...{ port: (server.address() as AddressInfo).port, sessions, told },

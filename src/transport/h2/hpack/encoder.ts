@@ -1,7 +1,5 @@
+import type { Sent } from "../../wire.ts";
 import { sizeOf, staticTable, usualTableBytes } from "./static_table.ts";
-
-/** Header fields as they are sent; one with several values is sent as often. */
-export type Sent = Readonly<Record<string, string | readonly string[]>>;
 
 /** Bytes to write into, with room for what comes. */
 export type Ink = { readonly bytes: Buffer; at: number };

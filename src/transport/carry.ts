@@ -1,67 +1,61 @@
 import { refuse } from "../errors.ts";
 import type { Door } from "./door.ts";
 import type { Answer, Asked } from "./exchange.ts";
-import { codes } from "./h2/protocol.ts";
-import type { Stream } from "./h2/stream.ts";
 import { httpDate } from "./http_date.ts";
 import { HeaderFields } from "./lane/protocol.ts";
+import type { Exchange } from "./wire.ts";
 
-/** What bounds a request over HTTP/2. */
-export type Http2Limits = { readonly messageMaxBytes: number; readonly bodyTimeoutMs: number };
+/** What bounds a request. */
+export type CarryLimits = { readonly messageMaxBytes: number; readonly bodyTimeoutMs: number };
 
-/** Carries requests and answers of HTTP/2 to and from a door; answers when the exchange is over. */
-export function http2(door: Door, limits: Http2Limits, stopping: AbortSignal) {
-  return async (stream: Stream): Promise<void> => {
+/** Carries requests and answers to and from a door; answers when the exchange is over. */
+export function carryTo(door: Door, limits: CarryLimits, stopping: AbortSignal) {
+  return async (exchange: Exchange): Promise<void> => {
     const gone = new AbortController();
     const timers = new Set<NodeJS.Timeout>();
-    stream.onClose = () => {
+    exchange.onClose = () => {
       for (const timer of timers) clearTimeout(timer);
-      if (!stream.complete) gone.abort();
+      if (!exchange.complete) gone.abort();
     };
-    const { headers } = stream;
+    const { headers } = exchange;
     const asked: Asked = {
-      ...requestOf(stream),
+      ...requestOf(exchange),
       ...{ signal: gone.signal, stopping, messageMaxBytes: limits.messageMaxBytes },
       expire: (milliseconds) => void timers.add(setTimeout(() => gone.abort(late()), milliseconds)),
       body: async (mostBytes = limits.messageMaxBytes) => {
         if (Number(headers["content-length"] ?? 0) > mostBytes) throw refuse.because("BODY_TOO_LARGE");
-        return collect(stream, gone.signal, { mostBytes, timeoutMs: limits.bodyTimeoutMs });
+        return collect(exchange, gone.signal, { mostBytes, timeoutMs: limits.bodyTimeoutMs });
       },
-      chunks: () => stream.chunks(),
+      chunks: () => exchange.chunks(),
     };
     const answer = await door(asked);
     const headOnly = asked.method === "HEAD";
     if (headOnly) gone.abort();
-    await write(stream, answer, headOnly);
+    await write(exchange, answer, headOnly);
   };
 }
 
 // Made when it is needed: it costs a stack.
 const late = () => new DOMException("the deadline of the call is over", "TimeoutError");
 
-function requestOf({ headers, tooLarge }: Stream) {
-  return {
-    version: "2",
-    method: headers[":method"] ?? "",
-    authority: headers[":authority"] ?? headers.host ?? "",
-    target: headers[":path"] ?? "",
-    flaw: tooLarge ? "HEADERS_TOO_LARGE" : undefined,
-    headers: new HeaderFields(headers),
-  } as const;
+function requestOf({ version, method, target, authority = "", headers, flaw }: Exchange) {
+  return { version, method, authority, target, flaw, headers: new HeaderFields(headers) } as const;
 }
 
 type Bounds = { readonly mostBytes: number; readonly timeoutMs: number };
 
 /** Reads a body whole, or refuses one that is too large, or does not come in time. */
-function collect(stream: Stream, gone: AbortSignal, { mostBytes, timeoutMs }: Bounds): Promise<Uint8Array> {
+function collect(exchange: Exchange, gone: AbortSignal, { mostBytes, timeoutMs }: Bounds): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   const parts: Buffer[] = [];
   let size = 0;
-  const cutting = setTimeout(() => reject(refuse.because("DEADLINE_EXCEEDED")), timeoutMs);
+  // A connection of HTTP/1.1 looks after its one request itself.
+  const isOurs = exchange.version === "2";
+  const cutting = isOurs ? setTimeout(() => reject(refuse.because("DEADLINE_EXCEEDED")), timeoutMs) : undefined;
   const cancel = () => reject(refuse.because("CANCELLED"));
-  if (stream.closed) cancel();
+  if (exchange.closed) cancel();
   gone.addEventListener("abort", cancel);
-  stream.receive({
+  exchange.receive({
     data(part) {
       size += part.length;
       if (size <= mostBytes) return void parts.push(part);
@@ -77,24 +71,20 @@ function collect(stream: Stream, gone: AbortSignal, { mostBytes, timeoutMs }: Bo
   });
 }
 
-async function write(stream: Stream, answer: Answer, headOnly: boolean): Promise<void> {
+async function write(exchange: Exchange, answer: Answer, headOnly: boolean): Promise<void> {
   const { status, body } = answer;
   const headers = { ...answer.headers, date: httpDate() };
   if (typeof body === "string" || body instanceof Uint8Array) {
-    const bytes = typeof body === "string" ? Buffer.from(body) : body;
     const trailers = answer.trailers?.();
-    const length = trailers || status === 204 ? {} : { "content-length": String(bytes.length) };
-    stream.answer({ status, headers: { ...headers, ...length }, body: headOnly ? undefined : bytes, trailers });
+    const length = trailers || status === 204 ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    exchange.answer({ status, headers: { ...headers, ...length }, body: headOnly ? undefined : body, trailers });
     return;
   }
-  if (headOnly) return stream.answer({ status, headers });
-  stream.begin(status, headers);
+  if (headOnly) return exchange.answer({ status, headers });
+  exchange.begin(status, headers);
   for await (const part of body) {
-    if (stream.closed) return;
-    await stream.write(typeof part === "string" ? Buffer.from(part) : part);
+    if (exchange.closed) return;
+    await exchange.write(typeof part === "string" ? Buffer.from(part) : part);
   }
-  stream.finish(answer.trailers?.());
+  exchange.finish(answer.trailers?.());
 }
-
-/** Gives up a stream whose answer failed. */
-export const giveUp = (stream: Stream): void => stream.close(codes.internal);

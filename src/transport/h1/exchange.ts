@@ -1,0 +1,204 @@
+import type { Exchange, Flaw, Headers, Sent, Sink, Whole } from "../wire.ts";
+import type { Head } from "./head.ts";
+import { headText, isBodiless } from "./text.ts";
+
+/** The connection, as the request that runs on it sees it. */
+export type Host = {
+  /** Says in headers that the connection goes on. */
+  readonly keeping: string;
+  /** Whether the connection takes no further request. */
+  readonly leaving: boolean;
+  /** Sends; false when the client is slower than that. */
+  readonly send: (bytes: string | Uint8Array) => boolean;
+  /** Until the client has taken what was sent, or is gone. */
+  readonly drained: () => Promise<void>;
+  /** Reads no more for a while, and goes on. */
+  readonly hold: () => void;
+  readonly release: () => void;
+  /** The answer is complete; `keeps` says whether another request may follow. */
+  readonly answered: (keeps: boolean) => void;
+  readonly destroy: () => void;
+};
+
+const proceed = "HTTP/1.1 100 Continue\r\n\r\n";
+const ending = "connection: close\r\n";
+const mostHeld = 262_144;
+
+/** One request of HTTP/1.1 with its answer. */
+export class Http1Exchange implements Exchange {
+  readonly version = "1.1";
+  readonly method: string;
+  readonly target: string;
+  readonly authority: string | undefined;
+  readonly headers: Headers;
+  readonly flaw: Flaw | undefined;
+  onClose: (() => void) | undefined;
+  ended: boolean;
+  closed = false;
+  complete = false;
+  /** Whether an answer has begun. */
+  begun = false;
+  readonly #host: Host;
+  readonly #chunks: boolean;
+  #keeps: boolean;
+  #expects: boolean;
+  #framed = false;
+  #sink: Sink | undefined;
+  #parts: Buffer[] | undefined;
+  #held = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(host: Host, head: Head, flaw?: Flaw) {
+    this.#host = host;
+    this.method = head.method;
+    this.target = head.target;
+    this.headers = head.headers;
+    this.authority = head.headers.host;
+    this.flaw = flaw;
+    this.ended = head.body === 0;
+    this.#keeps = head.keeps;
+    this.#chunks = head.chunks;
+    this.#expects = head.expects;
+  }
+
+  receive(sink: Sink): void {
+    this.#sink = sink;
+    this.#proceed();
+    const parts = this.#parts ?? [];
+    this.#parts = undefined;
+    this.#held = 0;
+    for (const part of parts) sink.data(part);
+    this.#host.release();
+    if (this.ended && !this.closed) sink.end();
+  }
+
+  async *chunks(): AsyncGenerator<Buffer> {
+    this.#proceed();
+    while (true) {
+      const part = this.#parts?.shift();
+      if (part) {
+        this.#held -= part.length;
+        if (this.#held === 0) this.#host.release();
+        yield part;
+      } else if (this.ended) return;
+      else if (this.closed) throw new Error("the request was given up");
+      else await this.#arrival();
+    }
+  }
+
+  answer({ status, headers, body }: Whole): void {
+    if (this.closed || this.begun) return;
+    this.begun = true;
+    const empty = this.method === "HEAD" || isBodiless(status);
+    const isSaid = isBodiless(status) || "content-length" in headers;
+    const length = isSaid ? "" : `content-length: ${Buffer.byteLength(body ?? "")}\r\n`;
+    const text = headText(this.#statusOf(status), headers, length + this.#connection());
+    if (empty || body === undefined) this.#host.send(text);
+    else if (typeof body === "string") this.#host.send(text + body);
+    else this.#host.send(joined(text, body));
+    this.#finished();
+  }
+
+  begin(status: number, headers: Sent): void {
+    if (this.closed || this.begun) return;
+    this.begun = true;
+    const empty = this.method === "HEAD" || isBodiless(status);
+    this.#framed = this.#chunks && !empty;
+    // Without chunks only the end of the connection is the end of the body.
+    if (!empty && !this.#chunks) this.#keeps = false;
+    const framing = this.#framed ? "transfer-encoding: chunked\r\n" : "";
+    this.#host.send(headText(status, headers, framing + this.#connection()));
+  }
+
+  write(part: Uint8Array): Promise<void> | undefined {
+    if (this.closed || part.length === 0) return undefined;
+    const bytes = this.#framed ? joined(`${part.length.toString(16)}\r\n`, part, "\r\n") : part;
+    return this.#host.send(bytes) ? undefined : this.#host.drained();
+  }
+
+  finish(): void {
+    if (this.closed) return;
+    if (this.#framed) this.#host.send("0\r\n\r\n");
+    this.#finished();
+  }
+
+  giveUp(): void {
+    this.#host.destroy();
+  }
+
+  // What follows is for the connection.
+
+  /** Takes a part of the body. */
+  data(part: Buffer): void {
+    if (this.closed) return;
+    if (this.#sink) return void this.#sink.data(part);
+    this.#parts ??= [];
+    this.#parts.push(part);
+    this.#held += part.length;
+    if (this.#held > mostHeld) this.#host.hold();
+    this.#stir();
+  }
+
+  /** The body is at its end. */
+  end(): void {
+    this.ended = true;
+    if (!this.closed) this.#sink?.end();
+    this.#stir();
+  }
+
+  /** The client is gone, or sends what cannot be read. */
+  lose(): void {
+    if (!this.closed) this.#over();
+  }
+
+  #proceed(): void {
+    if (this.#expects && !this.ended && !this.closed) this.#host.send(proceed);
+    this.#expects = false;
+  }
+
+  // The time of the connection is over, not that of a call.
+  #statusOf(status: number): number {
+    return this.flaw === "DEADLINE_EXCEEDED" ? 408 : status;
+  }
+
+  #connection(): string {
+    // A client that waits to be told to send its body, and is not, may send it or not: nobody knows what comes next.
+    if (this.#host.leaving || (this.#expects && !this.ended)) this.#keeps = false;
+    return this.#keeps ? this.#host.keeping : ending;
+  }
+
+  #finished(): void {
+    this.complete = true;
+    this.#over();
+    this.#host.answered(this.#keeps);
+  }
+
+  #over(): void {
+    this.closed = true;
+    this.#parts = undefined;
+    this.#stir();
+    const { onClose } = this;
+    this.onClose = undefined;
+    onClose?.();
+  }
+
+  #stir(): void {
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+
+  #arrival(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    return promise;
+  }
+}
+
+/** One piece, for one write. */
+function joined(text: string, body: Uint8Array, after = ""): Uint8Array {
+  const bytes = Buffer.allocUnsafe(text.length + body.length + after.length);
+  bytes.write(text, 0, "latin1");
+  bytes.set(body, text.length);
+  bytes.write(after, text.length + body.length, "latin1");
+  return bytes;
+}

@@ -1,0 +1,62 @@
+import type { Flaw, Headers } from "../wire.ts";
+
+/** A request before its body. */
+export type Head = {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Headers;
+  /** The bytes of the body that follows, or that it comes in chunks. */
+  readonly body: number | "chunked";
+  /** Whether the client lets the connection go on after this request. */
+  readonly keeps: boolean;
+  /** Whether parts of an answer may be sent before its length is known. */
+  readonly chunks: boolean;
+  /** The client waits to be told to send its body. */
+  readonly expects: boolean;
+};
+
+const mostHeaders = 64;
+const line = /^([!#$%&'*+.^_`|~\w-]+) ([\x21-\x7e]+) HTTP\/1\.([01])$/;
+const name = /^[!#$%&'*+.^_`|~\w-]+$/;
+const value = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * Reads the text before a body, by RFC 9112; answers a flaw for what is not exactly that. Whoever stands in front of us may
+ * read a text differently that is only nearly right, and then takes one request for two.
+ */
+export function readHead(text: string): Head | Flaw {
+  const [first = "", ...lines] = text.split("\r\n");
+  const [, method, target, minor] = line.exec(first) ?? [];
+  if (method === undefined || target === undefined) return "MALFORMED_REQUEST";
+  if (lines.length > mostHeaders) return "HEADERS_TOO_LARGE";
+  const headers: Record<string, string | undefined> = Object.create(null);
+  let hosts = 0;
+  for (const one of lines) {
+    const colon = one.indexOf(":");
+    const key = one.slice(0, colon).toLowerCase();
+    const said = one.slice(colon + 1).trim();
+    if (colon < 1 || !name.test(key) || !value.test(said)) return "MALFORMED_REQUEST";
+    if (key === "host") hosts += 1;
+    const before = headers[key];
+    headers[key] = before === undefined ? said : `${before}${key === "cookie" ? "; " : ", "}${said}`;
+  }
+  const body = bodyOf(headers, minor);
+  if (body === undefined || hosts !== 1) return "MALFORMED_REQUEST";
+  const { expect, connection } = headers;
+  return {
+    ...{ method, target, headers: Object.freeze(headers), body },
+    keeps: minor === "1" && !/(^|[\s,])close([\s,]|$)/i.test(connection ?? ""),
+    chunks: minor === "1",
+    expects: minor === "1" && expect?.toLowerCase() === "100-continue",
+  };
+}
+
+/** How long the body is; undefined where two readers could disagree about it: RFC 9112, 6.3. */
+function bodyOf(headers: Headers, minor: string | undefined): Head["body"] | undefined {
+  const { "transfer-encoding": transfer, "content-length": length } = headers;
+  if (transfer === undefined) {
+    if (length === undefined) return 0;
+    return /^\d{1,15}$/.test(length) ? Number(length) : undefined;
+  }
+  return length === undefined && minor === "1" && transfer.toLowerCase() === "chunked" ? "chunked" : undefined;
+}

@@ -1,0 +1,32 @@
+import { refuse } from "../../errors.ts";
+import { httpDate } from "../http_date.ts";
+import type { Exchange } from "../wire.ts";
+import { mostBytes, sinkOf } from "./body.ts";
+import type { Reply } from "./protocol.ts";
+import { type Arrival, awaitBody, enter, fail, leave, type Ways } from "./visit.ts";
+
+type Carried = { readonly ways: Ways; readonly arrival: Arrival };
+
+/** Carries a call from its headers to its answer. */
+export function carry(exchange: Exchange, { ways, arrival }: Carried): void {
+  const visit = enter(ways, arrival, (reply, requestId) => {
+    try {
+      exchange.answer(marked(reply, requestId));
+    } catch {
+      exchange.giveUp();
+    }
+  });
+  exchange.onClose = () => leave(visit);
+  if (Number(arrival.headers["content-length"] ?? 0) > mostBytes(visit)) fail(visit, refuse.because("BODY_TOO_LARGE"));
+  // A connection of HTTP/1.1 looks after its one request itself; of HTTP/2 a body may go on for ever.
+  else if (!exchange.ended && exchange.version === "2") awaitBody(visit);
+  if (!exchange.closed) exchange.receive(sinkOf(visit));
+}
+
+function marked({ status, headers, body, trailers }: Reply, requestId: string): Reply {
+  // No client of gRPC reads a date.
+  const own = trailers ? undefined : { ...(body !== undefined && lengthOf(body)), date: httpDate() };
+  return { status, headers: { ...own, ...headers, "x-request-id": requestId }, body, trailers };
+}
+
+const lengthOf = (body: Uint8Array | string) => ({ "content-length": String(Buffer.byteLength(body)) });
