@@ -103,9 +103,10 @@ export class Http1Exchange implements Exchange {
     if (this.closed || this.begun) return;
     this.begun = true;
     const empty = this.method === "HEAD" || isBodiless(status);
-    this.#framed = this.#chunks && !empty;
+    const isSized = empty || "content-length" in headers;
+    this.#framed = this.#chunks && !isSized;
     // Without chunks only the end of the connection is the end of the body.
-    if (!empty && !this.#chunks) this.#keeps = false;
+    if (!isSized && !this.#chunks) this.#keeps = false;
     const framing = this.#framed ? "transfer-encoding: chunked\r\n" : "";
     this.#host.send(headText(status, headers, framing + this.#connection()));
   }
