@@ -261,7 +261,10 @@ function isTried(user: PasswordUser): user is TriedUser {
   return user.kind === "human" && user.active && user.hash !== null;
 }
 
-/** Counts an attempt before the password is checked; undefined when none is left. */
+/**
+ * Counts an attempt before the password is checked; undefined when none is left. Where fewer are allowed than when those before
+ * it were counted, it is the last one.
+ */
 async function reserve(
   sql: Sql,
   user: Pick<PasswordUser, "id" | "locked" | "lockedUntil"> & { policy: Pick<PolicyInForce, "maximumAttempts"> },
@@ -270,9 +273,11 @@ async function reserve(
   const most = user.policy.maximumAttempts || spent;
   const lockIsOver = user.locked && !isLocked(user, now);
   const [row] = await sql<{ attempts: number }[]>`
-    insert into password_attempts as a (user_id, attempts) values (${user.id}, 1)
-    on conflict (user_id) do update set attempts = case when a.attempts = ${spent} then 1 else a.attempts + 1 end
-    where a.attempts < ${most} or (${lockIsOver} and a.attempts = ${spent})
+    insert into password_attempts as a (user_id, attempts, allowed) values (${user.id}, 1, ${most})
+    on conflict (user_id) do update set allowed = excluded.allowed,
+      attempts = case when a.attempts = ${spent} then 1 else least(a.attempts + 1, excluded.allowed) end
+    where a.attempts < excluded.allowed or (${lockIsOver} and a.attempts = ${spent})
+      or (a.allowed is distinct from excluded.allowed and a.attempts < ${spent})
     returning attempts`;
   return row?.attempts;
 }

@@ -135,6 +135,43 @@ test("a lock that runs out lets in again, and as many wrong guesses lock again",
   await guessed();
 });
 
+test("a limit below what was counted already leaves one more guess: a right one signs in, a wrong one locks", async () => {
+  const organizationId = await organization(postern);
+  const allow = async (maximumAttempts: number) => {
+    const there = { "x-service-orgid": organizationId };
+    done(await postern.admin.put("/v1/policies/lockout", { policy: { maximumAttempts } }, there));
+  };
+  const { userId, username } = await signedUp(postern, { organizationId });
+  const state = async () => done(await postern.admin.get(`/v1/users/${userId}`)).user.state;
+  const guessed = async (times: number) => {
+    for (let guess = 0; guess < times; guess++) expect((await signIn(username, wrong)).status).toBe(401);
+  };
+  for (const fewer of [3, 5]) {
+    await allow(10);
+    await guessed(5);
+    await allow(fewer);
+    done(await signIn(username, right));
+  }
+  await allow(10);
+  await guessed(5);
+  await allow(3);
+  expect(await state()).toBe("USER_STATE_ACTIVE");
+  await guessed(1);
+  expect(await state()).toBe("USER_STATE_LOCKED");
+  expect(refused(await signIn(username, right))).toEqual([401, "SIGN_IN_FAILED"]);
+});
+
+test("guesses at the same moment after the limit was lowered lock", async () => {
+  const organizationId = await organization(postern);
+  const there = { "x-service-orgid": organizationId };
+  const { userId, username } = await signedUp(postern, { organizationId });
+  for (let guess = 0; guess < 5; guess++) await signIn(username, wrong);
+  done(await postern.admin.put("/v1/policies/lockout", { policy: { maximumAttempts: 2 } }, there));
+  const answers = await Promise.all(Array.from({ length: 10 }, () => signIn(username, wrong)));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+  expect(done(await postern.admin.get(`/v1/users/${userId}`)).user.state).toBe("USER_STATE_LOCKED");
+});
+
 test("a limit of 0 never locks", async () => {
   const organizationId = await organization(postern);
   done(
