@@ -1,25 +1,236 @@
-import { expect, test } from "vitest";
+import { create } from "@bufbuild/protobuf";
+import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { open } from "../bench/ground.ts";
 import type { Recipe } from "../bench/load/recipes.ts";
-import { seed } from "../bench/seed.ts";
+import { idOf, seed } from "../bench/seed.ts";
 import { type Statement, statementsOf } from "../bench/statements.ts";
-import { startPostern } from "./harness.ts";
+import { ListEventsRequestSchema } from "../gen/postern/v1/event_pb.ts";
+import { ListUserGrantsRequestSchema } from "../gen/postern/v1/user_grant_pb.ts";
+import { GetUserRequestSchema } from "../gen/postern/v1/user_pb.ts";
+import { readConfig } from "../src/config.ts";
+import type { Deps } from "../src/deps.ts";
+import { beginning } from "../src/events/follow.ts";
+import * as reads from "../src/services/caller.ts";
+import { eventService } from "../src/services/event.ts";
+import { watch } from "../src/services/event_watch.ts";
+import { userService } from "../src/services/user.ts";
+import { userGrantService } from "../src/services/user_grant.ts";
+import { type Postern, startPostern } from "./harness.ts";
+import { askedBy, callIn, found, planAsTheService } from "./plan.ts";
 
-const users = 50;
+const [users, projects, grants, others] = [2_000, 20, 20_000, 30_000];
+const page = 100;
+
+let postern: Postern;
+let client: ReturnType<typeof open>["client"];
+let close: () => Promise<void>;
+beforeAll(async () => {
+  postern = await startPostern();
+  const opened = open(postern.databaseUrl);
+  [client, close] = [opened.client, () => opened[Symbol.asyncDispose]()];
+  await seed(client, postern.organizationId, { users, projects, grants, changes: 0 });
+  await planAsTheService(client);
+  // A year of what other organizations did, a few minutes apart.
+  await client.unsafe(`
+    insert into events (owner, stream, version, type, payload, actor, request_id, time)
+    select 'organization' || n % 30, 'object' || n / 3, n % 3 + 1, 'project.created', '{"name": "Year"}',
+      'actor' || n % 50, 'load', now() - (${others} - n) * interval '17 minutes'
+    from generate_series(1, ${others}) n; analyze events`);
+});
+afterAll(async () => {
+  await close?.();
+  await postern?.[Symbol.asyncDispose]();
+});
+
+type Parts = Omit<Deps, "log">;
+type Case = {
+  readonly name: string;
+  readonly ask: (parts: Parts) => Promise<unknown>;
+  readonly index: string;
+  /** How many rows may be read to find the answer. */
+  readonly most: number;
+};
+
+const noLog = { append: () => expect.fail("nothing is written") };
+const noTail = { listen: () => () => {}, poke() {}, behindMs: () => 0, async [Symbol.asyncDispose]() {} };
+const here = () => callIn(postern.organizationId, postern.adminId);
+const there = () => callIn("organization7", postern.adminId);
+
+const longAgo = (days: number) => timestampFromDate(new Date(Date.now() - days * 86_400_000));
+type ListEvents = { instance?: boolean; objectId?: string; actorId?: string; since?: Timestamp; until?: Timestamp };
+
+/** A list of events; `deep` goes on after so many pages. */
+const events = (request: ListEvents, { call = there, deep = 0 } = {}): Case["ask"] => {
+  return async ({ sql }) => {
+    const { listEvents } = eventService({ sql }, noTail);
+    let pageToken = "";
+    for (let turned = 0; turned <= deep; turned++) {
+      const answer = await listEvents(
+        create(ListEventsRequestSchema, { ...request, pageToken, pageSize: page }),
+        call(),
+      );
+      expect(answer.events.length).toBeGreaterThan(0);
+      pageToken = answer.nextPageToken ?? "";
+    }
+  };
+};
+
+const grantsOf = (request: { userId?: string; projectId?: string }, deep = 0): Case["ask"] => {
+  return async (parts) => {
+    const { listUserGrants } = userGrantService({ ...parts, log: noLog });
+    let pageToken = "";
+    for (let turned = 0; turned <= deep; turned++) {
+      const asked = create(ListUserGrantsRequestSchema, { ...request, pageToken, pageSize: deep > 0 ? 5 : page });
+      const answer = await listUserGrants(asked, here());
+      expect(answer.userGrants.length).toBeGreaterThan(0);
+      pageToken = answer.nextPageToken ?? "";
+    }
+  };
+};
+
+const watched = (owner: string, after = beginning): Case["ask"] => {
+  return async ({ sql }) => {
+    const stop = new AbortController();
+    const wanted = { owner, objectId: "", actorId: "", types: [] };
+    const watching = watch({ sql, tail: noTail, wanted, signal: stop.signal }, { ...after, open: [] });
+    for await (const one of watching) if (one.owner === owner) break;
+  };
+};
+
+const hash = Buffer.alloc(32, 7).toString("hex");
+const object = { instance: true, objectId: "object400" };
+
+const cases: readonly Case[] = [
+  { name: "events of an organization", ask: events({}), index: "events_of_organization", most: 110 },
+  {
+    name: "events of an organization, page after page",
+    ask: events({}, { deep: 8 }),
+    index: "events_of_organization",
+    most: 110,
+  },
+  {
+    ...{ name: "events of an organization, long ago", index: "events_of_organization", most: 110 },
+    ask: events({ until: longAgo(300) }),
+  },
+  {
+    ...{ name: "events of an organization, in a period", index: "events_of_organization", most: 110 },
+    ask: events({ since: longAgo(200), until: longAgo(150) }),
+  },
+  { name: "events of the instance", ask: events({ instance: true }), index: "events_by_time", most: 110 },
+  {
+    name: "events of the instance, page after page",
+    ask: events({ instance: true }, { deep: 12 }),
+    index: "events_by_time",
+    most: 110,
+  },
+  {
+    ...{ name: "events of the instance, long ago", index: "events_by_time", most: 110 },
+    ask: events({ instance: true, until: longAgo(340) }),
+  },
+  { name: "events of an object, wherever it is", ask: events(object), index: "events_of_object", most: 5 },
+  {
+    name: "events of an object of the organization",
+    ask: events({ objectId: "object402" }),
+    index: "events_",
+    most: 5,
+  },
+  {
+    ...{ name: "events by an actor, wherever", index: "events_of_actor", most: 110 },
+    ask: events({ instance: true, actorId: "actor7" }),
+  },
+  {
+    ...{ name: "events by an actor, wherever, long ago", index: "events_of_actor", most: 110 },
+    ask: events({ instance: true, actorId: "actor7", until: longAgo(300) }),
+  },
+  { name: "a watch that goes on from the beginning", ask: watched("organization7"), index: "events_log", most: 5_010 },
+  { name: "grants of a user", ask: grantsOf({ userId: idOf("user", 7) }), index: "user_grants", most: 30 },
+  {
+    name: "grants of a user, page after page",
+    ask: grantsOf({ userId: idOf("user", 7) }, 1),
+    index: "user_grants",
+    most: 30,
+  },
+  {
+    name: "grants of a project",
+    ask: grantsOf({ projectId: idOf("project", 7) }),
+    index: "user_grants_of_project",
+    most: 210,
+  },
+  {
+    ...{ name: "grants of a project, page after page", index: "user_grants_of_project", most: 20 },
+    ask: grantsOf({ projectId: idOf("project", 7) }, 9),
+  },
+  {
+    ...{ name: "a user", index: "users_", most: 10 },
+    ask: (parts) => {
+      const { getUser } = userService({ ...parts, log: noLog }, readConfig({}));
+      return getUser(create(GetUserRequestSchema, { userId: idOf("user", 1_500) }), here());
+    },
+  },
+  { name: "who calls", ask: ({ sql }) => reads.callerRead(sql)(hash), index: "bearers_pkey", most: 10 },
+  {
+    name: "what the caller may",
+    ask: ({ sql }) => reads.membershipsRead(sql)(idOf("user", 9)),
+    index: "members_once",
+    most: 10,
+  },
+  {
+    name: "whose a user is",
+    ask: ({ sql }) => reads.ownerOfUserRead(sql)(idOf("user", 9)),
+    index: "users_user_id",
+    most: 5,
+  },
+  {
+    name: "whose a session is",
+    ask: ({ sql }) => reads.userOfSessionRead(sql)("none"),
+    index: "sessions_session_id",
+    most: 5,
+  },
+  {
+    ...{ name: "whether an organization is there", index: "organizations_pkey", most: 5 },
+    ask: ({ sql }) => reads.organizationExistsRead(sql)("none"),
+  },
+  {
+    ...{ name: "where a grant belongs", index: "user_grants_user_grant_id", most: 5 },
+    ask: ({ sql }) => reads.userGrantPlaceRead(sql)(idOf("grant", 9_999)),
+  },
+  {
+    ...{ name: "whether a write was done before", index: "idempotency_pkey", most: 5 },
+    ask: ({ sql }) => reads.doneBeforeRead(sql)({ caller: "a", operation: "b", key: "c" }),
+  },
+];
+
+test.each(cases)("$name: found by an index, whatever there is beside it", async ({ ask, index, most }) => {
+  const statements = await askedBy(postern.databaseUrl, ask);
+  const all = [];
+  for (const statement of statements) {
+    const { whole, indexes, rows } = await found(client, statement);
+    expect(whole, statement.text).toEqual([]);
+    expect(rows, statement.text).toBeLessThanOrEqual(most);
+    all.push(...indexes);
+  }
+  expect(
+    all.some((one) => one.startsWith(index)),
+    all.join(),
+  ).toBe(true);
+});
+
+const few = 50;
 const hot: readonly Recipe[] = [
-  { kind: "add_user_grant", users },
-  { kind: "change_phone", users },
+  { kind: "add_user_grant", users: few },
+  { kind: "change_phone", users: few },
   { kind: "create_application" },
   { kind: "get_me" },
 ];
 
 test("the plans of the hot statements, made while the tables are small, read no table whole", async () => {
-  await using postern = await startPostern();
-  const { databaseUrl: url, adminId: userId, organizationId } = postern;
+  await using small = await startPostern();
+  const { databaseUrl: url, adminId: userId, organizationId } = small;
   await using sql = open(url);
-  await seed(sql.client, organizationId, { users, projects: 2, grants: 20, changes: 0 });
+  await seed(sql.client, organizationId, { users: few, projects: 2, grants: 20, changes: 0 });
   // As the service connects, and with the plans that stay.
-  await sql.client.unsafe("set enable_seqscan = off; set plan_cache_mode = force_generic_plan");
+  await planAsTheService(sql.client);
   for (const recipe of hot) {
     const statements = await statementsOf({ url, userId, organizationId }, recipe, 30);
     expect(statements.length, recipe.kind).toBeGreaterThan(0);
@@ -40,12 +251,12 @@ test("the plans of the hot statements, made while the tables are small, read no 
 });
 
 test("whether a grant is there is found by user and project, also while no grant is", async () => {
-  await using postern = await startPostern();
-  const { databaseUrl: url, adminId: userId, organizationId } = postern;
+  await using small = await startPostern();
+  const { databaseUrl: url, adminId: userId, organizationId } = small;
   await using sql = open(url);
-  await seed(sql.client, organizationId, { users, projects: 2, grants: 0, changes: 0 });
-  await sql.client.unsafe("set enable_seqscan = off; set plan_cache_mode = force_generic_plan");
-  const [read] = await statementsOf({ url, userId, organizationId }, { kind: "add_user_grant", users }, 30);
+  await seed(sql.client, organizationId, { users: few, projects: 2, grants: 0, changes: 0 });
+  await planAsTheService(sql.client);
+  const [read] = await statementsOf({ url, userId, organizationId }, { kind: "add_user_grant", users: few }, 30);
   const [asked = ""] = read?.parameters ?? [];
   await sql.client.unsafe(`prepare hot as ${read?.text}`);
   const lines = await sql.client.unsafe<{ "QUERY PLAN": string }[]>(`explain execute hot ($given$${asked}$given$)`);
