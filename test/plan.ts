@@ -3,7 +3,7 @@ import { createContextValues, type HandlerContext } from "@connectrpc/connect";
 import type postgres from "postgres";
 import { open } from "../bench/ground.ts";
 import { type Deps, keys, newId } from "../src/deps.ts";
-import { fewRows } from "../src/postgres/connect.ts";
+import { planning } from "../src/postgres/connect.ts";
 import { secretsOf } from "../src/security/secrets.ts";
 
 type Client = postgres.Sql<{ bigint: bigint }>;
@@ -48,7 +48,7 @@ export function callIn(organization: string, userId: string): HandlerContext {
 
 /** Plans as the service's connections do, and as plans are once they stay. */
 export async function planAsTheService(client: Client): Promise<void> {
-  const settings = Object.entries({ ...fewRows, plan_cache_mode: "force_generic_plan" });
+  const settings = Object.entries({ ...planning, plan_cache_mode: "force_generic_plan" });
   await client.unsafe(settings.map(([name, value]) => `set ${name} = ${value}`).join("; "));
 }
 
