@@ -62,8 +62,9 @@ function toldBy({ code, out, err }: Ended): Told {
       JSON.parse(out, (_, value) => value ?? undefined),
       headers,
     );
-  // Its time is that of the command, reflection and all, and may end before the call begins.
-  if (/^Failure: .*deadline exceeded/m.test(err)) return refused({ code: 4, message: "", details: [] }, headers);
+  // Its time is that of the command, reflection and all, and may end before the call begins, or a service is found.
+  if (/^Failure: .*(deadline exceeded|failed to find service)/m.test(err))
+    return refused({ code: 4, message: "", details: [] }, headers);
   const refusal: Refusal = JSON.parse(err.replace(/^buf: .*\n/gm, ""));
   const details = (refusal.details ?? []).map(({ type, value }) =>
     create(AnySchema, { typeUrl: `type.googleapis.com/${type}`, value: base64Decode(value) }),
