@@ -1,8 +1,8 @@
 import { Code } from "@connectrpc/connect";
-import { codeToHttpStatus, codeToString } from "@connectrpc/connect/protocol-connect";
+import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { type Reason, reasons, refuse } from "../src/errors.ts";
 import { type Language, type TextKey, text, textKeys } from "../src/messages/catalogue.ts";
-import { problem } from "../src/transport/problem.ts";
+import { connectStatusOf, problem } from "../src/transport/problem.ts";
 
 const languages: Readonly<Record<Language, string>> = { en: "English", de: "Deutsch", fr: "Français", es: "Español" };
 
@@ -37,12 +37,14 @@ export function errorsPage(): string {
 type Row = { readonly status: number; readonly reason: string; readonly cells: readonly string[] };
 
 function refusalRow(reason: Reason): Row {
-  const { status } = problem(refuse.because(reason));
+  const refusal = refuse.because(reason);
+  const { status } = problem(refusal);
+  const connect = connectStatusOf(refusal);
   const cells = [
     `\`${reason}\``,
     String(status),
     `${reasons[reason]} ${codeName(reasons[reason])}`,
-    `${codeToHttpStatus(reasons[reason])} ${codeToString(reasons[reason])}`,
+    `${connect.status} ${codeToString(connect.code)}`,
     ...textsOf(reason),
   ];
   return { status, reason, cells };

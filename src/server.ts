@@ -145,7 +145,10 @@ async function openDoors(house: House, config: Config, { runtime, tracing }: Wat
     ready: readiness(async () => (await deps.sql`select 1`).length === 1),
   };
   const metrics = calls ? [metricsRoom({ calls, runtime, load: () => loadOf(house, parts.ready, tracing) })] : [];
-  const standard = standardServices({ ...parts, stopping: stopping.signal, observe: calls?.observe });
+  // Probes come every second: what is well said of them is counted, and not written down.
+  const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
+  const guard = report({ logger: quiet, languageOf: chooseLanguage, ...(calls && { observe: calls.observe }) });
+  const standard = standardServices({ ...parts, guard, stopping: stopping.signal });
   const cors = corsFor(config.corsOrigins);
   const also = config.corsOrigins.length > 0 && { also: ({ origin }: Fields) => cors(String(origin ?? "")) };
   return listen({

@@ -164,9 +164,9 @@ const isLate = (reason: unknown) =>
 
 const hasCode = (error: unknown, code: Code) => error instanceof ConnectError && error.code === code;
 
-function levelOf({ code }: ConnectError): "info" | "warn" | "error" {
-  if (code === Code.Internal) return "error";
-  return code === Code.Unavailable ? "warn" : "info";
+function levelOf(refusal: ConnectError): "info" | "warn" | "error" {
+  if (reasonOf(refusal) === "INTERNAL") return "error";
+  return refusal.code === Code.Unavailable ? "warn" : "info";
 }
 
 // Named one by one: the other properties of a database error hold parameters and whole rows.

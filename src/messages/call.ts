@@ -86,6 +86,12 @@ export const callTexts = {
     fr: "La compression de la requête n'est pas prise en charge.",
     es: "La compresión de la solicitud no se admite.",
   },
+  ENCODING_MISSING: {
+    en: "A message is marked as compressed, but the request names no compression.",
+    de: "Eine Nachricht ist als komprimiert gekennzeichnet, aber die Anfrage nennt keine Komprimierung.",
+    fr: "Un message est marqué comme compressé, mais la requête n'indique aucune compression.",
+    es: "Un mensaje está marcado como comprimido, pero la solicitud no indica ninguna compresión.",
+  },
   MALFORMED_REQUEST: {
     en: "The request does not follow the rules of HTTP.",
     de: "Die Anfrage hält sich nicht an die Regeln von HTTP.",

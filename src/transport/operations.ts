@@ -43,11 +43,20 @@ export type Operation = {
   | { readonly kind: "stream"; readonly stream: (request: Message, call: Call) => AsyncIterable<Message> }
 );
 
+/** An rpc that streams its requests, which only gRPC, gRPC-Web and Connect can carry. */
+export type Dialogue = Pick<Operation, "method" | "path"> & {
+  readonly kind: "dialogue";
+  readonly dialogue: (requests: AsyncIterable<Message>, call: Call) => AsyncIterable<Message>;
+};
+
+/** What gRPC, gRPC-Web and Connect can carry. */
+export type Rpc = Operation | Dialogue;
+
 /** Every operation by its rpc path. */
 export type Operations = ReadonlyMap<string, Operation>;
 
 // Written as a method, so that a handler of a narrower request fits without a cast.
-type AnyHandler = { call(request: Message, call: Call): object }["call"];
+type AnyHandler = { call(request: Message | AsyncIterable<Message>, call: Call): object }["call"];
 
 /** A service with what implements it. */
 export type Implementation = { readonly service: DescService; readonly handlers: Readonly<Record<string, AnyHandler>> };
@@ -93,6 +102,28 @@ function operation(method: DescMethod, handler: AnyHandler | undefined, guard: G
   }
 }
 
+/** Makes the rpcs of services that are not ours: no access option is asked for, and no REST path leads to them. */
+export function standardRpcs(implementations: readonly Implementation[], guard: Guard): readonly Rpc[] {
+  return implementations.flatMap(({ service, handlers }) =>
+    service.methods.map((method) => standardRpc(method, handlers[method.localName], guard)),
+  );
+}
+
+function standardRpc(method: DescMethod, handler: AnyHandler | undefined, guard: Guard): Rpc {
+  const path = `/${method.parent.typeName}/${method.name}`;
+  if (!handler) throw new Error(`${path} has no handler`);
+  const about = { method, path, rules: [] };
+  switch (method.methodKind) {
+    case "unary":
+      return { ...about, kind: "unary", unary: unary(method, handler, guard) };
+    case "server_streaming":
+      return { ...about, kind: "stream", stream: stream(method, handler, guard) };
+    case "client_streaming":
+    case "bidi_streaming":
+      return { ...about, kind: "dialogue", dialogue: dialogue(method, handler, guard) };
+  }
+}
+
 const rulesOf = (rule: HttpRule): HttpRule[] => [rule, ...rule.additionalBindings.flatMap(rulesOf)];
 
 function unary(method: DescMethod, handler: AnyHandler, guard: Guard) {
@@ -112,6 +143,21 @@ function stream(method: DescMethod, handler: AnyHandler, guard: Guard) {
   return async function* (request: Message, call: Call) {
     for await (const answer of guarded(request, call)) yield whole(method, answer);
   };
+}
+
+function dialogue(method: DescMethod, handler: AnyHandler, guard: Guard): Dialogue["dialogue"] {
+  // Guards are told when it begins and how it ends, and see nothing of its requests.
+  const nothing = create(method.input);
+  return (requests, call) => {
+    const answers = (_: unknown, inner: Call) => manyOf(handler(requests, inner));
+    return stream(method, answers, guard)(nothing, call);
+  };
+}
+
+const manyOf = (answers: object): object => (isAsyncIterable(answers) ? answers : once(answers));
+
+async function* once(answer: object): AsyncGenerator<object> {
+  yield await answer;
 }
 
 function whole(method: DescMethod, answer: object): Message {

@@ -1,5 +1,6 @@
 import { create, isMessage } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
+import { codeFromHttpStatus, codeToHttpStatus } from "@connectrpc/connect/protocol-connect";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { type Reason, reasonOf } from "../errors.ts";
 import { encodeJson } from "./json.ts";
@@ -7,6 +8,7 @@ import { encodeJson } from "./json.ts";
 /** A refusal as plain JSON over HTTP. */
 export type Problem = {
   readonly status: number;
+  readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The error body: code, message and details. */
   readonly body: string;
@@ -21,6 +23,7 @@ export function problem(error: ConnectError): Problem {
   });
   return {
     status: statusOf(error),
+    contentType: contentTypeOf(error),
     headers: headersOf(error),
     body: JSON.stringify({ code: error.code, message: error.rawMessage, details }),
   };
@@ -58,6 +61,20 @@ function statusOf(error: ConnectError): number {
   const reason = reasonOf(error);
   return (reason && statusesByReason[reason]) ?? statuses[error.code];
 }
+
+// What HTTP itself says: Connect has no code for it, and its clients make one of the status.
+const saidByHttp: readonly (Reason | undefined)[] = ["UNKNOWN_PATH", "METHOD_NOT_ALLOWED", "UNSUPPORTED_CONTENT_TYPE"];
+
+/** The HTTP status and the code of a refusal over unary Connect. */
+export function connectStatusOf(error: ConnectError): { readonly status: number; readonly code: Code } {
+  if (!saidByHttp.includes(reasonOf(error))) return { status: codeToHttpStatus(error.code), code: error.code };
+  const status = statusOf(error);
+  return { status, code: codeFromHttpStatus(status) };
+}
+
+// Who sent another type may speak Connect, whose suite takes the bare type, beside such a status, for an error of Connect's own.
+const contentTypeOf = (error: ConnectError) =>
+  reasonOf(error) === "UNSUPPORTED_CONTENT_TYPE" ? "application/json; charset=utf-8" : "application/json";
 
 function headersOf(error: ConnectError): Record<string, string> {
   const allow = reasonOf(error) === "METHOD_NOT_ALLOWED" && error.findDetails(ErrorInfoSchema)[0]?.metadata.allow;

@@ -1,6 +1,6 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ConnectError, ContextValues } from "@connectrpc/connect";
-import { type Answer, jsonAnswer, type Located } from "./exchange.ts";
+import type { Answer, Located } from "./exchange.ts";
 import type { Rules } from "./json.ts";
 import type { Call, Operations } from "./operations.ts";
 import { problem } from "./problem.ts";
@@ -32,6 +32,6 @@ export type Room = (asked: Located, call: Call) => Promise<Answer> | undefined;
 
 /** A refusal as an answer. */
 export function problemAnswer(error: ConnectError): Answer {
-  const { status, headers, body } = problem(error);
-  return jsonAnswer(status, body, headers);
+  const { status, contentType, headers, body } = problem(error);
+  return { status, headers: { ...headers, "content-type": contentType }, body };
 }

@@ -60,7 +60,8 @@ function addTo(exchange: Exchange, about: Aside, manner: Manner): void {
   const trailed = (trailers: Sent | undefined) => trailers && { ...trailers, ...fieldsOf(about.trailers) };
   const more = (part: Uint8Array) => partWith(part, about, manner);
   Object.assign(exchange, {
-    answer({ status, headers, body, trailers }: Whole) {
+    answer(given: Whole) {
+      const { status, headers, body, trailers } = withHeaders(given, about, manner);
       const whole = typeof body === "string" ? Buffer.from(body) : body;
       const all = added(headers, about, manner);
       answer.call(exchange, { status, headers: all, body: whole && more(whole), trailers: trailed(trailers) });
@@ -69,6 +70,14 @@ function addTo(exchange: Exchange, about: Aside, manner: Manner): void {
     write: (part: Uint8Array) => write.call(exchange, more(part)),
     finish: (trailers?: Sent) => finish.call(exchange, trailed(trailers)),
   });
+}
+
+/** With headers of its own, a refusal of gRPC cannot come as the only headers. */
+function withHeaders(given: Whole, about: Aside, manner: Manner): Whole {
+  if (manner !== "grpc" || !("grpc-status" in given.headers) || about.headers.length === 0) return given;
+  const isStatus = (name: string) => ["grpc-status", "grpc-message", "grpc-status-details-bin"].includes(name);
+  const pick = (which: boolean) => Object.entries(given.headers).filter(([name]) => isStatus(name) === which);
+  return { ...given, headers: Object.fromEntries(pick(false)), trailers: Object.fromEntries(pick(true)) };
 }
 
 function added(headers: Sent, about: Aside, manner: Manner): Sent {

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { create, createFileRegistry, type FileRegistry, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { newId } from "../../src/deps.ts";
-import { reasonOf } from "../../src/errors.ts";
 import { adapterRoom } from "../../src/transport/adapter/room.ts";
 import { jsonDoor } from "../../src/transport/door.ts";
 import { anyTypes } from "../../src/transport/json.ts";
@@ -40,7 +40,7 @@ type Around = { readonly registry: FileRegistry; readonly folder: string; readon
 
 async function open(asked: Asked, { registry, folder, fast }: Around) {
   const limits = { ...plain, messageMaxBytes: asked.messageReceiveLimit || plain.messageMaxBytes };
-  const { operations, standard } = conformanceService(registry);
+  const { operations, standard } = conformanceService(registry, refused);
   // The suite's own messages travel in an Any, which no contract of ours lets them.
   const { getMessage } = anyTypes;
   anyTypes.getMessage = (name) => registry.getMessage(name) ?? getMessage.call(anyTypes, name);
@@ -49,7 +49,7 @@ async function open(asked: Asked, { registry, folder, fast }: Around) {
   return listen({
     ...{ host: "127.0.0.1", port: 0, limits, stopping },
     door: jsonDoor(parts, [adapterRoom({ ...parts, standard })]),
-    lane: withAsides(fast ? lane(parts) : undefined),
+    lane: withAsides(lane({ ...parts, protocols: fast })),
     certificate: asked.serverCreds && (await certificateIn(folder, asked.serverCreds)),
   });
 }
@@ -70,12 +70,12 @@ function newCall() {
   return { requestId: newId(), values: createContextValues().set(asideKey, aside()) };
 }
 
-const kept: readonly unknown[] = ["UNSUPPORTED_CONTENT_TYPE", "METHOD_NOT_ALLOWED", "UNSUPPORTED_ENCODING"];
-
-/** Without details: the suite expects none, and every refusal of ours says its reason in one. */
+/** With the reason for us, but without details on the wire: the suite expects none, and every refusal of ours says its reason in one. */
 function refused(error: unknown): ConnectError {
   if (!(error instanceof ConnectError)) return new ConnectError("internal", Code.Internal);
-  return !reasonOf(error) || kept.includes(reasonOf(error)) ? error : new ConnectError(error.rawMessage, error.code);
+  if (error.findDetails(ErrorInfoSchema).length === 0) return error;
+  const bare = new ConnectError(error.rawMessage, error.code, error.metadata);
+  return Object.assign(bare, { findDetails: error.findDetails.bind(error) });
 }
 
 async function certificateIn(folder: string, { cert, key }: NonNullable<Asked["serverCreds"]>) {

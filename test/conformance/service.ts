@@ -1,9 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { create, type DescService, type FileRegistry, type Message } from "@bufbuild/protobuf";
+import { create, type FileRegistry, type Message } from "@bufbuild/protobuf";
 import { type Any, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
-import type { Call, Operation, Operations } from "../../src/transport/operations.ts";
-import { type Aside, aside, asideKey, type Header } from "./aside.ts";
+import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
+import {
+  type Call,
+  type Guard,
+  type Implementation,
+  type Operation,
+  type Rpc,
+  standardRpcs,
+} from "../../src/transport/operations.ts";
+import type { Parts } from "../../src/transport/rooms.ts";
+import { type Aside, asideKey, type Header } from "./aside.ts";
 
 // What the suite sends; its contract is not part of this repository, so its messages have no generated types here.
 type Failure = { readonly code: Code; readonly message?: string; readonly details: readonly Any[] };
@@ -26,53 +34,58 @@ type Many = Message & {
 };
 
 /** The service that the suite calls: what a door of ours carries as operations, and the rest as it carries reflection. */
-export function conformanceService(registry: FileRegistry) {
+export function conformanceService(registry: FileRegistry, refused: Parts["refused"]) {
   const service = registry.getService("connectrpc.conformance.v1.ConformanceService");
   if (!service) throw new Error("the suite has no ConformanceService");
-  const talk = talkOf(registry);
-  const operations: Operations = new Map(operationsOf(service, talk).map((one) => [one.path, one]));
-  return { operations, standard: (router: ConnectRouter) => streamRequests(router, service, talk) };
+  const rpcs = standardRpcs([{ service, handlers: handlersOf(talkOf(registry)) }], guardOf(refused)).map(unhurried);
+  const operations = rpcs.flatMap((rpc): [string, Operation][] => (rpc.kind === "dialogue" ? [] : [[rpc.path, rpc]]));
+  return { operations: new Map(operations), standard: rpcs.filter(({ kind }) => kind === "dialogue") };
+}
+
+function guardOf(refused: Parts["refused"]): Guard {
+  return {
+    unary: (method, handler) => async (request, call) => {
+      try {
+        return await handler(request, call);
+      } catch (error) {
+        throw refused(error, call, method.name);
+      }
+    },
+    stream: (method, handler) =>
+      async function* (request, call) {
+        try {
+          yield* handler(request, call);
+        } catch (error) {
+          throw refused(error, call, method.name);
+        }
+      },
+  };
+}
+
+/** The suite sets headers with the first message, which no handler of ours does: so none may be sent before it. */
+function unhurried(rpc: Rpc): Rpc {
+  const alone = (call: Call) => ({
+    ...call,
+    values: createContextValues().set(asideKey, call.values.get(asideKey)),
+  });
+  if (rpc.kind === "stream") return { ...rpc, stream: (request, call) => rpc.stream(request, alone(call)) };
+  if (rpc.kind === "dialogue") return { ...rpc, dialogue: (requests, call) => rpc.dialogue(requests, alone(call)) };
+  return rpc;
 }
 
 type Talk = ReturnType<typeof talkOf>;
 
-function operationsOf(service: DescService, talk: Talk): Operation[] {
-  const path = (name: string) => `/${service.typeName}/${name}`;
-  return service.methods.flatMap((method): Operation[] => {
-    const about = { method, path: path(method.name), rules: [] };
-    if (method.name === "Unimplemented")
-      return [
-        { ...about, kind: "unary", unary: () => Promise.reject(new ConnectError("not here", Code.Unimplemented)) },
-      ];
-    if (method.methodKind === "unary")
-      return [
-        {
-          ...about,
-          kind: "unary",
-          unary: async (request, { values }) =>
-            create(method.output, await talk.once([request as One], values.get(asideKey))),
-        },
-      ];
-    if (method.methodKind !== "server_streaming") return [];
-    const stream = async function* (request: Message, { values }: Call) {
-      for await (const answer of talk.often([request as Many], values.get(asideKey)))
-        yield create(method.output, answer);
-    };
-    return [{ ...about, kind: "stream", stream }];
-  });
-}
-
-function streamRequests(router: ConnectRouter, service: DescService, talk: Talk): void {
-  for (const method of service.methods) {
-    if (method.methodKind === "client_streaming")
-      router.rpc({ ...method, methodKind: method.methodKind }, async (requests) =>
-        create(method.output, await talk.once(await collected(requests as AsyncIterable<One>))),
-      );
-    if (method.methodKind === "bidi_streaming")
-      router.rpc({ ...method, methodKind: method.methodKind }, async function* (requests) {
-        for await (const answer of talk.both(requests as AsyncIterable<Many>)) yield create(method.output, answer);
-      });
-  }
+function handlersOf({ once, often, both }: Talk): Implementation["handlers"] {
+  const unary = (request: One, { values }: Call) => once([request], values.get(asideKey));
+  return {
+    unary,
+    idempotentUnary: unary,
+    unimplemented: () => Promise.reject(new ConnectError("not here", Code.Unimplemented)),
+    serverStream: (request: Many, { values }: Call) => often([request], values.get(asideKey)),
+    clientStream: async (requests: AsyncIterable<One>, { values }: Call) =>
+      once(await collected(requests), values.get(asideKey)),
+    bidiStream: (requests: AsyncIterable<Many>, { values }: Call) => both(requests, values.get(asideKey)),
+  };
 }
 
 async function collected<T>(requests: AsyncIterable<T>): Promise<T[]> {
@@ -102,7 +115,7 @@ function talkOf(registry: FileRegistry) {
     return new ConnectError(message, code, undefined, named);
   };
 
-  async function once(requests: readonly One[], about = aside()) {
+  async function once(requests: readonly One[], about: Aside | undefined) {
     const definition = requests[0]?.responseDefinition;
     add(definition, about);
     const requestInfo = told(requests, about);
@@ -123,8 +136,7 @@ function talkOf(registry: FileRegistry) {
     if (error) throw failure(error, responseData.length === 0 ? told(requests, about) : undefined);
   }
 
-  async function* both(requests: AsyncIterable<Many>) {
-    const about = aside();
+  async function* both(requests: AsyncIterable<Many>, about: Aside | undefined) {
     const waiting: Many[] = [];
     let definition: Many["responseDefinition"];
     let sent = 0;
@@ -136,8 +148,10 @@ function talkOf(registry: FileRegistry) {
         add(definition, about);
       }
       waiting.push(request);
+      if (!duplex) continue;
       const data = definition?.responseData[sent];
-      if (!duplex || !data) continue;
+      // Whoever has nothing more to say does not wait for the end of the requests.
+      if (!data) break;
       await sleep(definition?.responseDelayMs ?? 0);
       yield { payload: { data, requestInfo: told(waiting.splice(0), about) } };
       sent += 1;

@@ -45,6 +45,11 @@ export const callRows = {
     by: ({ german }) => german.call("POST", "/v1/projects", "{}", { "content-encoding": "snappy" }),
     status: 415,
   },
+  ENCODING_MISSING: {
+    by: ({ postern: { url }, admin: { token = "" } }) =>
+      grpc(url, "/postern.v1.AccountService/GetMe", { token, body: Buffer.of(1, 0, 0, 0, 0) }),
+    status: 200,
+  },
   MALFORMED_REQUEST: { by: ({ german }) => german.get("/v1/users/%zz") },
   HEADERS_TOO_LARGE: {
     by: ({ german }) =>
@@ -64,7 +69,6 @@ export const callRows = {
       grpc(url, "/grpc.health.v1.Health/Check", { body: framed(10, 4, ...Buffer.from("none")) }),
     details: ["ResourceInfo"],
     status: 200,
-    english: true,
   },
   HTTP_VERSION_TOO_OLD: { by: ({ postern: { url } }) => overHttp1(url), status: 505 },
 } as const satisfies Partial<Record<Reason, Row>>;

@@ -31,8 +31,6 @@ export type Row = {
   readonly status?: number;
   /** Only the log can tell: nobody is left to be answered. */
   readonly logged?: true;
-  /** A standard service outside our guards, which speaks no other language. */
-  readonly english?: true;
 };
 
 /** A client that asks for answers in German. */
@@ -55,7 +53,7 @@ export function grpc(url: string, path: string, { token = "", body = Buffer.allo
   const session = connect(url);
   const asked = session.request({
     ...{ ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" },
-    ...{ authorization: `Bearer ${token}`, "accept-language": "de" },
+    ...{ ...(token && { authorization: `Bearer ${token}` }), "accept-language": "de" },
   });
   const told: Record<string, unknown> = {};
   asked.on("response", (headers) => Object.assign(told, headers));

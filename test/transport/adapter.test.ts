@@ -68,13 +68,21 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
 
   test.each([
     ["an unknown path", "/postern.v1.Nowhere/Go", grpc, nothing, 12, "UNIMPLEMENTED"],
-    ["an unknown format", getMe, { "content-type": "application/grpc+thrift" }, nothing, 3, "UNSUPPORTED_CONTENT_TYPE"],
+    [
+      "an unknown format",
+      getMe,
+      { "content-type": "application/grpc+thrift" },
+      nothing,
+      12,
+      "UNSUPPORTED_CONTENT_TYPE",
+    ],
     ["an unknown encoding", getMe, { ...grpc, "grpc-encoding": "lzma" }, nothing, 12, "UNSUPPORTED_ENCODING"],
     ["malformed bytes", getUser, grpc, framed(Buffer.of(0xff)), 3, "MALFORMED_BODY"],
     ["invalid UTF-8", getUser, grpc, framed(Buffer.of(0x0a, 1, 0xff)), 3, "MALFORMED_BODY"],
     ["no message", getMe, grpc, "", 12, "UNIMPLEMENTED"],
     ["two messages", getMe, grpc, Buffer.concat([nothing, nothing]), 12, "UNIMPLEMENTED"],
     ["half a message", getMe, grpc, framed("abc").subarray(0, 6), 3, "MALFORMED_BODY"],
+    ["a message compressed by nothing", getMe, grpc, framed("abc", 1), 13, "ENCODING_MISSING"],
     ["a malformed time-out", getMe, { ...grpc, "grpc-timeout": "soon" }, nothing, 3, "MALFORMED_REQUEST"],
     [
       "an unknown JSON field",
@@ -93,14 +101,14 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
   });
 
   test.each([
-    ["an unknown path", "/postern.v1.Nowhere/Go", connect, "{}", 404, "not_found", "UNKNOWN_PATH"],
+    ["an unknown path", "/postern.v1.Nowhere/Go", connect, "{}", 404, "unimplemented", "UNKNOWN_PATH"],
     [
       "an unknown type",
       getMe,
       { ...connect, "content-type": "text/plain" },
       "{}",
       415,
-      "invalid_argument",
+      "unknown",
       "UNSUPPORTED_CONTENT_TYPE",
     ],
     [
@@ -143,7 +151,7 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
     const base64 = Buffer.from(JSON.stringify({ userId: postern.adminId })).toString("base64url");
     expect((await get(getUser, `encoding=json&base64=1&message=${base64}`)).status).toBe(200);
     expect(await get("/postern.v1.UserService/DeleteUser", "encoding=json&message=%7B%7D")).toMatchObject({
-      ...{ status: 405, allow: "POST", body: { code: "unimplemented" } },
+      ...{ status: 405, allow: "POST", body: { code: "unknown" } },
     });
     expect(await get(getUser, "connect=v1&encoding=xml&message=")).toMatchObject({ status: 415 });
     expect(await get(getUser, "connect=v2&encoding=json&message=%7B%7D")).toMatchObject({ status: 400 });

@@ -18,7 +18,7 @@ const statuses: readonly [reason: Reason, status: number, code: number][] = [
   ["UNAUTHENTICATED", 401, 16],
   ["METHOD_NOT_ALLOWED", 405, 12],
   ["BODY_TOO_LARGE", 413, 8],
-  ["UNSUPPORTED_CONTENT_TYPE", 415, 3],
+  ["UNSUPPORTED_CONTENT_TYPE", 415, 12],
   ["UNSUPPORTED_ENCODING", 415, 12],
   ["HEADERS_TOO_LARGE", 431, 8],
 ];

@@ -2,11 +2,17 @@ import { connect, type Socket } from "node:net";
 import { adapterRoom } from "../../src/transport/adapter/room.ts";
 import { jsonDoor } from "../../src/transport/door.ts";
 import { type Limits, type Listening, listen } from "../../src/transport/listen.ts";
+import type { Rpc } from "../../src/transport/operations.ts";
 import type { Certificate } from "../../src/transport/tls.ts";
 import { type SampleOptions, sampleParts } from "./sample_door.ts";
 
 /** What a port in a test is made of, where it differs from the plainest. */
-export type WireOptions = SampleOptions & { readonly certificate?: Certificate; readonly deadlineMaxMs?: number };
+export type WireOptions = SampleOptions & {
+  readonly certificate?: Certificate;
+  readonly deadlineMaxMs?: number;
+  /** Rpcs beside those of the sample. */
+  readonly standard?: readonly Rpc[];
+};
 
 const limits: Limits = {
   messageMaxBytes: 1000,
@@ -21,7 +27,7 @@ const limits: Limits = {
 
 /** Opens a port for the sample service: `/one/{name}`, `/do`, `/watch` and one more for POST without a body. */
 export function openSample(some: Partial<Limits> = {}, options: WireOptions = {}): Promise<Listening> {
-  const { certificate, deadlineMaxMs = 60_000 } = options;
+  const { certificate, deadlineMaxMs = 60_000, standard = [] } = options;
   const all = { ...limits, ...some };
   const sample = sampleParts(
     [
@@ -32,11 +38,12 @@ export function openSample(some: Partial<Limits> = {}, options: WireOptions = {}
     options,
   );
   const parts = { ...sample, limits: { ...all, deadlineMaxMs } };
-  return listen({ host: "127.0.0.1", port: 0, limits: all, door: jsonDoor(parts, [adapterRoom(parts)]), certificate });
+  const door = jsonDoor(parts, [adapterRoom({ ...parts, standard })]);
+  return listen({ host: "127.0.0.1", port: 0, limits: all, door, certificate });
 }
 
 /** Opens a bare connection. */
-export async function dial({ url }: Listening): Promise<Socket> {
+export async function dial({ url }: Pick<Listening, "url">): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
   return socket.on("error", () => {});

@@ -3,55 +3,97 @@ import { refuse } from "../../errors.ts";
 import type { Located } from "../exchange.ts";
 import { decodeJson, type Rules, readJsonObject, twice } from "../json.ts";
 import { decompressed, type Encoding, encodingNames, encodingOf } from "../lane/compression.ts";
-import type { Operation } from "../operations.ts";
+import { base64Bytes } from "../lane/grpc_web.ts";
+import type { Enclosed } from "../lane/protocol.ts";
+import type { Rpc } from "../operations.ts";
+import { frames } from "./frames.ts";
 import { fieldsOf, type Spoken } from "./spoken.ts";
 
-/** A request of a known operation, not read yet. */
+/** What bounds the reading of a request. */
+export type ReadLimits = { readonly deadlineMaxMs: number; readonly bodyTimeoutMs: number };
+
+/** A request of a known rpc, not read yet. */
 export type Unread = {
   readonly asked: Located;
   readonly spoken: Spoken;
-  readonly operation: Operation;
+  readonly rpc: Rpc;
   readonly rules: Rules;
-  readonly deadlineMaxMs: number;
+  readonly limits: ReadLimits;
 };
 
 /** Reads the one message of a request, after a look at what its headers say; refuses in our words what is wrong with it. */
 export async function decodeRequest(unread: Unread): Promise<Message> {
-  const { asked, spoken, operation } = unread;
-  const protocol = spoken.protocol;
-  if (!protocol || (streams(spoken) === false && operation.kind === "stream"))
-    throw refuse.because("UNSUPPORTED_CONTENT_TYPE");
-  if (spoken.family === "connect stream" && operation.kind === "unary")
-    throw refuse.because("UNSUPPORTED_CONTENT_TYPE");
-  hurry(unread, protocol.timeout(fieldsOf(asked)));
-  const { message, encoding } = spoken.inQuery ? queried(asked) : await enclosed(asked, protocol);
-  const bytes = encoding ? await decompressed(encoding, message, asked.messageMaxBytes) : message;
-  if (bytes.length > asked.messageMaxBytes) throw refuse.because("BODY_TOO_LARGE");
-  return spoken.json ? fromJsonBytes(unread, bytes) : fromBytes(unread, bytes);
+  const { asked, spoken } = unread;
+  const protocol = begin(unread);
+  return decoded(unread, spoken.inQuery ? queried(asked) : await enclosed(asked, protocol));
 }
 
-const streams = ({ family }: Spoken) => family !== "connect unary";
+/** Reads the messages of a request, each when it is asked for; what its headers say is looked at at once. */
+export function decodeRequests(unread: Unread, signal: AbortSignal): AsyncIterable<Message> {
+  const { asked, spoken, limits } = unread;
+  const { encodingHeader, acceptHeader } = begin(unread);
+  const encoding = readable(asked.headers.get(encodingHeader), acceptHeader);
+  const chunks = spoken.text ? fromBase64(asked.chunks()) : asked.chunks();
+  const bounds = { mostBytes: asked.messageMaxBytes, timeoutMs: limits.bodyTimeoutMs, signal };
+  return (async function* () {
+    for await (const frame of frames(chunks, bounds)) yield await decoded(unread, named(frame, encoding));
+  })();
+}
+
+type Heard = NonNullable<Spoken["protocol"]>;
+
+function begin(unread: Unread): Heard {
+  const { asked, spoken, rpc } = unread;
+  const { protocol, family } = spoken;
+  const fits = family.startsWith("grpc") || (family === "connect unary") === (rpc.kind === "unary");
+  if (!protocol || !fits) throw refuse.because("UNSUPPORTED_CONTENT_TYPE");
+  hurry(unread, protocol.timeout(fieldsOf(asked)));
+  return protocol;
+}
 
 const longestTimer = 2 ** 31 - 1;
 
 // A stream lives on for as long as its reader wants; a unary call always ends.
-function hurry({ asked, operation, deadlineMaxMs }: Unread, timeoutMs: number | undefined): void {
-  if (operation.kind === "unary") asked.expire(Math.min(timeoutMs ?? deadlineMaxMs, deadlineMaxMs));
+function hurry({ asked, rpc, limits: { deadlineMaxMs } }: Unread, timeoutMs: number | undefined): void {
+  if (rpc.kind === "unary") asked.expire(Math.min(timeoutMs ?? deadlineMaxMs, deadlineMaxMs));
   else if (timeoutMs !== undefined) asked.expire(Math.min(timeoutMs, longestTimer));
 }
 
-type Enclosed = { readonly message: Uint8Array; readonly encoding: Encoding | undefined };
+async function decoded(unread: Unread, { message, encoding }: Found): Promise<Message> {
+  const most = unread.asked.messageMaxBytes;
+  const bytes = encoding ? await decompressed(encoding, message, most) : message;
+  if (bytes.length > most) throw refuse.because("BODY_TOO_LARGE");
+  return unread.spoken.json ? fromJsonBytes(unread, bytes) : fromBytes(unread, bytes);
+}
 
-async function enclosed(asked: Located, protocol: NonNullable<Spoken["protocol"]>): Promise<Enclosed> {
+type Found = { readonly message: Uint8Array; readonly encoding: Encoding | undefined };
+
+async function enclosed(asked: Located, protocol: Heard): Promise<Found> {
   const encoding = readable(asked.headers.get(protocol.encodingHeader), protocol.acceptHeader);
   const most = asked.messageMaxBytes;
   const body = Buffer.from(await asked.body(most + protocol.around(most)));
-  const { message, compressed } = protocol.open(body, encoding);
-  if (compressed && !encoding) throw refuse.because("MALFORMED_BODY");
+  return named(protocol.open(body, encoding), encoding);
+}
+
+// https://github.com/grpc/grpc/blob/master/doc/compression.md: compressed by no encoding that is named is INTERNAL.
+function named({ message, compressed }: Enclosed, encoding: Encoding | undefined): Found {
+  if (compressed && !encoding) throw refuse.because("ENCODING_MISSING");
   return { message, encoding: compressed ? encoding : undefined };
 }
 
-function queried({ query, headers }: Located): Enclosed {
+// Complete groups of four are decoded as they come; what is left is an error when the body ends.
+async function* fromBase64(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const text = Buffer.concat([rest, chunk]);
+    const whole = text.length - (text.length % 4);
+    rest = text.subarray(whole);
+    yield base64Bytes(text.subarray(0, whole));
+  }
+  if (rest.length > 0) throw refuse.because("MALFORMED_BODY");
+}
+
+function queried({ query, headers }: Located): Found {
   const given = new URLSearchParams(query);
   const text = given.get("message") ?? "";
   if (!["v1", null].includes(given.get("connect"))) throw refuse.because("MALFORMED_REQUEST");
@@ -71,15 +113,15 @@ function readable(name: string | null, acceptHeader: string): Encoding | undefin
   }
 }
 
-function fromBytes({ operation }: Unread, bytes: Uint8Array): Message {
+function fromBytes({ rpc }: Unread, bytes: Uint8Array): Message {
   try {
-    return fromBinary(operation.method.input, bytes);
+    return fromBinary(rpc.method.input, bytes);
   } catch (cause) {
     throw refuse.because("MALFORMED_BODY", { cause });
   }
 }
 
-function fromJsonBytes({ operation, rules }: Unread, bytes: Uint8Array): Message {
+function fromJsonBytes({ rpc, rules }: Unread, bytes: Uint8Array): Message {
   const { value, repeated } = readJsonObject(bytes);
-  return decodeJson(operation.method.input, { value, violations: twice(repeated) }, rules);
+  return decodeJson(rpc.method.input, { value, violations: twice(repeated) }, rules);
 }

@@ -5,10 +5,10 @@ import {
   type UniversalServerRequest,
   type UniversalServerResponse,
 } from "@connectrpc/connect/protocol";
-import { reasonOf } from "../../errors.ts";
+import { codeToString, errorToJson, headerUnaryEncoding } from "@connectrpc/connect/protocol-connect";
 import type { Answer, Located } from "../exchange.ts";
 import { fittingStatusOf } from "../lane/status.ts";
-import { problem } from "../problem.ts";
+import { connectStatusOf, problem } from "../problem.ts";
 import { compressions, type Outcome, outcomeKey } from "./handlers.ts";
 import type { Spoken } from "./spoken.ts";
 
@@ -45,20 +45,7 @@ function emptyOf({ family, json }: Spoken): Uint8Array {
   return family === "connect unary" ? message : Buffer.concat([Buffer.of(0, 0, 0, 0, message.length), message]);
 }
 
-/** A request that a handler of others reads itself. */
-export function standardRequest(asked: Located): UniversalServerRequest {
-  const header = new Headers();
-  const names = ["content-type", "connect-protocol-version", "grpc-encoding", "content-encoding", ...accepts];
-  for (const name of [...names, "connect-content-encoding"]) {
-    const value = asked.headers.get(name);
-    if (value !== null) header.set(name, value);
-  }
-  const { version, method, target, signal } = asked;
-  const url = new URL(target, "http://localhost").href;
-  return { httpVersion: version, method, url, header, body: asked.chunks(), signal };
-}
-
-type Given = { readonly spoken: Spoken; readonly outcome?: Outcome; readonly streams: boolean };
+type Given = { readonly spoken: Spoken; readonly outcome: Outcome; readonly streams: boolean };
 
 /** What a Connect handler answered, with what our refusals add. */
 export async function answerOf(
@@ -66,7 +53,7 @@ export async function answerOf(
   { spoken, outcome, streams }: Given,
 ): Promise<Answer> {
   const headers = Object.fromEntries(response.header ?? []);
-  const refusal = outcome?.begun ? undefined : outcome?.refusal;
+  const refusal = outcome.begun ? undefined : outcome.refusal;
   if (refusal && spoken.family === "grpc") {
     // Without a message the trailers come as the only headers.
     const status = fittingStatusOf(refusal);
@@ -113,13 +100,16 @@ const textTypeOf = ({ json }: Spoken) => `application/grpc-web-text+${json ? "js
 type Refused = { readonly refusal: NonNullable<Outcome["refusal"]>; readonly body: AsyncIterable<Uint8Array> };
 
 async function refused(status: number, headers: Answer["headers"], { refusal, body }: Refused): Promise<Answer> {
-  const plain = problem(refusal);
-  const own = ["METHOD_NOT_ALLOWED", "UNSUPPORTED_CONTENT_TYPE"].includes(reasonOf(refusal) ?? "");
-  return { status: own ? plain.status : status, headers: { ...headers, ...plain.headers }, body: await joined(body) };
+  const own = problem(refusal).headers;
+  const said = connectStatusOf(refusal);
+  if (said.code === refusal.code) return { status, headers: { ...headers, ...own }, body: await joined(body) };
+  const { [headerUnaryEncoding.toLowerCase()]: _, ...plain } = headers;
+  const error = { ...errorToJson(refusal, undefined), code: codeToString(said.code) };
+  return { status: said.status, headers: { ...plain, ...own }, body: JSON.stringify(error) };
 }
 
-function trailersOf({ trailer }: UniversalServerResponse, outcome: Outcome | undefined): Record<string, string> {
-  return { ...Object.fromEntries(trailer ?? []), ...(outcome?.refusal && fittingStatusOf(outcome.refusal)) };
+function trailersOf({ trailer }: UniversalServerResponse, { refusal }: Outcome): Record<string, string> {
+  return { ...Object.fromEntries(trailer ?? []), ...(refusal && fittingStatusOf(refusal)) };
 }
 
 async function joined(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

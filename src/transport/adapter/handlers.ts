@@ -4,7 +4,7 @@ import type { Compression, UniversalHandler } from "@connectrpc/connect/protocol
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { anyTypes } from "../json.ts";
 import { decompressed, type Encoding, encodingNames, encodingOf } from "../lane/compression.ts";
-import type { Operation, Operations } from "../operations.ts";
+import type { Rpc } from "../operations.ts";
 
 /** What answers a request, and how that went; a Connect handler finds it in place of the request. */
 export type Outcome = { refusal?: ConnectError; begun?: true; readonly answers: () => AsyncGenerator<Message> };
@@ -12,28 +12,19 @@ export type Outcome = { refusal?: ConnectError; begun?: true; readonly answers: 
 /** Under which a request brings its outcome to the handler. */
 export const outcomeKey = createContextKey<Outcome | undefined>(undefined, { description: "outcome" });
 
-/** An operation and the Connect handler that writes its answers. */
-export type Served = { readonly operation: Operation; readonly handler: UniversalHandler };
+/** An rpc and the Connect handler that writes its answers. */
+export type Served = { readonly rpc: Rpc; readonly handler: UniversalHandler };
 
-/** Connect handlers by path. */
+/** Connect handlers that write answers. */
 export type Handlers = {
-  readonly ours: ReadonlyMap<string, Served>;
-  /** Handlers of services that are no operations of ours; they read their requests themselves. */
-  readonly standard: ReadonlyMap<string, UniversalHandler>;
-  /** For what is refused where there is no operation. */
+  readonly served: ReadonlyMap<string, Served>;
+  /** For what is refused where there is no rpc. */
   readonly unary: UniversalHandler;
   readonly stream: UniversalHandler;
 };
 
-/** What handlers are made of. */
-export type HandlerParts = {
-  readonly operations: Operations;
-  readonly standard: (router: ConnectRouter) => void;
-  readonly messageMaxBytes: number;
-};
-
-/** Makes a Connect handler for each operation, each standard rpc, and each kind of refusal. */
-export function compileHandlers({ operations, standard, messageMaxBytes }: HandlerParts): Handlers {
+/** Makes a Connect handler for each rpc, and each kind of refusal. */
+export function compileHandlers(rpcs: readonly Rpc[], messageMaxBytes: number): Handlers {
   const options = {
     acceptCompression: [...compressions],
     readMaxBytes: messageMaxBytes,
@@ -44,26 +35,17 @@ export function compileHandlers({ operations, standard, messageMaxBytes }: Handl
     if (!handler) throw new Error(`${method.name} has no Connect handler`);
     return handler;
   };
-  const served = [...operations.values()].map((operation) => ({ operation, handler: handlerOf(operation.method) }));
-  const others = createConnectRouter(options);
-  standard(others);
   return {
-    ours: new Map(served.map((one) => [one.operation.path, one])),
-    standard: new Map(others.handlers.map((handler) => [handler.requestPath, handler])),
+    served: new Map(rpcs.map((rpc) => [rpc.path, { rpc, handler: handlerOf(rpc.method) }])),
     unary: handlerOf(Health.method.check),
     stream: handlerOf(Health.method.watch),
   };
 }
 
+/** Requests are read by us, so one that streams looks like any other to the handler that writes the answers. */
 function route(router: ConnectRouter, method: DescMethod): ConnectRouter {
-  switch (method.methodKind) {
-    case "unary":
-      return routeUnary(router, { ...method, methodKind: "unary" });
-    case "server_streaming":
-      return routeStream(router, { ...method, methodKind: "server_streaming" });
-    default:
-      throw new Error(`${method.name} streams its requests, which is for standard services`);
-  }
+  if (method.methodKind === "unary") return routeUnary(router, { ...method, methodKind: "unary" });
+  return routeStream(router, { ...method, methodKind: "server_streaming" });
 }
 
 function routeUnary(router: ConnectRouter, method: DescMethodUnary): ConnectRouter {

@@ -1,42 +1,40 @@
 import type { Message } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
-import { ConnectError, type ConnectRouter } from "@connectrpc/connect";
+import { ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { refuse } from "../../errors.ts";
-import { inTime } from "../deadline.ts";
+import { untilLate } from "../deadline.ts";
 import type { Answer, Located } from "../exchange.ts";
 import type { Rules } from "../json.ts";
 import { HeaderFields } from "../lane/protocol.ts";
-import { begun, type Call, type Operation } from "../operations.ts";
+import { begun, type Call, type Rpc } from "../operations.ts";
 import { type Parts, problemAnswer, type Room } from "../rooms.ts";
-import { decodeRequest } from "./decode.ts";
-import { answerOf, openAnswer, requestFor, standardRequest } from "./exchange.ts";
+import { decodeRequest, decodeRequests, type ReadLimits, type Unread } from "./decode.ts";
+import { answerOf, openAnswer, requestFor } from "./exchange.ts";
 import { compileHandlers, type Handlers, type Outcome } from "./handlers.ts";
 import { type Spoken, spokenBy } from "./spoken.ts";
 
 /** What the adapter is given by the server. */
 export type AdapterParts = Pick<Parts, "operations" | "rules" | "refused"> & {
-  readonly limits: { readonly messageMaxBytes: number; readonly deadlineMaxMs: number };
-  /** Services of others to be served as well: health, reflection. */
-  readonly standard?: (router: ConnectRouter) => void;
+  readonly limits: ReadLimits & { readonly messageMaxBytes: number };
+  /** Rpcs of services that are not ours, to be served as well: health, reflection. */
+  readonly standard?: readonly Rpc[];
 };
 
-/** gRPC, gRPC-Web and Connect, unary and streaming, by connect-es; what is wrong with a request is refused in our words. */
+/** gRPC, gRPC-Web and Connect, unary and streaming: connect-es writes the answers; we read the requests, and refuse. */
 export function adapterRoom(parts: AdapterParts): Room {
-  const { operations, limits, standard = () => {} } = parts;
-  const handlers = compileHandlers({ operations, standard, ...limits });
-  const rules = new Map([...operations.values()].map(({ method }) => [method, parts.rules(method.input)]));
+  const { operations, limits, standard = [] } = parts;
+  const rpcs = [...operations.values(), ...standard];
+  const handlers = compileHandlers(rpcs, limits.messageMaxBytes);
+  const rules = new Map(rpcs.map(({ path, method }) => [path, parts.rules(method.input)]));
   return (asked, call) => {
     const spoken = spokenBy(asked);
     if (!spoken) return undefined;
     if (spoken.family === "grpc" && asked.version !== "2") return tooOld(parts, asked, call);
-    const other = handlers.standard.get(asked.path);
-    if (other && !spoken.text) return passedOn(other, asked, spoken);
-    const served = handlers.ours.get(asked.path);
-    if (!served && isPlain(asked, spoken)) return undefined;
-    const known = served && rules.get(served.operation.method);
-    const talk = { parts, handlers, asked, call: spoken.inQuery ? versioned(call, asked) : call, spoken };
-    return converse({ ...talk, operation: served?.operation, rules: known ?? (() => []) });
+    const rpc = handlers.served.get(asked.path)?.rpc;
+    if (!rpc && isPlain(asked, spoken)) return undefined;
+    const talk = { parts, handlers, asked, call: spoken.inQuery ? versioned(call, asked) : call, spoken, rpc };
+    return converse({ ...talk, rules: rules.get(asked.path) ?? (() => []) });
   };
 }
 
@@ -60,14 +58,14 @@ type Conversation = {
   readonly asked: Located;
   readonly call: Call;
   readonly spoken: Spoken;
-  readonly operation: Operation | undefined;
+  readonly rpc: Rpc | undefined;
   readonly rules: Rules;
 };
 
 async function converse(talk: Conversation): Promise<Answer> {
-  const { asked, spoken } = talk;
+  const { asked, spoken, rpc } = talk;
   const outcome: Outcome = { answers: () => noted(outcome, answers(talk)) };
-  const streams = talk.operation?.kind === "stream";
+  const streams = rpc !== undefined && rpc.kind !== "unary";
   const { promise: begins, resolve } = Promise.withResolvers<void>();
   if (streams) talk.call.values.set(begun, resolve);
   const pending = handlerFor(talk)(requestFor(asked, spoken, outcome));
@@ -79,13 +77,13 @@ async function converse(talk: Conversation): Promise<Answer> {
 const nextTurn = () => new Promise<undefined>((resolve) => setImmediate(resolve, undefined));
 
 /** The handler that writes answers in the protocol spoken, which decides by the kind of an rpc how refusals look. */
-function handlerFor({ handlers, asked, spoken, operation }: Conversation): UniversalHandler {
-  const served = handlers.ours.get(asked.path)?.handler;
+function handlerFor({ handlers, asked, spoken, rpc }: Conversation): UniversalHandler {
+  const served = handlers.served.get(asked.path)?.handler;
   switch (spoken.family) {
     case "connect unary":
-      return served && operation?.kind === "unary" ? served : handlers.unary;
+      return served && rpc?.kind === "unary" ? served : handlers.unary;
     case "connect stream":
-      return served && operation?.kind === "stream" ? served : handlers.stream;
+      return served && rpc?.kind !== "unary" ? served : handlers.stream;
     case "grpc":
     case "grpc-web":
       return served ?? handlers.unary;
@@ -105,45 +103,54 @@ async function* noted(outcome: Outcome, messages: AsyncGenerator<Message>): Asyn
 }
 
 async function* answers(talk: Conversation): AsyncGenerator<Message> {
-  const { asked, call, parts } = talk;
-  const { operation, request } = await understood(talk);
-  if (operation.kind === "unary") {
-    const late = () => parts.refused(refuse.because("DEADLINE_EXCEEDED"), call, operation.path);
-    yield await inTime(operation.unary(request, call), asked.signal, late);
-    return;
-  }
-  const signal = AbortSignal.any([asked.signal, asked.stopping]);
+  const { asked, call, parts, rpc } = talk;
+  const begin = await understood(talk);
+  const late = () => parts.refused(refuse.because("DEADLINE_EXCEEDED"), call, asked.path);
+  if (rpc?.kind === "unary") return yield* untilLate(begin(), asked.signal, late);
   try {
-    yield* operation.stream(request, { ...call, signal });
+    yield* untilLate(begin(), asked.signal, late);
   } catch (error) {
     throw asked.stopping.aborted ? refuse.because("UNAVAILABLE") : error;
   }
   if (asked.stopping.aborted) throw refuse.because("UNAVAILABLE");
 }
 
-async function understood(talk: Conversation): Promise<{ operation: Operation; request: Message }> {
-  const { parts, asked, call, spoken, operation, rules } = talk;
+/** Begins to answer. */
+type Begin = () => AsyncIterable<Message>;
+
+async function understood({ parts, asked, call, spoken, rpc, rules }: Conversation): Promise<Begin> {
   try {
-    if (!operation) throw unknownPath(spoken);
-    if (!isAllowed(asked, operation))
-      throw refuse.because("METHOD_NOT_ALLOWED", { params: { allow: allowed(operation) } });
-    const { deadlineMaxMs } = parts.limits;
-    return { operation, request: await decodeRequest({ asked, spoken, operation, rules, deadlineMaxMs }) };
+    if (!rpc) throw unknownPath(spoken);
+    if (!isAllowed(asked, rpc)) throw refuse.because("METHOD_NOT_ALLOWED", { params: { allow: allowed(rpc) } });
+    return await prepared({ asked, spoken, rpc, rules, limits: parts.limits }, call);
   } catch (error) {
     throw parts.refused(error, call, asked.path);
   }
 }
 
-// Clients of gRPC take UNIMPLEMENTED for an rpc that is not there.
-const unknownPath = ({ family }: Spoken): ConnectError =>
-  refuse.because(family === "grpc" || family === "grpc-web" ? "UNIMPLEMENTED" : "UNKNOWN_PATH");
-
-const isRead = ({ kind, method }: Operation) => kind === "unary" && method.idempotency === Idempotency.NO_SIDE_EFFECTS;
-const isAllowed = ({ method }: Located, operation: Operation) =>
-  method === "POST" || (method === "GET" && isRead(operation));
-const allowed = (operation: Operation) => (isRead(operation) ? "GET, POST" : "POST");
-
-async function passedOn(handler: UniversalHandler, asked: Located, spoken: Spoken): Promise<Answer> {
-  const response = await handler(standardRequest(asked));
-  return answerOf(response, { spoken, streams: true });
+async function prepared(unread: Unread, call: Call): Promise<Begin> {
+  const { rpc, asked } = unread;
+  if (rpc.kind === "unary") {
+    const request = await decodeRequest(unread);
+    return () => once(rpc.unary(request, call));
+  }
+  const signal = AbortSignal.any([asked.signal, asked.stopping]);
+  if (rpc.kind === "stream") {
+    const request = await decodeRequest(unread);
+    return () => rpc.stream(request, { ...call, signal });
+  }
+  const requests = decodeRequests(unread, signal);
+  return () => rpc.dialogue(requests, { ...call, signal });
 }
+
+async function* once(answer: Promise<Message>): AsyncGenerator<Message> {
+  yield await answer;
+}
+
+// Clients of gRPC and of streaming Connect take UNIMPLEMENTED for an rpc that is not there; HTTP has a status for it.
+const unknownPath = ({ family }: Spoken): ConnectError =>
+  refuse.because(family === "connect unary" ? "UNKNOWN_PATH" : "UNIMPLEMENTED");
+
+const isRead = ({ kind, method }: Rpc) => kind === "unary" && method.idempotency === Idempotency.NO_SIDE_EFFECTS;
+const isAllowed = ({ method }: Located, rpc: Rpc) => method === "POST" || (method === "GET" && isRead(rpc));
+const allowed = (rpc: Rpc) => (isRead(rpc) ? "GET, POST" : "POST");

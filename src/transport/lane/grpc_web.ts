@@ -40,13 +40,13 @@ const binary: Protocol = {
 const text: Protocol = {
   ...binary,
   around: (messageBytes) => Math.ceil(messageBytes / 3) + 16,
-  open: (body) => open(fromBase64(body)),
+  open: (body) => open(base64Bytes(body)),
   answer: (outgoing, contentType) => inBase64(binary.answer(outgoing, contentType)),
   refusal: (error, contentType) => inBase64(binary.refusal(error, contentType)),
 };
 
-// Each part that a client or a proxy sent may be padded on its own.
-function fromBase64(body: Buffer): Buffer {
+/** Decodes base64; each part that a client or a proxy sent may be padded on its own. */
+export function base64Bytes(body: Buffer): Buffer {
   const parts = body.toString("latin1").match(/[^=]+=*|=+/g) ?? [];
   if (!parts.every(isBase64)) throw refuse.because("MALFORMED_BODY");
   return Buffer.concat(parts.map((part) => Buffer.from(part, "base64")));

@@ -23,8 +23,8 @@ const protocol: Protocol = {
   },
 
   refusal(error) {
-    const { status, headers: more, body } = problem(error);
-    return { status, headers: { ...headers, ...more }, body };
+    const { status, contentType, headers: more, body } = problem(error);
+    return { status, headers: { ...headers, ...more, "content-type": contentType }, body };
   },
 };
 

@@ -199,7 +199,7 @@ function close(visit: Visit): void {
 }
 
 function inflated({ encoding, ways }: Visit, message: Uint8Array): Promise<Uint8Array> {
-  if (!encoding) throw refuse.because("MALFORMED_BODY");
+  if (!encoding) throw refuse.because("ENCODING_MISSING");
   return decompressed(encoding, message, ways.limits.messageMaxBytes);
 }
 

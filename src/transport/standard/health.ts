@@ -32,11 +32,12 @@ export function health({ names, ready, stopping, everyMs }: HealthParts) {
     async *watch({ service }, { signal }) {
       const over = AbortSignal.any([signal, stopping]);
       let told: Status | undefined;
-      while (!signal.aborted) {
+      while (true) {
         const status = known.has(service) ? await now() : Status.SERVICE_UNKNOWN;
         if (status !== told) yield { status };
         told = status;
         if (stopping.aborted) return;
+        signal.throwIfAborted();
         await sleep(everyMs, undefined, { signal: over }).catch(() => {});
       }
     },

@@ -1,4 +1,4 @@
-import type { DescFile, DescService } from "@bufbuild/protobuf";
+import type { DescFile, DescService, Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import { closure, type Symbols, symbolsOf } from "./symbols.ts";
@@ -13,7 +13,7 @@ export type Question =
 type Extension = { readonly containingType: string; readonly extensionNumber: number };
 
 /** A request as both versions have it. */
-export type Inquiry = { readonly host: string; readonly messageRequest: Question };
+export type Inquiry = Message & { readonly host: string; readonly messageRequest: Question };
 
 /** Answers what the services are made of. */
 export function reflection(services: readonly DescService[]) {

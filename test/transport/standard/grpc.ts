@@ -1,5 +1,3 @@
-import { createServer, type Http2Session } from "node:http2";
-import type { AddressInfo } from "node:net";
 import {
   create,
   type DescMethod,
@@ -8,23 +6,28 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import type { ConnectRouter } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Client, type ClientReadableStream, credentials, type MethodDefinition } from "@grpc/grpc-js";
+import pino from "pino";
+import { report } from "../../../src/guards/report.ts";
+import { chooseLanguage } from "../../../src/messages/catalogue.ts";
+import type { Limits } from "../../../src/transport/listen.ts";
+import type { Ready } from "../../../src/transport/standard/readiness.ts";
+import { standardServices } from "../../../src/transport/standard/services.ts";
+import { openSample } from "../wire.ts";
+import { silentOperations } from "./parts.ts";
 
-/** Serves what a router holds over HTTP/2, with nothing else around it. */
-export async function openRouter(routes: (router: ConnectRouter) => void): Promise<AsyncDisposable & { url: string }> {
-  const server = createServer(connectNodeAdapter({ routes }));
-  const sessions = new Set<Http2Session>();
-  server.on("session", (session) => sessions.add(session));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      for (const session of sessions) session.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
+/** Serves health and reflection beside a contract that nobody calls; `stopping` is only what health is told of. */
+export async function openStandard(ready: Ready = () => true, limits: Partial<Limits> = {}) {
+  const stopping = new AbortController();
+  const guard = report({ logger: pino({ level: "silent" }), languageOf: chooseLanguage });
+  const parts = { operations: silentOperations(), ready, guard, stopping: stopping.signal };
+  const port = await openSample(limits, { standard: standardServices(parts) });
+  const client = grpcClient(port.url);
+  const close = async () => {
+    client[Symbol.dispose]();
+    await port[Symbol.asyncDispose]();
   };
+  return { url: port.url, client, stopping, [Symbol.asyncDispose]: close };
 }
 
 /** A gRPC client of somebody else's making. */

@@ -85,10 +85,13 @@ test("who watches hears that the server stops", async () => {
   using client = grpcClient(postern.url);
   const heard: Status[] = [];
   let closed: PromiseLike<void> | undefined;
-  for await (const { status } of client.watch(Health.method.watch, {})) {
-    heard.push(status);
-    if (heard.length === 1) closed = postern[Symbol.asyncDispose]();
-  }
+  const watching = (async () => {
+    for await (const { status } of client.watch(Health.method.watch, {})) {
+      heard.push(status);
+      if (heard.length === 1) closed = postern[Symbol.asyncDispose]();
+    }
+  })();
+  await expect(watching).rejects.toMatchObject({ code: codes.UNAVAILABLE });
   await closed;
   expect(heard).toEqual([Status.SERVING, Status.NOT_SERVING]);
 });

@@ -4,25 +4,18 @@ import { status as codes } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { standardServices } from "../../../src/transport/standard/services.ts";
-import { grpcClient, openRouter } from "./grpc.ts";
-import { silentOperations } from "./parts.ts";
+import { openStandard } from "./grpc.ts";
 
 type Question = NonNullable<Parameters<typeof ask>[0]>;
 
-let router: Awaited<ReturnType<typeof openRouter>>;
-let client: ReturnType<typeof grpcClient>;
+let house: Awaited<ReturnType<typeof openStandard>>;
+let client: (typeof house)["client"];
 
 beforeAll(async () => {
-  const stopping = new AbortController().signal;
-  router = await openRouter(standardServices({ operations: silentOperations(), ready: () => true, stopping }));
-  client = grpcClient(router.url);
+  house = await openStandard();
+  client = house.client;
 });
-
-afterAll(async () => {
-  client[Symbol.dispose]();
-  await router[Symbol.asyncDispose]();
-});
+afterAll(() => house[Symbol.asyncDispose]());
 
 const ask = (
   messageRequest:

@@ -1,0 +1,158 @@
+import { type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.ts";
+import {
+  ServerReflection,
+  ServerReflectionRequestSchema,
+  ServerReflectionResponseSchema,
+} from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { framed, raw, refusal, said, ways } from "../ways.ts";
+import { dial, heard } from "../wire.ts";
+import { collected, openStandard } from "./grpc.ts";
+
+let house: Awaited<ReturnType<typeof openStandard>>;
+beforeAll(async () => {
+  house = await openStandard();
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+const list = { messageRequest: { case: "listServices", value: "" } } as const;
+const question = framed(toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, list)));
+const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+
+async function* asking(times: number) {
+  for (let asked = 0; asked < times; asked++) yield create(ServerReflectionRequestSchema, list);
+}
+
+describe.each(ways)("$name", ({ open }) => {
+  test("health is told", async () => {
+    expect(await createClient(Health, open(house.url)).check({})).toMatchObject({ status: Status.SERVING });
+  });
+
+  test("a service that is not here is refused with a reason, in the language asked for", async () => {
+    const headers = { "accept-language": "de" };
+    const error = await refusal(createClient(Health, open(house.url)).check({ service: "none" }, { headers }));
+    const local = "Der Dienst none existiert nicht.";
+    expect(said(error)).toMatchObject({ code: "NotFound", reason: "SERVICE_NOT_FOUND", local });
+  });
+
+  test("each question of a conversation is answered", async () => {
+    const answers = await collected(createClient(ServerReflection, open(house.url)).serverReflectionInfo(asking(3)));
+    expect(answers.map(({ messageResponse }) => messageResponse.case)).toEqual(Array(3).fill("listServicesResponse"));
+  });
+
+  test("who watches is told when the time is over that it gave itself", async () => {
+    const timeoutMs = 300;
+    const watching = collected(createClient(Health, open(house.url)).watch({}, { timeoutMs }));
+    expect(said(await refusal(watching)).code).toBe("DeadlineExceeded");
+  });
+});
+
+type Talk = AsyncDisposable & { readonly stream: ClientHttp2Stream; readonly told: Record<string, unknown> };
+
+/** A stream of gRPC whose requests go on until the test is over. */
+function openTalk(headers: Record<string, string> = {}, url = house.url): Talk {
+  const session = connectHttp2(url).on("error", () => {});
+  const stream = session.request({ ":method": "POST", ":path": path, "content-type": "application/grpc", ...headers });
+  const told: Record<string, unknown> = {};
+  const tell = (more: object) => Object.assign(told, more);
+  stream
+    .on("error", () => {})
+    .on("response", tell)
+    .on("trailers", tell);
+  return { stream, told, [Symbol.asyncDispose]: async () => session.destroy() };
+}
+
+const ended = ({ stream }: Talk) => new Promise((resolve) => stream.on("end", resolve).resume());
+
+test("an answer comes before the next question", async () => {
+  await using talk = openTalk();
+  talk.stream.write(question);
+  const first = await new Promise<Buffer>((resolve) => talk.stream.once("data", resolve));
+  const { messageResponse } = fromBinary(ServerReflectionResponseSchema, first.subarray(5));
+  expect(messageResponse.case).toBe("listServicesResponse");
+});
+
+test("the headers come before the first question", async () => {
+  await using talk = openTalk();
+  await new Promise((resolve) => talk.stream.once("response", resolve));
+  expect(talk.told[":status"]).toBe(200);
+});
+
+test.each([
+  ["malformed bytes", framed(Buffer.of(0xff)), 3, "MALFORMED_BODY"],
+  ["a message compressed by nothing", framed("", 1), 13, "ENCODING_MISSING"],
+  ["a prefix of no kind", framed("", 4), 3, "MALFORMED_BODY"],
+  ["a message that is too large", Buffer.of(0, 0, 1, 0, 0), 8, "BODY_TOO_LARGE"],
+])("%s is refused with details, though the questions have no end", async (_, bytes, code, reason) => {
+  await using talk = openTalk();
+  talk.stream.write(Buffer.concat([question, bytes]));
+  await ended(talk);
+  expect(talk.told["grpc-status"]).toBe(String(code));
+  const details = Buffer.from(String(talk.told["grpc-status-details-bin"]), "base64").toString("latin1");
+  expect(details).toContain(reason);
+});
+
+test.each([
+  ["message", question.subarray(0, 6)],
+  ["prefix", question.subarray(0, 3)],
+])("half a %s that goes no further is refused in time", async (_, bytes) => {
+  await using impatient = await openStandard(() => true, { bodyTimeoutMs: 100 });
+  await using talk = openTalk({}, impatient.url);
+  talk.stream.write(bytes);
+  await ended(talk);
+  expect(talk.told["grpc-status"]).toBe("4");
+});
+
+test("half a message at the end is refused", async () => {
+  const { headers } = await raw(house.url, { ":path": path, "content-type": "application/grpc" }, question.subarray(1));
+  expect(headers["grpc-status"]).toBe("3");
+});
+
+test("who asks nothing is told when the time is over that it gave itself", async () => {
+  await using talk = openTalk({ "grpc-timeout": "200m" });
+  await ended(talk);
+  expect(talk.told["grpc-status"]).toBe("4");
+});
+
+test.each(["application/grpc+thrift", "application/connect+thrift", "application/proto"])(
+  "the content type %s is refused with a reason",
+  async (type) => {
+    const { headers, body } = await raw(house.url, { ":path": path, "content-type": type }, question);
+    const text = Buffer.from(headers["grpc-status-details-bin"] ?? "", "base64").toString("latin1") + body;
+    expect(text).toContain("UNSUPPORTED_CONTENT_TYPE");
+  },
+);
+
+test("gRPC-Web as text converses as text, however the groups of four are cut", async () => {
+  const texts = [question, question].map((one) => one.toString("base64")).join("");
+  const session = connectHttp2(house.url);
+  const stream = session.request({ ":method": "POST", ":path": path, "content-type": "application/grpc-web-text" });
+  for (const part of texts.match(/.{1,5}/g) ?? []) stream.write(part);
+  stream.end();
+  let answer = "";
+  for await (const part of stream) answer += part;
+  session.destroy();
+  const bytes = (answer.match(/[^=]+=*/g) ?? []).map((part) => Buffer.from(part, "base64"));
+  const said = Buffer.concat(bytes).toString("latin1");
+  expect(said.split("grpc.reflection.v1alpha.ServerReflection").length - 1).toBe(2);
+  expect(said).toMatch(/grpc-status: ?0\r\n/);
+});
+
+test("over HTTP/1.1 a refusal comes before the end of the questions, and the connection lives on", async () => {
+  const socket = await dial(house);
+  const headers = ["host: localhost", "content-type: application/connect+proto", "transfer-encoding: chunked"];
+  const chunk = (bytes: Buffer) => Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, crlf]);
+  socket.write(`POST ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n`);
+  socket.write(chunk(framed(Buffer.of(0xff))));
+  expect(await heard(socket, /MALFORMED_BODY/)).toContain("HTTP/1.1 200");
+  socket.write(
+    Buffer.concat([chunk(question), Buffer.from("0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")]),
+  );
+  expect(await heard(socket, /"ok"/)).toContain('{"status":"ok"}');
+  socket.destroy();
+});
+
+const crlf = Buffer.from("\r\n");
