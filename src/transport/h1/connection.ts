@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { Exchange, Flaw } from "../wire.ts";
 import { type BodyReader, bodyReader } from "./body.ts";
 import { type Host, Http1Exchange } from "./exchange.ts";
-import { type Head, readHead } from "./head.ts";
+import { type Head, readHead, type Unreadable } from "./head.ts";
 
 /** What bounds a connection. */
 export type ConnectionLimits = {
@@ -39,7 +39,7 @@ export class Http1Connection implements Host {
   #running: Http1Exchange | undefined;
   #body: BodyReader | undefined;
   #lastText = "";
-  #lastHead: Head | Flaw = "MALFORMED_REQUEST";
+  #lastHead: Head | Unreadable = { flaw: "MALFORMED_REQUEST", headers: {} };
   #state: "open" | "leaving" | "over" = "open";
   #looping = false;
   #isHeld = false;
@@ -213,15 +213,15 @@ export class Http1Connection implements Host {
   }
 
   /** Most clients say the same again and again. */
-  #headOf(text: string): Head | Flaw {
+  #headOf(text: string): Head | Unreadable {
     if (text === this.#lastText) return this.#lastHead;
     this.#lastHead = readHead(text);
     this.#lastText = text;
     return this.#lastHead;
   }
 
-  #begin(head: Head | Flaw): void {
-    if (typeof head === "string") return void this.#refuse(head);
+  #begin(head: Head | Unreadable): void {
+    if ("flaw" in head) return void this.#refuse(head.flaw, head.headers);
     this.used = true;
     this.#body = head.body === 0 ? undefined : bodyReader(head);
     this.#due = this.#body ? performance.now() + this.#parts.limits.bodyTimeoutMs : Number.POSITIVE_INFINITY;
@@ -230,7 +230,7 @@ export class Http1Connection implements Host {
   }
 
   /** Answers what cannot be read, and hangs up; where an answer is on its way already, only the latter. */
-  #refuse(flaw: Flaw): void {
+  #refuse(flaw: Flaw, headers: Head["headers"] = {}): void {
     const running = this.#running;
     if (running?.begun) return void this.destroy();
     running?.lose();
@@ -238,7 +238,7 @@ export class Http1Connection implements Host {
     this.#body = undefined;
     this.#waiting = nothing;
     this.#due = Number.POSITIVE_INFINITY;
-    this.#running = new Http1Exchange(this, broken, flaw);
+    this.#running = new Http1Exchange(this, { ...broken, headers }, flaw);
     this.#parts.serve(this.#running);
   }
 

@@ -74,15 +74,20 @@ export class Http1Exchange implements Exchange {
 
   async *chunks(): AsyncGenerator<Buffer> {
     this.#proceed();
-    while (true) {
-      const part = this.#parts?.shift();
-      if (part) {
-        this.#held -= part.length;
-        if (this.#held === 0) this.#host.release();
-        yield part;
-      } else if (this.ended) return;
-      else if (this.closed) throw new Error("the request was given up");
-      else await this.#arrival();
+    try {
+      while (true) {
+        const part = this.#parts?.shift();
+        if (part) {
+          this.#held -= part.length;
+          if (this.#held === 0) this.#host.release();
+          yield part;
+        } else if (this.ended) return;
+        else if (this.closed) throw new Error("the request was given up");
+        else await this.#arrival();
+      }
+    } finally {
+      // What is left when nobody wants more is read and dropped, so that the answer arrives.
+      this.receive({ data: () => {}, end: () => {} });
     }
   }
 
@@ -177,6 +182,7 @@ export class Http1Exchange implements Exchange {
   #over(): void {
     this.closed = true;
     this.#parts = undefined;
+    this.#host.release();
     this.#stir();
     const { onClose } = this;
     this.onClose = undefined;

@@ -15,6 +15,9 @@ export type Head = {
   readonly expects: boolean;
 };
 
+/** What cannot be read as a request, and the headers that can. */
+export type Unreadable = { readonly flaw: Flaw; readonly headers: Headers };
+
 const mostHeaders = 64;
 const line = /^([!#$%&'*+.^_`|~\w-]+) ([\x21-\x7e]+) HTTP\/1\.([01])$/;
 const name = /^[!#$%&'*+.^_`|~\w-]+$/;
@@ -24,24 +27,25 @@ const value = /^[\t\x20-\x7e\x80-\xff]*$/;
  * Reads the text before a body, by RFC 9112; answers a flaw for what is not exactly that. Whoever stands in front of us may
  * read a text differently that is only nearly right, and then takes one request for two.
  */
-export function readHead(text: string): Head | Flaw {
+export function readHead(text: string): Head | Unreadable {
   const [first = "", ...lines] = text.split("\r\n");
   const [, method, target, minor] = line.exec(first) ?? [];
-  if (method === undefined || target === undefined) return "MALFORMED_REQUEST";
-  if (lines.length > mostHeaders) return "HEADERS_TOO_LARGE";
   const headers: Record<string, string | undefined> = Object.create(null);
+  const malformed: Unreadable = { flaw: "MALFORMED_REQUEST", headers };
+  if (method === undefined || target === undefined) return malformed;
   let hosts = 0;
-  for (const one of lines) {
+  for (const one of lines.slice(0, mostHeaders)) {
     const colon = one.indexOf(":");
     const key = one.slice(0, colon).toLowerCase();
     const said = one.slice(colon + 1).trim();
-    if (colon < 1 || !name.test(key) || !value.test(said)) return "MALFORMED_REQUEST";
+    if (colon < 1 || !name.test(key) || !value.test(said)) return malformed;
     if (key === "host") hosts += 1;
     const before = headers[key];
     headers[key] = before === undefined ? said : `${before}${key === "cookie" ? "; " : ", "}${said}`;
   }
+  if (lines.length > mostHeaders) return { flaw: "HEADERS_TOO_LARGE", headers };
   const body = bodyOf(headers, minor);
-  if (body === undefined || hosts !== 1) return "MALFORMED_REQUEST";
+  if (body === undefined || hosts !== 1) return malformed;
   const { expect, connection } = headers;
   return {
     ...{ method, target, headers: Object.freeze(headers), body },
