@@ -46,7 +46,8 @@ function partsOf({ method, request, headers = {}, timeoutMs }: Asked): [path: st
   return [
     `/${method.parent.typeName}/${method.name}`,
     ...["--emit-defaults", "--data", JSON.stringify(request)],
-    ...Object.entries(headers).flatMap(([name, value]) => ["--header", `${name}: ${value}`]),
+    // In quotes, for buf would take a comma for the end of a header.
+    ...Object.entries(headers).flatMap(([name, value]) => ["--header", `"${name}: ${value}"`]),
     ...(timeoutMs ? ["--timeout", `${timeoutMs}ms`] : []),
   ];
 }
