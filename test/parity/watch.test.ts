@@ -1,0 +1,290 @@
+import { request as requestHttp1 } from "node:http";
+import { connect } from "node:http2";
+import type { Readable } from "node:stream";
+import {
+  createRegistry,
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  type JsonObject,
+  type JsonValue,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ErrorInfoSchema, file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
+import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
+import { EventService } from "../../gen/postern/v1/event_pb.ts";
+import { type Postern, startPostern } from "../harness.ts";
+import { fresh, made, type Stage, stageOf, within } from "./stage.ts";
+
+const { watchEvents: method } = EventService.method;
+const registry = createRegistry(file_google_rpc_error_details);
+const rpcPath = `/${method.parent.typeName}/${method.name}`;
+
+type Headers = Readonly<Record<string, string>>;
+type Format = "json" | "binary";
+/** One message, or what ended the stream: `CODE REASON`. */
+type Heard = { readonly message?: JsonValue; readonly end?: string };
+
+/** A way to watch: how it asks, and how it takes the first thing out of the bytes; undefined while there is none whole. */
+type Door = {
+  readonly name: string;
+  readonly version: "1.1" | "2";
+  readonly ask: (request: JsonObject) => { verb: string; path: string; headers: Headers; body: Buffer };
+  readonly take: (bytes: Buffer, fields: Headers) => { heard: Heard; rest: Buffer } | undefined;
+};
+
+const written = (format: Format, request: JsonObject) =>
+  format === "json"
+    ? Buffer.from(JSON.stringify(request))
+    : Buffer.from(toBinary(method.input, fromJson(method.input, request)));
+
+function framed(message: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+const post = (headers: Headers, body: Buffer) => ({ verb: "POST", path: rpcPath, headers, body });
+
+function readMessage(format: Format, bytes: Buffer, type: DescMessage = method.output): JsonValue {
+  const message = format === "json" ? fromJson(type, JSON.parse(bytes.toString())) : fromBinary(type, bytes);
+  return toJson(type, message, { alwaysEmitImplicit: true, registry });
+}
+
+/** The end of a stream in its words: by trailers of gRPC, by the last frame of gRPC-Web or Connect. */
+function enveloped(format: Format, endOf: (flags: number, bytes: Buffer) => string | undefined) {
+  return (bytes: Buffer, fields: Headers) => {
+    if (fields["grpc-status-details-bin"])
+      return { heard: { end: statusIn(fields["grpc-status-details-bin"]) }, rest: bytes };
+    if (bytes.length < 5 || bytes.length < 5 + bytes.readUInt32BE(1)) return undefined;
+    const [payload, rest] = [bytes.subarray(5, 5 + bytes.readUInt32BE(1)), bytes.subarray(5 + bytes.readUInt32BE(1))];
+    const end = endOf(bytes[0] ?? 0, payload);
+    return { heard: end === undefined ? { message: readMessage(format, payload) } : { end }, rest };
+  };
+}
+
+function statusIn(base64: string): string {
+  const { code, details } = fromBinary(StatusSchema, Buffer.from(base64, "base64"));
+  const info = details.find(({ typeUrl }) => typeUrl.endsWith("ErrorInfo"));
+  return `${Code[code]} ${info ? fromBinary(ErrorInfoSchema, info.value).reason : ""}`;
+}
+
+const inTrailer = (flags: number, bytes: Buffer) =>
+  flags & 0x80 ? statusIn(/grpc-status-details-bin: (\S+)/.exec(bytes.toString())?.[1] ?? "") : undefined;
+
+function inEnd(flags: number, bytes: Buffer): string | undefined {
+  if (!(flags & 2)) return undefined;
+  const { error } = JSON.parse(bytes.toString());
+  const info = error.details.find(({ type }: { type: string }) => type.endsWith("ErrorInfo"));
+  const { reason } = fromBinary(ErrorInfoSchema, Buffer.from(info.value, "base64"));
+  return `${error.code.replace(/(^|_)([a-z])/g, (_: string, __: string, letter: string) => letter.toUpperCase())} ${reason}`;
+}
+
+const inBase64 =
+  (door: Door["take"]): Door["take"] =>
+  (bytes, fields) => {
+    const whole = bytes.subarray(0, bytes.length - (bytes.length % 4)).toString();
+    const parts = (whole.match(/[^=]+=*/g) ?? []).map((part) => Buffer.from(part, "base64"));
+    const taken = door(Buffer.concat(parts), fields);
+    return taken && { heard: taken.heard, rest: Buffer.from(taken.rest.toString("base64")) };
+  };
+
+function problemIn(text: string): Heard {
+  const { code, details } = JSON.parse(text);
+  return { end: `${Code[code]} ${details[0].reason}` };
+}
+
+/** Takes what is between here and a separator. */
+const separated =
+  (separator: string, messageIn: (piece: string) => string): Door["take"] =>
+  (bytes, fields) => {
+    const text = bytes.toString();
+    if (fields["content-type"] === "application/json") {
+      try {
+        return { heard: problemIn(text), rest: Buffer.of() };
+      } catch {
+        return undefined;
+      }
+    }
+    const end = text.indexOf(separator);
+    if (end < 0) return undefined;
+    const message = readMessage("json", Buffer.from(messageIn(text.slice(0, end))));
+    return { heard: { message }, rest: Buffer.from(text.slice(end + separator.length)) };
+  };
+
+const lineOf = (piece: string) => piece;
+const dataOf = (piece: string) => /^data: (.*)$/m.exec(piece)?.[1] ?? "";
+
+function restOver(version: Door["version"], accept: string, take: Door["take"]): Door {
+  const ask = (request: JsonObject) => {
+    const query = new URLSearchParams(
+      Object.entries(request).map(([name, value]): [string, string] => [name, `${value}`]),
+    );
+    return { verb: "GET", path: `/v1/events:watch?${query}`, headers: { accept }, body: Buffer.of() };
+  };
+  return { name: `REST over HTTP/${version} as ${accept}`, version, ask, take };
+}
+
+const doors: readonly Door[] = [
+  ...(["1.1", "2"] as const).flatMap((version): Door[] => [
+    restOver(version, "application/x-ndjson", separated("\n", lineOf)),
+    restOver(version, "text/event-stream", separated("\n\n", dataOf)),
+    {
+      ...{ name: `plain JSON over HTTP/${version}`, version, take: separated("\n", lineOf) },
+      ask: (request) => post({ "content-type": "application/json" }, written("json", request)),
+    },
+    ...(["json", "binary"] as const).flatMap((format): Door[] => {
+      const type = format === "json" ? "json" : "proto";
+      return [
+        {
+          ...{ name: `Connect ${format} over HTTP/${version}`, version, take: enveloped(format, inEnd) },
+          ask: (request) => post({ "content-type": `application/connect+${type}` }, framed(written(format, request))),
+        },
+        {
+          ...{ name: `gRPC-Web ${format} over HTTP/${version}`, version, take: enveloped(format, inTrailer) },
+          ask: (request) => post({ "content-type": `application/grpc-web+${type}` }, framed(written(format, request))),
+        },
+        {
+          ...{ name: `gRPC-Web text ${format} over HTTP/${version}`, version },
+          take: inBase64(enveloped(format, inTrailer)),
+          ask: (request) =>
+            post(
+              { "content-type": `application/grpc-web-text+${type}` },
+              Buffer.from(framed(written(format, request)).toString("base64")),
+            ),
+        },
+      ];
+    }),
+  ]),
+  ...(["json", "binary"] as const).map(
+    (format): Door => ({
+      ...{ name: `gRPC ${format}`, version: "2", take: enveloped(format, () => undefined) },
+      ask: (request) =>
+        post(
+          { "content-type": `application/grpc${format === "json" ? "+json" : ""}`, te: "trailers" },
+          framed(written(format, request)),
+        ),
+    }),
+  ),
+];
+
+type Opened = { readonly stream: Readable; readonly fields: () => Headers; readonly close: () => void };
+
+function open(url: string, { version, ask }: Door, request: JsonObject, headers: Headers): Promise<Opened> {
+  const { verb, path, headers: own, body } = ask(request);
+  const all = { ...own, ...headers };
+  if (version === "1.1")
+    return new Promise((resolve, reject) => {
+      const asking = requestHttp1(url + path, { method: verb, headers: all }, (answer) =>
+        resolve({ stream: answer, fields: () => answer.headers as Headers, close: () => asking.destroy() }),
+      );
+      asking.on("error", reject).end(body);
+    });
+  const session = connect(url);
+  const stream = session.request({ ":method": verb, ":path": path, ...all }, { endStream: body.length === 0 });
+  if (body.length > 0) stream.end(body);
+  let fields: Headers = {};
+  return new Promise((resolve) => {
+    stream.on("trailers", (more) => {
+      fields = { ...fields, ...(more as Headers) };
+    });
+    stream.on("response", (first) => {
+      fields = first as Headers;
+      resolve({ stream, fields: () => fields, close: () => session.destroy() });
+    });
+  });
+}
+
+/** The first things that a watcher hears, then it leaves. */
+async function hear(url: string, door: Door, { request, headers, count }: Asked): Promise<readonly Heard[]> {
+  const { stream, fields, close } = await open(url, door, request, headers);
+  const all: Heard[] = [];
+  let bytes: Buffer = Buffer.of();
+  const takeAll = () => {
+    for (let taken = door.take(bytes, fields()); taken && all.length < count; taken = door.take(bytes, fields())) {
+      all.push(taken.heard);
+      bytes = taken.rest;
+      if (taken.heard.end) break;
+    }
+    return all.length >= count || all.at(-1)?.end !== undefined;
+  };
+  try {
+    for await (const part of stream) {
+      bytes = Buffer.concat([bytes, part]);
+      if (takeAll()) return all;
+    }
+    takeAll();
+    return all;
+  } finally {
+    close();
+  }
+}
+
+type Asked = { readonly request: JsonObject; readonly headers: Headers; readonly count: number };
+
+describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
+  let postern: Postern;
+  let stage: Stage;
+  let where: Headers;
+  let before: string;
+  let expected: readonly JsonValue[];
+
+  beforeAll(async () => {
+    postern = await startPostern({ lane });
+    stage = await stageOf(postern);
+    where = within(stage.fixture.organizationId);
+    const listed = await stage.admin.get("/v1/events?pageSize=1", where);
+    before = listed.body.events[0].position;
+    for (const name of [fresh("Zürich 東京"), fresh("second"), fresh("third")])
+      await made(stage.admin, "/v1/projects", { name }, where);
+    const { body } = await stage.admin.get("/v1/events?pageSize=3", where);
+    expected = body.events.toReversed().map((event: JsonObject) => ({ event }));
+  });
+  afterAll(() => postern?.[Symbol.asyncDispose]());
+
+  const ofAdmin = () => ({ ...where, authorization: `Bearer ${stage.admin.token}` });
+
+  test.each(doors)("$name: a watcher resumes after a position and hears what came since", async (door) => {
+    const heard = await hear(postern.url, door, { request: { after: before }, headers: ofAdmin(), count: 3 });
+    expect(heard.map(({ message }) => message)).toEqual(expected);
+    const { position } = (expected[0] as { event: { position: string } }).event;
+    const later = await hear(postern.url, door, { request: { after: position }, headers: ofAdmin(), count: 2 });
+    expect(later.map(({ message }) => message)).toEqual(expected.slice(1));
+  });
+
+  const refusals: readonly [what: string, request: JsonObject, headers: () => Headers, end: string][] = [
+    ["who shows no token", {}, () => where, "Unauthenticated UNAUTHENTICATED"],
+    [
+      "a wrong token",
+      {},
+      () => ({ ...where, authorization: `Bearer ${"x".repeat(40)}` }),
+      "Unauthenticated TOKEN_INVALID",
+    ],
+    [
+      "who may not read events",
+      {},
+      () => ({ ...where, authorization: `Bearer ${stage.stranger.token}` }),
+      "PermissionDenied PERMISSION_DENIED",
+    ],
+    [
+      "an unknown organization",
+      {},
+      () => ({ ...ofAdmin(), ...within("nowhere") }),
+      "PermissionDenied PERMISSION_DENIED",
+    ],
+    ["a position that is none", { after: "yesterday" }, ofAdmin, "InvalidArgument POSITION_INVALID"],
+  ];
+
+  test.each(refusals)(
+    "%s is refused before the first event, alike through every door",
+    async (_, request, headers, end) => {
+      for (const door of doors) {
+        const heard = await hear(postern.url, door, { request, headers: headers(), count: 1 });
+        expect(heard, door.name).toEqual([{ end }]);
+      }
+    },
+  );
+});
