@@ -285,11 +285,13 @@ function keys(name: string, meaning: string): Setting<readonly Buffer[]> {
 }
 
 function parseKeys(name: string, written: string): readonly Buffer[] {
-  return written.split(",").map((one, index) => {
+  const keys = written.split(",").map((one, index) => {
     const key = Buffer.from(one.trim(), "base64");
     if (key.length === 32 && /^[\w+/-]+=*$/.test(one.trim())) return key;
     throw new ConfigError(`${name} must be base64 of 32 bytes for each key; key ${index + 1} is not`);
   });
+  if (new Set(keys.map((key) => key.toString("base64"))).size === keys.length) return keys;
+  throw new ConfigError(`${name} must hold each key once`);
 }
 
 function httpUrl(name: string, fallback: string, meaning: string): Setting<string | undefined> {

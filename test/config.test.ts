@@ -43,6 +43,7 @@ test.each([
   ["DATABASE_URL", "postgresql://one:1,two:2/postern"],
   ["POSTERN_MASTER_KEY", "short"],
   ["POSTERN_MASTER_KEY", `${key},short`],
+  ["POSTERN_MASTER_KEY", `${key},${key}`],
   ["POSTERN_ADMIN_TOKEN", "two words"],
   ["MIGRATION_DATABASE_URL", "postgresql://owner@db/postern"],
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318"],

@@ -1,0 +1,77 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import type { Config } from "../src/config.ts";
+import { startServer } from "../src/server.ts";
+import { type Answer, type Client, clientOf, signedUp, startPostern } from "./harness.ts";
+import { ask } from "./postgres/holder.ts";
+
+const [old, fresh] = [randomBytes(32), randomBytes(32)];
+const key = { "idempotency-key": "the-application" };
+const done = ({ status, body }: Answer) => {
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return body;
+};
+
+/** A node with other keys on the same database. */
+async function node(config: Config, masterKeys: readonly Buffer[], more: Partial<Config> = {}) {
+  const server = await startServer({ ...config, masterKeys, ...more });
+  const as = (token?: string) => clientOf(server.url, token);
+  return { admin: as(config.adminToken), as, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+const changed = async ({ post }: Client, userId: string, body: object) =>
+  done(await post(`/v1/users/${userId}/phone`, { phone: "+41791234567", ...body }));
+const verify = async ({ post }: Client, userId: string, verificationCode: string) =>
+  (await post(`/v1/users/${userId}/phone:verify`, { verificationCode })).status;
+
+test("after a rotation, what the old key sealed and signed is still good, and the old key may go", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "postern-rotation-"));
+  await using cleared = new AsyncDisposableStack();
+  cleared.defer(() => rm(folder, { recursive: true }));
+  // Where a folder stands no file can be written, so no SMS leaves yet.
+  const blocked = join(folder, "blocked");
+  await mkdir(join(blocked, "sms.log"), { recursive: true });
+  await using postern = await startPostern({ masterKeys: [old], dataDir: blocked });
+  const { config, databaseUrl } = postern;
+  const [answered, sent, person] = [await signedUp(postern), await signedUp(postern), await signedUp(postern)];
+  const { verificationCode } = await changed(postern.admin, answered.userId, { returnCode: {} });
+  await changed(postern.admin, sent.userId, {});
+  const { projectId } = done(await postern.admin.post("/v1/projects", { name: "Portal" }));
+  const app = { name: "Portal" };
+  const path = `/v1/projects/${projectId}/applications/oidc`;
+  const { clientSecret, appId } = done(await postern.admin.post(path, app, key));
+  const checkValue = () =>
+    ask<{ check: string }>(databaseUrl, "select encode(key_check, 'hex') as check from instance");
+  const before = await checkValue();
+
+  {
+    await using both = await node(config, [old, fresh]);
+    expect(await checkValue()).toEqual(before);
+    done(await both.admin.get("/v1/users/me"));
+  }
+  const open = join(folder, "open");
+  await mkdir(open);
+  {
+    await using rotated = await node(config, [fresh, old], { dataDir: open });
+    expect(await checkValue()).not.toEqual(before);
+    expect(done(await rotated.admin.post(path, app, key)).clientSecret).toBe(clientSecret);
+    expect(await verify(rotated.admin, answered.userId, verificationCode)).toBe(200);
+    await ask(databaseUrl, "update sms_messages set due = now()");
+    const sms = await vi.waitFor(() => readFile(join(open, "sms.log"), "utf8"), 15_000);
+    const [code = ""] = /[0-9A-Z]{6}(?= is your)/.exec(sms) ?? [];
+    expect(await verify(rotated.admin, sent.userId, code)).toBe(200);
+    done(await rotated.as().post("/v1/sessions", { loginName: person.username, password: person.password }));
+    done(await rotated.as(person.client.token).get("/v1/users/me"));
+  }
+  {
+    await using alone = await node(config, [fresh]);
+    const applications = `/v1/projects/${projectId}/applications/${appId}`;
+    expect(done(await alone.admin.post(`${applications}:rotateClientSecret`)).clientSecret).not.toBe(clientSecret);
+    const { verificationCode: next } = await changed(alone.admin, person.userId, { returnCode: {} });
+    expect(await verify(alone.admin, person.userId, next)).toBe(200);
+  }
+  await expect(startServer({ ...config, masterKeys: [old] })).rejects.toThrow(/^POSTERN_MASTER_KEY is not the key/);
+});
