@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { clientOptions, stripHost } from "../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
 import { startEmbedded } from "../src/postgres/embedded.ts";
 
 /** A database server for benchmarks, durable like a real one. */
@@ -42,7 +42,7 @@ export async function startGround(): Promise<Ground> {
 /** A client with one connection and no time limits. */
 export function open(url: string, debug?: (text: string, parameters: readonly unknown[]) => void) {
   const listening = debug ? { debug: (_: number, text: string, parameters: unknown[]) => debug(text, parameters) } : {};
-  const client = postgres(stripHost(url), { ...clientOptions(url, quiet), max: 1, ...listening });
+  const client = postgres(driverUrl(url), { ...clientOptions(url, quiet), max: 1, ...listening });
   return { client, [Symbol.asyncDispose]: () => client.end({ timeout: 1 }) };
 }
 

@@ -257,6 +257,9 @@ function database(name: string, meaning: string): Setting<string | undefined> {
     // postgres.js never gives up on a list of hosts that are all down.
     if (!URL.canParse(written) || new URL(written).hostname.includes(","))
       throw new ConfigError(`${name} must be a URL of one host, such as postgresql://user:password@host:5432/postern`);
+    const mode = new URL(written).searchParams.get("sslmode") ?? "disable";
+    if (!["disable", "allow", "prefer", "require", "verify-ca", "verify-full"].includes(mode))
+      throw new ConfigError(`${name} must have an sslmode of libpq, such as verify-full, not ${JSON.stringify(mode)}`);
     return written;
   };
   return { name, meaning, default: "", read };

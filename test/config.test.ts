@@ -41,6 +41,7 @@ test.each([
   ["DATABASE_URL", "mysql://db/postern"],
   ["DATABASE_URL", "postgresql://one,two/postern"],
   ["DATABASE_URL", "postgresql://one:1,two:2/postern"],
+  ["DATABASE_URL", "postgresql://one/postern?sslmode=always"],
   ["POSTERN_MASTER_KEY", "short"],
   ["POSTERN_MASTER_KEY", `${key},short`],
   ["POSTERN_MASTER_KEY", `${key},${key}`],

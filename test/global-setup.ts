@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import type { TestProject } from "vitest/node";
-import { clientOptions, stripHost } from "../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
 import { startEmbedded } from "../src/postgres/embedded.ts";
 import { migrate } from "../src/postgres/migrate.ts";
 
@@ -32,7 +32,7 @@ export default async function setup({ provide }: TestProject) {
 }
 
 async function makeTemplate(url: string): Promise<void> {
-  const admin = postgres(stripHost(url), { ...clientOptions(url, log), max: 1 });
+  const admin = postgres(driverUrl(url), { ...clientOptions(url, log), max: 1 });
   await admin`create database postern_template`;
   await admin.end();
   const template = new URL(url);

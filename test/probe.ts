@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import postgres from "postgres";
-import { clientOptions, stripHost } from "../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
 
 /** A connection of the test's own to a database. */
 export type Probe = AsyncDisposable & { readonly sql: postgres.Sql<{ bigint: bigint }> };
@@ -9,7 +9,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Opens a connection beside the service's. */
 export function openProbe(databaseUrl: string): Probe {
-  const sql = postgres(stripHost(databaseUrl), { ...clientOptions(databaseUrl, quiet), max: 2 });
+  const sql = postgres(driverUrl(databaseUrl), { ...clientOptions(databaseUrl, quiet), max: 2 });
   return { sql, [Symbol.asyncDispose]: () => sql.end({ timeout: 1 }) };
 }
 

@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { expect, test } from "vitest";
-import { clientOptions, stripHost } from "../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
 import { startServer } from "../src/server.ts";
 import { freshDatabase } from "./database.ts";
 import { clientOf, startPostern } from "./harness.ts";
@@ -27,7 +27,7 @@ test("after a restore the log goes on in a new epoch, and followers miss nothing
 });
 
 async function pretendRestored(url: string): Promise<void> {
-  const sql = postgres(stripHost(url), { ...clientOptions(url, log), max: 1 });
+  const sql = postgres(driverUrl(url), { ...clientOptions(url, log), max: 1 });
   await sql.unsafe(`alter table events disable trigger events_are_kept;
     update events set xid = ((xid::text)::bigint + 4000000000)::text::xid8;
     alter table events enable trigger events_are_kept`);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { refuse } from "../errors.ts";
+import { encryptionOf, encryptionParameters } from "./encryption.ts";
 import { markSent } from "./failure.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import type { Log } from "./log.ts";
@@ -62,7 +63,7 @@ export function connect(url: string, options: ConnectOptions): Connection {
     backoff: () => 0.05 + Math.random() / 20,
     socket: watchdog.open,
   };
-  const pool = postgres(stripHost(url), driver);
+  const pool = postgres(driverUrl(url), driver);
   return {
     sql: limited(pool, { limiter, watchdog, observe: options.observe }),
     load: limiter.load,
@@ -80,18 +81,21 @@ export function connect(url: string, options: ConnectOptions): Connection {
 
 /** What every client of ours has in common; the folder of a Unix-domain socket is the host parameter, as for libpq. */
 export function clientOptions(url: string, log: Log) {
-  const folder = new URL(url).searchParams.get("host");
+  const parsed = new URL(url);
+  const folder = parsed.searchParams.get("host");
+  const ssl = encryptionOf(parsed);
   return {
     types: { bigint: postgres.BigInt },
     onnotice: (notice: postgres.Notice) => log.debug({ notice: notice.message }, "notice of the database"),
     ...(folder ? { host: folder } : {}),
+    ...(ssl === undefined ? {} : { ssl }),
   };
 }
 
-/** The URL without its host parameter, which postgres.js would send to the server as a setting. */
-export function stripHost(url: string): string {
+/** The URL without what is for us to read, which postgres.js would send to the server as settings. */
+export function driverUrl(url: string): string {
   const stripped = new URL(url);
-  stripped.searchParams.delete("host");
+  for (const parameter of ["host", ...encryptionParameters]) stripped.searchParams.delete(parameter);
   return stripped.href;
 }
 

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { clientOptions, stripHost } from "./connect.ts";
+import { clientOptions, driverUrl } from "./connect.ts";
 import { StartError } from "./failure.ts";
 import type { Log } from "./log.ts";
 
@@ -23,7 +23,7 @@ const overtaken = "PT409";
 /** Applies what is missing, in order, each file in a transaction of its own; answers the names applied. */
 export async function migrate({ url, log, folder = ours }: MigrateOptions): Promise<readonly string[]> {
   const files = await migrationsIn(folder);
-  const client = postgres(stripHost(url), {
+  const client = postgres(driverUrl(url), {
     ...clientOptions(url, log),
     max: 1,
     connect_timeout: 10,

@@ -23,7 +23,7 @@ export function createWatchdog(silenceMs: number): Watchdog {
       const socket = open(target);
       const now = performance.now();
       sockets.set(socket, { bytesRead: 0, lookedAt: now, quietSince: now });
-      return socket.once("close", () => sockets.delete(socket));
+      return socket;
     },
     expect() {
       const one = { since: performance.now() };
@@ -41,6 +41,8 @@ function look(sockets: Map<Socket, Watched>, expected: Set<{ since: number }>, s
   const now = performance.now();
   const [oldest] = expected;
   for (const [socket, watched] of sockets) {
+    // Not by a listener: under TLS the driver takes them all off.
+    if (socket.destroyed) sockets.delete(socket);
     if (socket.bytesRead !== watched.bytesRead) watched.quietSince = watched.lookedAt;
     Object.assign(watched, { bytesRead: socket.bytesRead, lookedAt: now });
     if (oldest && now - oldest.since > silenceMs && watched.quietSince <= oldest.since)

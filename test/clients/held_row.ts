@@ -1,11 +1,11 @@
 import postgres from "postgres";
-import { clientOptions, stripHost } from "../../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Locks the row of a user from a connection of its own, so that whoever changes it waits until this is disposed. */
 export async function holdUser(databaseUrl: string, userId: string): Promise<AsyncDisposable> {
-  const sql = postgres(stripHost(databaseUrl), { ...clientOptions(databaseUrl, quiet), max: 1 });
+  const sql = postgres(driverUrl(databaseUrl), { ...clientOptions(databaseUrl, quiet), max: 1 });
   const locked = Promise.withResolvers<void>();
   const free = Promise.withResolvers<void>();
   const done = sql.begin(async (held) => {

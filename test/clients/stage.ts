@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { clientOptions, stripHost } from "../../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
 import { fixtureOf } from "../guards/matrix_fixture.ts";
 import { organization, type Postern, signedUp, startPostern } from "../harness.ts";
 
@@ -39,7 +39,7 @@ async function environmentOf(postern: Postern): Promise<Environment> {
 /** Keeps every new access token waiting: the lock lets readers by, and is taken before the write has a transaction id. */
 async function holdTokens(databaseUrl: string): Promise<AsyncDisposable> {
   const log = { debug() {}, info() {}, warn() {}, error() {} };
-  const sql = postgres(stripHost(databaseUrl), { ...clientOptions(databaseUrl, log), max: 1 });
+  const sql = postgres(driverUrl(databaseUrl), { ...clientOptions(databaseUrl, log), max: 1 });
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   const { promise: held, resolve: hold } = Promise.withResolvers<void>();
   const holding = sql.begin(async (transaction) => {

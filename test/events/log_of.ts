@@ -3,7 +3,7 @@ import postgres from "postgres";
 import { type FactCase, type FactNoun, factOf, first, typeOf } from "../../src/events/fact.ts";
 import type { Fold, NounFolds } from "../../src/events/fold.ts";
 import { type Origin, openLog } from "../../src/events/log.ts";
-import { clientOptions, connect, type Sql, stripHost } from "../../src/postgres/connect.ts";
+import { clientOptions, connect, driverUrl, type Sql } from "../../src/postgres/connect.ts";
 import { organizationFolds } from "../../src/services/organization.ts";
 import { projectFolds } from "../../src/services/project.ts";
 import { projectGrantFolds } from "../../src/services/project_grant.ts";
@@ -55,7 +55,7 @@ function watched(sql: Sql) {
 
 /** A client with one connection, for what needs a transaction. */
 export function oneConnection(url: string): { sql: Sql } & AsyncDisposable {
-  const sql = postgres(stripHost(url), { ...clientOptions(url, quiet), max: 1 });
+  const sql = postgres(driverUrl(url), { ...clientOptions(url, quiet), max: 1 });
   return { sql, [Symbol.asyncDispose]: () => sql.end({ timeout: 5 }) };
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { clientOptions, stripHost } from "../../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
 
 /** Who runs the process: this user, or an ordinary one when this is root. */
 export type Runner = Readonly<{ name: string; ids?: { uid: number; gid: number } }>;
@@ -51,7 +51,7 @@ export async function folder({ ids }: Runner): Promise<AsyncDisposable & { path:
 
 /** Runs one statement on a connection of its own. */
 export async function ask<T extends object>(url: string, statement: string): Promise<T[]> {
-  const client = postgres(stripHost(url), { ...clientOptions(url, quiet), max: 1, connect_timeout: 5 });
+  const client = postgres(driverUrl(url), { ...clientOptions(url, quiet), max: 1, connect_timeout: 5 });
   try {
     return await client.unsafe<T[]>(statement);
   } finally {

@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { clientOptions, stripHost } from "../../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
 import { type Answer, machine, type Postern, signedUp, startPostern } from "../harness.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
@@ -30,7 +30,7 @@ test("a token is shown once, stored as a hash, and calls until it is revoked", a
   const { tokens } = done(await client.get(`/v1/users/${userId}/tokens`));
   expect(tokens[0]).toEqual({ id: made.tokenId, userId, details: made.details });
   expect(JSON.stringify(tokens)).not.toContain(made.token);
-  const sql = postgres(stripHost(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 1 });
+  const sql = postgres(driverUrl(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 1 });
   const stored = await sql`select payload::text from events where stream = ${made.tokenId}`;
   await sql.end();
   expect(JSON.stringify(stored)).not.toContain(made.token);

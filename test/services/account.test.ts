@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { clientOptions, stripHost } from "../../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
 import { type Answer, type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
@@ -9,7 +9,7 @@ let postern: Postern;
 let sql: postgres.Sql;
 beforeAll(async () => {
   postern = await startPostern();
-  sql = postgres(stripHost(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 2 });
+  sql = postgres(driverUrl(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 2 });
 });
 afterAll(async () => {
   await sql?.end();

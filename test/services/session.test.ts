@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { clientOptions, stripHost } from "../../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
 import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
@@ -9,7 +9,7 @@ let postern: Postern;
 let sql: postgres.Sql;
 beforeAll(async () => {
   postern = await startPostern();
-  sql = postgres(stripHost(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 2 });
+  sql = postgres(driverUrl(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 2 });
 });
 afterAll(async () => {
   await sql?.end();
@@ -197,7 +197,7 @@ test("a full queue refuses at once, says when to try again, and counts no attemp
   for (const answer of answers.filter(({ status }) => status !== 429)) done(answer);
   expect(reasonOf(busy[0] as Answer)).toBe("OVERLOADED");
   expect(JSON.stringify(busy[0]?.body)).toContain("retryDelay");
-  const own = postgres(stripHost(slow.databaseUrl), { ...clientOptions(slow.databaseUrl, log), max: 1 });
+  const own = postgres(driverUrl(slow.databaseUrl), { ...clientOptions(slow.databaseUrl, log), max: 1 });
   const counted = await own`select attempts from password_attempts where user_id = ${userId} and attempts > 0`;
   await own.end();
   expect(counted).toEqual([]);

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { clientOptions, stripHost } from "../../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
 import { type Answer, machine, type Postern, signedUp, startPostern } from "../harness.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
@@ -12,7 +12,7 @@ let postern: Postern;
 let sql: postgres.Sql;
 beforeAll(async () => {
   postern = await startPostern(limits);
-  sql = postgres(stripHost(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 2 });
+  sql = postgres(driverUrl(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 2 });
 });
 afterAll(async () => {
   await sql?.end();
