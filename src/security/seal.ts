@@ -61,28 +61,6 @@ export function keyring(keys: readonly Uint8Array[]) {
   };
 }
 
-/** Makes a master key as text. */
-export function newKey(): string {
-  return randomBytes(KEY_BYTES).toString("base64");
-}
-
-/** Reads master keys, 32 bytes each in base64 or base64url, separated by commas or blanks. */
-export function parseKeys(text: string): Uint8Array[] {
-  return text
-    .split(/[\s,]+/)
-    .filter((key) => key !== "")
-    .map(parseKey);
-}
-
-function parseKey(text: string, index: number): Uint8Array {
-  const bytes = Buffer.from(text, "base64url");
-  const canonical = text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-  if (bytes.length !== KEY_BYTES || bytes.toString("base64url") !== canonical) {
-    throw new Error(`master key ${index + 1} is not ${KEY_BYTES} bytes in base64`);
-  }
-  return bytes;
-}
-
 function masterKey(key: Uint8Array): MasterKey {
   if (key.length !== KEY_BYTES) throw new Error(`a master key has ${KEY_BYTES} bytes, not ${key.length}`);
   const derived = new Map<string, KeyObject>();

@@ -1,9 +1,10 @@
+import { randomBytes } from "node:crypto";
 import { expect, test, vi } from "vitest";
 import { deadSms, gather, smsChores, smsHealth } from "../../src/notify/outbox.ts";
 import { NotTaken, type Sms } from "../../src/notify/sms.ts";
 import { webhookSender } from "../../src/notify/webhook_sender.ts";
 import { backoffSeconds } from "../../src/notify/worker.ts";
-import { keyring, newKey, parseKeys } from "../../src/security/seal.ts";
+import { keyring } from "../../src/security/seal.ts";
 import { node, type Outbox, openOutbox, startWorker } from "./outbox.ts";
 import { idsOf, startProvider } from "./provider.ts";
 
@@ -126,7 +127,7 @@ test("a message that no key opens is given up, and a message that ends every wor
   await outbox.ask();
   const sender = async () => {};
   {
-    await using _worker = startWorker(outbox, { sender, keys: keyring(parseKeys(newKey())) });
+    await using _worker = startWorker(outbox, { sender, keys: keyring([randomBytes(32)]) });
     await settled(outbox, { waiting: 0, dead: 1 });
   }
   await outbox.ask();
