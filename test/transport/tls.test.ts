@@ -4,7 +4,7 @@ import { request } from "node:https";
 import { connect } from "node:tls";
 import { expect, test } from "vitest";
 import type { Certificate } from "../../src/transport/tls.ts";
-import { certificateFor } from "./certificate.ts";
+import { certificateFor, nameShown } from "./certificate.ts";
 import { dial, heard, openSample } from "./wire.ts";
 
 const secured = async (certificate: Certificate) => openSample({ headerTimeoutMs: 500 }, { certificate });
@@ -28,14 +28,6 @@ async function overHttp2(url: string): Promise<string> {
   session.destroy();
   return text;
 }
-
-const nameShown = (url: string) =>
-  new Promise<string>((resolve, reject) => {
-    const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", ...trusting }, () => {
-      resolve(String(socket.getPeerCertificate().subject.CN));
-      socket.destroy();
-    }).on("error", reject);
-  });
 
 test("with a certificate the port speaks TLS, and both versions of HTTP by ALPN", async () => {
   await using certificate = await certificateFor("localhost");
