@@ -9,8 +9,9 @@ const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 type Line = Readonly<Record<string, unknown>>;
 
 /** The service as a process of its own, which can be killed, and whose log can be read. */
-export async function startChild({ databaseUrl = "", masterKeys = [], dataDir, logLevel }: Config) {
+export async function startChild({ databaseUrl = "", masterKeys = [], dataDir, logLevel, ...more }: Config) {
   const env = {
+    ...{ TLS_CERT_FILE: more.tlsCertFile, TLS_KEY_FILE: more.tlsKeyFile },
     ...{ DATABASE_URL: databaseUrl, POSTERN_DATA_DIR: dataDir, PORT: "0", LOG_FORMAT: "json" },
     LOG_LEVEL: logLevel === "silent" ? "info" : logLevel,
     POSTERN_MASTER_KEY: masterKeys.map((key) => Buffer.from(key).toString("base64")).join(","),
@@ -23,7 +24,8 @@ export async function startChild({ databaseUrl = "", masterKeys = [], dataDir, l
     await exited;
   };
   const { url } = await line((one) => typeof one.url === "string");
-  return { url: String(url), line, kill, [Symbol.asyncDispose]: kill };
+  const signal = (name: NodeJS.Signals) => child.kill(name);
+  return { url: String(url), line, kill, signal, exited, [Symbol.asyncDispose]: kill };
 
   /** The next line of the log that is like this. */
   async function line(like: (line: Line) => boolean): Promise<Line> {
