@@ -45,7 +45,8 @@ export class Http1Connection implements Host {
   #isHeld = false;
   #isPaused = false;
   #due: number;
-  #unsent = { bytes: 0, since: 0 };
+  #sent = 0;
+  #unsent = { sent: 0, since: 0 };
   #drained: (() => void)[] = [];
   /** Whether it has begun a call. */
   used = false;
@@ -94,6 +95,7 @@ export class Http1Connection implements Host {
 
   send(bytes: string | Uint8Array): boolean {
     const { socket } = this.#parts;
+    this.#sent += 1;
     return !socket.writable || socket.write(bytes);
   }
 
@@ -256,8 +258,7 @@ export class Http1Connection implements Host {
   /** Whether the client has taken nothing of what it asked for, for too long. */
   #isStuck(now: number): boolean {
     const { writableLength } = this.#parts.socket;
-    if (writableLength === 0 || writableLength < this.#unsent.bytes || this.#unsent.bytes === 0)
-      this.#unsent = { bytes: writableLength, since: now };
+    if (writableLength === 0 || this.#sent !== this.#unsent.sent) this.#unsent = { sent: this.#sent, since: now };
     return writableLength > 0 && now - this.#unsent.since > this.#parts.limits.bodyTimeoutMs;
   }
 
@@ -267,10 +268,13 @@ export class Http1Connection implements Host {
     this.#state = "over";
     this.#waiting = nothing;
     const { socket } = this.#parts;
+    // Our last words may take their time; the client, once it has them, may not.
+    socket.on("finish", () => {
+      const cutting = setTimeout(() => socket.destroy(), partingMs);
+      socket.on("close", () => clearTimeout(cutting));
+    });
     socket.end();
     socket.resume();
-    const cutting = setTimeout(() => socket.destroy(), partingMs);
-    socket.on("close", () => clearTimeout(cutting));
   }
 
   #gone(): void {

@@ -23,6 +23,8 @@ export type Host = {
 const proceed = "HTTP/1.1 100 Continue\r\n\r\n";
 const ending = "connection: close\r\n";
 const mostHeld = 262_144;
+// A write is out whole or not at all, as far as can be seen: what is larger is sent in parts, to tell a slow client from none.
+const partBytes = 65_536;
 
 /** One request of HTTP/1.1 with its answer. */
 export class Http1Exchange implements Exchange {
@@ -93,8 +95,12 @@ export class Http1Exchange implements Exchange {
 
   answer({ status, headers, body }: Whole): void {
     if (this.closed || this.begun) return;
-    this.begun = true;
     const empty = this.method === "HEAD" || isBodiless(status);
+    if (!empty && body && body.length > partBytes) {
+      this.#pour(status, headers, Buffer.from(body)).catch(() => this.giveUp());
+      return;
+    }
+    this.begun = true;
     const isSaid = isBodiless(status) || "content-length" in headers;
     const length = isSaid ? "" : `content-length: ${Buffer.byteLength(body ?? "")}\r\n`;
     const text = headText(this.#statusOf(status), headers, length + this.#connection());
@@ -155,6 +161,13 @@ export class Http1Exchange implements Exchange {
   /** The client is gone, or sends what cannot be read. */
   lose(): void {
     if (!this.closed) this.#over();
+  }
+
+  async #pour(status: number, headers: Sent, body: Buffer): Promise<void> {
+    this.begin(status, { ...headers, "content-length": String(body.length) });
+    for (let at = 0; at < body.length && !this.closed; at += partBytes)
+      await this.write(body.subarray(at, at + partBytes));
+    this.finish();
   }
 
   #proceed(): void {

@@ -224,12 +224,17 @@ export class Connection {
     if (this.#state === "over") return;
     this.#state = "over";
     this.#stop();
-    const { socket } = this.#parts;
+    const { socket, limits } = this.#parts;
     this.#outbox.flush();
+    // Our last words may take their time; the client, once it has them, may not.
+    let cutting = setTimeout(() => socket.destroy(), limits.bodyTimeoutMs);
+    socket.on("finish", () => {
+      clearTimeout(cutting);
+      cutting = setTimeout(() => socket.destroy(), partingMs);
+    });
+    socket.on("close", () => clearTimeout(cutting));
     socket.end();
     socket.resume();
-    const cutting = setTimeout(() => socket.destroy(), partingMs);
-    socket.on("close", () => clearTimeout(cutting));
   }
 
   #guarded(work: () => void): void {
