@@ -15,7 +15,7 @@ export type FrameLimits = {
 /** The messages of a streamed request, each as soon as it is complete. */
 export async function* frames(chunks: AsyncIterable<Uint8Array>, limits: FrameLimits): AsyncGenerator<Enclosed> {
   const source = chunks[Symbol.asyncIterator]();
-  const held: Held = { parts: [], size: 0, needed: prefixBytes, since: 0 };
+  const held: Held = { bytes: Buffer.alloc(0), size: 0, needed: prefixBytes, since: 0 };
   try {
     while (true) {
       const at = await awaited(source.next(), held, limits);
@@ -29,16 +29,26 @@ export async function* frames(chunks: AsyncIterable<Uint8Array>, limits: FrameLi
   }
 }
 
-type Held = { parts: Uint8Array[]; size: number; needed: number; since: number };
+/** What has come of a message; the buffer is as large as that, or larger. */
+type Held = { bytes: Buffer; size: number; needed: number; since: number };
 
 function hold(held: Held, part: Uint8Array): void {
   if (held.size === 0) held.since = performance.now();
-  held.parts.push(part);
-  held.size += part.length;
+  const size = held.size + part.length;
+  if (held.bytes.length < size) held.bytes = grown(held, Math.max(size, 2 * held.size));
+  held.bytes.set(part, held.size);
+  held.size = size;
+}
+
+// One buffer, however many parts a message is cut into.
+function grown({ bytes, size }: Held, length: number): Buffer {
+  const larger = Buffer.allocUnsafe(length);
+  larger.set(bytes.subarray(0, size));
+  return larger;
 }
 
 function* completed(held: Held, mostBytes: number): Generator<Enclosed> {
-  let bytes = Buffer.concat(held.parts);
+  let bytes = held.bytes.subarray(0, held.size);
   held.needed = lengthOf(bytes, mostBytes);
   while (bytes.length >= held.needed) {
     yield { compressed: bytes[0] === compressedFlag, message: bytes.subarray(prefixBytes, held.needed) };
@@ -46,7 +56,8 @@ function* completed(held: Held, mostBytes: number): Generator<Enclosed> {
     held.needed = lengthOf(bytes, mostBytes);
     held.since = performance.now();
   }
-  held.parts = [bytes];
+  // Without room behind it, so that nothing is written over messages that are out.
+  held.bytes = bytes;
   held.size = bytes.length;
 }
 

@@ -155,4 +155,27 @@ test("over HTTP/1.1 a refusal comes before the end of the questions, and the con
   socket.destroy();
 });
 
+test("over HTTP/1.1 a refusal of more than can be held leaves the connection as it was", async () => {
+  await using roomy = await openStandard(() => true, { messageMaxBytes: 10_000_000 });
+  const socket = await dial(roomy);
+  const rest = framed("a".repeat(5_000_000));
+  const bytes = Buffer.concat([framed(Buffer.of(0xff)), rest]);
+  const headers = ["host: localhost", "content-type: application/connect+proto", `content-length: ${bytes.length}`];
+  const seen = heard(socket, /"ok"/);
+  socket.write(`POST ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n`);
+  socket.write(bytes);
+  socket.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
+  expect(await seen).toMatch(/MALFORMED_BODY.*"status":"ok"/s);
+  socket.destroy();
+});
+
+test("a message is read however many parts it comes in, and as many as there are in one part", async () => {
+  await using talk = openTalk();
+  for (const byte of question) talk.stream.write(Buffer.of(byte));
+  talk.stream.end(Buffer.concat(Array(50).fill(question)));
+  const parts: Buffer[] = [];
+  for await (const part of talk.stream) parts.push(part);
+  expect(Buffer.concat(parts).toString("latin1").split("v1alpha.ServerReflection").length - 1).toBe(51);
+});
+
 const crlf = Buffer.from("\r\n");

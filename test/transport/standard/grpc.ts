@@ -57,10 +57,15 @@ export function grpcClient(url: string) {
       return call as ClientReadableStream<MessageShape<M["output"]>>;
     },
 
+    /** Begins to ask. */
+    open(method: DescMethod) {
+      const { path, requestSerialize, responseDeserialize } = definition(method);
+      return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
+    },
+
     /** Asks all, then says that this was all, and collects the answers. */
     async converse<M extends DescMethod>(method: M, inits: readonly MessageInitShape<M["input"]>[]) {
-      const { path, requestSerialize, responseDeserialize } = definition(method);
-      const call = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
+      const call = this.open(method);
       for (const init of inits) call.write(create(method.input, init));
       call.end();
       return collected(call as AsyncIterable<MessageShape<M["output"]>>);

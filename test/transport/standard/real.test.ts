@@ -1,10 +1,10 @@
-import { fromBinary } from "@bufbuild/protobuf";
+import { create, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { status as codes } from "@grpc/grpc-js";
 import postgres from "postgres";
 import { expect, test } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.ts";
-import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection, ServerReflectionRequestSchema } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { startPostern } from "../../harness.ts";
 import { grpcClient } from "./grpc.ts";
 
@@ -94,4 +94,17 @@ test("who watches hears that the server stops", async () => {
   await expect(watching).rejects.toMatchObject({ code: codes.UNAVAILABLE });
   await closed;
   expect(heard).toEqual([Status.SERVING, Status.NOT_SERVING]);
+});
+
+test("a conversation that is open when the server stops ends with UNAVAILABLE", async () => {
+  const postern = await startPostern({ shutdownGraceMs: 60_000 });
+  using client = grpcClient(postern.url);
+  const talk = client.open(ServerReflection.method.serverReflectionInfo);
+  talk.write(create(ServerReflectionRequestSchema, { messageRequest: { case: "listServices", value: "" } }));
+  let closed: PromiseLike<void> | undefined;
+  const reading = (async () => {
+    for await (const _ of talk) closed = postern[Symbol.asyncDispose]();
+  })();
+  await expect(reading).rejects.toMatchObject({ code: codes.UNAVAILABLE });
+  await closed;
 });
