@@ -1,39 +1,62 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
 import { startEmbedded } from "../src/postgres/embedded.ts";
 
-/** A database server for benchmarks, durable like a real one. */
-export type Ground = AsyncDisposable & {
-  /** Makes an empty database and answers its URL. */
-  readonly database: (name: string) => Promise<string>;
-};
-
 /** A log that tells nothing but what goes wrong. */
 export const quiet = { debug() {}, info() {}, warn: console.warn, error: console.error };
 
-/** Starts a database server in a folder that is removed afterwards. */
-export async function startGround(): Promise<Ground> {
-  await using opened = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "postern-bench-"));
-  opened.defer(() => rm(folder, { recursive: true, force: true }));
+/** A folder for a database server. */
+export type Folder = AsyncDisposable & { readonly path: string };
+
+/** Makes a folder: the one that is asked for, which is kept, or a new one, which is removed afterwards. */
+export async function makeFolder(kept?: string): Promise<Folder> {
+  const path = kept ? resolve(kept) : await mkdtemp(join(tmpdir(), "postern-bench-"));
+  await mkdir(path, { recursive: true });
   // Under root the server runs as another user, who must be able to enter.
-  await chmod(folder, 0o711);
-  const settings = { max_connections: "300" };
-  const { url } = opened.use(await startEmbedded({ dataDir: join(folder, "data"), log: quiet, settings }));
+  await chmod(path, 0o711);
+  return {
+    path,
+    [Symbol.asyncDispose]: async () => (kept ? undefined : rm(path, { recursive: true, force: true })),
+  };
+}
+
+/** A database server for benchmarks, durable like a real one. */
+export type Ground = AsyncDisposable & {
+  /** Answers the URL of a database, and makes it when there is none of that name. */
+  readonly database: (name: string) => Promise<string>;
+  readonly drop: (name: string) => Promise<void>;
+  readonly folder: string;
+};
+
+/** Where a server lies, and settings besides those of the service. */
+export type GroundOptions = { readonly folder?: string; readonly settings?: Readonly<Record<string, string>> };
+
+/** Starts a database server. */
+export async function startGround({ folder, settings = {} }: GroundOptions = {}): Promise<Ground> {
+  await using opened = new AsyncDisposableStack();
+  const path = folder ?? opened.use(await makeFolder()).path;
+  const all = { max_connections: "300", ...settings };
+  const { url } = opened.use(await startEmbedded({ dataDir: join(path, "data"), log: quiet, settings: all }));
   const stack = opened.move();
   return {
+    folder: path,
     async database(name) {
       await using sql = open(url);
-      await sql.client.unsafe(`create database ${name}`);
+      const [there] = await sql.client`select from pg_database where datname = ${name}`;
+      if (!there) await sql.client.unsafe(`create database ${name}`);
       const made = new URL(url);
       made.pathname = `/${name}`;
       return made.href;
+    },
+    async drop(name) {
+      await using sql = open(url);
+      await sql.client.unsafe(`drop database if exists ${name} with (force)`);
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -1,8 +1,9 @@
 import { availableParallelism } from "node:os";
 import argon2 from "argon2";
+import { type Bed, makeBed } from "./bed.ts";
 import { startGround } from "./ground.ts";
 import { generate, type Outcome } from "./load/generator.ts";
-import { type Bed, makeBed } from "./operations.ts";
+import { post } from "./people.ts";
 import { type Row, row } from "./report.ts";
 import { interleave, middle, type Pace, ratio } from "./rounds.ts";
 import { round } from "./stats.ts";
@@ -87,11 +88,4 @@ async function signUp({ server, token }: Bed, n: number): Promise<Person> {
   await post(server.url, "/v1/users/human", { body: { ...names, password: passwords[0] }, token });
   const session = await post(server.url, "/v1/sessions", { body: { loginName: `hash${n}`, password: passwords[0] } });
   return { token: String(session.token), passwords };
-}
-
-async function post(url: string, path: string, { body, token }: { body: object; token?: string }) {
-  const headers = { "content-type": "application/json", authorization: token ? `Bearer ${token}` : "" };
-  const answer = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
-  if (!answer.ok) throw new Error(await answer.text());
-  return (await answer.json()) as Record<string, unknown>;
 }

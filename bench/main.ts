@@ -18,6 +18,7 @@ const { values, positionals } = parseArgs({
     users: { type: "string", default: "1000000" },
     calls: { type: "string", default: "1000000" },
     only: { type: "string" },
+    data: { type: "string" },
   },
 });
 
@@ -27,7 +28,7 @@ const parts = {
   doors: () => doors(pace),
   operations: () => operations(pace, values.only),
   hashing: () => hashing(pace),
-  scale: () => scale(pace, Number(values.users)),
+  scale: () => scale(pace, Number(values.users), values.data),
   memory: () => memory(Number(values.calls)),
 } satisfies Record<string, () => Promise<Row[]>>;
 

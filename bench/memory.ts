@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
+import { makeBed } from "./bed.ts";
 import { serve, startGround } from "./ground.ts";
 import { generate } from "./load/generator.ts";
-import { makeBed } from "./operations.ts";
 import { type Row, row } from "./report.ts";
 import { round } from "./stats.ts";
 

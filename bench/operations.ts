@@ -1,8 +1,7 @@
-import { randomBytes } from "node:crypto";
-import { newToken } from "../src/security/token.ts";
-import { type Ground, open, type Served, serve, startGround } from "./ground.ts";
+import { type Bed, makeBed } from "./bed.ts";
+import { open, startGround } from "./ground.ts";
 import { generate, type Outcome } from "./load/generator.ts";
-import { phoneOf, type Recipe } from "./load/recipes.ts";
+import { phoneOf, type Recipe, scattered, scatteredSql } from "./load/recipes.ts";
 import { provide, whyOf } from "./load/tools.ts";
 import { pgbench, type Slot } from "./pgbench.ts";
 import { type Goal, type Row, row } from "./report.ts";
@@ -24,31 +23,6 @@ type Case = {
   readonly slots: readonly Slot[];
   readonly gets: boolean;
 };
-
-/** A running service with a database of its own, and its administrator. */
-export type Bed = AsyncDisposable & {
-  readonly databaseUrl: string;
-  readonly server: Served;
-  readonly token: string;
-  readonly organizationId: string;
-  readonly userId: string;
-  readonly env: Readonly<Record<string, string>>;
-};
-
-/** Starts the service on a new database. */
-export async function makeBed(ground: Ground, name: string): Promise<Bed> {
-  const databaseUrl = await ground.database(name);
-  const token = newToken("pt");
-  const secrets = { POSTERN_ADMIN_TOKEN: token, POSTERN_MASTER_KEY: randomBytes(32).toString("base64") };
-  const env = { DATABASE_URL: databaseUrl, PORT: "0", LOG_LEVEL: "warn", PHONE_SENDS_PER_USER: "1000000", ...secrets };
-  const server = await serve("postern", { env });
-  await using sql = open(databaseUrl);
-  const [admin] = await sql.client`select owner, user_id from users where username = 'admin'`;
-  return {
-    ...{ databaseUrl, server, token, env, organizationId: admin?.owner, userId: admin?.user_id },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
-}
 
 /** The operations end to end, against pgbench running the same statements on the same server. */
 export async function operations(pace: Pace, only?: string): Promise<Row[]> {
@@ -137,14 +111,16 @@ const leastOf: ReadonlyMap<number, number> = new Map([
 const template = 1;
 
 function casesOf({ userId }: Bed): Case[] {
-  const user = { text: idOf("user", template % users), sql: idSql("user", `:n % ${users}`) };
+  const some = { text: idOf("user", scattered(template, users)), sql: idSql("user", scatteredSql(":n", users)) };
+  // Nobody else changes the phone of a user that a client of pgbench is about to change.
+  const own = { text: idOf("user", template), sql: idSql("user", `:n % ${users}`) };
   const project = { text: idOf("project", 0), sql: idSql("project", `:n / ${users}`) };
   const phone = { text: phoneOf(template), sql: "'+49151' || (20000000 + :n)" };
   const version = { text: '"version": "2"', sql: `'"version": "' || (:read_version::bigint + 1) || '"'` };
   const name = { text: `Application ${template}`, sql: "'Application ' || :n" };
   return [
-    caseOf("AddUserGrant", { kind: "add_user_grant", users }, [user, project]),
-    { ...caseOf("ChangePhone", { kind: "change_phone", users }, [user, phone, version]), gets: true },
+    caseOf("AddUserGrant", { kind: "add_user_grant", users }, [some, project]),
+    { ...caseOf("ChangePhone", { kind: "change_phone", users }, [own, phone, version]), gets: true },
     caseOf("CreateOidcApplication", { kind: "create_application" }, [name]),
     caseOf("GetMe", { kind: "get_me" }, [{ text: userId, sql: `'${userId}'` }]),
   ];

@@ -70,7 +70,7 @@ async function countedIn(folder: string, settle: number) {
   const rate = Math.round(times.length / ((over - counts) / 1e6));
   const [p50, p99] = [round(percentile(times, 0.5)), round(percentile(times, 0.99))];
   // A statement that fails ends pgbench, and so the case.
-  return { calls: times.length, refused: 0, rate, p50, p99, most };
+  return { calls: times.length, refused: 0, granted: calls.length, rate, p50, p99, most };
 }
 
 function textOf({ statements, slots, gets, from, callers }: Script): string {

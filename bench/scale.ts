@@ -1,150 +1,180 @@
-import { open, serve, startGround } from "./ground.ts";
+import { endOfLog, type Position } from "../src/events/follow.ts";
+import { type Bed, makeBed } from "./bed.ts";
+import { type Folder, makeFolder, open, serve, startGround } from "./ground.ts";
 import { generate, type Outcome } from "./load/generator.ts";
 import type { Recipe } from "./load/recipes.ts";
-import { type Bed, makeBed } from "./operations.ts";
+import { loaded, nameOf, warmFiles } from "./loaded.ts";
+import { strangerTo } from "./people.ts";
 import { type Row, row } from "./report.ts";
 import { interleave, middle, type Pace, ratio } from "./rounds.ts";
-import { seed } from "./seed.ts";
+import { idOf, seed } from "./seed.ts";
 import { round } from "./stats.ts";
 
 const callers = 32;
 const smallest = 1000;
+const settle = 1;
+const mostPerSecond = 8000;
+const cases = [
+  "AddUserGrant",
+  "ListUserGrants, first page",
+  "ListUserGrants, deep page",
+  "GetUser",
+  "permission check",
+];
 
-/** The same calls on little and on much data, and on one node and on two. */
-export async function scale(pace: Pace, users: number): Promise<Row[]> {
-  await using ground = await startGround();
-  await using small = await makeBed(ground, "small");
-  await using large = await makeBed(ground, "large");
-  await fill(small, smallest);
-  await fill(large, users);
+/** A service on a database of a size. */
+type Side = {
+  readonly name: string;
+  readonly bed: Bed;
+  readonly users: number;
+  /** Where grants to come belong: nobody has one in these projects yet. */
+  readonly firstProject: number;
+  /** The token of somebody who may do nothing here. */
+  readonly stranger: string;
+  /** The number of the next call. */
+  next: number;
+};
+
+/** The same calls on little and on much data, and on one node and on two; a folder that is named keeps the data for the next time. */
+export async function scale(pace: Pace, users: number, kept?: string): Promise<Row[]> {
+  await using folder = await makeFolder(kept);
+  await loaded(folder.path, [smallest, users]);
+  return measured(folder, pace, users);
+}
+
+async function measured({ path: folder }: Folder, pace: Pace, users: number): Promise<Row[]> {
+  await using ground = await startGround({ folder });
+  await using small = await makeBed(ground, nameOf(smallest));
+  await using large = await makeBed(ground, nameOf(users));
+  const calls = (pace.rounds * (pace.seconds + settle) + pace.warmSeconds) * mostPerSecond * 4;
+  const sides = [
+    await sideOf("small", small, { users: smallest, calls }),
+    await sideOf("large", large, { users, calls }),
+  ];
+  await warmFiles(folder);
   const rows: Row[] = [];
-  for (const name of ["AddUserGrant", "ListUserGrants, first page", "ListUserGrants, deep page", "GetUser", "GetMe"])
-    rows.push(...(await compared({ name, small, large, pace, users })));
-  rows.push(...(await nodes(large, pace, users)));
+  for (const name of cases) rows.push(...(await compared(name, sides, pace)));
+  for (const side of sides.slice(1)) rows.push(...(await nodes(side, pace)));
   return rows;
 }
 
-/** Five grants for each user, and one more event for four of five. */
-async function fill({ databaseUrl, organizationId }: Bed, users: number): Promise<void> {
-  await using sql = open(databaseUrl);
-  const began = performance.now();
-  // The projects beyond the fifth are for the grants to come.
-  const projects = 5 + Math.ceil(1_000_000 / users);
-  await seed(sql.client, organizationId, { users, projects, grants: users * 5, changes: users * 4 });
-  const seconds = Math.round((performance.now() - began) / 1000);
-  process.stdout.write(`${users} users and ${users * 5} grants loaded in ${seconds} s\n`);
+type Wanted = { readonly users: number; readonly calls: number };
+
+/** New projects for the grants to come, whatever came in earlier runs. */
+async function sideOf(name: string, bed: Bed, { users, calls }: Wanted): Promise<Side> {
+  await using sql = open(bed.databaseUrl);
+  const [row] = await sql.client`select count(*)::int as count from projects where project_id like '000p%'`;
+  const firstProject: number = row?.count ?? 0;
+  const projects = Math.ceil(calls / users) + 1;
+  await seed(sql.client, bed.organizationId, { users: 0, projects, firstProject, grants: 0, changes: 0 });
+  await sql.client.unsafe("vacuum analyze");
+  await sql.client.unsafe("checkpoint");
+  return { name, bed, users, firstProject, stranger: await strangerTo(bed), next: firstProject * users };
 }
 
-type Comparison = {
-  readonly name: string;
-  readonly small: Bed;
-  readonly large: Bed;
-  readonly pace: Pace;
-  readonly users: number;
-};
-
-async function compared({ name, small, large, pace, users }: Comparison): Promise<Row[]> {
-  const one = async (bed: Bed, count: number) => runner({ bed, recipe: await recipeOf(name, bed, count), count });
-  const entrants = [
-    { name: "small", run: await one(small, smallest) },
-    { name: "large", run: await one(large, users) },
-  ];
+async function compared(name: string, sides: readonly Side[], pace: Pace): Promise<Row[]> {
+  const entrants = await Promise.all(sides.map(async (side) => ({ name: side.name, run: await runner(name, side) })));
   const found = await interleave(entrants, pace);
-  return [...found].map(([who, outcomes]) =>
-    row(name, who, {
+  const isRefused = name === "permission check";
+  return [...found].map(([who, outcomes]) => ({
+    ...row(name, who, {
       "calls/s": Math.round(middle(outcomes, ({ rate }) => rate)),
       "x small": round(ratio(outcomes, found.get("small"), ({ rate }) => rate)),
       "p99 ms": round(middle(outcomes, ({ p99 }) => p99)),
-      refused: outcomes.reduce((sum, { refused }) => sum + refused, 0),
+      wrong: outcomes.reduce((sum, { calls, refused }) => sum + (isRefused ? calls - refused : refused), 0),
     }),
-  );
+    goals: { ...(who === "large" && { "x small": { least: 0.9 } }), wrong: { most: 0 } },
+  }));
 }
 
-type Running = { readonly bed: Bed; readonly recipe: Recipe; readonly count: number; readonly url?: string };
-
-/** The first five projects hold the grants that are there; new ones begin behind them. */
-function runner({ bed, recipe, count, url = bed.server.url }: Running): (seconds: number) => Promise<Outcome> {
+async function runner(name: string, side: Side): Promise<(seconds: number) => Promise<Outcome>> {
+  const recipe = await recipeOf(name, side);
+  const token = name === "permission check" ? side.stranger : side.bed.token;
   return async (seconds) => {
-    const from = used.get(bed) ?? count * 5;
-    const load = { url, protocol: "grpc", callers, seconds, token: bed.token, recipe, from } as const;
-    const outcome = await generate(load);
-    used.set(bed, outcome.next);
+    const { url } = side.bed.server;
+    const outcome = await generate({ ...shared, url, token, recipe, seconds, callers, from: side.next });
+    side.next = outcome.next;
     return outcome;
   };
 }
 
-const used = new WeakMap<Bed, number>();
+const shared = { protocol: "grpc", settle } as const;
 
-async function recipeOf(name: string, bed: Bed, users: number): Promise<Recipe> {
+async function recipeOf(name: string, { bed, users }: Side): Promise<Recipe> {
   switch (name) {
     case "AddUserGrant":
       return { kind: "add_user_grant", users };
-    case "GetUser":
-      return { kind: "get_user", users };
     case "ListUserGrants, first page":
       return { kind: "list_user_grants", project: 0, pageToken: "" };
     case "ListUserGrants, deep page":
       return { kind: "list_user_grants", project: 0, pageToken: await deepToken(bed) };
     default:
-      return { kind: "get_me" };
+      return { kind: "get_user", users };
   }
 }
 
-/** The token of the last page that ten pages of a thousand lead to, or of the last there is. */
+const deep = 10_000;
+
+/** The token of the page behind ten thousand grants, or of the last page there is. */
 async function deepToken({ server, token }: Bed): Promise<string> {
-  const path = "/v1/projects/000p00000000000000000000/user-grants?pageSize=400&pageToken=";
-  let deep = "";
-  for (let page = 0; page < 25; page++) {
-    const answer = await fetch(`${server.url}${path}${deep}`, { headers: { authorization: `Bearer ${token}` } });
+  const path = `/v1/projects/${idOf("project", 0)}/user-grants?pageSize=100&pageToken=`;
+  let reached = "";
+  for (let seen = 0; seen < deep; seen += 100) {
+    const answer = await fetch(`${server.url}${path}${reached}`, { headers: { authorization: `Bearer ${token}` } });
     const { nextPageToken } = (await answer.json()) as { nextPageToken?: string };
     if (!nextPageToken) break;
-    deep = nextPageToken;
+    reached = nextPageToken;
   }
-  return deep;
+  return reached;
 }
 
 /** Two nodes on one database against one of them; every answered command is there once. */
-async function nodes(bed: Bed, pace: Pace, users: number): Promise<Row[]> {
+async function nodes(side: Side, pace: Pace): Promise<Row[]> {
+  const { bed } = side;
   await using second = await serve("postern", { env: bed.env });
   await using sql = open(bed.databaseUrl);
-  const recipe = { kind: "add_user_grant", users } as const;
-  const before = await grantsIn(sql.client);
-  let answered = 0;
-  const counted = (outcome: Outcome) => {
-    answered += outcome.calls - outcome.refused;
+  const since = await endOfLog(sql.client);
+  const before = await grantsIn(sql.client, side, since);
+  let granted = 0;
+  const recipe = { kind: "add_user_grant", users: side.users } as const;
+  const one = async (url: string, seconds: number, among: number) => {
+    const from = side.next;
+    side.next += (seconds + settle) * mostPerSecond;
+    const outcome = await generate({ ...shared, url, token: bed.token, recipe, seconds, callers: among, from });
+    granted += outcome.granted;
     return outcome.rate;
   };
-  const one = runner({ bed, recipe, count: users });
   const both = async (seconds: number) => {
-    const from = used.get(bed) ?? users * 5;
-    const shared = { protocol: "grpc", callers: callers / 2, seconds, token: bed.token, recipe } as const;
-    const there = from + 100_000;
-    const all = [
-      generate({ ...shared, url: bed.server.url, from }),
-      generate({ ...shared, url: second.url, from: there }),
-    ];
-    const [first, other] = await Promise.all(all);
-    used.set(bed, Math.max(first?.next ?? 0, other?.next ?? 0));
-    return (first ? counted(first) : 0) + (other ? counted(other) : 0);
+    const half = callers / 2;
+    const rates = await Promise.all([one(bed.server.url, seconds, half), one(second.url, seconds, half)]);
+    return rates.reduce((sum, rate) => sum + rate);
   };
   const found = await interleave<number>(
     [
-      { name: "one node", run: async (seconds) => counted(await one(seconds)) },
+      { name: "one node", run: (seconds) => one(bed.server.url, seconds, callers) },
       { name: "two nodes", run: both },
     ],
     pace,
   );
-  const there = (await grantsIn(sql.client)) - before;
-  return [...found].map(([who, rates]) =>
-    row("AddUserGrant on nodes", who, {
+  const after = await grantsIn(sql.client, side, since);
+  const there = after.grants - before.grants;
+  const figures = { lost: granted - there, doubled: after.events - there };
+  return [...found].map(([who, rates]) => ({
+    ...row("AddUserGrant on nodes", who, {
       "calls/s": middle(rates, (rate) => rate),
       "x one": round(ratio(rates, found.get("one node"), (rate) => rate)),
-      "answered and not there once": answered - there,
+      ...(who === "two nodes" ? figures : {}),
     }),
-  );
+    goals: who === "two nodes" ? { "x one": { least: 1 }, lost: { most: 0 }, doubled: { most: 0 } } : {},
+  }));
 }
 
-async function grantsIn(sql: ReturnType<typeof open>["client"]): Promise<number> {
-  const [row] = await sql`select count(*)::int as count from events where type = 'user_grant.added'`;
-  return row?.count ?? 0;
+/** How many grants there are in the projects of this run, and how many events added one since a place in the log. */
+async function grantsIn(sql: ReturnType<typeof open>["client"], { firstProject }: Side, since: Position) {
+  const { epoch, xid, position } = since;
+  const [row] = await sql<{ grants: number; events: number }[]>`
+    select (select count(*)::int from user_grants where project_id >= ${idOf("project", firstProject)}) as grants,
+      (select count(*)::int from events e where e.type = 'user_grant.added'
+       and (e.epoch, e.xid, e.position) > (${epoch}, ${xid}::text::xid8, ${position}::bigint)) as events`;
+  return row ?? { grants: 0, events: 0 };
 }

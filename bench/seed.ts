@@ -17,6 +17,8 @@ export const idSql = (kind: Kind, n: string): string => `'000${letters[kind]}' |
 export type Size = {
   readonly users: number;
   readonly projects: number;
+  /** The number of the first project, when there are some. */
+  readonly firstProject?: number;
   readonly grants: number;
   readonly changes: number;
 };
@@ -24,50 +26,70 @@ export type Size = {
 /** The role that each project made in bulk has. */
 export const role = "reader";
 
+/** Loads users, projects with a role, and grants, as the log itself writes them: the very folds, thousands of facts at a time. */
+export async function seed(sql: Sql, owner: string, size: Size): Promise<void> {
+  await append([sql], owner, size);
+  await sql.unsafe("analyze");
+}
+
+/** The same, over several connections at once, and without the analyze. */
+export async function append(sqls: readonly Sql[], owner: string, size: Size): Promise<void> {
+  for (const facts of factsOf(size))
+    await appendAll(sqls, statementFor([facts.type], folds, given(owner, facts)), facts);
+}
+
 type Facts = {
   readonly type: string;
   readonly stream: string;
   readonly version: number;
   readonly payload: string;
+  readonly first: number;
   readonly count: number;
 };
 
-/** Loads users, projects with a role, and grants, as the log itself writes them: the very statement, thousands at a time. */
-export async function seed(sql: Sql, owner: string, { users, projects, grants, changes }: Size): Promise<void> {
+function factsOf({ users, projects, firstProject = 0, grants, changes }: Size): Facts[] {
   const roles = `jsonb_build_array('${role}')`;
   const granted = `'userId', ${idSql("user", `n % ${users}`)}, 'projectId', ${idSql("project", `n / ${users}`)}`;
-  const named = (what: string) => `jsonb_build_object('name', '${what} ' || n)`;
   const person = `jsonb_build_object('username', 'Load' || n, 'loginName', 'load' || n,
     'givenName', 'Ada', 'familyName', 'Byron', 'email', 'load' || n || '@example.com')`;
-  const all: Facts[] = [
-    { type: "user.human_created", stream: idSql("user", "n"), version: 1, payload: person, count: users },
-    { type: "project.created", stream: idSql("project", "n"), version: 1, payload: named("Load"), count: projects },
+  const project = { stream: idSql("project", "n"), first: firstProject, count: projects };
+  const grant = { stream: idSql("grant", "n"), first: 0 };
+  return [
+    { type: "user.human_created", stream: idSql("user", "n"), version: 1, payload: person, first: 0, count: users },
+    { ...project, type: "project.created", version: 1, payload: `jsonb_build_object('name', 'Load ' || n)` },
     {
-      ...{ type: "project.role_added", stream: idSql("project", "n"), version: 2, count: projects },
+      ...{ ...project, type: "project.role_added", version: 2 },
       payload: `jsonb_build_object('key', '${role}', 'displayName', '${role}')`,
     },
     {
-      ...{ type: "user_grant.added", stream: idSql("grant", "n"), version: 1, count: grants },
+      ...{ ...grant, type: "user_grant.added", version: 1, count: grants },
       payload: `jsonb_build_object(${granted}, 'roleKeys', ${roles})`,
     },
     {
-      ...{ type: "user_grant.changed", stream: idSql("grant", "n"), version: 2, count: changes },
+      ...{ ...grant, type: "user_grant.changed", version: 2, count: changes },
       payload: `jsonb_build_object('roleKeys', ${roles})`,
     },
   ];
-  for (const facts of all) await append(sql, owner, facts);
-  await sql.unsafe("analyze");
 }
+
+/** The facts with numbers from one to another, in the columns in which the log takes them. */
+const given = (owner: string, { type, stream, version, payload }: Facts): string => `
+  select n, '${owner}' as owner, ${stream} as stream, ${version}::bigint as version, '${type}' as type,
+    ${payload} as payload, null::jsonb as secret, null::text as actor, 'load' as request_id, now() as time
+  from generate_series(($1::text::jsonb->>0)::integer, ($1::text::jsonb->>1)::integer) n`;
 
 const batch = 10_000;
 
-async function append(sql: Sql, owner: string, { type, stream, version, payload, count }: Facts): Promise<void> {
-  const statement = statementFor([type], folds);
-  for (let from = 0; from < count; from += batch) {
-    const to = Math.min(from + batch, count) - 1;
-    await sql.unsafe(`do $bench$ begin execute $log$${statement}$log$ using (
-      select jsonb_agg(jsonb_build_object('n', n, 'owner', '${owner}', 'stream', ${stream}, 'version', ${version},
-        'type', '${type}', 'payload', ${payload}, 'request_id', 'load', 'time', now()))::text
-      from generate_series(${from}, ${to}) n), '[]'; end $bench$`);
-  }
+async function appendAll(sqls: readonly Sql[], statement: string, { first, count }: Facts): Promise<void> {
+  let next = first;
+  const end = first + count;
+  const one = async (sql: Sql) => {
+    while (next < end) {
+      const from = next;
+      next += batch;
+      const range = JSON.stringify([from, Math.min(next, end) - 1]);
+      await sql.unsafe(statement, [range, "[]"], { prepare: true });
+    }
+  };
+  await Promise.all(sqls.map(one));
 }

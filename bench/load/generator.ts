@@ -29,6 +29,8 @@ export type Load = What & {
 export type Outcome = {
   readonly calls: number;
   readonly refused: number;
+  /** All that were granted, also those that do not count. */
+  readonly granted: number;
   readonly rate: number;
   readonly p50: number;
   readonly p99: number;

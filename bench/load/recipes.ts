@@ -28,7 +28,7 @@ export type Request = {
 export function requestOf(recipe: Recipe, n: number): Request {
   switch (recipe.kind) {
     case "add_user_grant":
-      return addUserGrant(n % recipe.users, Math.floor(n / recipe.users));
+      return addUserGrant(scattered(n, recipe.users), Math.floor(n / recipe.users));
     case "change_phone":
       return changePhone(n % recipe.users, n);
     case "create_application":
@@ -36,7 +36,7 @@ export function requestOf(recipe: Recipe, n: number): Request {
     case "get_me":
       return { ...get("/v1/users/me", "AccountService/GetMe"), message: () => new Uint8Array(0) };
     case "get_user": {
-      const userId = idOf("user", (n * 7919) % recipe.users);
+      const userId = idOf("user", scattered(n, recipe.users));
       const message = () => bytes(GetUserRequestSchema, { userId });
       return { ...get(`/v1/users/${userId}`, "UserService/GetUser"), message };
     }
@@ -46,6 +46,14 @@ export function requestOf(recipe: Recipe, n: number): Request {
       return changePassword(recipe.passwords, n);
   }
 }
+
+const stride = 7919;
+
+/** Which user the call with this number is about: each once, and none beside the one before. */
+export const scattered = (n: number, users: number): number => (n * stride) % users;
+
+/** The same in SQL, of an expression that yields the number. */
+export const scatteredSql = (n: string, users: number): string => `(${n})::bigint * ${stride} % ${users}`;
 
 function addUserGrant(user: number, project: number): Request {
   const userId = idOf("user", user);

@@ -20,18 +20,20 @@ async function run(load: Load): Promise<Outcome> {
   const times: number[] = [];
   let next = load.from;
   let refused = 0;
+  let all = 0;
   const started = performance.now() + (load.settle ?? 0) * 1000;
   const end = started + load.seconds * 1000;
   await Promise.all(Array.from({ length: load.callers }, (_, at) => call(sends[at % count] as Send)));
   const rate = times.length / ((performance.now() - started) / 1000);
   return {
-    ...{ calls: times.length, refused, rate: Math.round(rate), next },
+    ...{ calls: times.length, refused, granted: all, rate: Math.round(rate), next },
     ...{ p50: round(percentile(times, 0.5)), p99: round(percentile(times, 0.99)) },
   };
 
   async function call(send: Send): Promise<void> {
     for (let begun = performance.now(); begun < end; begun = performance.now()) {
       const granted = await send(next++);
+      if (granted) all += 1;
       if (begun < started) continue;
       if (!granted) refused += 1;
       times.push(performance.now() - begun);

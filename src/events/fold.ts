@@ -34,12 +34,12 @@ export function foldsByType(folds: Folds): ReadonlyMap<string, Fold> {
   );
 }
 
-/** The text that appends facts of these types: events, cascades, folds and credentials, in one statement. */
-export function statementFor(types: readonly string[], folds: ReadonlyMap<string, Fold>): string {
+/** The text that appends facts of these types, as they are given: events, cascades, folds and credentials, in one statement. */
+export function statementFor(types: readonly string[], folds: ReadonlyMap<string, Fold>, given = asJson): string {
   const cascades = types.flatMap((type) => (folds.get(type)?.cascades ?? []).map((cascade) => ({ type, cascade })));
   const touched = [...new Set([...types, ...cascades.map(({ cascade }) => cascade.makes)])].sort();
   const ctes = [
-    input,
+    `input as materialized (\n  ${given}\n)`,
     ...cascades.map(cascadeText),
     eventsText(cascades.length),
     ...touched.flatMap(foldText),
@@ -58,11 +58,9 @@ export function ofType(text: string, type: string): string {
   return text.replace(/\b(facts|input)\b/g, (name) => `(select * from ${name} where type = '${type}')`);
 }
 
-const input = `input as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as input (
+const asJson = `select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
-)`;
+    actor text, request_id text, time timestamptz)`;
 
 const idempotency = `idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)

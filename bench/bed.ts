@@ -1,0 +1,41 @@
+import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { newToken } from "../src/security/token.ts";
+import { type Ground, open, type Served, serve } from "./ground.ts";
+
+/** A running service with a database of its own, and its administrator. */
+export type Bed = AsyncDisposable & {
+  readonly databaseUrl: string;
+  readonly server: Served;
+  readonly token: string;
+  readonly organizationId: string;
+  readonly userId: string;
+  readonly env: Readonly<Record<string, string>>;
+};
+
+type Secrets = { readonly POSTERN_ADMIN_TOKEN: string; readonly POSTERN_MASTER_KEY: string };
+
+/** Starts the service on a database of this name: a new one, or the one that was left there. */
+export async function makeBed(ground: Ground, name: string): Promise<Bed> {
+  const databaseUrl = await ground.database(name);
+  const secrets = await secretsIn(join(ground.folder, `${name}.json`));
+  const env = { DATABASE_URL: databaseUrl, PORT: "0", LOG_LEVEL: "warn", PHONE_SENDS_PER_USER: "1000000", ...secrets };
+  const server = await serve("postern", { env });
+  await using sql = open(databaseUrl);
+  const [admin] = await sql.client`select owner, user_id from users where username = 'admin'`;
+  return {
+    ...{ databaseUrl, server, env, token: secrets.POSTERN_ADMIN_TOKEN },
+    ...{ organizationId: admin?.owner, userId: admin?.user_id },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+/** The token and the key that the database was made with. */
+async function secretsIn(file: string): Promise<Secrets> {
+  const text = await readFile(file, "utf8").catch(() => undefined);
+  if (text) return JSON.parse(text) as Secrets;
+  const made = { POSTERN_ADMIN_TOKEN: newToken("pt"), POSTERN_MASTER_KEY: randomBytes(32).toString("base64") };
+  await writeFile(file, JSON.stringify(made), { mode: 0o600 });
+  return made;
+}

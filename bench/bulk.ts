@@ -1,0 +1,59 @@
+import { availableParallelism } from "node:os";
+import type { Sql } from "../src/postgres/connect.ts";
+import { open } from "./ground.ts";
+import { append, type Size } from "./seed.ts";
+
+/** Settings of a database server that only loads: what is lost with it is loaded again. */
+export const loading = {
+  ...{ fsync: "off", full_page_writes: "off", wal_level: "minimal", max_wal_senders: "0", max_wal_size: "16GB" },
+  ...{ shared_buffers: "1GB", autovacuum: "off", checkpoint_timeout: "1h" },
+};
+
+/** Loads a new database: what only guards or finds rows is taken away meanwhile, and made again of all that is there. */
+export async function bulk(url: string, owner: string, size: Size): Promise<void> {
+  await using opened = new AsyncDisposableStack();
+  const sqls = Array.from({ length: availableParallelism() }, () => opened.use(open(url)).client);
+  const [sql] = sqls;
+  if (!sql) return;
+  for (const one of sqls) await one.unsafe("set maintenance_work_mem = '512MB'");
+  const { drop, indexes, constraints } = await besides(sql);
+  for (const text of drop) await sql.unsafe(text);
+  await append(sqls, owner, size);
+  for (const texts of [indexes, constraints]) await inTurns(sqls, texts);
+  await sql.unsafe(followed);
+  await sql.unsafe("vacuum analyze");
+  await sql.unsafe("checkpoint");
+}
+
+/** The indexes that are no constraint, the foreign keys, and what takes them away. */
+async function besides(sql: Sql) {
+  const indexes = await sql.unsafe<{ name: string; text: string }[]>(`
+    select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as text
+    from pg_index i join pg_class c on c.oid = i.indexrelid
+    where c.relnamespace = current_schema()::regnamespace
+      and not exists (select from pg_constraint k where k.conindid = i.indexrelid)`);
+  const constraints = await sql.unsafe<{ name: string; from: string; text: string }[]>(`
+    select quote_ident(conname) as name, conrelid::regclass::text as from, pg_get_constraintdef(oid) as text
+    from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`);
+  return {
+    drop: [
+      ...indexes.map(({ name }) => `drop index ${name}`),
+      ...constraints.map(({ name, from }) => `alter table ${from} drop constraint ${name}`),
+    ],
+    indexes: indexes.map(({ text }) => text),
+    constraints: constraints.map(({ name, from, text }) => `alter table ${from} add constraint ${name} ${text}`),
+  };
+}
+
+async function inTurns(sqls: readonly Sql[], texts: readonly string[]): Promise<void> {
+  const left = [...texts];
+  const one = async (sql: Sql) => {
+    for (let text = left.shift(); text; text = left.shift()) await sql.unsafe(text);
+  };
+  await Promise.all(sqls.map(one));
+}
+
+// None of the facts names an SMS.
+const followed = `
+  update checkpoints c set epoch = e.epoch, xid = e.xid, position = e.position
+  from (select epoch, xid, position from events order by epoch desc, xid desc, position desc limit 1) e`;

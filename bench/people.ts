@@ -1,0 +1,26 @@
+import { randomUUID } from "node:crypto";
+import type { Bed } from "./bed.ts";
+
+/** Makes an organization with an owner, who may do everything there and nothing elsewhere; answers its token. */
+export async function strangerTo({ server: { url }, token }: Pick<Bed, "server" | "token">): Promise<string> {
+  const name = `stranger-${randomUUID()}`;
+  const { organizationId } = await post(url, "/v1/organizations", { body: { name }, token });
+  const at = { token, organization: String(organizationId) };
+  const { userId } = await post(url, "/v1/users/machine", { body: { username: name, name }, ...at });
+  const path = `/v1/organizations/${organizationId}/members`;
+  await post(url, path, { body: { userId, roles: ["ORG_OWNER"] }, ...at });
+  const made = await post(url, `/v1/users/${userId}/tokens`, { body: {}, ...at });
+  return String(made.token);
+}
+
+type Posted = { readonly body: object; readonly token?: string; readonly organization?: string };
+
+/** Posts JSON as somebody; anything but success is an error. */
+export async function post(url: string, path: string, { body, token = "", organization = "" }: Posted) {
+  const headers = { "content-type": "application/json", authorization: token && `Bearer ${token}` };
+  const place = organization && { "x-service-orgid": organization };
+  const init = { method: "POST", headers: { ...headers, ...place }, body: JSON.stringify(body) };
+  const answer = await fetch(url + path, init);
+  if (!answer.ok) throw new Error(await answer.text());
+  return (await answer.json()) as Record<string, unknown>;
+}
