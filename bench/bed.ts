@@ -16,11 +16,14 @@ export type Bed = AsyncDisposable & {
 
 type Secrets = { readonly POSTERN_ADMIN_TOKEN: string; readonly POSTERN_MASTER_KEY: string };
 
+/** Which database of those there it is a copy of, and settings of the service. */
+export type BedOptions = { readonly like?: string; readonly settings?: Readonly<Record<string, string>> };
+
 /** Starts the service on a database of this name: a new one, or the one that was left there. */
-export async function makeBed(ground: Ground, name: string): Promise<Bed> {
-  const databaseUrl = await ground.database(name);
-  const secrets = await secretsIn(join(ground.folder, `${name}.json`));
-  const env = { DATABASE_URL: databaseUrl, PORT: "0", LOG_LEVEL: "warn", PHONE_SENDS_PER_USER: "1000000", ...secrets };
+export async function makeBed(ground: Ground, name: string, { like, settings }: BedOptions = {}): Promise<Bed> {
+  const databaseUrl = await ground.database(name, like);
+  const secrets = await secretsIn(join(ground.folder, `${like ?? name}.json`));
+  const env = { DATABASE_URL: databaseUrl, PORT: "0", LOG_LEVEL: "warn", ...settings, ...secrets };
   const server = await serve("postern", { env });
   await using sql = open(databaseUrl);
   const [admin] = await sql.client`select owner, user_id from users where username = 'admin'`;

@@ -28,8 +28,8 @@ export async function makeFolder(kept?: string): Promise<Folder> {
 
 /** A database server for benchmarks, durable like a real one. */
 export type Ground = AsyncDisposable & {
-  /** Answers the URL of a database, and makes it when there is none of that name. */
-  readonly database: (name: string) => Promise<string>;
+  /** Answers the URL of a database, and makes it when there is none of that name: empty, or like another. */
+  readonly database: (name: string, like?: string) => Promise<string>;
   readonly drop: (name: string) => Promise<void>;
   readonly folder: string;
 };
@@ -46,10 +46,10 @@ export async function startGround({ folder, settings = {} }: GroundOptions = {})
   const stack = opened.move();
   return {
     folder: path,
-    async database(name) {
+    async database(name, like = "template1") {
       await using sql = open(url);
       const [there] = await sql.client`select from pg_database where datname = ${name}`;
-      if (!there) await sql.client.unsafe(`create database ${name}`);
+      if (!there) await sql.client.unsafe(`create database ${name} template ${like}`);
       const made = new URL(url);
       made.pathname = `/${name}`;
       return made.href;
@@ -72,12 +72,12 @@ export function open(url: string, debug?: (text: string, parameters: readonly un
 /** A server in a process of its own. */
 export type Served = AsyncDisposable & {
   readonly url: string;
-  /** What the process has used until now. */
-  readonly usage: () => Promise<Usage>;
+  /** What the process has used until now; "collect" throws away what is garbage before it looks. */
+  readonly usage: (how?: "collect") => Promise<Usage>;
 };
 
-/** The CPU that a process has used, in microseconds, and the memory it holds, in bytes. */
-export type Usage = { readonly cpu: number; readonly rss: number };
+/** The CPU that a process has used, in microseconds, its resident memory, and what its objects and buffers hold of it, in bytes. */
+export type Usage = { readonly cpu: number; readonly rss: number; readonly held: number };
 
 type Told = { readonly url?: string; readonly usage?: Usage };
 
@@ -88,16 +88,17 @@ export async function serve(
 ): Promise<Served> {
   const program = fileURLToPath(new URL(`./servers/${name}.ts`, import.meta.url));
   const child = fork(program, [...args], {
+    execArgv: [...process.execArgv, "--expose-gc"],
     env: { ...ownEnv(), ...env },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const { url = "" } = await heard(child);
   return {
     url,
-    async usage() {
+    async usage(how) {
       const answer = heard(child);
-      child.send("usage");
-      return (await answer).usage ?? { cpu: 0, rss: 0 };
+      child.send(how ?? "look");
+      return (await answer).usage ?? { cpu: 0, rss: 0, held: 0 };
     },
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null) return;

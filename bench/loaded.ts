@@ -5,42 +5,47 @@ import { makeBed } from "./bed.ts";
 import { bulk, loading } from "./bulk.ts";
 import { type Ground, open, startGround } from "./ground.ts";
 
-/** The name of the database with so many users. */
-export const nameOf = (users: number): string => `users_${users}`;
+/** What a database is filled with: users, and for each of them grants and changes of grants, each grant in a project of its own. */
+export type Filling = {
+  readonly name: string;
+  readonly users: number;
+  readonly grantsEach: number;
+  readonly changesEach: number;
+};
 
-/** How many projects have grants from the start. */
-export const grantedProjects = 5;
+/** Five grants for each user, and ten events. */
+export const fillingOf = (users: number): Filling => ({
+  ...{ name: `users_${users}`, users, grantsEach: 5, changesEach: 4 },
+});
 
-/** Loads a database of each size where there is none: five grants for each user, and ten events, more or less. */
-export async function loaded(folder: string, sizes: readonly number[]): Promise<void> {
+/** Fills databases where that was not done before. */
+export async function loaded(folder: string, fillings: readonly Filling[]): Promise<void> {
   await using ground = await startGround({ folder, settings: loading });
-  for (const users of sizes) await load(ground, users);
+  for (const filling of fillings) if (!(await isLoaded(ground, filling))) await load(ground, filling);
 }
 
-async function load(ground: Ground, users: number): Promise<void> {
-  if (await isLoaded(ground, users)) return;
-  // What a load left that was cut off is not gone on with.
-  await ground.drop(nameOf(users));
-  const owner = await madeBy(ground, users);
-  const began = performance.now();
-  const size = { users, projects: grantedProjects, grants: users * grantedProjects, changes: users * 4 };
-  const url = await ground.database(nameOf(users));
-  await bulk(url, owner, size);
-  await using sql = open(url);
-  await sql.client`comment on table events is 'loaded'`;
-  const seconds = Math.round((performance.now() - began) / 1000);
-  process.stdout.write(`${users} users, ${size.grants} grants and their events: loaded in ${seconds} s\n`);
-}
-
-async function isLoaded(ground: Ground, users: number): Promise<boolean> {
-  await using sql = open(await ground.database(nameOf(users)));
+async function isLoaded(ground: Ground, { name }: Filling): Promise<boolean> {
+  await using sql = open(await ground.database(name));
   const [row] = await sql.client`select obj_description(to_regclass('events')) is not null as loaded`;
   return row?.loaded === true;
 }
 
+async function load(ground: Ground, { name, users, grantsEach, changesEach }: Filling): Promise<void> {
+  // What a load left that was cut off is not gone on with.
+  await ground.drop(name);
+  const url = await ground.database(name);
+  const owner = await madeIn(ground, name);
+  const began = performance.now();
+  await bulk(url, owner, { users, projects: grantsEach, grants: users * grantsEach, changes: users * changesEach });
+  await using sql = open(url);
+  await sql.client`comment on table events is 'loaded'`;
+  const seconds = Math.round((performance.now() - began) / 1000);
+  process.stdout.write(`${users} users with ${grantsEach} grants each: loaded in ${seconds} s\n`);
+}
+
 /** Starts the service once, for the tables, and answers the organization. */
-async function madeBy(ground: Ground, users: number): Promise<string> {
-  await using bed = await makeBed(ground, nameOf(users));
+async function madeIn(ground: Ground, name: string): Promise<string> {
+  await using bed = await makeBed(ground, name);
   return bed.organizationId;
 }
 

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { cascade } from "./cascade.ts";
 import { chartOf } from "./chart.ts";
 import { doors } from "./doors.ts";
 import { hashing } from "./hashing.ts";
@@ -29,6 +30,7 @@ const parts = {
   operations: () => operations(pace, values.only),
   hashing: () => hashing(pace),
   scale: () => scale(pace, Number(values.users), values.data),
+  cascade: () => cascade(Number(values.users), values.data),
   memory: () => memory(Number(values.calls)),
 } satisfies Record<string, () => Promise<Row[]>>;
 
@@ -42,9 +44,15 @@ for (const name of positionals.length > 0 ? positionals : Object.keys(parts)) {
   if (!isPart(name)) throw new Error(`there is no part ${name}: ${Object.keys(parts).join(", ")}`);
   process.stdout.write(`\n${name}\n`);
   const before = loadavg()[0];
-  const rows = await parts[name]();
-  process.stdout.write(`${tableOf(rows)}\n`);
-  await keep({ part: name, machine: machine(before), rows });
+  try {
+    const rows = await parts[name]();
+    process.stdout.write(`${tableOf(rows)}\n`);
+    await keep({ part: name, machine: machine(before), rows });
+  } catch (error) {
+    // The other parts run all the same.
+    process.stdout.write(`${name} failed: ${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exitCode = 1;
+  }
 }
 
 function isPart(name: string): name is Part {

@@ -1,55 +1,60 @@
-import { performance } from "node:perf_hooks";
-import { makeBed } from "./bed.ts";
-import { serve, startGround } from "./ground.ts";
-import { generate } from "./load/generator.ts";
+import { type Bed, makeBed } from "./bed.ts";
+import { open, startGround, type Usage } from "./ground.ts";
+import { type Load, together } from "./load/generator.ts";
 import { type Row, row } from "./report.ts";
-import { round } from "./stats.ts";
+import { seed } from "./seed.ts";
+import { starts } from "./start.ts";
+import { median, round } from "./stats.ts";
 
 const megabyte = 1024 * 1024;
+const users = 12_800;
+const sliceSeconds = 2;
+const looks = 9;
 
 /** Memory before and after so many calls, and the time from the start to the first answer. */
 export async function memory(calls: number): Promise<Row[]> {
   await using ground = await startGround();
-  const began = performance.now();
+  const begun = await starts();
   await using bed = await makeBed(ground, "memory");
-  await answered(bed.server.url);
-  const cold = performance.now() - began;
-  const warm = await warmStart(bed.env);
   const idle = await bed.server.usage();
+  await using sql = open(bed.databaseUrl);
+  await seed(sql.client, bed.organizationId, { users, projects: Math.ceil(calls / users) + 20, grants: 0, changes: 0 });
+  const send = sender(bed);
   // The heap takes its shape in the first calls.
-  await send(bed, Math.ceil(calls / 10));
-  const before = await bed.server.usage();
-  const sent = await send(bed, calls);
-  const after = await bed.server.usage();
+  const settled = await send(Math.ceil(calls / 5));
+  const held = await bed.server.usage("collect");
+  const after = await send(calls);
+  const heldAfter = await bed.server.usage("collect");
   return [
-    row("start to first answer", "cold, tables to make", { ms: Math.round(cold) }),
-    row("start to first answer", "warm", { ms: Math.round(warm) }),
+    ...begun,
     row("resident memory", "idle", { MB: round(idle.rss / megabyte) }),
-    row("resident memory", "before", { MB: round(before.rss / megabyte) }),
-    row("resident memory", "after", {
-      ...{ MB: round(after.rss / megabyte), "growth %": round((after.rss / before.rss - 1) * 100) },
-      ...{ calls: sent },
-    }),
+    row("resident memory", "settled", { calls: settled.calls, MB: round(settled.rss / megabyte) }),
+    { ...grown("resident memory", settled.rss, after.rss, after.calls), goals: { "growth %": { most: 5 } } },
+    row("objects and buffers in use", "settled", { MB: round(held.held / megabyte) }),
+    grown("objects and buffers in use", held.held, heldAfter.held, after.calls),
   ];
 }
 
-async function warmStart(env: Readonly<Record<string, string>>): Promise<number> {
-  const began = performance.now();
-  await using server = await serve("postern", { env });
-  await answered(server.url);
-  return performance.now() - began;
-}
+const grown = (subject: string, before: number, after: number, calls: number): Row =>
+  row(subject, "after", { calls, MB: round(after / megabyte), "growth %": round((after / before - 1) * 100) });
 
-async function answered(url: string): Promise<void> {
-  const answer = await fetch(`${url}/healthz`);
-  if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
-}
+/** Sends reads and writes side by side; answers how many, and the resident memory toward the end, which swings with the collector. */
+function sender({ server, token }: Bed) {
+  let next = 0;
+  const shared = { url: server.url, protocol: "grpc", seconds: sliceSeconds, token } as const;
 
-async function send({ server, token }: Awaited<ReturnType<typeof makeBed>>, calls: number): Promise<number> {
-  let sent = 0;
-  while (sent < calls) {
-    const given = { url: server.url, protocol: "grpc", callers: 32, seconds: 5, token, from: sent } as const;
-    sent += (await generate({ ...given, recipe: { kind: "get_me" } })).calls;
-  }
-  return sent;
+  return async (calls: number) => {
+    let sent = 0;
+    const seen: Usage[] = [];
+    while (sent < calls) {
+      const reads: Load = { ...shared, callers: 24, recipe: { kind: "get_me" }, from: 0 };
+      const writes: Load = { ...shared, callers: 8, recipe: { kind: "add_user_grant", users }, from: next };
+      const outcomes = await together([reads, writes]);
+      if (outcomes.some(({ refused }) => refused > 0)) throw new Error("a call was refused");
+      next = outcomes[1]?.next ?? next;
+      sent += outcomes.reduce((sum, one) => sum + one.calls, 0);
+      seen.push(await server.usage());
+    }
+    return { calls: sent, rss: median(seen.slice(-looks).map(({ rss }) => rss)) };
+  };
 }

@@ -3,7 +3,7 @@ import { type Bed, makeBed } from "./bed.ts";
 import { type Folder, makeFolder, open, serve, startGround } from "./ground.ts";
 import { generate, type Outcome } from "./load/generator.ts";
 import type { Recipe } from "./load/recipes.ts";
-import { loaded, nameOf, warmFiles } from "./loaded.ts";
+import { fillingOf, loaded, warmFiles } from "./loaded.ts";
 import { strangerTo } from "./people.ts";
 import { type Row, row } from "./report.ts";
 import { interleave, middle, type Pace, ratio } from "./rounds.ts";
@@ -38,14 +38,14 @@ type Side = {
 /** The same calls on little and on much data, and on one node and on two; a folder that is named keeps the data for the next time. */
 export async function scale(pace: Pace, users: number, kept?: string): Promise<Row[]> {
   await using folder = await makeFolder(kept);
-  await loaded(folder.path, [smallest, users]);
+  await loaded(folder.path, [fillingOf(smallest), fillingOf(users)]);
   return measured(folder, pace, users);
 }
 
 async function measured({ path: folder }: Folder, pace: Pace, users: number): Promise<Row[]> {
   await using ground = await startGround({ folder });
-  await using small = await makeBed(ground, nameOf(smallest));
-  await using large = await makeBed(ground, nameOf(users));
+  await using small = await makeBed(ground, fillingOf(smallest).name);
+  await using large = await makeBed(ground, fillingOf(users).name);
   const calls = (pace.rounds * (pace.seconds + settle) + pace.warmSeconds) * mostPerSecond * 4;
   const sides = [
     await sideOf("small", small, { users: smallest, calls }),

@@ -21,6 +21,8 @@ export type Load = What & {
   readonly seconds: number;
   /** How long calls are sent before they count. */
   readonly settle?: number;
+  /** How much later each caller calls again, when not at once. */
+  readonly everyMs?: number;
   /** The number of the first call. */
   readonly from: number;
 };
@@ -39,9 +41,16 @@ export type Outcome = {
 };
 
 /** Sends calls from a thread of its own, each caller one after the other. */
-export function generate(load: Load): Promise<Outcome> {
+export async function generate(load: Load): Promise<Outcome> {
+  const [outcome] = await together([load]);
+  if (!outcome) throw new Error("a load has no outcome");
+  return outcome;
+}
+
+/** The same for several loads at once, all from one thread. */
+export function together(loads: readonly Load[]): Promise<Outcome[]> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: load });
+    const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: loads });
     worker.on("message", resolve);
     worker.on("error", reject);
   });

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { percentile, round } from "../stats.ts";
 import type { Load, Outcome } from "./generator.ts";
@@ -11,7 +12,7 @@ export type Send = (n: number) => Promise<boolean>;
 /** Something that can carry several callers. */
 export type Wire = Disposable & { readonly send: Send };
 
-parentPort?.postMessage(await run(workerData as Load));
+parentPort?.postMessage(await Promise.all((workerData as Load[]).map(run)));
 
 async function run(load: Load): Promise<Outcome> {
   using wires = new DisposableStack();
@@ -26,18 +27,24 @@ async function run(load: Load): Promise<Outcome> {
   await Promise.all(Array.from({ length: load.callers }, (_, at) => call(sends[at % count] as Send)));
   const rate = times.length / ((performance.now() - started) / 1000);
   return {
-    ...{ calls: times.length, refused, granted: all, rate: Math.round(rate), next },
+    ...{ calls: times.length, refused, granted: all, rate: Number(rate.toFixed(2)), next },
     ...{ p50: round(percentile(times, 0.5)), p99: round(percentile(times, 0.99)) },
   };
 
   async function call(send: Send): Promise<void> {
-    for (let begun = performance.now(); begun < end; begun = performance.now()) {
+    for (let begun = performance.now(); begun < end; begun = await again(begun)) {
       const granted = await send(next++);
       if (granted) all += 1;
       if (begun < started) continue;
       if (!granted) refused += 1;
       times.push(performance.now() - begun);
     }
+  }
+
+  async function again(begun: number): Promise<number> {
+    const left = begun + (load.everyMs ?? 0) - performance.now();
+    if (left > 0) await pause(left);
+    return performance.now();
   }
 }
 

@@ -1,8 +1,11 @@
 /** Tells the parent where a server listens, answers what the process uses, and ends it when asked to. */
 export async function tell(url: string, server?: AsyncDisposable): Promise<void> {
-  process.on("message", () => {
+  process.on("message", (asked) => {
+    // There only with --expose-gc.
+    if (asked === "collect") globalThis.gc?.();
     const { user, system } = process.cpuUsage();
-    process.send?.({ usage: { cpu: user + system, rss: process.memoryUsage.rss() } });
+    const { rss, heapUsed, external } = process.memoryUsage();
+    process.send?.({ usage: { cpu: user + system, rss, held: heapUsed + external } });
   });
   process.once("SIGTERM", async () => {
     await server?.[Symbol.asyncDispose]();

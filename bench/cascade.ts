@@ -1,0 +1,65 @@
+import { type Bed, makeBed } from "./bed.ts";
+import { makeFolder, open, startGround } from "./ground.ts";
+import { loaded } from "./loaded.ts";
+import { type Row, row } from "./report.ts";
+import { idOf, role } from "./seed.ts";
+import { round } from "./stats.ts";
+
+const megabyte = 1024 * 1024;
+
+/** A role that every user holds is removed, then the project is deleted in which they have their grants. */
+export async function cascade(users: number, kept?: string): Promise<Row[]> {
+  await using folder = await makeFolder(kept);
+  const name = `grants_${users}`;
+  await loaded(folder.path, [{ name, users, grantsEach: 1, changesEach: 0 }]);
+  await using ground = await startGround({ folder: folder.path });
+  const copy = `${name}_run`;
+  await ground.drop(copy);
+  await using bed = await makeBed(ground, copy, { like: name, settings: { DEADLINE_MAX_MS: "600000" } });
+  const project = `/v1/projects/${idOf("project", 0)}`;
+  const idle = await bed.server.usage();
+  const rows = [
+    row("idle", "service", { "RSS MB": round(idle.rss / megabyte) }),
+    await timed(bed, `a role of ${users} grants is removed`, `${project}/roles/${role}`),
+    await timed(bed, `a project with ${users} grants is deleted`, project),
+  ];
+  await using sql = open(bed.databaseUrl);
+  const [left] = await sql.client`
+    select (select count(*)::int from user_grants) as grants, (select count(*)::int from user_grant_roles) as roles`;
+  return [...rows, { ...row("left", "tables", left ?? {}), goals: { grants: { most: 0 }, roles: { most: 0 } } }];
+}
+
+/** One call that takes long, and how the service fares meanwhile: the most memory, and the longest answer to somebody else. */
+async function timed({ server, token, databaseUrl }: Bed, subject: string, path: string): Promise<Row> {
+  await using sql = open(databaseUrl);
+  const count = async () => Number((await sql.client`select count(*) as count from events`)[0]?.count);
+  const before = await count();
+  const headers = { authorization: `Bearer ${token}` };
+  const began = performance.now();
+  const over = new AbortController();
+  const watched = watch(over.signal, async () => {
+    const asked = performance.now();
+    await (await fetch(`${server.url}/v1/users/me`, { headers })).arrayBuffer();
+    return { took: performance.now() - asked, rss: (await server.usage()).rss };
+  });
+  const answer = await fetch(server.url + path, { method: "DELETE", headers });
+  const took = performance.now() - began;
+  over.abort();
+  const seen = await watched;
+  if (!answer.ok) throw new Error(await answer.text());
+  return row(subject, "service", {
+    seconds: round(took / 1000),
+    events: (await count()) - before,
+    "RSS MB": round(Math.max(...seen.map(({ rss }) => rss)) / megabyte),
+    "GetMe at most ms": round(Math.max(...seen.map((one) => one.took))),
+  });
+}
+
+async function watch<T>(signal: AbortSignal, look: () => Promise<T>): Promise<T[]> {
+  const seen: T[] = [];
+  while (!signal.aborted) {
+    seen.push(await look());
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return seen;
+}
