@@ -23,11 +23,12 @@ export type CallerCacheParts = {
 };
 
 type Kept = FoundCaller & { readonly until: number };
+type Drops = (one: FoundCaller) => boolean;
 
 /** Keeps callers for seconds. What revokes a caller drops it at once on this node, and through the log on the others. */
 export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCacheParts): CallerCache {
   const kept = new Map<string, Kept>();
-  let generation = 0;
+  const underWay = new Set<Drops[]>();
 
   return {
     async find(hash) {
@@ -36,17 +37,18 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
       if (known && known.until > now) return known.caller;
       kept.delete(hash);
       // What was looked up before something was revoked must not be kept after it.
-      const asked = generation;
-      const found = await lookup(hash);
+      const meanwhile: Drops[] = [];
+      underWay.add(meanwhile);
+      const found = await lookup(hash).finally(() => underWay.delete(meanwhile));
       if (!found || (found.expires && found.expires.getTime() <= now)) return undefined;
-      if (asked === generation && seconds > 0) keep(hash, found, now);
+      if (seconds > 0 && !meanwhile.some((drops) => drops(found))) keep(hash, found, now);
       return found.caller;
     },
 
     forget({ type, stream }) {
       const drops = dropped(type, stream);
       if (!drops) return;
-      generation += 1;
+      for (const meanwhile of underWay) meanwhile.push(drops);
       for (const [hash, one] of kept) if (drops(one)) kept.delete(hash);
     },
   };
@@ -61,7 +63,7 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
 }
 
 /** Which callers a fact makes untrue; undefined when none. */
-function dropped(type: string, stream: string): ((one: Kept) => boolean) | undefined {
+function dropped(type: string, stream: string): Drops | undefined {
   const [noun = ""] = type.split(".");
   switch (noun) {
     case "session":
@@ -69,7 +71,7 @@ function dropped(type: string, stream: string): ((one: Kept) => boolean) | undef
     case "access_token":
       return type === "access_token.revoked" ? ({ tokenId }) => tokenId === stream : undefined;
     case "user":
-      return ({ caller }) => caller.userId === stream;
+      return untelling.test(type) ? undefined : ({ caller }) => caller.userId === stream;
     // A membership's stream does not tell whose it is, and a project or grant that goes takes memberships with it.
     case "member":
       return () => true;
@@ -80,3 +82,6 @@ function dropped(type: string, stream: string): ((one: Kept) => boolean) | undef
       return undefined;
   }
 }
+
+// Whoever was just created is no caller yet, and a phone says nothing about what its user may.
+const untelling = /^user\.(human_created|machine_created|phone_\w+)$/;

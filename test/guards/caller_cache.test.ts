@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { callerCache } from "../../src/guards/caller_cache.ts";
+
+const ada = {
+  caller: { userId: "ada", organization: "acme", memberships: [] },
+  tokenId: "token",
+  expires: undefined,
+};
+
+/** A cache whose lookups wait until they are let go, and how many there were. */
+function waitingCache() {
+  const waiting: (() => void)[] = [];
+  let lookups = 0;
+  const lookup = async () => {
+    lookups += 1;
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    return ada;
+  };
+  const cache = callerCache({ lookup, clock: () => new Date(0), seconds: 5 });
+  const letGo = () => waiting.splice(0).forEach((resolve) => void resolve());
+  /** Looks the caller up, lets something happen meanwhile, and says whether the next one has to look again. */
+  const isKeptAfter = async (meanwhile: { type: string; stream: string }) => {
+    const first = cache.find("hash");
+    cache.forget(meanwhile);
+    letGo();
+    expect(await first).toEqual(ada.caller);
+    const next = cache.find("hash");
+    letGo();
+    await next;
+    return lookups === 1;
+  };
+  return { isKeptAfter };
+}
+
+for (const type of ["user.deactivated", "user.password_changed", "user.deleted"]) {
+  test(`a caller who is looked up while ${type} happens to it is not kept`, async () => {
+    expect(await waitingCache().isKeptAfter({ type, stream: "ada" })).toBe(false);
+  });
+
+  test(`a caller who is looked up while ${type} happens to somebody else is kept`, async () => {
+    expect(await waitingCache().isKeptAfter({ type, stream: "grace" })).toBe(true);
+  });
+}
+
+test("a caller whose token is revoked while it is looked up is not kept", async () => {
+  expect(await waitingCache().isKeptAfter({ type: "access_token.revoked", stream: "token" })).toBe(false);
+});
+
+test("a caller who is looked up while a membership changes is not kept, whosever it is", async () => {
+  expect(await waitingCache().isKeptAfter({ type: "member.removed", stream: "some" })).toBe(false);
+});
+
+test("a caller whose phone changes is kept", async () => {
+  expect(await waitingCache().isKeptAfter({ type: "user.phone_changed", stream: "ada" })).toBe(true);
+});
