@@ -1,4 +1,5 @@
 import { typeOf } from "../events/fact.ts";
+import type { StoredEvent } from "../events/follow.ts";
 import type { Chore } from "../events/sweep.ts";
 import type { Sql } from "../postgres/connect.ts";
 
@@ -29,12 +30,15 @@ export type SmsHealth = { readonly waiting: number; readonly oldestSeconds: numb
 const batch = 1000;
 const deadDays = 7;
 
-/** The kinds of fact that can name a code to send. */
-export const naming: readonly string[] = [
+const naming: readonly string[] = [
   typeOf("user", "humanCreated"),
   typeOf("user", "phoneChanged"),
   typeOf("user", "phoneCodeRequested"),
 ];
+
+/** Whether an event names a code to send. */
+export const namesSms = ({ type, payload }: Pick<StoredEvent, "type" | "payload">): boolean =>
+  naming.includes(type) && payload !== null && typeof payload === "object" && "phoneCodeId" in payload;
 
 /** Follows the log from the checkpoint: messages and checkpoint are written together; says whether there is more. */
 export async function gather(sql: Sql): Promise<boolean> {

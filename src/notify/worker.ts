@@ -3,7 +3,7 @@ import { lookAgain, type Tail } from "../events/follow.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { openPhoneCode } from "../security/phone_code.ts";
 import type { Keyring } from "../security/seal.ts";
-import { bury, expired, forget, gather, naming, postpone, type Taken, take } from "./outbox.ts";
+import { bury, expired, forget, gather, namesSms, postpone, type Taken, take } from "./outbox.ts";
 import { NotTaken, type Sender } from "./sms.ts";
 
 /** How a try to deliver an SMS ended; never with the number, the text or the code. */
@@ -47,7 +47,7 @@ export function startSmsWorker(parts: SmsWorkerParts): AsyncDisposable {
   const stopped = new AbortController();
   const looking = lookAgain({ everyMs, failed, look });
   const unlisten = tail.listen((events) => {
-    if (events.some(({ type }) => naming.includes(type))) looking.poke();
+    if (events.some(namesSms)) looking.poke();
   });
 
   return {
