@@ -1,6 +1,7 @@
 import { request as requestHttp1 } from "node:http";
 import { connect } from "node:http2";
 import type { Readable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import {
   createRegistry,
   type DescMessage,
@@ -12,11 +13,11 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ErrorInfoSchema, file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
-import { type Postern, startPostern } from "../harness.ts";
+import { machine, type Postern, startPostern } from "../harness.ts";
 import { fresh, made, type Stage, stageOf, within } from "./stage.ts";
 
 const { watchEvents: method } = EventService.method;
@@ -57,9 +58,10 @@ function readMessage(format: Format, bytes: Buffer, type: DescMessage = method.o
 /** The end of a stream in its words: by trailers of gRPC, by the last frame of gRPC-Web or Connect. */
 function enveloped(format: Format, endOf: (flags: number, bytes: Buffer) => string | undefined) {
   return (bytes: Buffer, fields: Headers) => {
-    if (fields["grpc-status-details-bin"])
-      return { heard: { end: statusIn(fields["grpc-status-details-bin"]) }, rest: bytes };
-    if (bytes.length < 5 || bytes.length < 5 + bytes.readUInt32BE(1)) return undefined;
+    if (bytes.length < 5 || bytes.length < 5 + bytes.readUInt32BE(1)) {
+      const status = fields["grpc-status-details-bin"];
+      return status ? { heard: { end: statusIn(status) }, rest: bytes } : undefined;
+    }
     const [payload, rest] = [bytes.subarray(5, 5 + bytes.readUInt32BE(1)), bytes.subarray(5 + bytes.readUInt32BE(1))];
     const end = endOf(bytes[0] ?? 0, payload);
     return { heard: end === undefined ? { message: readMessage(format, payload) } : { end }, rest };
@@ -99,7 +101,7 @@ function problemIn(text: string): Heard {
 
 /** Takes what is between here and a separator. */
 const separated =
-  (separator: string, messageIn: (piece: string) => string): Door["take"] =>
+  (separator: string, readPiece: (piece: string) => Heard): Door["take"] =>
   (bytes, fields) => {
     const text = bytes.toString();
     if (fields["content-type"] === "application/json") {
@@ -111,12 +113,20 @@ const separated =
     }
     const end = text.indexOf(separator);
     if (end < 0) return undefined;
-    const message = readMessage("json", Buffer.from(messageIn(text.slice(0, end))));
-    return { heard: { message }, rest: Buffer.from(text.slice(end + separator.length)) };
+    return { heard: readPiece(text.slice(0, end)), rest: Buffer.from(text.slice(end + separator.length)) };
   };
 
-const lineOf = (piece: string) => piece;
-const dataOf = (piece: string) => /^data: (.*)$/m.exec(piece)?.[1] ?? "";
+const messageIn = (text: string): Heard => ({ message: readMessage("json", Buffer.from(text)) });
+
+function lineOf(piece: string): Heard {
+  const { error } = JSON.parse(piece);
+  return error ? problemIn(JSON.stringify(error)) : messageIn(piece);
+}
+
+function dataOf(piece: string): Heard {
+  const data = /^data: (.*)$/m.exec(piece)?.[1] ?? "";
+  return /^event: refused$/m.test(piece) ? problemIn(data) : messageIn(data);
+}
 
 function restOver(version: Door["version"], accept: string, take: Door["take"]): Door {
   const ask = (request: JsonObject) => {
@@ -199,13 +209,14 @@ function open(url: string, { version, ask }: Door, request: JsonObject, headers:
 }
 
 /** The first things that a watcher hears, then it leaves. */
-async function hear(url: string, door: Door, { request, headers, count }: Asked): Promise<readonly Heard[]> {
+async function hear(url: string, door: Door, { request, headers, count, told }: Asked): Promise<readonly Heard[]> {
   const { stream, fields, close } = await open(url, door, request, headers);
   const all: Heard[] = [];
   let bytes: Buffer = Buffer.of();
   const takeAll = () => {
     for (let taken = door.take(bytes, fields()); taken && all.length < count; taken = door.take(bytes, fields())) {
       all.push(taken.heard);
+      told?.(taken.heard);
       bytes = taken.rest;
       if (taken.heard.end) break;
     }
@@ -223,7 +234,13 @@ async function hear(url: string, door: Door, { request, headers, count }: Asked)
   }
 }
 
-type Asked = { readonly request: JsonObject; readonly headers: Headers; readonly count: number };
+type Asked = {
+  readonly request: JsonObject;
+  readonly headers: Headers;
+  readonly count: number;
+  /** Hears each thing as it comes. */
+  readonly told?: (heard: Heard) => void;
+};
 
 describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
   let postern: Postern;
@@ -276,6 +293,14 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
       "PermissionDenied PERMISSION_DENIED",
     ],
     ["a position that is none", { after: "yesterday" }, ofAdmin, "InvalidArgument POSITION_INVALID"],
+    ["a type of event that is none", { types: ["nothing.happened"] }, ofAdmin, "InvalidArgument VALIDATION_FAILED"],
+    ["more than an id may have", { objectId: "x".repeat(201) }, ofAdmin, "InvalidArgument VALIDATION_FAILED"],
+    [
+      "who waits for a time that is none",
+      {},
+      () => ({ ...ofAdmin(), "grpc-timeout": "soon", "connect-timeout-ms": "soon" }),
+      "InvalidArgument MALFORMED_REQUEST",
+    ],
   ];
 
   test.each(refusals)(
@@ -287,4 +312,34 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
       }
     },
   );
+
+  test("a watcher whose token is revoked hears no more, through every door", async () => {
+    const { userId, tokenId, client } = await machine(postern, stage.fixture);
+    await made(stage.admin, "/v1/members", { userId, roles: ["ORG_VIEWER"] }, where);
+    const headers = { ...where, authorization: `Bearer ${client.token}` };
+    let messages = 0;
+    const told = ({ message }: Heard) => {
+      if (message) messages += 1;
+    };
+    const all = doors.map((door) => hear(postern.url, door, { request: {}, headers, count: 100, told }));
+    const seen = { name: fresh("seen") };
+    // A watch begins at the end of the log, which nobody else tells of.
+    const begun = setInterval(() => void made(stage.admin, "/v1/projects", { name: fresh("seen") }, where), 200);
+    await vi.waitFor(() => expect(messages).toBeGreaterThan(doors.length * 3), { timeout: 15_000 });
+    clearInterval(begun);
+    await stage.admin.delete(`/v1/users/${userId}/tokens/${tokenId}`);
+    await pause(1100);
+    await made(stage.admin, "/v1/projects", seen, where);
+    for (const [index, heard] of (await Promise.all(all)).entries()) {
+      expect(heard.at(-1), doors[index]?.name).toEqual({ end: "Unauthenticated TOKEN_INVALID" });
+      expect(JSON.stringify(heard)).not.toContain(seen.name);
+    }
+  });
+
+  test("a watcher whose time is over is told so, through every door", async () => {
+    const headers = { ...ofAdmin(), "grpc-timeout": "700m", "connect-timeout-ms": "700" };
+    const ends = doors.map((door) => hear(postern.url, door, { request: { after: before }, headers, count: 100 }));
+    for (const [index, heard] of (await Promise.all(ends)).entries())
+      expect(heard.at(-1), doors[index]?.name).toEqual({ end: "DeadlineExceeded DEADLINE_EXCEEDED" });
+  });
 });
