@@ -14,6 +14,7 @@ import { type AnySchema, MethodOptions_IdempotencyLevel as Idempotency } from "@
 import { Code } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
+import { type Packing, packed, packingHeaders, unpacked as unpackedBytes } from "./packing.ts";
 import { restRequest } from "./rest.ts";
 import { type Got, type Sent, type Wire, wire1, wire2 } from "./wire.ts";
 
@@ -27,6 +28,7 @@ export type Asking = {
   readonly request: JsonObject;
   readonly headers: Readonly<Record<string, string>>;
   readonly raw?: Raw | undefined;
+  readonly packing?: Packing | undefined;
 };
 
 /** What was answered, in the same words for every door. */
@@ -40,12 +42,16 @@ export type Told = {
   readonly details: readonly JsonValue[];
   /** The answer as proto3 JSON. */
   readonly body: JsonValue | undefined;
+  /** What the answer was compressed with. */
+  readonly encoding?: string | undefined;
 };
 
 /** A way to call the service. */
 export type Door = {
   readonly name: string;
   readonly format: "json" | "binary";
+  /** The header that says how long the caller waits. */
+  readonly timeout: "grpc-timeout" | "connect-timeout-ms";
   /** Why a call cannot go through this door; undefined when it can. */
   readonly shut: (method: DescMethod) => string | undefined;
   readonly ask: (asking: Asking) => Promise<Told>;
@@ -85,7 +91,8 @@ type Manner = { readonly write: (asking: Asking) => Sent; readonly read: (got: G
 
 function door(name: string, format: Format, wire: Wire, { write, read }: Manner): Door {
   const ask = async (asking: Asking) => read(await wire.send(write(asking)), asking.method.output);
-  return { name, format, shut: () => undefined, ask };
+  const timeout = name.startsWith("gRPC") ? "grpc-timeout" : "connect-timeout-ms";
+  return { name, format, timeout, shut: () => undefined, ask };
 }
 
 const unlessRead = ({ idempotency }: DescMethod) =>
@@ -97,11 +104,12 @@ const rest: Manner = {
   write(asking) {
     const { verb, path, body } = restRequest(asking.method, asking.request);
     const bytes = asking.raw?.json ?? (body === undefined ? "" : JSON.stringify(body));
+    const packing = body === undefined ? { ...asking.packing, request: undefined } : asking.packing;
     return {
       method: verb,
       path,
-      headers: { ...asking.headers, ...jsonType(body !== undefined) },
-      body: Buffer.from(bytes),
+      headers: { ...asking.headers, ...packingHeaders(packing), ...jsonType(body !== undefined) },
+      body: packed(Buffer.from(bytes), packing),
     };
   },
   read: readPlain,
@@ -110,19 +118,28 @@ const rest: Manner = {
 const jsonType = (hasBody: boolean) => (hasBody ? { "content-type": "application/json" } : undefined);
 
 const plain: Manner = {
-  write: (asking) => post(asking, "application/json", messageIn("json", asking)),
+  write: (asking) => post(asking, "application/json", packedIn("json", asking), packingHeaders(asking.packing)),
   read: readPlain,
 };
 
-function readPlain({ status, body }: Got, output: DescMessage): Told {
-  const json = JSON.parse(body.toString());
-  return status === 200 ? answered(output, json) : refused(json.code, json.message, json.details);
+function readPlain({ status, ...got }: Got, output: DescMessage): Told {
+  const { bytes, encoding } = contentOf(got);
+  const json = JSON.parse(bytes.toString());
+  return status === 200 ? answered(output, json, encoding) : refused(json.code, json.message, json.details);
+}
+
+function contentOf({ fields, body }: Pick<Got, "fields" | "body">) {
+  const encoding = fields["content-encoding"];
+  return { encoding, bytes: unpackedBytes(body, encoding) };
 }
 
 function connectPost(format: Format): Manner {
   const type = format === "json" ? "application/json" : "application/proto";
   return {
-    write: (asking) => post(asking, type, messageIn(format, asking), { "connect-protocol-version": "1" }),
+    write(asking) {
+      const headers = { "connect-protocol-version": "1", ...packingHeaders(asking.packing) };
+      return post(asking, type, packedIn(format, asking), headers);
+    },
     read: (got, output) => readConnect(got, output, format),
   };
 }
@@ -130,18 +147,22 @@ function connectPost(format: Format): Manner {
 function connectGet(format: Format): Manner {
   return {
     write(asking) {
-      const message = messageIn(format, asking).toString(format === "json" ? "utf8" : "base64url");
-      const encoding = format === "json" ? { encoding: "json" } : { encoding: "proto", base64: "1" };
-      const query = new URLSearchParams({ connect: "v1", ...encoding, message });
-      return { method: "GET", path: `${pathOf(asking.method)}?${query}`, headers: asking.headers, body: Buffer.of() };
+      const { request: compression, ...accepting } = asking.packing ?? {};
+      const text = format === "json" && compression === undefined;
+      const message = packedIn(format, asking).toString(text ? "utf8" : "base64url");
+      const encoding = { encoding: format === "json" ? "json" : "proto", ...(!text && { base64: "1" }) };
+      const query = new URLSearchParams({ connect: "v1", ...encoding, message, ...(compression && { compression }) });
+      const headers = { ...asking.headers, ...packingHeaders(accepting) };
+      return { method: "GET", path: `${pathOf(asking.method)}?${query}`, headers, body: Buffer.of() };
     },
     read: (got, output) => readConnect(got, output, format),
   };
 }
 
-function readConnect({ status, body }: Got, output: DescMessage, format: Format): Told {
-  if (status === 200) return answered(output, readMessage(output, format, body));
-  const { code, message = "", details = [] } = JSON.parse(body.toString());
+function readConnect({ status, ...got }: Got, output: DescMessage, format: Format): Told {
+  const { bytes, encoding } = contentOf(got);
+  if (status === 200) return answered(output, readMessage(output, format, bytes), encoding);
+  const { code, message = "", details = [] } = JSON.parse(bytes.toString());
   const any = (details as { type: string; value: string }[]).map(({ type, value }) =>
     unpacked(type, Buffer.from(value, "base64")),
   );
@@ -156,8 +177,8 @@ function codeByName(name: string): number {
 function grpc(format: Format): Manner {
   const type = `application/grpc${format === "json" ? "+json" : ""}`;
   return {
-    write: (asking) => post(asking, type, framed(messageIn(format, asking)), { te: "trailers" }),
-    read: ({ fields, body }, output) => readStatus(fields, format, { output, message: framesIn(body)[0]?.bytes }),
+    write: (asking) => post(asking, type, framedIn(format, asking), { te: "trailers", ...grpcPacking(asking) }),
+    read: ({ fields, body }, output) => readStatus(fields, format, { output, frame: framesIn(body)[0], first: fields }),
   };
 }
 
@@ -165,23 +186,28 @@ function grpcWeb(format: Format, text: boolean): Manner {
   const type = `application/grpc-web${text ? "-text" : ""}+${format === "json" ? "json" : "proto"}`;
   return {
     write(asking) {
-      const frame = framed(messageIn(format, asking));
-      return post(asking, type, text ? Buffer.from(frame.toString("base64")) : frame, { "x-grpc-web": "1" });
+      const frame = framedIn(format, asking);
+      const headers = { "x-grpc-web": "1", ...grpcPacking(asking) };
+      return post(asking, type, text ? Buffer.from(frame.toString("base64")) : frame, headers);
     },
-    read({ body }, output) {
+    read({ fields: first, body }, output) {
       const frames = framesIn(text ? Buffer.from(body.toString(), "base64") : body);
       const trailer = frames.find(({ flags }) => flags === 0x80)?.bytes.toString() ?? "";
       const lines = trailer.split("\r\n").filter((line) => line !== "");
       const fields = Object.fromEntries(lines.map((line) => line.split(/:\s*(.*)/s)));
-      return readStatus(fields, format, { output, message: frames.find(({ flags }) => flags === 0)?.bytes });
+      return readStatus(fields, format, { output, frame: frames.find(({ flags }) => (flags & 0x80) === 0), first });
     },
   };
 }
 
-type Answered = { readonly output: DescMessage; readonly message: Buffer | undefined };
+type Frame = { readonly flags: number; readonly bytes: Buffer };
+type Answered = { readonly output: DescMessage; readonly frame: Frame | undefined; readonly first: Got["fields"] };
 
-function readStatus(fields: Got["fields"], format: Format, { output, message }: Answered): Told {
-  if (fields["grpc-status"] === "0" && message) return answered(output, readMessage(output, format, message));
+function readStatus(fields: Got["fields"], format: Format, { output, frame, first }: Answered): Told {
+  if (fields["grpc-status"] === "0" && frame) {
+    const encoding = frame.flags & 1 ? first["grpc-encoding"] : undefined;
+    return answered(output, readMessage(output, format, unpackedBytes(frame.bytes, encoding)), encoding);
+  }
   const bytes = Buffer.from(fields["grpc-status-details-bin"] ?? "", "base64");
   const status = fromBinary(StatusSchema, bytes);
   const said = decodeURIComponent(fields["grpc-message"] ?? "");
@@ -216,28 +242,34 @@ function messageIn(format: Format, { method, request, raw }: Asking): Buffer {
   return Buffer.from(toBinary(method.input, fromJson(method.input, request)));
 }
 
+const packedIn = (format: Format, asking: Asking) => packed(messageIn(format, asking), asking.packing);
+const framedIn = (format: Format, asking: Asking) =>
+  framed(packedIn(format, asking), (asking.packing?.request ?? "identity") === "identity" ? 0 : 1);
+const grpcPacking = ({ packing }: Asking) => packingHeaders(packing, "grpc");
+
 function readMessage(type: DescMessage, format: Format, bytes: Buffer): JsonValue {
   if (format === "json") return JSON.parse(bytes.toString());
   return toJson(type, fromBinary(type, bytes), { alwaysEmitImplicit: true, registry });
 }
 
-function framed(message: Uint8Array): Buffer {
+function framed(message: Uint8Array, flags: number): Buffer {
   const prefix = Buffer.alloc(5);
+  prefix[0] = flags;
   prefix.writeUInt32BE(message.length, 1);
   return Buffer.concat([prefix, message]);
 }
 
-function framesIn(body: Buffer): { flags: number | undefined; bytes: Buffer }[] {
+function framesIn(body: Buffer): Frame[] {
   if (body.length === 0) return [];
   const end = 5 + body.readUInt32BE(1);
   if (end > body.length) throw new Error("a frame is cut off");
-  return [{ flags: body[0], bytes: body.subarray(5, end) }, ...framesIn(body.subarray(end))];
+  return [{ flags: body[0] ?? 0, bytes: body.subarray(5, end) }, ...framesIn(body.subarray(end))];
 }
 
-function answered(output: DescMessage, body: JsonValue): Told {
+function answered(output: DescMessage, body: JsonValue, encoding?: string): Told {
   // Reading it as its type shows that it is what the contract says.
   fromJson(output, body, { registry });
-  return { code: "OK", message: "", reason: undefined, violations: [], details: [], body };
+  return { code: "OK", message: "", reason: undefined, violations: [], details: [], body, encoding };
 }
 
 type Detail = { "@type": string; reason?: string; fieldViolations?: Record<string, string>[] };

@@ -4,6 +4,7 @@ import type { Reason } from "../../src/errors.ts";
 import { type Fixture, fixtureOf } from "../guards/matrix_fixture.ts";
 import { type Client, machine, organization, type Postern, signedUp } from "../harness.ts";
 import type { Raw } from "./doors.ts";
+import type { Packing } from "./packing.ts";
 
 /** What scenes are played on: one organization with what they need, and people to call. */
 export type Stage = {
@@ -30,6 +31,7 @@ export type Given = {
   /** The organization worked in is the fixture's when left out. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly raw?: Raw;
+  readonly packing?: Packing;
   /** What exactly is to be answered. */
   readonly answer?: unknown;
   /** What is to be seen afterwards, whichever door was taken. */
@@ -45,6 +47,8 @@ export type Scene = {
   readonly fields?: readonly string[];
   /** Why a kind of door cannot express this call. */
   readonly not?: { readonly json?: string; readonly binary?: string; readonly rest?: string };
+  /** The one kind of door for which this is so. */
+  readonly only?: "rest";
   readonly given: (stage: Stage) => Given | Promise<Given>;
 };
 

@@ -1,5 +1,6 @@
 import { Agent, request as requestHttp1 } from "node:http";
 import { connect } from "node:http2";
+import { request as requestHttps, Agent as SecureAgent } from "node:https";
 
 /** A request, byte for byte. */
 export type Sent = {
@@ -22,11 +23,13 @@ export type Wire = Disposable & { readonly send: (sent: Sent) => Promise<Got> };
 
 /** Connects by HTTP/1.1. */
 export function wire1(url: string): Wire {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const options = { keepAlive: true, maxSockets: 1, ...trusting };
+  const secure = url.startsWith("https:");
+  const [agent, request] = secure ? [new SecureAgent(options), requestHttps] : [new Agent(options), requestHttp1];
   const send = ({ method, path, headers, body }: Sent) =>
     new Promise<Got>((resolve, reject) => {
       const length = method === "GET" || method === "DELETE" ? {} : { "content-length": String(body.length) };
-      const asking = requestHttp1(url + path, { agent, method, headers: { ...headers, ...length } }, async (answer) => {
+      const asking = request(url + path, { agent, method, headers: { ...headers, ...length } }, async (answer) => {
         const whole = await collected(answer);
         const fields = { ...textsOf(answer.headers), ...textsOf(answer.trailers) };
         resolve({ status: answer.statusCode ?? 0, fields, body: whole });
@@ -36,9 +39,12 @@ export function wire1(url: string): Wire {
   return { send, [Symbol.dispose]: () => agent.destroy() };
 }
 
-/** Connects by HTTP/2, with prior knowledge. */
+// A certificate of a test is signed by nobody.
+const trusting = { rejectUnauthorized: false };
+
+/** Connects by HTTP/2: with prior knowledge, or by ALPN. */
 export function wire2(url: string): Wire {
-  const session = connect(url);
+  const session = connect(url, trusting);
   const send = async ({ method, path, headers, body }: Sent): Promise<Got> => {
     const stream = session.request({ ":method": method, ":path": path, ...headers }, { endStream: body.length === 0 });
     let fields: Record<string, string> = {};
