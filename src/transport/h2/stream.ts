@@ -69,9 +69,7 @@ export class Stream implements Exchange {
   /** Gives the body to a sink, as it comes; nothing more is given once the stream is closed. */
   receive(sink: Sink): void {
     this.#sink = sink;
-    // RFC 9110, 10.1.1: a client that asks first is told to go on.
-    if (!this.ended && !this.closed && this.headers.expect?.toLowerCase() === "100-continue")
-      this.#host.sender.head(this.outgoing, { status: 100, headers: {} }, false);
+    this.#proceed();
     const parts = this.#parts ?? [];
     this.#parts = undefined;
     for (const part of parts) {
@@ -83,6 +81,7 @@ export class Stream implements Exchange {
 
   /** The body in its parts, each let in as the one before is asked past; an error when it does not come to its end. */
   async *chunks(): AsyncGenerator<Buffer> {
+    this.#proceed();
     while (true) {
       const part = this.#parts?.shift();
       if (part) {
@@ -187,6 +186,13 @@ export class Stream implements Exchange {
 
   stalled(): void {
     this.close(codes.cancel);
+  }
+
+  // RFC 9110, 10.1.1: a client that asks first is told to go on.
+  #proceed(): void {
+    const waits = !this.ended && this.headers.expect?.toLowerCase() === "100-continue";
+    if (waits && !this.closed && !this.#begun)
+      this.#host.sender.head(this.outgoing, { status: 100, headers: {} }, false);
   }
 
   #take(part: Buffer): void {

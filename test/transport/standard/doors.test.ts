@@ -75,6 +75,14 @@ test("an answer comes before the next question", async () => {
   expect(messageResponse.case).toBe("listServicesResponse");
 });
 
+test("a client that asks first whether to begin is told to go on", async () => {
+  await using talk = openTalk({ expect: "100-continue" });
+  await new Promise<void>((resolve) => talk.stream.once("continue", resolve));
+  talk.stream.end(question);
+  await ended(talk);
+  expect(talk.told["grpc-status"]).toBe("0");
+});
+
 test("the headers come before the first question", async () => {
   await using talk = openTalk();
   await new Promise((resolve) => talk.stream.once("response", resolve));
