@@ -111,6 +111,18 @@ export class Http1Exchange implements Exchange {
   }
 
   begin(status: number, headers: Sent): void {
+    this.#begin(status, headers);
+  }
+
+  write(part: Uint8Array): Promise<void> | undefined {
+    return this.#write(part);
+  }
+
+  finish(): void {
+    this.#finish();
+  }
+
+  #begin(status: number, headers: Sent): void {
     if (this.closed || this.begun) return;
     this.begun = true;
     const empty = this.method === "HEAD" || isBodiless(status);
@@ -122,13 +134,13 @@ export class Http1Exchange implements Exchange {
     this.#host.send(headText(status, headers, framing + this.#connection()));
   }
 
-  write(part: Uint8Array): Promise<void> | undefined {
+  #write(part: Uint8Array): Promise<void> | undefined {
     if (this.closed || part.length === 0) return undefined;
     const bytes = this.#framed ? joined(`${part.length.toString(16)}\r\n`, part, "\r\n") : part;
     return this.#host.send(bytes) ? undefined : this.#host.drained();
   }
 
-  finish(): void {
+  #finish(): void {
     if (this.closed) return;
     if (this.#framed) this.#host.send("0\r\n\r\n");
     this.#finished();
@@ -164,10 +176,11 @@ export class Http1Exchange implements Exchange {
   }
 
   async #pour(status: number, headers: Sent, body: Buffer): Promise<void> {
-    this.begin(status, { ...headers, "content-length": String(body.length) });
+    // By what nobody has wrapped: the parts of one answer are none of theirs.
+    this.#begin(status, { ...headers, "content-length": String(body.length) });
     for (let at = 0; at < body.length && !this.closed; at += partBytes)
-      await this.write(body.subarray(at, at + partBytes));
-    this.finish();
+      await this.#write(body.subarray(at, at + partBytes));
+    this.#finish();
   }
 
   #proceed(): void {
