@@ -64,8 +64,6 @@ function addTo(exchange: Exchange, about: Aside, manner: Manner): void {
       const { status, headers, body, trailers } = withHeaders(given, about, manner);
       const whole = typeof body === "string" ? Buffer.from(body) : body;
       const all = added(headers, about, manner);
-      // A large answer is sent by the exchange in parts, to which nothing is to be added again.
-      Object.assign(exchange, { begin, write, finish });
       answer.call(exchange, { status, headers: all, body: whole && more(whole), trailers: trailed(trailers) });
     },
     begin: (status: number, headers: Sent) => begin.call(exchange, status, added(headers, about, manner)),
