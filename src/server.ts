@@ -197,7 +197,7 @@ function lookupsOf({ instanceId, deps: { sql } }: House): Lookups {
   return {
     instanceId,
     organizationExists: async (id) => (await exists(id)) === true,
-    ownerOfUser: remember(reads.ownerOfUserRead(sql)),
+    ownerOfUser: remember(reads.ownerOfUserRead(sql), 1_000_000),
     userOfSession: remember(reads.userOfSessionRead(sql)),
     userGrant: remember(reads.userGrantPlaceRead(sql)),
     membershipsOf: reads.membershipsRead(sql),

@@ -1,17 +1,24 @@
-/** Keeps what a lookup found, the newest `most` of it. Misses are not kept: what is missing now may be created next. */
+/**
+ * Keeps what a lookup found, the newest `most` of it and up to as many older ones. Misses are not kept: what is missing now may be
+ * created next.
+ */
 export function remember<T>(lookup: (id: string) => Promise<T | undefined>, most = 100_000) {
-  const kept = new Map<string, T>();
+  // Two generations instead of an order by use: a hit moves nothing, and nothing is deleted one by one.
+  let young = new Map<string, T>();
+  let old = young;
   return async (id: string): Promise<T | undefined> => {
-    const known = kept.get(id);
-    if (known !== undefined) return renew(id, known);
-    const found = await lookup(id);
-    return found === undefined ? undefined : renew(id, found);
+    const known = young.get(id);
+    if (known !== undefined) return known;
+    const found = old.get(id) ?? (await lookup(id));
+    return found === undefined ? undefined : keep(id, found);
   };
 
-  function renew(id: string, value: T): T {
-    kept.delete(id);
-    kept.set(id, value);
-    if (kept.size > most) kept.delete(kept.keys().next().value ?? "");
+  function keep(id: string, value: T): T {
+    if (young.size >= most) [old, young] = [young, new Map()];
+    young.set(whole(id), value);
     return value;
   }
 }
+
+/** The same text by itself: cut from the head of a request, it would keep the whole head. */
+const whole = (id: string): string => Buffer.from(id).toString();
