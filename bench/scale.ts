@@ -35,14 +35,17 @@ type Side = {
   next: number;
 };
 
-/** The same calls on little and on much data, and on one node and on two; a folder that is named keeps the data for the next time. */
-export async function scale(pace: Pace, users: number, kept?: string): Promise<Row[]> {
+/** How much data, the folder that keeps it for the next time, and which case alone to measure. */
+export type Scale = { readonly users: number; readonly kept?: string | undefined; readonly only?: string | undefined };
+
+/** The same calls on little and on much data, and on one node and on two. */
+export async function scale(pace: Pace, { users, kept, only }: Scale): Promise<Row[]> {
   await using folder = await makeFolder(kept);
   await loaded(folder.path, [fillingOf(smallest), fillingOf(users)]);
-  return measured(folder, pace, users);
+  return measured(folder, pace, { users, only });
 }
 
-async function measured({ path: folder }: Folder, pace: Pace, users: number): Promise<Row[]> {
+async function measured({ path: folder }: Folder, pace: Pace, { users, only }: Scale): Promise<Row[]> {
   await using ground = await startGround({ folder });
   await using small = await makeBed(ground, fillingOf(smallest).name);
   await using large = await makeBed(ground, fillingOf(users).name);
@@ -53,8 +56,9 @@ async function measured({ path: folder }: Folder, pace: Pace, users: number): Pr
   ];
   await warmFiles(folder);
   const rows: Row[] = [];
-  for (const name of cases) rows.push(...(await compared(name, sides, pace)));
-  for (const side of sides.slice(1)) rows.push(...(await nodes(side, pace)));
+  const isMeant = (name: string) => !only || name === only;
+  for (const name of cases.filter(isMeant)) rows.push(...(await compared(name, sides, pace)));
+  for (const side of sides.slice(1)) if (isMeant("nodes")) rows.push(...(await nodes(side, pace)));
   return rows;
 }
 
@@ -88,10 +92,13 @@ async function compared(name: string, sides: readonly Side[], pace: Pace): Promi
 }
 
 async function runner(name: string, side: Side): Promise<(seconds: number) => Promise<Outcome>> {
+  const { url } = side.bed.server;
   const recipe = await recipeOf(name, side);
   const token = name === "permission check" ? side.stranger : side.bed.token;
+  // In the long run everybody was asked for before.
+  if (name === "GetUser")
+    await generate({ ...shared, url, token, recipe, seconds: 600, callers: 128, from: 0, calls: side.users });
   return async (seconds) => {
-    const { url } = side.bed.server;
     const outcome = await generate({ ...shared, url, token, recipe, seconds, callers, from: side.next });
     side.next = outcome.next;
     return outcome;

@@ -23,8 +23,9 @@ export type Load = What & {
   readonly settle?: number;
   /** How much later each caller calls again, when not at once. */
   readonly everyMs?: number;
-  /** The number of the first call. */
+  /** The number of the first call, and how many there are at most. */
   readonly from: number;
+  readonly calls?: number;
 };
 
 /** What came of it; times in milliseconds. */

@@ -24,6 +24,7 @@ async function run(load: Load): Promise<Outcome> {
   let all = 0;
   const started = performance.now() + (load.settle ?? 0) * 1000;
   const end = started + load.seconds * 1000;
+  const last = load.from + (load.calls ?? Number.POSITIVE_INFINITY);
   await Promise.all(Array.from({ length: load.callers }, (_, at) => call(sends[at % count] as Send)));
   const rate = times.length / ((performance.now() - started) / 1000);
   return {
@@ -32,7 +33,7 @@ async function run(load: Load): Promise<Outcome> {
   };
 
   async function call(send: Send): Promise<void> {
-    for (let begun = performance.now(); begun < end; begun = await again(begun)) {
+    for (let begun = performance.now(); begun < end && next < last; begun = await again(begun)) {
       const granted = await send(next++);
       if (granted) all += 1;
       if (begun < started) continue;
