@@ -100,7 +100,7 @@ const declared = {
   tlsKeyFile: text("TLS_KEY_FILE", "", "Private key of the certificate in PEM"),
   shutdownGraceMs: milliseconds("SHUTDOWN_GRACE_MS", 10_000, "Time that running calls get to finish at shutdown", 0),
   deadlineMaxMs: milliseconds("DEADLINE_MAX_MS", 60_000, "Longest deadline that a caller can set"),
-  hashConcurrency: whole("HASH_CONCURRENCY", hashesAtOnce, "Passwords hashed at once", {
+  hashConcurrency: whole("HASH_CONCURRENCY", hashesAtOnce, "Passwords hashed at once, after all else", {
     most: 1024,
     shown: "cores, 3 at most",
   }),

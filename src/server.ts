@@ -26,6 +26,7 @@ import { smsChores, smsHealth } from "./notify/outbox.ts";
 import { smsSender } from "./notify/sender.ts";
 import { startSmsWorker } from "./notify/worker.ts";
 import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
+import { hashBehindOthers } from "./security/priority.ts";
 import { accountService } from "./services/account.ts";
 import { applicationRules, applicationService } from "./services/application.ts";
 import * as reads from "./services/caller.ts";
@@ -70,6 +71,7 @@ export async function startServer(config: Config): Promise<Server> {
   const tracing = await startTracing(config, logger);
   if (tracing) opened.use(tracing);
   const house = opened.use(await openHouse(config, { logger, observe: tracing?.statement }));
+  await hashBehindOthers();
   const runtime = config.metrics === "on" ? opened.use(runtimeMetrics()) : undefined;
   const doors = opened.use(await openDoors(house, config, { runtime, tracing }));
   opened.use(reloading(doors, logger));
