@@ -1,5 +1,5 @@
 import { chown, mkdtemp, readlink, rename, rm, stat, symlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartError } from "./failure.ts";
@@ -35,6 +35,7 @@ const ourSettings = {
   lc_messages: "C",
   // Broken constraints are answered to the caller; the server's own lines about them carry what people typed.
   log_min_messages: "log",
+  shared_buffers: `${sharedMegabytes()}MB`,
 };
 
 /** Starts PostgreSQL on the data folder, on a Unix-domain socket only, and keeps it running until disposed. */
@@ -54,6 +55,12 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   opened.use(await keepRunning({ account: place.account, bin: runtime.bin, data, sockets, settings: all, log }));
   const running = opened.move();
   return { url: urlOf(sockets), ...noteOf(place, runtime), [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+// What PostgreSQL would take by itself holds no index of a million rows. Memory counts only once it is used.
+function sharedMegabytes(): number {
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  return Math.max(16, Math.min(1024, Math.floor(memory / 8 / 1024 / 1024)));
 }
 
 async function joined({ join: mayJoin, dataDir }: EmbeddedOptions, data: string, heldBy: string): Promise<Embedded> {
