@@ -5,6 +5,7 @@ import { encryptionOf, encryptionParameters } from "./encryption.ts";
 import { markSent } from "./failure.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import type { Log } from "./log.ts";
+import { type Admit, heldBack, onEnd } from "./statement.ts";
 import { createWatchdog, type Watchdog } from "./watchdog.ts";
 
 /** Asks the database by tagged template, one statement at a time; neither transactions nor reserved connections. */
@@ -31,16 +32,6 @@ export type Observed = Readonly<{ sent: () => void; ended: (error?: unknown) => 
 /** A pool of connections, and how many statements run and wait. */
 export type Connection = AsyncDisposable & Readonly<{ sql: Sql; load: Limiter["load"] }>;
 
-// What postgres.js keeps of a statement; a fragment is one that is never handled.
-type Statement = {
-  strings: readonly string[];
-  handler: (statement: Statement) => void;
-  resolve: (rows: unknown) => void;
-  reject: (error: unknown) => void;
-  state: unknown;
-  cursor: () => never;
-};
-
 /**
  * A plan lives as long as its connection. Made while a table was small it read the whole table, or hashed a whole index, and
  * went on to do so while the table grew: until the next analyze the database spent three times as long on AddUserGrant.
@@ -65,7 +56,7 @@ export function connect(url: string, options: ConnectOptions): Connection {
   };
   const pool = postgres(driverUrl(url), driver);
   return {
-    sql: limited(pool, { limiter, watchdog, observe: options.observe }),
+    sql: heldBack(pool, admission({ limiter, watchdog, observe: options.observe })),
     load: limiter.load,
     async [Symbol.asyncDispose]() {
       const patience = new AbortController();
@@ -101,64 +92,24 @@ export function driverUrl(url: string): string {
 
 type Gate = Readonly<{ limiter: Limiter; watchdog: Watchdog; observe: ConnectOptions["observe"] }>;
 
-function limited(pool: Sql, gate: Gate): Sql {
-  const intercept = (made: unknown) => (isStatement(made) ? admitted(made, gate) : made);
-  return new Proxy(pool, {
-    apply: (target, self, args) => intercept(Reflect.apply(target, self, args)),
-    get: (target, key) =>
-      key === "unsafe"
-        ? (...args: unknown[]) => intercept(Reflect.apply(target.unsafe, target, args))
-        : Reflect.get(target, key),
-  });
-}
-
-function isStatement(made: unknown): made is Statement {
-  return made instanceof Promise && "handler" in made;
-}
-
-// postgres.js hands a statement to its handler when it is first awaited, so that is where it can be held back.
-function admitted(statement: Statement, { limiter, watchdog, observe }: Gate): Statement {
-  const { handler } = statement;
-  const admit = () => {
+/** Lets statements go as places become free, and watches them. */
+function admission({ limiter, watchdog, observe }: Gate): Admit {
+  return (statement, send) => {
     const observed = observe?.(statement.strings.join("$"));
     limiter.enter({
       start: () => {
         const expected = watchdog.expect();
         onEnd(statement, (error) => {
+          // A statement that was never sent did nothing.
+          if (error !== undefined && statement.state) markSent(error);
           expected[Symbol.dispose]();
           observed?.ended(error);
           limiter.leave();
         });
         observed?.sent();
-        handler(statement);
+        send();
       },
       refuse: () => statement.reject(refuse.because("UNAVAILABLE", { retrySeconds: 1 })),
     });
-  };
-  statement.handler = Object.assign(admit, handler);
-  statement.cursor = noCursor;
-  return statement;
-}
-
-// A cursor ends without a word to whoever waits for its connection.
-function noCursor(): never {
-  throw new Error("a pool has no cursors: read page by page, by key");
-}
-
-function onEnd(statement: Statement, ended: (error?: unknown) => void): void {
-  const { resolve, reject } = statement;
-  let isOver = false;
-  const end = (error?: unknown) => {
-    if (!isOver) ended(error);
-    isOver = true;
-  };
-  statement.resolve = (rows) => {
-    resolve(rows);
-    end();
-  };
-  statement.reject = (error) => {
-    if (statement.state) markSent(error);
-    reject(error);
-    end(error);
   };
 }

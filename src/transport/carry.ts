@@ -13,10 +13,11 @@ export function carryTo(door: Door, limits: CarryLimits, stopping: AbortSignal) 
   return async (exchange: Exchange): Promise<void> => {
     const gone = new AbortController();
     const timers = new Set<NodeJS.Timeout>();
-    exchange.onClose = () => {
+    const closed = () => {
       for (const timer of timers) clearTimeout(timer);
       if (!exchange.complete) gone.abort();
     };
+    exchange.onClose = closed;
     const { headers } = exchange;
     const asked: Asked = {
       ...requestOf(exchange),

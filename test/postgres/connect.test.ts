@@ -50,7 +50,7 @@ test("what was refused for waiting never runs", async () => {
   await using at = await freshDatabase({ empty: true });
   await using db = open({ connections: 1, waitMs: 50 }, at.url);
   await db.sql`create table written (n int)`;
-  const slow = db.sql`select pg_sleep(0.3)`.execute();
+  const slow = db.sql`select pg_sleep(0.3)`.finally();
   const [, failure] = await Promise.all([slow, failureOf(db.sql`insert into written values (1)`)]);
   expect(reasonOf(failure)).toBe("UNAVAILABLE");
   expect(await db.sql`select n from written`).toEqual([]);
@@ -61,7 +61,7 @@ test("a slow statement holds nobody up while a connection is free", async () => 
   await using db = open({ connections: 2, statementTimeoutMs: 30_000 }, at.url);
   await using gate = open({ connections: 1 }, at.url);
   await gate.sql`select pg_advisory_lock(1)`;
-  const slow = db.sql`select pg_advisory_xact_lock_shared(1)`.execute();
+  const slow = db.sql`select pg_advisory_xact_lock_shared(1)`.finally();
   for (let times = 0; times < 50; times++) await db.sql`select 1`;
   await gate.sql`select pg_advisory_unlock(1)`;
   await slow;

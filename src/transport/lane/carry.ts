@@ -16,7 +16,8 @@ export function carry(exchange: Exchange, { ways, arrival }: Carried): void {
       exchange.giveUp();
     }
   });
-  exchange.onClose = () => leave(visit);
+  const gone = () => leave(visit);
+  exchange.onClose = gone;
   if (Number(arrival.headers["content-length"] ?? 0) > mostBytes(visit)) fail(visit, refuse.because("BODY_TOO_LARGE"));
   // A connection of HTTP/1.1 looks after its one request itself; of HTTP/2 a body may go on for ever.
   else if (!exchange.ended && exchange.version === "2") awaitBody(visit);

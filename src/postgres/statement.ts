@@ -1,0 +1,89 @@
+import type { Sql } from "./connect.ts";
+
+/** What postgres.js keeps of a statement; a fragment is one that is never awaited. */
+export type Statement = {
+  readonly strings: readonly string[];
+  readonly executed: boolean;
+  readonly state: unknown;
+  then: Promise<unknown>["then"];
+  catch: Promise<unknown>["catch"];
+  finally: Promise<unknown>["finally"];
+  readonly execute: () => void;
+  handler: (statement: Statement) => void;
+  resolve: (rows: unknown) => void;
+  reject: (error: unknown) => void;
+  cursor: () => never;
+  args: readonly unknown[];
+  parameters: readonly unknown[];
+};
+
+/** Runs when a statement is awaited: `send` gives it to a connection. */
+export type Admit = (statement: Statement, send: () => void) => void;
+
+/** The same client, with all of its statements held back until they are admitted. */
+export function heldBack(client: Sql, admit: Admit): Sql {
+  const intercept = (made: unknown) => (isStatement(made) ? admitted(made, admit) : made);
+  return new Proxy(client, {
+    apply: (target, self, args) => intercept(Reflect.apply(target, self, args)),
+    get: (target, key) =>
+      key === "unsafe"
+        ? (...args: unknown[]) => intercept(Reflect.apply(target.unsafe, target, args))
+        : Reflect.get(target, key),
+  });
+}
+
+/** Tells once how a statement ended, after those who await it. */
+export function onEnd(statement: Statement, ended: (error?: unknown) => void): void {
+  const { resolve, reject } = statement;
+  const over = (error?: unknown) => {
+    Object.assign(statement, spent);
+    ended(error);
+  };
+  const answered = (rows: unknown) => {
+    resolve(rows);
+    over();
+  };
+  const failed = (error: unknown) => {
+    reject(error);
+    over(error);
+  };
+  statement.resolve = answered;
+  statement.reject = failed;
+}
+
+function isStatement(made: unknown): made is Statement {
+  return made instanceof Promise && "handler" in made;
+}
+
+// postgres.js hands a statement to its handler when it is first awaited, so that is where it can be held back.
+function admitted(statement: Statement, admit: Admit): Statement {
+  const { handler } = statement;
+  const held = () => admit(statement, () => handler(statement));
+  statement.handler = Object.assign(held, handler);
+  statement.cursor = noCursor;
+  const then: Statement["then"] = (taken, refused) => awaited(statement).then(taken, refused);
+  return Object.assign(statement, { then, catch: Promise.prototype.catch, finally: Promise.prototype.finally });
+}
+
+/**
+ * The driver's own promise never settles. Its constructor assigns functions to properties, which V8 puts among the old objects at
+ * once; until the next great collection they would keep the rows, and all that waited for them: a fifth of the CPU of a read.
+ */
+async function awaited(statement: Statement): Promise<unknown> {
+  if (statement.executed) throw new Error("a statement is awaited once");
+  const { promise, resolve, reject } = Promise.withResolvers();
+  statement.resolve = resolve;
+  statement.reject = reject;
+  statement.execute();
+  return promise;
+}
+
+// A cursor ends without a word to whoever waits for its connection.
+function noCursor(): never {
+  throw new Error("a pool has no cursors: read page by page, by key");
+}
+
+function ignore() {}
+
+// What a statement holds on to after its end.
+const spent = { resolve: ignore, reject: ignore, args: [], parameters: [] };
