@@ -2,7 +2,7 @@
 export async function tell(url: string, server?: AsyncDisposable): Promise<void> {
   process.on("message", (asked) => {
     // There only with --expose-gc.
-    if (asked === "collect") globalThis.gc?.();
+    if (asked === "collect") globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed, external } = process.memoryUsage();
     process.send?.({ usage: { cpu: user + system, rss, held: heapUsed + external } });
