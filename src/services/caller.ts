@@ -61,7 +61,11 @@ export function ownerOfUserRead(sql: Sql) {
     asked: "id text",
     select: `select n, owner from asked join users on user_id = asked.id`,
   });
-  return async (id: string) => (await read({ id }))?.owner;
+  const same = sameTexts();
+  return async (id: string) => {
+    const owner = (await read({ id }))?.owner;
+    return owner === undefined ? undefined : same(owner);
+  };
 }
 
 /** Reads whose session it is. */
@@ -98,6 +102,18 @@ export function doneBeforeRead(sql: Sql) {
     asked: "caller text, operation text, key text",
     select: `select n, request, answer from asked join idempotency using (caller, operation, key)`,
   });
+}
+
+/** Answers one text for all that are equal, so that what is kept for a million users names their organization once. */
+function sameTexts(most = 10_000): (text: string) => string {
+  const known = new Map<string, string>();
+  return (text) => {
+    const one = known.get(text);
+    if (one !== undefined) return one;
+    if (known.size >= most) known.clear();
+    known.set(text, text);
+    return text;
+  };
 }
 
 function membership({ project, ...held }: Held): Membership {
