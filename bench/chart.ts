@@ -1,39 +1,87 @@
 import type { Row } from "./report.ts";
 
-const width = 860;
-const left = 330;
-const bar = 16;
-const step = 22;
+/** What a part of the benchmark found. */
+export type Part = { readonly part: string; readonly rows: readonly Row[] };
 
-/** The ratios of all lines that have one, as bars beside the line of 1. */
-export function chartOf(rows: readonly Row[]): string {
-  const bars = rows.flatMap(barOf);
-  const most = Math.max(1, ...bars.map(({ ratio }) => ratio));
-  const scale = (width - left - 60) / most;
-  const height = bars.length * step + 50;
-  const lines = bars.map(({ label, ratio }, at) => {
-    const y = 30 + at * step;
-    return [
-      `<text x="${left - 8}" y="${y + 12}" text-anchor="end">${label}</text>`,
-      `<rect x="${left}" y="${y}" width="${(ratio * scale).toFixed(1)}" height="${bar}" fill="${ratio >= 1 ? "#2f7d5b" : "#b4572f"}"/>`,
-      `<text x="${(left + ratio * scale + 5).toFixed(1)}" y="${y + 12}">${ratio}</text>`,
-    ].join("\n");
+type Bar = { readonly label: string; readonly ratio: number };
+
+const width = 860;
+const left = 310;
+const right = 50;
+const bar = 14;
+const step = 20;
+const titles = [
+  ["doors", "Doors: calls, times the peer's"],
+  ["operations", "Operations: calls, times pgbench's"],
+  ["hashing", "Hashing: changes of passwords, of what the cores can hash"],
+  ["scale", "Scale: calls on much data, of the rate on little; and two nodes, of the rate of one"],
+] as const;
+// Those that others are compared with.
+const peers = ["pgbench", "grpc-js", "fastify", "connectNodeAdapter", "small", "one node"];
+
+/** The ratios that were found as bars from the line of 1: to the right what is faster than its peer. */
+export function chartOf(found: readonly Part[]): string {
+  const groups = titles.flatMap(([name, title]) => {
+    const bars = (found.find(({ part }) => part === name)?.rows ?? []).flatMap(barOf);
+    return bars.length > 0 ? [{ title, bars }] : [];
   });
-  const one = (left + scale).toFixed(1);
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">
+  const x = scaleOf(groups.flatMap(({ bars }) => bars.map(({ ratio }) => ratio)));
+  const lines: string[] = [];
+  let y = 34;
+  for (const { title, bars } of groups) {
+    lines.push(`<text x="8" y="${y + 12}" font-weight="bold">${title}</text>`);
+    y += step;
+    for (const one of bars) {
+      lines.push(drawn(one, y, x));
+      y += step;
+    }
+    y += step / 2;
+  }
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" font-family="sans-serif" font-size="12">
 <title>Postern beside its peers</title>
-<rect width="${width}" height="${height}" fill="#fff"/>
-<text x="${left}" y="18">times the peer; the line is level with it</text>
+<rect width="${width}" height="${y}" fill="#fff"/>
+${grid(x, y)}
 ${lines.join("\n")}
-<line x1="${one}" y1="26" x2="${one}" y2="${height - 14}" stroke="#333" stroke-dasharray="3 3"/>
 </svg>
 `;
 }
 
-function barOf({ subject, who, figures }: Row) {
-  const [, ratio] = Object.entries(figures).find(([name]) => name.startsWith("x ")) ?? [];
-  const peers = ["pgbench", "grpc-js", "fastify", "connectNodeAdapter", "small"];
-  return ratio === undefined || peers.includes(who) ? [] : [{ label: escaped(`${subject}, ${who}`), ratio }];
+type Scale = { readonly at: (ratio: number) => number; readonly ticks: readonly number[] };
+
+/** Places by their logarithm, so that twice as fast is as far from the line as half as fast. */
+function scaleOf(ratios: readonly number[]): Scale {
+  const [least, most] = [Math.min(0.5, ...ratios), Math.max(2, ...ratios)].map(Math.log2) as [number, number];
+  const [first, last] = [Math.floor(least), Math.ceil(most)];
+  const unit = (width - left - right) / (last - first);
+  const ticks = Array.from({ length: last - first + 1 }, (_, n) => 2 ** (first + n));
+  return { at: (ratio) => left + (Math.log2(ratio) - first) * unit, ticks };
 }
+
+function grid({ at, ticks }: Scale, height: number): string {
+  const lineOf = (tick: number) => {
+    const x = at(tick).toFixed(1);
+    const look = tick === 1 ? 'stroke="#333"' : 'stroke="#ddd"';
+    return `<line x1="${x}" y1="24" x2="${x}" y2="${height - 6}" ${look}/>
+<text x="${x}" y="18" text-anchor="middle" fill="#666">${tick < 1 ? `1/${1 / tick}` : tick}</text>`;
+  };
+  return ticks.map(lineOf).join("\n");
+}
+
+function drawn({ label, ratio }: Bar, y: number, { at }: Scale): string {
+  const [one, end] = [at(1), at(ratio)];
+  const place = `x="${Math.min(one, end).toFixed(1)}" y="${y}" width="${Math.abs(end - one).toFixed(1)}" height="${bar}"`;
+  return `<text x="${left - 8}" y="${y + 11}" text-anchor="end">${label}</text>
+<rect ${place} fill="${ratio >= 1 ? "#2f7d5b" : "#b4572f"}"/>
+<text x="${(Math.max(one, end) + 5).toFixed(1)}" y="${y + 11}">${ratio}</text>`;
+}
+
+function barOf({ subject, who, figures }: Row): Bar[] {
+  const [, ratio] = Object.entries(figures).find(([name]) => name.startsWith("x ")) ?? [];
+  return ratio === undefined || peers.includes(who) ? [] : [{ label: escaped(labelOf(subject, who)), ratio }];
+}
+
+/** What a bar is called: who needs no word where only ours is drawn. */
+const labelOf = (subject: string, who: string) =>
+  ["postern", "large", "saturated"].includes(who) ? subject : `${subject}, ${who}`;
 
 const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

@@ -63,13 +63,14 @@ function isPart(name: string): name is Part {
 async function keep(result: Result): Promise<void> {
   const text = await readFile(results, "utf8").catch(() => "[]");
   const others = (JSON.parse(text) as Result[]).filter(({ part }) => part !== result.part);
-  const all = [...others, result];
+  const order = Object.keys(parts);
+  const all = [...others, result].sort((one, other) => order.indexOf(one.part) - order.indexOf(other.part));
   await writeFile(results, `${JSON.stringify(all, null, 2)}\n`);
-  await writeFile(chart, chartOf(all.flatMap(({ rows }) => rows)));
+  await writeFile(chart, chartOf(all));
 }
 
 function machine(loadBefore: number | undefined) {
-  const { rounds, seconds } = pace;
+  const { rounds, seconds, users, calls } = values;
   const what = { cores: availableParallelism(), processor: cpus()[0]?.model, node: process.version };
-  return { ...what, loadBefore, rounds, seconds, time: new Date().toISOString() };
+  return { ...what, loadBefore, rounds, seconds, users, calls, time: new Date().toISOString() };
 }

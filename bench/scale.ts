@@ -135,7 +135,7 @@ async function deepToken({ server, token }: Bed): Promise<string> {
   return reached;
 }
 
-/** Two nodes on one database against one of them; every answered command is there once. */
+/** Two nodes on one database, each with callers of its own, against one of them; every answered command is there once. */
 async function nodes(side: Side, pace: Pace): Promise<Row[]> {
   const { bed } = side;
   await using second = await serve("postern", { env: bed.env });
@@ -144,21 +144,20 @@ async function nodes(side: Side, pace: Pace): Promise<Row[]> {
   const before = await grantsIn(sql.client, side, since);
   let granted = 0;
   const recipe = { kind: "add_user_grant", users: side.users } as const;
-  const one = async (url: string, seconds: number, among: number) => {
+  const one = async (url: string, seconds: number) => {
     const from = side.next;
     side.next += (seconds + settle) * mostPerSecond;
-    const outcome = await generate({ ...shared, url, token: bed.token, recipe, seconds, callers: among, from });
+    const outcome = await generate({ ...shared, url, token: bed.token, recipe, seconds, callers, from });
     granted += outcome.granted;
     return outcome.rate;
   };
   const both = async (seconds: number) => {
-    const half = callers / 2;
-    const rates = await Promise.all([one(bed.server.url, seconds, half), one(second.url, seconds, half)]);
+    const rates = await Promise.all([one(bed.server.url, seconds), one(second.url, seconds)]);
     return rates.reduce((sum, rate) => sum + rate);
   };
   const found = await interleave<number>(
     [
-      { name: "one node", run: (seconds) => one(bed.server.url, seconds, callers) },
+      { name: "one node", run: (seconds) => one(bed.server.url, seconds) },
       { name: "two nodes", run: both },
     ],
     pace,
@@ -168,7 +167,7 @@ async function nodes(side: Side, pace: Pace): Promise<Row[]> {
   const figures = { lost: granted - there, doubled: after.events - there };
   return [...found].map(([who, rates]) => ({
     ...row("AddUserGrant on nodes", who, {
-      "calls/s": middle(rates, (rate) => rate),
+      "calls/s": Math.round(middle(rates, (rate) => rate)),
       "x one": round(ratio(rates, found.get("one node"), (rate) => rate)),
       ...(who === "two nodes" ? figures : {}),
     }),
