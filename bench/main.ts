@@ -70,7 +70,8 @@ async function keep(result: Result): Promise<void> {
 }
 
 function machine(loadBefore: number | undefined) {
-  const { rounds, seconds, users, calls } = values;
+  const { rounds, seconds } = pace;
+  const [users, calls] = [Number(values.users), Number(values.calls)];
   const what = { cores: availableParallelism(), processor: cpus()[0]?.model, node: process.version };
   return { ...what, loadBefore, rounds, seconds, users, calls, time: new Date().toISOString() };
 }
