@@ -1,4 +1,4 @@
-import type { Sql } from "./connect.ts";
+type Ask = (...given: never[]) => unknown;
 
 /** What postgres.js keeps of a statement; a fragment is one that is never awaited. */
 export type Statement = {
@@ -21,13 +21,13 @@ export type Statement = {
 export type Admit = (statement: Statement, send: () => void) => void;
 
 /** The same client, with all of its statements held back until they are admitted. */
-export function heldBack(client: Sql, admit: Admit): Sql {
+export function heldBack<C extends Ask & { readonly unsafe: Ask }>(client: C, admit: Admit): C {
   const intercept = (made: unknown) => (isStatement(made) ? admitted(made, admit) : made);
   return new Proxy(client, {
     apply: (target, self, args) => intercept(Reflect.apply(target, self, args)),
     get: (target, key) =>
       key === "unsafe"
-        ? (...args: unknown[]) => intercept(Reflect.apply(target.unsafe, target, args))
+        ? (...args: never[]) => intercept(Reflect.apply(target.unsafe, target, args))
         : Reflect.get(target, key),
   });
 }
@@ -67,7 +67,7 @@ function admitted(statement: Statement, admit: Admit): Statement {
 
 /**
  * The driver's own promise never settles. Its constructor assigns functions to properties, which V8 puts among the old objects at
- * once; until the next great collection they would keep the rows, and all that waited for them: a fifth of the CPU of a read.
+ * once; until the next great collection they would keep the rows, and all that waited for them: a fifth of what a statement costs.
  */
 async function awaited(statement: Statement): Promise<unknown> {
   if (statement.executed) throw new Error("a statement is awaited once");

@@ -67,6 +67,15 @@ test("a slow statement holds nobody up while a connection is free", async () => 
   await slow;
 });
 
+test("a statement is awaited once, a fragment stands in as many as it likes", async () => {
+  await using db = open({});
+  const some = db.sql`where n > 1`;
+  const statement = db.sql`select n from generate_series(1, 3) n ${some}`;
+  expect(await statement).toEqual([{ n: 2 }, { n: 3 }]);
+  await expect(async () => await statement).rejects.toThrow("awaited once");
+  expect(await db.sql`select count(*)::int as count from generate_series(1, 5) n ${some}`).toEqual([{ count: 4 }]);
+});
+
 test("a statement that runs too long fails for certain", async () => {
   await using db = open({ statementTimeoutMs: 100 });
   const failure = await failureOf(db.sql`select pg_sleep(5)`);
