@@ -36,6 +36,8 @@ const ourSettings = {
   // Broken constraints are answered to the caller; the server's own lines about them carry what people typed.
   log_min_messages: "log",
   shared_buffers: `${sharedMegabytes()}MB`,
+  // After a checkpoint each page goes to the log whole when it is first written, so they should be minutes apart, also under load.
+  max_wal_size: "4GB",
 };
 
 /** Starts PostgreSQL on the data folder, on a Unix-domain socket only, and keeps it running until disposed. */
