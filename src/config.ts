@@ -12,8 +12,8 @@ export class ConfigError extends Error {
 type Setting<T> = Readonly<{ name: string; meaning: string; default: string; read: (written: string) => T }>;
 
 const longestTimer = 2 ** 31 - 1;
-// One more than cores, so that none rests between two hashes; the thread pool that hashes also serves files and DNS and has four threads.
-const hashesAtOnce = Math.min(availableParallelism() + 1, 3);
+// The thread pool that hashes also serves files and DNS and has four threads.
+const hashesAtOnce = Math.min(availableParallelism(), 3);
 
 const declared = {
   host: text("HOST", "127.0.0.1", "Address to listen on"),
@@ -102,7 +102,7 @@ const declared = {
   deadlineMaxMs: milliseconds("DEADLINE_MAX_MS", 60_000, "Longest deadline that a caller can set"),
   hashConcurrency: whole("HASH_CONCURRENCY", hashesAtOnce, "Passwords hashed at once, after all else", {
     most: 1024,
-    shown: "cores + 1, 3 at most",
+    shown: "cores, 3 at most",
   }),
   hashQueue: whole("HASH_QUEUE", 64, "Password checks that may wait, then RESOURCE_EXHAUSTED", { least: 0 }),
   hashMemoryKib: whole("HASH_MEMORY_KIB", 19_456, "Memory of one argon2id hash, in KiB", { least: 8, most: 4_194_304 }),
