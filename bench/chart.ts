@@ -12,7 +12,7 @@ const bar = 14;
 const step = 20;
 const titles = [
   ["doors", "Doors: calls, times the peer's"],
-  ["operations", "Operations: calls, times pgbench's"],
+  ["operations", "Operations by 1, 32 and 128 callers: calls, times pgbench's"],
   ["hashing", "Hashing: changes of passwords, of what the cores can hash"],
   ["scale", "Scale: calls on much data, of the rate on little; and two nodes, of the rate of one"],
 ] as const;
