@@ -50,8 +50,8 @@ type Scale = { readonly at: (ratio: number) => number; readonly ticks: readonly 
 
 /** Places by their logarithm, so that twice as fast is as far from the line as half as fast. */
 function scaleOf(ratios: readonly number[]): Scale {
-  const [least, most] = [Math.min(0.5, ...ratios), Math.max(2, ...ratios)].map(Math.log2) as [number, number];
-  const [first, last] = [Math.floor(least), Math.ceil(most)];
+  const first = Math.floor(Math.log2(Math.min(0.5, ...ratios)));
+  const last = Math.ceil(Math.log2(Math.max(2, ...ratios)));
   const unit = (width - left - right) / (last - first);
   const ticks = Array.from({ length: last - first + 1 }, (_, n) => 2 ** (first + n));
   return { at: (ratio) => left + (Math.log2(ratio) - first) * unit, ticks };

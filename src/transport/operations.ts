@@ -90,29 +90,24 @@ function operation(method: DescMethod, handler: AnyHandler | undefined, guard: G
   const rules = hasOption(method, http) ? rulesOf(getOption(method, http)) : [];
   if (rules.length === 0) throw new Error(`${name} has no REST path: give it a google.api.http option`);
   if (!handler) throw new Error(`${name} has no handler`);
-  const about = { method, path: `/${method.parent.typeName}/${method.name}`, rules };
-  switch (method.methodKind) {
-    case "unary":
-      return { ...about, kind: "unary", unary: unary(method, handler, guard) };
-    case "server_streaming":
-      return { ...about, kind: "stream", stream: stream(method, handler, guard) };
-    case "client_streaming":
-    case "bidi_streaming":
-      throw new Error(`${name} streams its requests, which no door here can carry`);
-  }
+  const made = rpc(method, handler, { rules, guard });
+  if (made.kind === "dialogue") throw new Error(`${name} streams its requests, which no door here can carry`);
+  return made;
 }
 
 /** Makes the rpcs of services that are not ours: no access option is asked for, and no REST path leads to them. */
 export function standardRpcs(implementations: readonly Implementation[], guard: Guard): readonly Rpc[] {
   return implementations.flatMap(({ service, handlers }) =>
-    service.methods.map((method) => standardRpc(method, handlers[method.localName], guard)),
+    service.methods.map((method) => {
+      const handler = handlers[method.localName];
+      if (!handler) throw new Error(`${service.typeName}.${method.name} has no handler`);
+      return rpc(method, handler, { rules: [], guard });
+    }),
   );
 }
 
-function standardRpc(method: DescMethod, handler: AnyHandler | undefined, guard: Guard): Rpc {
-  const path = `/${method.parent.typeName}/${method.name}`;
-  if (!handler) throw new Error(`${path} has no handler`);
-  const about = { method, path, rules: [] };
+function rpc(method: DescMethod, handler: AnyHandler, { rules, guard }: { rules: HttpRule[]; guard: Guard }): Rpc {
+  const about = { method, path: `/${method.parent.typeName}/${method.name}`, rules };
   switch (method.methodKind) {
     case "unary":
       return { ...about, kind: "unary", unary: unary(method, handler, guard) };
