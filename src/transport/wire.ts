@@ -1,3 +1,5 @@
+import type { Duplex } from "node:stream";
+
 /** What is wrong with a request before anything of it is looked at. */
 export type Flaw = "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "DEADLINE_EXCEEDED";
 
@@ -51,4 +53,20 @@ export type Exchange = {
   readonly finish: (trailers?: Sent) => void;
   /** Ends the exchange without the rest of its answer. */
   readonly giveUp: () => void;
+};
+
+/** How long a connection waits for its client. */
+export type Patience = {
+  readonly headerTimeoutMs: number;
+  readonly bodyTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+};
+
+/** What a connection is given, of either version of HTTP. */
+export type ConnectionParts<Limits> = {
+  readonly socket: Duplex;
+  readonly limits: Limits;
+  readonly serve: (exchange: Exchange) => void;
+  /** Told of what should never happen, which ends the connection and nothing else. */
+  readonly told: (error: unknown) => void;
 };

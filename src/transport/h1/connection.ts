@@ -1,25 +1,10 @@
-import type { Duplex } from "node:stream";
-import type { Exchange, Flaw } from "../wire.ts";
+import type { ConnectionParts, Flaw, Patience } from "../wire.ts";
 import { type BodyReader, bodyReader } from "./body.ts";
 import { type Host, Http1Exchange } from "./exchange.ts";
 import { type Head, readHead, type Unreadable } from "./head.ts";
 
 /** What bounds a connection. */
-export type ConnectionLimits = {
-  readonly headersMaxBytes: number;
-  readonly headerTimeoutMs: number;
-  readonly bodyTimeoutMs: number;
-  readonly idleTimeoutMs: number;
-};
-
-/** What a connection is given. */
-export type ConnectionParts = {
-  readonly socket: Duplex;
-  readonly limits: ConnectionLimits;
-  readonly serve: (exchange: Exchange) => void;
-  /** Told of what should never happen, which ends the connection and nothing else. */
-  readonly told: (error: unknown) => void;
-};
+export type ConnectionLimits = Patience & { readonly headersMaxBytes: number };
 
 const nothing = Buffer.alloc(0);
 const blank = Buffer.from("\r\n\r\n");
@@ -34,7 +19,7 @@ const broken: Head = {
 /** HTTP/1.1 on one socket, by RFC 9112: one request after the other; nothing that comes in is thrown out of it. */
 export class Http1Connection implements Host {
   readonly keeping: string;
-  readonly #parts: ConnectionParts;
+  readonly #parts: ConnectionParts<ConnectionLimits>;
   #waiting: Buffer = nothing;
   #running: Http1Exchange | undefined;
   #body: BodyReader | undefined;
@@ -51,7 +36,7 @@ export class Http1Connection implements Host {
   /** Whether it has begun a call. */
   used = false;
 
-  constructor(parts: ConnectionParts) {
+  constructor(parts: ConnectionParts<ConnectionLimits>) {
     this.#parts = parts;
     const { socket, limits } = parts;
     this.keeping = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(limits.idleTimeoutMs / 1000)}\r\n`;

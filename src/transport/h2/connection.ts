@@ -1,4 +1,4 @@
-import type { Duplex } from "node:stream";
+import type { ConnectionParts, Patience } from "../wire.ts";
 import { Allowance } from "./allowance.ts";
 import { HeaderFrames } from "./header_frames.ts";
 import { Outbox } from "./outbox.ts";
@@ -6,24 +6,10 @@ import { ConnectionFault, codes, flags, frameHeaderBytes, largest, preface, type
 import { type Frame, FrameReader } from "./reader.ts";
 import { Sender } from "./sender.ts";
 import { readSettings, writeSettings } from "./settings.ts";
-import type { Stream } from "./stream.ts";
 import { calm, type StreamLimits, Streams } from "./streams.ts";
 
 /** What bounds a connection. */
-export type ConnectionLimits = StreamLimits & {
-  readonly headerTimeoutMs: number;
-  readonly bodyTimeoutMs: number;
-  readonly idleTimeoutMs: number;
-};
-
-/** What a connection is given. */
-export type ConnectionParts = {
-  readonly socket: Duplex;
-  readonly limits: ConnectionLimits;
-  readonly serve: (stream: Stream) => void;
-  /** Told of what should never happen, which ends the connection and nothing else. */
-  readonly told: (error: unknown) => void;
-};
+export type ConnectionLimits = StreamLimits & Patience;
 
 // What a client that does not read may leave with us before we read no more of it.
 const mostUnsent = 2 ** 20;
@@ -33,7 +19,7 @@ const parting = Buffer.from("farewell");
 
 /** HTTP/2 on one socket, by RFC 9113; nothing that comes in is thrown out of it. */
 export class Connection {
-  readonly #parts: ConnectionParts;
+  readonly #parts: ConnectionParts<ConnectionLimits>;
   readonly #reader = new FrameReader((frame) => this.#frame(frame));
   readonly #outbox: Outbox;
   readonly #sender: Sender;
@@ -47,7 +33,7 @@ export class Connection {
   #greeted = false;
   #state: "open" | "leaving" | "settled" | "over" = "open";
 
-  constructor(parts: ConnectionParts) {
+  constructor(parts: ConnectionParts<ConnectionLimits>) {
     const { socket, limits, serve } = parts;
     this.#parts = parts;
     this.#outbox = new Outbox(socket, (error) => this.#break(error));
