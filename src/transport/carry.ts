@@ -22,7 +22,11 @@ export function carryTo(door: Door, limits: CarryLimits, stopping: AbortSignal) 
     const asked: Asked = {
       ...requestOf(exchange),
       ...{ signal: gone.signal, stopping, messageMaxBytes: limits.messageMaxBytes },
-      expire: (milliseconds) => void timers.add(setTimeout(() => gone.abort(late()), milliseconds)),
+      expire: (milliseconds) => {
+        // A timer rings after a millisecond at the soonest, when the answer may be out already.
+        if (milliseconds <= 0) gone.abort(late());
+        else timers.add(setTimeout(() => gone.abort(late()), milliseconds));
+      },
       body: async (mostBytes = limits.messageMaxBytes) => {
         if (Number(headers["content-length"] ?? 0) > mostBytes) throw refuse.because("BODY_TOO_LARGE");
         return collect(exchange, gone.signal, { mostBytes, timeoutMs: limits.bodyTimeoutMs });
