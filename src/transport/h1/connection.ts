@@ -63,7 +63,9 @@ export class Http1Connection implements Host {
     if (this.#state === "open") this.#state = "leaving";
   }
 
+  /** Cuts the connection; what has come of it is not read any more. */
   destroy(): void {
+    this.#over();
     this.#parts.socket.destroy();
   }
 
@@ -216,9 +218,10 @@ export class Http1Connection implements Host {
     this.#parts.serve(this.#running);
   }
 
-  /** Answers what cannot be read, and hangs up; where an answer is on its way already, only the latter. */
+  /** Answers what cannot be read, and hangs up; where an answer is complete or on its way already, only the latter. */
   #refuse(flaw: Flaw, headers: Head["headers"] = {}): void {
     const running = this.#running;
+    if (running?.complete) return void this.#hangUp();
     if (running?.begun) return void this.destroy();
     running?.lose();
     this.retire();
@@ -250,8 +253,7 @@ export class Http1Connection implements Host {
   /** Hangs up; what still comes is read, or the client would lose our last words. */
   #hangUp(): void {
     if (this.#state === "over") return;
-    this.#state = "over";
-    this.#waiting = nothing;
+    this.#over();
     const { socket } = this.#parts;
     // Our last words may take their time; the client, once it has them, may not.
     socket.on("finish", () => {
@@ -262,8 +264,15 @@ export class Http1Connection implements Host {
     socket.resume();
   }
 
-  #gone(): void {
+  /** Nothing more is read: bytes or a body left behind would be tried again for ever. */
+  #over(): void {
     this.#state = "over";
+    this.#waiting = nothing;
+    this.#body = undefined;
+  }
+
+  #gone(): void {
+    this.#over();
     for (const resolve of this.#drained.splice(0)) resolve();
     this.#running?.lose();
   }
