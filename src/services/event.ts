@@ -12,6 +12,7 @@ import { type Deps, organizationOf } from "../deps.ts";
 import { messageRule, refuse, refuseAny, type Violation } from "../errors.ts";
 import { descOf, factFrom } from "../events/fact.ts";
 import {
+  endOfLog,
   eventColumns,
   formatPosition,
   type Mark,
@@ -41,7 +42,7 @@ export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
       const begins = begun(sql, request.after);
       return { begins, [Symbol.asyncIterator]: () => eventsFrom(begins) };
 
-      async function* eventsFrom(begin: Promise<Mark | undefined>) {
+      async function* eventsFrom(begin: Promise<Mark>) {
         const following = { sql, tail, wanted, signal: call.signal };
         for await (const one of watch(following, await begin)) yield { event: event(one) };
       }
@@ -97,10 +98,12 @@ function momentOf({ seconds, nanos }: Timestamp): Date {
   return new Date(inRange ? Number(seconds) * 1000 + Math.ceil(nanos / 1e6) : Number.NaN);
 }
 
-/** Where a watch begins; refused when the log has not come that far. */
-async function begun(sql: Sql, after: string): Promise<Mark | undefined> {
+/** Where a watch begins, known before its stream is open: nothing that is written after that is missed. */
+async function begun(sql: Sql, after: string): Promise<Mark> {
   const mark = parsePosition(after);
-  if (mark && !(await isReached(sql, mark))) throw refuse.invalid([notAPosition]);
+  if (!mark) return { ...(await endOfLog(sql)), open: [] };
+  // Refused when the log has not come that far.
+  if (!(await isReached(sql, mark))) throw refuse.invalid([notAPosition]);
   return mark;
 }
 

@@ -1,6 +1,5 @@
 import {
   beginOf,
-  endOfLog,
   eventColumns,
   isAfter,
   isUnseen,
@@ -32,16 +31,16 @@ const most = 500;
 const stretch = 5_000;
 
 /** Every wanted event that the mark has not seen, in order: from the log until it is caught up, then as the tail hears them. */
-export async function* watch({ sql, tail, wanted, signal }: Following, from: Mark | undefined) {
+export async function* watch({ sql, tail, wanted, signal }: Following, from: Mark) {
   // Listening begins before the log is read: what is heard meanwhile may come twice, and is told apart by its position.
   using hearing = hear(tail, wanted, signal);
-  let at = from ? beginOf(from) : await endOfLog(sql);
+  let at = beginOf(from);
   let behind = true;
   while (!signal.aborted) {
     const { events, upTo, missed }: News = behind ? await caughtUp(sql, wanted, at) : await hearing.next();
     for (const one of events) {
       if (!isAfter(one, at)) continue;
-      if (!from || isUnseen(one, from)) yield one;
+      if (isUnseen(one, from)) yield one;
       at = one;
     }
     if (upTo && isAfter(upTo, at)) at = upTo;

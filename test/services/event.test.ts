@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { WatchEventsRequestSchema } from "../../gen/postern/v1/event_pb.ts";
 import { followTail, isAfter, parsePosition } from "../../src/events/follow.ts";
 import { eventService } from "../../src/services/event.ts";
+import { holdTable } from "../clients/held_row.ts";
 import { oneConnection, openTestLog, organizationCreated, somebody, unique } from "../events/log_of.ts";
 import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
 import { ask } from "../postgres/holder.ts";
@@ -75,6 +76,21 @@ test("an event tells what happened, to what, by whom and when", async () => {
     time: body.details.creationDate,
     fact: { project: { created: { name: expect.stringMatching(/^Project/) } } },
   });
+});
+
+test("a watch is open only once it has its place in the log, so nothing written after that is missed", async () => {
+  const locked = await holdTable(postern.databaseUrl, "events");
+  await using watching = watch("types=project.created");
+  let isOpen = false;
+  watching.begun.then(() => {
+    isOpen = true;
+  });
+  await pause(500);
+  expect(isOpen).toBe(false);
+  await locked[Symbol.asyncDispose]();
+  expect(await watching.begun).toBe(200);
+  const project = await newProject();
+  await vi.waitFor(() => expect(idsOf(watching.heard)).toContain(project), { timeout: 30_000 });
 });
 
 test("events are listed newest first, page after page, and filters combine", async () => {
