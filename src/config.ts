@@ -72,6 +72,12 @@ const declared = {
   tracesRatio: share("OTEL_TRACES_SAMPLER_ARG", 1, "Share of calls that `traceidratio` traces, from 0 to 1"),
   sessionLifetimeSeconds: whole("SESSION_LIFETIME_SECONDS", 43_200, "Life of a session after sign-in"),
   messageMaxBytes: whole("MESSAGE_MAX_BYTES", 4_194_304, "Largest message, also after decompression", { least: 1024 }),
+  bodiesMaxBytes: whole(
+    "BODIES_MAX_BYTES",
+    67_108_864,
+    "Request bodies held at once; one caller a quarter at most, unknown callers together as much, one network a sixteenth",
+    { least: 1_048_576 },
+  ),
   headersMaxBytes: whole("HEADERS_MAX_BYTES", 16_384, "Largest set of request headers", { least: 1024 }),
   headerTimeoutMs: milliseconds("HEADER_TIMEOUT_MS", 10_000, "Longest wait for complete request headers"),
   bodyTimeoutMs: milliseconds("BODY_TIMEOUT_MS", 30_000, "Longest wait for a complete request body"),

@@ -1,29 +1,40 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { getOption } from "@bufbuild/protobuf";
+import { createContextKey } from "@connectrpc/connect";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import { type Call, type Caller, keys } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { hashToken, isWellFormed } from "../security/token.ts";
 import type { CallerCache } from "./caller_cache.ts";
 
-/** Finds out who calls. Without a token only operations that anyone may call go on. */
-export function authenticate(
-  method: DescMethod,
-  callers: CallerCache,
-): (request: Message, call: Call) => Promise<void> {
-  if (getOption(method, access).who.case === "anyone") return async () => {};
-  return async (_request, call) => {
+/** Finds out who calls, from the headers alone; answers the caller's id, or undefined where anyone may call. */
+export type Authenticate = (call: Call) => string | undefined | Promise<string | undefined>;
+
+// A body may take its time to come, and a stream lives on: what was found before that is looked up again.
+const freshMs = 1000;
+
+/** Authenticates the callers of an rpc: at its gate, before a body is read, and again where that was a while ago. */
+export function authenticate(method: DescMethod, callers: CallerCache): Authenticate {
+  if (getOption(method, access).who.case === "anyone") return () => undefined;
+  return (call) => {
+    const known = call.values.get(keys.caller);
+    if (known && performance.now() - call.values.get(authenticatedKey) < freshMs) return known.userId;
     const token = bearerOf(call.requestHeader.get("authorization"));
     if (token === undefined) throw refuse.because("UNAUTHENTICATED");
-    const caller = await callerOf(token);
-    if (!caller) throw refuse.because("TOKEN_INVALID");
-    call.values.set(keys.caller, caller);
-    call.values.set(keys.organization, caller.organization);
+    if (!isWellFormed(token)) throw refuse.because("TOKEN_INVALID");
+    const found = callers.find(hashToken(token).toString("hex"));
+    return found instanceof Promise ? found.then((caller) => admitted(call, caller)) : admitted(call, found);
   };
+}
 
-  async function callerOf(token: string): Promise<Caller | undefined> {
-    return isWellFormed(token) ? callers.find(hashToken(token).toString("hex")) : undefined;
-  }
+const authenticatedKey = createContextKey<number>(0, { description: "when the caller was authenticated" });
+
+function admitted({ values }: Call, caller: Caller | undefined): string {
+  if (!caller) throw refuse.because("TOKEN_INVALID");
+  values.set(keys.caller, caller);
+  values.set(keys.organization, caller.organization);
+  values.set(authenticatedKey, performance.now());
+  return caller.userId;
 }
 
 // RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1).

@@ -9,7 +9,8 @@ export type FoundCaller = {
 
 /** The callers that were seen lately, with their memberships. */
 export type CallerCache = {
-  readonly find: (hash: string) => Promise<Caller | undefined>;
+  /** The caller at once when it is kept, else a promise; undefined for a token that is nobody's. */
+  readonly find: (hash: string) => Caller | Promise<Caller | undefined>;
   /** Drops what a fact makes untrue. */
   readonly forget: (fact: { readonly type: string; readonly stream: string }) => void;
 };
@@ -31,18 +32,12 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
   const underWay = new Set<Drops[]>();
 
   return {
-    async find(hash) {
+    find(hash) {
       const now = clock().getTime();
       const known = kept.get(hash);
       if (known && known.until > now) return known.caller;
       kept.delete(hash);
-      // What was looked up before something was revoked must not be kept after it.
-      const meanwhile: Drops[] = [];
-      underWay.add(meanwhile);
-      const found = await lookup(hash).finally(() => underWay.delete(meanwhile));
-      if (!found || (found.expires && found.expires.getTime() <= now)) return undefined;
-      if (seconds > 0 && !meanwhile.some((drops) => drops(found))) keep(hash, found, now);
-      return found.caller;
+      return lookedUp(hash, now);
     },
 
     forget({ type, stream }) {
@@ -52,6 +47,16 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
       for (const [hash, one] of kept) if (drops(one)) kept.delete(hash);
     },
   };
+
+  async function lookedUp(hash: string, now: number): Promise<Caller | undefined> {
+    // What was looked up before something was revoked must not be kept after it.
+    const meanwhile: Drops[] = [];
+    underWay.add(meanwhile);
+    const found = await lookup(hash).finally(() => underWay.delete(meanwhile));
+    if (!found || (found.expires && found.expires.getTime() <= now)) return undefined;
+    if (seconds > 0 && !meanwhile.some((drops) => drops(found))) keep(hash, found, now);
+    return found.caller;
+  }
 
   function keep(hash: string, found: FoundCaller, now: number): void {
     if (kept.size >= most) kept.delete(kept.keys().next().value ?? "");

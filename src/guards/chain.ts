@@ -3,7 +3,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import type { Call } from "../deps.ts";
 import { reasonOf } from "../errors.ts";
-import { authenticate } from "./authenticate.ts";
+import { type Authenticate, authenticate } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
 import type { CallerCache } from "./caller_cache.ts";
 import type { Lookups } from "./holding.ts";
@@ -31,13 +31,22 @@ export type ChainParts = {
 
 /** Everything that comes before and after a handler, in this order, made once for each rpc. */
 export function chain(parts: ChainParts) {
+  const inWords = outage(parts.outages);
   return {
+    /** Finds out who calls before a body is read. */
+    gate(method: DescMethod): Authenticate {
+      const known = authenticate(method, parts.callers);
+      return parts.report.atGate(method, (call) => {
+        const caller = known(call);
+        return caller instanceof Promise ? caller.catch((error) => Promise.reject(inWords(error))) : caller;
+      });
+    },
+
     unary(method: DescMethod, handler: Unary): Unary {
       const enter = entrance(method, parts);
       const { once, answered } = idempotency(method, parts.idempotency);
       // A lost race begins again outside the idempotency guard: the race may have been lost to its own twin.
       const command = isRead(method) ? handler : retry(once(handler));
-      const inWords = outage(parts.outages);
       return parts.report.unary(method, async (request, call) => {
         try {
           await enter(request, call);
@@ -83,7 +92,7 @@ function entrance(method: DescMethod, { callers, rules, lookups }: ChainParts): 
   const known = authenticate(method, callers);
   const allowed = authorize(method, lookups);
   return async (request, call) => {
-    await known(request, call);
+    await known(call);
     wellFormed(request);
     await allowed(request, call);
   };

@@ -5,6 +5,7 @@ import { type Call, keys } from "../deps.ts";
 import { codeName, localized, reasonOf, refuse } from "../errors.ts";
 
 type Unary = (request: Message, call: Call) => Promise<object>;
+type Gate = (call: Call) => string | undefined | Promise<string | undefined>;
 type Stream = (request: Message, call: Call) => AsyncIterable<object>;
 type Language = NonNullable<typeof keys.language.defaultValue>;
 
@@ -32,6 +33,8 @@ export type Traced = {
 
 /** Writes one line for each call, and lets nothing out but refusals of ours. */
 export type Report = {
+  /** Begins the line of a call at its gate; what ends the call before its handler begins ends the line. */
+  readonly atGate: (method: DescMethod, next: Gate) => Gate;
   readonly unary: (method: DescMethod, next: Unary) => Unary;
   readonly stream: (method: DescMethod, next: Stream) => Stream;
   /** The same for what went wrong before an operation began, such as a body that cannot be read. */
@@ -46,10 +49,19 @@ export function report(parts: ReportParts): Report {
       return (running?.isOpen ? running : new Line(parts, call, operation)).failed(error);
     },
 
+    atGate(method, next) {
+      const operation = nameOf(method);
+      return (call) => {
+        const line = new Line(parts, call, operation);
+        const caller = line.span ? line.span.run(() => next(call)) : next(call);
+        return caller instanceof Promise ? caller.finally(() => line.admitted()) : caller;
+      };
+    },
+
     unary(method, next) {
       const operation = nameOf(method);
       return async (request, call) => {
-        const line = new Line(parts, call, operation);
+        const line = lineOf(parts, call, operation);
         try {
           const { span } = line;
           const answer = await (span ? span.run(() => next(request, call)) : next(request, call));
@@ -64,7 +76,7 @@ export function report(parts: ReportParts): Report {
     stream(method, next) {
       const operation = nameOf(method);
       return async function* (request, call) {
-        const line = new Line(parts, call, operation);
+        const line = lineOf(parts, call, operation);
         try {
           const { span } = line;
           yield* span ? span.each(next(request, call)) : next(request, call);
@@ -79,6 +91,14 @@ export function report(parts: ReportParts): Report {
   };
 }
 
+/** The line that the call's gate began, or a new one. */
+function lineOf(parts: ReportParts, call: Call, operation: string): Line {
+  const begun = call.values.get(lineKey);
+  if (!begun?.isOpen) return new Line(parts, call, operation);
+  begun.begin();
+  return begun;
+}
+
 /** The line of a call, which is written once, when it ends. A class, because closures would be made for every call. */
 class Line {
   readonly span: Traced | undefined;
@@ -86,7 +106,8 @@ class Line {
   readonly #call: Call;
   readonly #operation: string;
   readonly #language: Language | undefined;
-  readonly #started = performance.now();
+  #started = performance.now();
+  #gateMs = 0;
   readonly #ended: ReturnType<NonNullable<ReportParts["observe"]>> | undefined;
   #written = false;
 
@@ -100,6 +121,16 @@ class Line {
     this.#ended = parts.observe?.(operation, call.requestHeader);
     this.span = parts.trace?.(operation, call);
     call.values.set(lineKey, this);
+  }
+
+  /** The caller was found, or not. */
+  admitted(): void {
+    this.#gateMs = performance.now() - this.#started;
+  }
+
+  /** The request is complete: the time that its body took is the client's. */
+  begin(): void {
+    this.#started = performance.now() - this.#gateMs;
   }
 
   get isOpen(): boolean {

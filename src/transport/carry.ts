@@ -1,4 +1,5 @@
 import { refuse } from "../errors.ts";
+import { BodyBuffer } from "./body_buffer.ts";
 import type { Door } from "./door.ts";
 import type { Answer, Asked } from "./exchange.ts";
 import { httpDate } from "./http_date.ts";
@@ -43,8 +44,8 @@ export function carryTo(door: Door, limits: CarryLimits, stopping: AbortSignal) 
 // Made when it is needed: it costs a stack.
 const late = () => new DOMException("the deadline of the call is over", "TimeoutError");
 
-function requestOf({ version, method, target, authority = "", headers, flaw }: Exchange) {
-  return { version, method, authority, target, flaw, headers: new HeaderFields(headers) } as const;
+function requestOf({ version, method, target, authority = "", headers, flaw, account }: Exchange) {
+  return { version, method, authority, target, flaw, account, headers: new HeaderFields(headers) } as const;
 }
 
 type Bounds = { readonly mostBytes: number; readonly timeoutMs: number };
@@ -52,8 +53,9 @@ type Bounds = { readonly mostBytes: number; readonly timeoutMs: number };
 /** Reads a body whole, or refuses one that is too large, or does not come in time. */
 function collect(exchange: Exchange, gone: AbortSignal, { mostBytes, timeoutMs }: Bounds): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-  const parts: Buffer[] = [];
-  let size = 0;
+  const body = new BodyBuffer(exchange.account);
+  const overloaded = () => reject(refuse.because("OVERLOADED", { retrySeconds: 1 }));
+  let isRefused = false;
   // A connection of HTTP/1.1 looks after its one request itself.
   const isOurs = exchange.version === "2";
   const cutting = isOurs ? setTimeout(() => reject(refuse.because("DEADLINE_EXCEEDED")), timeoutMs) : undefined;
@@ -61,14 +63,18 @@ function collect(exchange: Exchange, gone: AbortSignal, { mostBytes, timeoutMs }
   if (exchange.closed) cancel();
   gone.addEventListener("abort", cancel);
   exchange.receive({
+    overloaded,
     data(part) {
-      size += part.length;
-      if (size <= mostBytes) return void parts.push(part);
       // The rest is read and dropped, so that the refusal arrives.
-      parts.length = 0;
-      reject(refuse.because("BODY_TOO_LARGE"));
+      if (isRefused) return;
+      const isTooLarge = body.length + part.length > mostBytes;
+      isRefused = isTooLarge || !body.add(part);
+      if (!isRefused) return;
+      body.clear();
+      if (isTooLarge) reject(refuse.because("BODY_TOO_LARGE"));
+      else overloaded();
     },
-    end: () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)),
+    end: () => resolve(body.bytes),
   });
   return promise.finally(() => {
     clearTimeout(cutting);

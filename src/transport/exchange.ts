@@ -1,4 +1,5 @@
 import { refuse } from "../errors.ts";
+import type { BodyAccount } from "./body_budget.ts";
 import { accepted, decompressed, encodingOf, leastCompressed } from "./lane/compression.ts";
 import type { HeaderFields } from "./lane/protocol.ts";
 import type { Flaw } from "./wire.ts";
@@ -20,6 +21,8 @@ export type Asked = {
   readonly stopping: AbortSignal;
   /** Ends the call after so long. */
   readonly expire: (milliseconds: number) => void;
+  /** Counts what is held of the request. */
+  readonly account: BodyAccount;
   /** The largest message, also after decompression. */
   readonly messageMaxBytes: number;
   /** Reads the body whole, or refuses one that is larger than a message, or than so many bytes, or goes on for too long. */
@@ -74,7 +77,10 @@ export function isAuthority(authority: string): boolean {
 export async function wholeBody(asked: Asked): Promise<Uint8Array> {
   const encoding = encodingOf(asked.headers.get("content-encoding") ?? undefined);
   const body = await asked.body();
-  return encoding ? decompressed(encoding, body, asked.messageMaxBytes) : body;
+  if (!encoding) return body;
+  // As much as it may become; nobody knows before.
+  if (!asked.account.take(asked.messageMaxBytes)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+  return decompressed(encoding, body, asked.messageMaxBytes);
 }
 
 /** The answer, compressed when that is worth it and the client can read it. */

@@ -19,6 +19,12 @@ export type Call = {
   readonly requestHeader: Pick<Headers, "get">;
 };
 
+/**
+ * Finds out who calls, from the headers alone, before anything of a body is read; refuses who may not call. Answers a name for
+ * the limits of the caller, undefined for nobody.
+ */
+export type Gate = (call: Call) => string | undefined | Promise<string | undefined>;
+
 /** A handler that answers once, with the fields of the answer or a part of them. */
 export type UnaryHandler = (request: Message, call: Call) => Promise<object>;
 
@@ -27,6 +33,8 @@ export type StreamHandler = (request: Message, call: Call) => AsyncIterable<obje
 
 /** Wraps a bare handler in everything that comes before and after it. */
 export type Guard = {
+  /** The gate of an rpc; without one everybody passes. */
+  readonly gate?: (method: DescMethod) => Gate;
   readonly unary: (method: DescMethod, handler: UnaryHandler) => UnaryHandler;
   readonly stream: (method: DescMethod, handler: StreamHandler) => StreamHandler;
 };
@@ -36,6 +44,7 @@ export type Operation = {
   readonly method: DescMethod;
   /** Where gRPC and Connect find it: `/postern.v1.UserService/GetUser`. */
   readonly path: string;
+  readonly gate: Gate;
   /** Its REST paths, the first one before the additional ones. */
   readonly rules: readonly HttpRule[];
 } & (
@@ -44,7 +53,7 @@ export type Operation = {
 );
 
 /** An rpc that streams its requests, which only gRPC, gRPC-Web and Connect can carry. */
-export type Dialogue = Pick<Operation, "method" | "path"> & {
+export type Dialogue = Pick<Operation, "method" | "path" | "gate"> & {
   readonly kind: "dialogue";
   readonly dialogue: (requests: AsyncIterable<Message>, call: Call) => AsyncIterable<Message>;
 };
@@ -107,7 +116,8 @@ export function standardRpcs(implementations: readonly Implementation[], guard: 
 }
 
 function rpc(method: DescMethod, handler: AnyHandler, { rules, guard }: { rules: HttpRule[]; guard: Guard }): Rpc {
-  const about = { method, path: `/${method.parent.typeName}/${method.name}`, rules };
+  const gate = guard.gate?.(method) ?? everybody;
+  const about = { method, path: `/${method.parent.typeName}/${method.name}`, gate, rules };
   switch (method.methodKind) {
     case "unary":
       return { ...about, kind: "unary", unary: unary(method, handler, guard) };
@@ -118,6 +128,8 @@ function rpc(method: DescMethod, handler: AnyHandler, { rules, guard }: { rules:
       return { ...about, kind: "dialogue", dialogue: dialogue(method, handler, guard) };
   }
 }
+
+const everybody: Gate = () => undefined;
 
 const rulesOf = (rule: HttpRule): HttpRule[] => [rule, ...rule.additionalBindings.flatMap(rulesOf)];
 

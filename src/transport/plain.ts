@@ -1,10 +1,11 @@
 import { ConnectError } from "@connectrpc/connect";
 import { refuse } from "../errors.ts";
 import { type Answer, type Located, wholeBody } from "./exchange.ts";
+import { announced } from "./lane/body.ts";
 import { connectTimeout } from "./lane/connect.ts";
 import { plain } from "./lane/plain.ts";
 import type { Reply } from "./lane/protocol.ts";
-import { type Arrival, enter, fail, leave, run, type Ways, waysOf } from "./lane/visit.ts";
+import { type Arrival, admitted, enter, fail, leave, run, type Visit, type Ways, waysOf } from "./lane/visit.ts";
 import type { Call, Operation } from "./operations.ts";
 import { type FindCall, type PlainCall, plainCalls } from "./rest/calls.ts";
 import { type Parts, problemAnswer, type Room } from "./rooms.ts";
@@ -46,7 +47,7 @@ type Visited = { readonly ways: Ways; readonly asked: Located; readonly call: Ca
 function answered({ ways, asked, call }: Visited, { operation, decode, encode }: Unary): Promise<Answer> {
   const contentType = asked.headers.get("content-type") ?? undefined;
   const arrival: Arrival = {
-    ...{ operation, dialect: plain, headers: asked.headers.fields, bare: false },
+    ...{ operation, dialect: plain, headers: asked.headers.fields, bare: false, account: asked.account },
     format: { decode: (bytes) => decode(bytes, contentType), encode },
   };
   // The door has begun the call, and writes its id.
@@ -54,11 +55,13 @@ function answered({ ways, asked, call }: Visited, { operation, decode, encode }:
   return new Promise((resolve) => {
     const visit = enter({ ...ways, newCall }, arrival, (reply) => resolve(answerOf(reply)));
     asked.signal.addEventListener("abort", () => leave(visit));
-    asked.body().then(
-      (body) => run(visit, Buffer.from(body)),
-      (error) => fail(visit, error),
-    );
+    read(asked, visit).catch((error) => fail(visit, error));
   });
+}
+
+async function read(asked: Located, visit: Visit): Promise<void> {
+  await admitted(visit);
+  if (announced(visit)) await run(visit, Buffer.from(await asked.body()));
 }
 
 const answerOf = ({ status, headers, body = "" }: Reply): Answer => ({ status, headers, body });
@@ -80,6 +83,7 @@ async function understood({ parts, asked, call }: Streamed, { operation, decode 
   try {
     const timeoutMs = connectTimeout(asked.headers.fields);
     if (timeoutMs !== undefined) asked.expire(Math.min(timeoutMs, longestTimer));
+    asked.account.identify(await operation.gate(call));
     return decode(await wholeBody(asked), asked.headers.get("content-type") ?? undefined);
   } catch (error) {
     throw parts.refused(error, call, operation.path);

@@ -1,11 +1,12 @@
 import type { Duplex } from "node:stream";
+import { type BodyBudget, bodyBudget } from "./body_budget.ts";
 import { Http1Connection } from "./h1/connection.ts";
 import { Connection, type ConnectionLimits } from "./h2/connection.ts";
 import type { Version } from "./preface.ts";
 import type { Exchange } from "./wire.ts";
 
 /** What bounds a connection. */
-export type SessionLimits = ConnectionLimits & { readonly connectionAgeMs: number };
+export type SessionLimits = ConnectionLimits & { readonly connectionAgeMs: number; readonly bodiesMaxBytes: number };
 
 /** What serves the connections. */
 export type SessionParts = {
@@ -30,6 +31,7 @@ export function openSessions({ limits, serve, told = () => {} }: SessionParts): 
   const connections = new Set<Connection | Http1Connection>();
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = limits;
   const everyMs = Math.max(10, Math.min(1000, headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs));
+  const budget: BodyBudget = bodyBudget(limits.bodiesMaxBytes);
   let checking: NodeJS.Timeout | undefined;
 
   // One look at all of them costs less than timers that every request sets and clears.
@@ -40,7 +42,7 @@ export function openSessions({ limits, serve, told = () => {} }: SessionParts): 
 
   return {
     accept(socket, version) {
-      const parts = { socket, limits, serve, told };
+      const parts = { socket, limits, serve, told, network: budget.from(addressOf(socket)) };
       const connection = version === "2" ? new Connection(parts) : new Http1Connection(parts);
       connections.add(connection);
       checking ??= setInterval(check, everyMs).unref();
@@ -61,6 +63,9 @@ export function openSessions({ limits, serve, told = () => {} }: SessionParts): 
     },
   };
 }
+
+const addressOf = (socket: Duplex) =>
+  "remoteAddress" in socket && typeof socket.remoteAddress === "string" ? socket.remoteAddress : undefined;
 
 function retirement(ageMs: number, connection: Connection | Http1Connection): NodeJS.Timeout | undefined {
   return ageMs === 0 ? undefined : setTimeout(() => connection.retire(), aboutAge(ageMs)).unref();

@@ -1,10 +1,16 @@
 import type { Duplex } from "node:stream";
+import type { BodyAccount, Network } from "./body_budget.ts";
 
 /** What is wrong with a request before anything of it is looked at. */
 export type Flaw = "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "DEADLINE_EXCEEDED";
 
 /** Takes a body as it comes. */
-export type Sink = { readonly data: (part: Buffer) => void; readonly end: () => void };
+export type Sink = {
+  readonly data: (part: Buffer) => void;
+  readonly end: () => void;
+  /** The process had no room for what came before anybody took it; nothing more comes. */
+  readonly overloaded: () => void;
+};
 
 /** The headers of a request by their lower-case names; those that came more than once are joined. */
 export type Headers = Readonly<Record<string, string | undefined>>;
@@ -39,6 +45,8 @@ export type Exchange = {
   readonly complete: boolean;
   /** Called once, when the answer is complete, or nobody waits for it any more. */
   onClose: (() => void) | undefined;
+  /** Counts what is held of the body. */
+  readonly account: BodyAccount;
   /** Gives the body to a sink, as it comes; nothing more is given once the exchange is closed. */
   readonly receive: (sink: Sink) => void;
   /** The body in its parts, each let in as the one before is asked past; an error when it does not come to its end. */
@@ -66,6 +74,8 @@ export type Patience = {
 export type ConnectionParts<Limits> = {
   readonly socket: Duplex;
   readonly limits: Limits;
+  /** Where the client is, for what is held of its requests. */
+  readonly network: Network;
   readonly serve: (exchange: Exchange) => void;
   /** Told of what should never happen, which ends the connection and nothing else. */
   readonly told: (error: unknown) => void;

@@ -93,7 +93,8 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
       "VALIDATION_FAILED",
     ],
   ])("gRPC: %s is refused with details", async (_, path, headers, body, code, reason) => {
-    const answer = await raw(postern.url, { ":path": path, ...headers }, body);
+    const authorization = `Bearer ${postern.admin.token}`;
+    const answer = await raw(postern.url, { ":path": path, authorization, ...headers }, body);
     expect([answer.status, answer.headers["grpc-status"]]).toEqual([200, String(code)]);
     expect(answer.headers["x-request-id"]).toMatch(/^[0-9a-z]{24}$/);
     const details = Buffer.from(answer.headers["grpc-status-details-bin"] ?? "", "base64").toString("latin1");
@@ -132,7 +133,8 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
     ],
     ["an unknown field", getUser, connect, '{"userID":"1"}', 400, "invalid_argument", "VALIDATION_FAILED"],
   ] as const)("Connect: %s is refused with details", async (_, path, headers, body, status, code, reason) => {
-    const answer = await raw(postern.url, { ":path": path, ...headers }, body);
+    const authorization = `Bearer ${postern.admin.token}`;
+    const answer = await raw(postern.url, { ":path": path, authorization, ...headers }, body);
     const error = JSON.parse(answer.body.toString());
     expect([answer.status, error.code, error.details[0].debug?.reason]).toEqual([status, code, reason]);
     expect(error.details[0].type).toBe("google.rpc.ErrorInfo");

@@ -5,7 +5,13 @@ import { openSessions, type SessionLimits } from "../../src/transport/sessions.t
 import { hello, request } from "./h2/peer.ts";
 
 const limits: SessionLimits = {
-  ...{ streamsMax: 100, headersMaxBytes: 4096, messageMaxBytes: 100_000, connectionAgeMs: 0 },
+  ...{
+    streamsMax: 100,
+    headersMaxBytes: 4096,
+    messageMaxBytes: 100_000,
+    connectionAgeMs: 0,
+    bodiesMaxBytes: 67_108_864,
+  },
   ...{ headerTimeoutMs: 60_000, bodyTimeoutMs: 60_000, idleTimeoutMs: 60_000 },
 };
 const body = "x".repeat(20_000);

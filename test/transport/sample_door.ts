@@ -5,6 +5,7 @@ import { keys, newId } from "../../src/deps.ts";
 import { type Report, report } from "../../src/guards/report.ts";
 import { messageRules, validate } from "../../src/guards/validate.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
+import { bodyBudget } from "../../src/transport/body_budget.ts";
 import { type Door, jsonDoor } from "../../src/transport/door.ts";
 import type { Asked } from "../../src/transport/exchange.ts";
 import { HeaderFields } from "../../src/transport/lane/protocol.ts";
@@ -32,6 +33,7 @@ export function sampleParts(rpcs: readonly SampleRpc[], options: SampleOptions =
   return { operations, rules, refused: reports.refused, newCall, ready, limits };
 }
 
+const budget = bodyBudget(67_108_864);
 const limits = { messageMaxBytes: 4_194_304, bodyTimeoutMs: 5000, deadlineMaxMs: 60_000 };
 
 /** Every rpc of a service, answered by one handler. */
@@ -97,7 +99,7 @@ export async function ask(
       signal: never,
       stopping: never,
     },
-    ...{ version: "1.1", expire: () => {}, messageMaxBytes: 1000 },
+    ...{ version: "1.1", expire: () => {}, messageMaxBytes: 1000, account: budget.from("").account() },
     body: async () => bytes,
     chunks: async function* () {
       yield bytes;

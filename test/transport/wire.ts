@@ -22,6 +22,7 @@ const limits: Limits = {
   idleTimeoutMs: 5000,
   streamsMax: 100,
   connectionAgeMs: 0,
+  bodiesMaxBytes: 67_108_864,
   shutdownGraceMs: 2000,
 };
 

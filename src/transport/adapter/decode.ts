@@ -21,10 +21,11 @@ export type Unread = {
   readonly limits: ReadLimits;
 };
 
-/** Reads the one message of a request, after a look at what its headers say; refuses in our words what is wrong with it. */
-export async function decodeRequest(unread: Unread): Promise<Message> {
+/** Reads the one message of a request, once its headers say enough and its gate is passed; refuses in our words what is wrong with it. */
+export async function decodeRequest(unread: Unread, gate: () => Promise<void>): Promise<Message> {
   const { asked, spoken } = unread;
   const protocol = begin(unread);
+  await gate();
   return decoded(unread, spoken.inQuery ? queried(asked) : await enclosed(asked, protocol));
 }
 
@@ -34,7 +35,8 @@ export function decodeRequests(unread: Unread, signal: AbortSignal): AsyncIterab
   const { encodingHeader, acceptHeader } = begin(unread);
   const encoding = readable(asked.headers.get(encodingHeader), acceptHeader);
   const chunks = spoken.text ? fromBase64(asked.chunks()) : asked.chunks();
-  const bounds = { mostBytes: asked.messageMaxBytes, timeoutMs: limits.bodyTimeoutMs, signal };
+  const { account, messageMaxBytes } = asked;
+  const bounds = { mostBytes: messageMaxBytes, timeoutMs: limits.bodyTimeoutMs, signal, account };
   return (async function* () {
     for await (const frame of frames(chunks, bounds)) yield await decoded(unread, named(frame, encoding));
   })();
@@ -60,9 +62,19 @@ function hurry({ asked, rpc, limits: { deadlineMaxMs } }: Unread, timeoutMs: num
 }
 
 async function decoded(unread: Unread, { message, encoding }: Found): Promise<Message> {
-  const most = unread.asked.messageMaxBytes;
-  const bytes = encoding ? await decompressed(encoding, message, most) : message;
-  if (bytes.length > most) throw refuse.because("BODY_TOO_LARGE");
+  const { account, messageMaxBytes: most } = unread.asked;
+  if (!encoding) return decodedWhole(unread, message);
+  // As much as it may become; nobody knows before.
+  if (!account.take(most)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+  try {
+    return decodedWhole(unread, await decompressed(encoding, message, most));
+  } finally {
+    account.give(most);
+  }
+}
+
+function decodedWhole(unread: Unread, bytes: Uint8Array): Message {
+  if (bytes.length > unread.asked.messageMaxBytes) throw refuse.because("BODY_TOO_LARGE");
   return unread.spoken.json ? fromJsonBytes(unread, bytes) : fromBytes(unread, bytes);
 }
 

@@ -1,4 +1,5 @@
 import { refuse } from "../../errors.ts";
+import type { BodyAccount } from "../body_budget.ts";
 import { isLate } from "../deadline.ts";
 import { prefixBytes } from "../lane/envelope.ts";
 import type { Enclosed } from "../lane/protocol.ts";
@@ -10,6 +11,8 @@ export type FrameLimits = {
   readonly timeoutMs: number;
   /** Aborts when nobody wants more. */
   readonly signal: AbortSignal;
+  /** Counts what is held of a message. */
+  readonly account: BodyAccount;
 };
 
 /** The messages of a streamed request, each as soon as it is complete. */
@@ -20,8 +23,12 @@ export async function* frames(chunks: AsyncIterable<Uint8Array>, limits: FrameLi
     while (true) {
       const at = await awaited(source.next(), held, limits);
       if (at.done) break;
+      if (!limits.account.take(at.value.length)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
       hold(held, at.value);
-      if (held.size >= held.needed) yield* completed(held, limits.mostBytes);
+      if (held.size < held.needed) continue;
+      const before = held.size;
+      yield* completed(held, limits.mostBytes);
+      limits.account.give(before - held.size);
     }
     if (held.size > 0) throw refuse.because("MALFORMED_BODY");
   } finally {

@@ -130,15 +130,17 @@ async function understood({ parts, asked, call, spoken, rpc, rules }: Conversati
 
 async function prepared(unread: Unread, call: Call): Promise<Begin> {
   const { rpc, asked } = unread;
+  const gate = async () => asked.account.identify(await rpc.gate(call));
   if (rpc.kind === "unary") {
-    const request = await decodeRequest(unread);
+    const request = await decodeRequest(unread, gate);
     return () => once(rpc.unary(request, call));
   }
   const signal = AbortSignal.any([asked.signal, asked.stopping]);
   if (rpc.kind === "stream") {
-    const request = await decodeRequest(unread);
+    const request = await decodeRequest(unread, gate);
     return () => rpc.stream(request, { ...call, signal });
   }
+  await gate();
   const requests = decodeRequests(unread, signal);
   return () => rpc.dialogue(requests, { ...call, signal });
 }

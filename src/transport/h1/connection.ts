@@ -214,7 +214,7 @@ export class Http1Connection implements Host {
     this.used = true;
     this.#body = head.body === 0 ? undefined : bodyReader(head);
     this.#due = this.#body ? performance.now() + this.#parts.limits.bodyTimeoutMs : Number.POSITIVE_INFINITY;
-    this.#running = new Http1Exchange(this, head);
+    this.#running = new Http1Exchange(this, head, this.#parts.network.account());
     this.#parts.serve(this.#running);
   }
 
@@ -228,7 +228,7 @@ export class Http1Connection implements Host {
     this.#body = undefined;
     this.#waiting = nothing;
     this.#due = Number.POSITIVE_INFINITY;
-    this.#running = new Http1Exchange(this, { ...broken, headers }, flaw);
+    this.#running = new Http1Exchange(this, { ...broken, headers }, this.#parts.network.account(), flaw);
     this.#parts.serve(this.#running);
   }
 

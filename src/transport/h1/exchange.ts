@@ -1,3 +1,6 @@
+import { refuse } from "../../errors.ts";
+import type { BodyAccount } from "../body_budget.ts";
+import { BodyBuffer } from "../body_buffer.ts";
 import type { Exchange, Flaw, Headers, Sent, Sink, Whole } from "../wire.ts";
 import type { Head } from "./head.ts";
 import { headText, isBodiless } from "./text.ts";
@@ -22,7 +25,8 @@ export type Host = {
 
 const proceed = "HTTP/1.1 100 Continue\r\n\r\n";
 const ending = "connection: close\r\n";
-const mostHeld = 262_144;
+// What nobody has asked for yet: a client sends no more of it until somebody does.
+const mostHeld = 65_536;
 // A write is out whole or not at all, as far as can be seen: what is larger is sent in parts, to tell a slow client from none.
 const partBytes = 65_536;
 
@@ -34,6 +38,7 @@ export class Http1Exchange implements Exchange {
   readonly authority: string | undefined;
   readonly headers: Headers;
   readonly flaw: Flaw | undefined;
+  readonly account: BodyAccount;
   onClose: (() => void) | undefined;
   ended: boolean;
   closed = false;
@@ -46,12 +51,14 @@ export class Http1Exchange implements Exchange {
   #expects: boolean;
   #framed = false;
   #sink: Sink | undefined;
-  #parts: Buffer[] | undefined;
-  #held = 0;
+  readonly #held: BodyBuffer;
+  #isOverloaded = false;
   #wake: (() => void) | undefined;
 
-  constructor(host: Host, head: Head, flaw?: Flaw) {
+  constructor(host: Host, head: Head, account: BodyAccount, flaw?: Flaw) {
     this.#host = host;
+    this.account = account;
+    this.#held = new BodyBuffer(account);
     this.method = head.method;
     this.target = head.target;
     this.headers = head.headers;
@@ -66,10 +73,8 @@ export class Http1Exchange implements Exchange {
   receive(sink: Sink): void {
     this.#sink = sink;
     this.#proceed();
-    const parts = this.#parts ?? [];
-    this.#parts = undefined;
-    this.#held = 0;
-    for (const part of parts) sink.data(part);
+    if (this.#isOverloaded) sink.overloaded();
+    else if (this.#held.length > 0) sink.data(this.#held.take());
     this.#host.release();
     if (this.ended && !this.closed) sink.end();
   }
@@ -78,10 +83,10 @@ export class Http1Exchange implements Exchange {
     this.#proceed();
     try {
       while (true) {
-        const part = this.#parts?.shift();
-        if (part) {
-          this.#held -= part.length;
-          if (this.#held === 0) this.#host.release();
+        if (this.#isOverloaded) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+        if (this.#held.length > 0) {
+          const part = this.#held.take();
+          this.#host.release();
           yield part;
         } else if (this.ended) return;
         else if (this.closed) throw new Error("the request was given up");
@@ -89,7 +94,7 @@ export class Http1Exchange implements Exchange {
       }
     } finally {
       // What is left when nobody wants more is read and dropped, so that the answer arrives.
-      this.receive({ data: () => {}, end: () => {} });
+      this.receive(nobody);
     }
   }
 
@@ -156,10 +161,9 @@ export class Http1Exchange implements Exchange {
   data(part: Buffer): void {
     if (this.closed) return;
     if (this.#sink) return void this.#sink.data(part);
-    this.#parts ??= [];
-    this.#parts.push(part);
-    this.#held += part.length;
-    if (this.#held > mostHeld) this.#host.hold();
+    if (this.#isOverloaded) return;
+    this.#isOverloaded = !this.#held.add(part);
+    if (this.#held.length > mostHeld) this.#host.hold();
     this.#stir();
   }
 
@@ -207,7 +211,8 @@ export class Http1Exchange implements Exchange {
 
   #over(): void {
     this.closed = true;
-    this.#parts = undefined;
+    this.#held.clear();
+    this.account.release();
     this.#host.release();
     this.#stir();
     const { onClose } = this;
@@ -226,6 +231,9 @@ export class Http1Exchange implements Exchange {
     return promise;
   }
 }
+
+/** Takes a body that nobody wants. */
+const nobody: Sink = { data() {}, end() {}, overloaded() {} };
 
 /** One piece, for one write. */
 function joined(text: string, body: Uint8Array, after = ""): Uint8Array {

@@ -34,12 +34,12 @@ export class Connection {
   #state: "open" | "leaving" | "settled" | "over" = "open";
 
   constructor(parts: ConnectionParts<ConnectionLimits>) {
-    const { socket, limits, serve } = parts;
+    const { socket, limits, serve, network } = parts;
     this.#parts = parts;
     this.#outbox = new Outbox(socket, (error) => this.#break(error));
     this.#sender = new Sender(this.#outbox, limits.bodyTimeoutMs, () => this.destroy());
     const idle = () => this.#rest();
-    this.#streams = new Streams({ limits, serve, idle, outbox: this.#outbox, sender: this.#sender });
+    this.#streams = new Streams({ limits, serve, idle, network, outbox: this.#outbox, sender: this.#sender });
     this.#fields = new HeaderFrames(this.#streams, limits.headersMaxBytes);
     this.#idle = setTimeout(() => this.#streams.size === 0 && this.close(), limits.idleTimeoutMs);
     this.#wait(false);

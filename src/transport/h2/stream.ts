@@ -1,3 +1,6 @@
+import { refuse } from "../../errors.ts";
+import type { BodyAccount } from "../body_budget.ts";
+import { BodyBuffer } from "../body_buffer.ts";
 import type { Exchange, Flaw, Sent, Sink, Whole } from "../wire.ts";
 import type { Fields, Head } from "./head.ts";
 import type { Outbox } from "./outbox.ts";
@@ -10,6 +13,8 @@ export type Host = {
   readonly outbox: Outbox;
   /** The widest that the window of a request becomes. */
   readonly window: number;
+  /** Counts what is held of a request. */
+  readonly account: () => BodyAccount;
   /** Bytes of a request are taken, and more may come. */
   readonly taken: (bytes: number) => void;
   /** A stream is over; `still` says whether more of its request may be on its way. */
@@ -32,13 +37,15 @@ export class Stream implements Exchange {
   /** Whether all of the answer was sent. */
   complete = false;
   readonly outgoing: Outgoing;
+  readonly account: BodyAccount;
   readonly #host: Host;
   #begun = false;
   #missing: number | undefined;
   #window: number;
   #due = 0;
   #sink: Sink | undefined;
-  #parts: Buffer[] | undefined;
+  readonly #held: BodyBuffer;
+  #isOverloaded = false;
   #wake: (() => void) | undefined;
   #drained: (() => void) | undefined;
 
@@ -50,6 +57,8 @@ export class Stream implements Exchange {
     this.ended = ended;
     this.#missing = head.length;
     this.#host = host;
+    this.account = host.account();
+    this.#held = new BodyBuffer(this.account);
     this.#window = host.window;
     this.outgoing = new Outgoing(id, host.sender.streamWindow, this);
   }
@@ -70,11 +79,10 @@ export class Stream implements Exchange {
   receive(sink: Sink): void {
     this.#sink = sink;
     this.#proceed();
-    const parts = this.#parts ?? [];
-    this.#parts = undefined;
-    for (const part of parts) {
-      this.#give(part.length);
-      sink.data(part);
+    if (this.#isOverloaded) sink.overloaded();
+    else if (this.#held.length > 0) {
+      this.#give(this.#held.length);
+      sink.data(this.#held.take());
     }
     if (this.ended && !this.closed) sink.end();
   }
@@ -83,10 +91,10 @@ export class Stream implements Exchange {
   async *chunks(): AsyncGenerator<Buffer> {
     this.#proceed();
     while (true) {
-      const part = this.#parts?.shift();
-      if (part) {
-        this.#give(part.length);
-        yield part;
+      if (this.#isOverloaded) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+      if (this.#held.length > 0) {
+        this.#give(this.#held.length);
+        yield this.#held.take();
       } else if (this.ended) return;
       else if (this.closed) throw new Error("the request was given up");
       else await this.#arrival();
@@ -153,7 +161,7 @@ export class Stream implements Exchange {
     if (this.#missing !== undefined && (this.#missing < 0 || (last && this.#missing > 0))) return codes.protocol;
     // Known before anybody answers, who would else ask the client to send no more.
     this.ended = last;
-    this.#give(this.#sink ? counted : counted - part.length);
+    this.#give(counted - part.length);
     if (part.length > 0) this.#take(part);
     if (last) this.#end();
     return codes.none;
@@ -195,10 +203,16 @@ export class Stream implements Exchange {
       this.#host.sender.head(this.outgoing, { status: 100, headers: {} }, false);
   }
 
+  // What is held takes up the window until somebody asks for it; what the budget has no room for is dropped.
   #take(part: Buffer): void {
-    if (this.#sink) this.#sink.data(part);
-    else if (this.#parts) this.#parts.push(part);
-    else this.#parts = [part];
+    if (this.#sink || this.#isOverloaded) {
+      this.#give(part.length);
+      this.#sink?.data(part);
+    } else {
+      const before = this.#held.length;
+      this.#isOverloaded = !this.#held.add(part);
+      if (this.#isOverloaded) this.#give(before + part.length);
+    }
     this.#stir();
   }
 
@@ -210,8 +224,9 @@ export class Stream implements Exchange {
   #over(still: boolean): void {
     this.closed = true;
     if (!this.complete) this.#host.sender.drop(this.outgoing);
-    for (const part of this.#parts ?? []) this.#host.taken(part.length);
-    this.#parts = undefined;
+    this.#host.taken(this.#held.length);
+    this.#held.clear();
+    this.account.release();
     this.#host.closed(this, still);
     this.drained();
     this.#stir();

@@ -1,3 +1,4 @@
+import type { BodyAccount, Network } from "../body_budget.ts";
 import { Allowance } from "./allowance.ts";
 import { type Block, Blocks } from "./blocks.ts";
 import type { Outbox } from "./outbox.ts";
@@ -16,6 +17,7 @@ export type StreamLimits = {
 /** What streams are given by their connection. */
 export type StreamsParts = {
   readonly limits: StreamLimits;
+  readonly network: Network;
   readonly outbox: Outbox;
   readonly sender: Sender;
   readonly serve: (stream: Stream) => void;
@@ -94,6 +96,10 @@ export class Streams implements Host {
     );
   }
 
+  account(): BodyAccount {
+    return this.#parts.network.account();
+  }
+
   taken(bytes: number): void {
     this.#taken += bytes;
     if (this.#taken < this.#widest / 2) return;
@@ -132,7 +138,8 @@ export class Streams implements Host {
       else this.#lateData(id, ends);
       return;
     }
-    if (length === 0 && !ends) this.spend();
+    // Padding is no payload: a frame of nothing else does nothing.
+    if (part.start === part.end && !ends) this.spend();
     else this.chatter.earn(chatter.perData);
     const code = stream.data(frame.bytes.subarray(part.start, part.end), length, ends);
     if (code === codes.none) return;

@@ -1,9 +1,8 @@
-import { refuse } from "../../errors.ts";
 import { httpDate } from "../http_date.ts";
 import type { Exchange } from "../wire.ts";
-import { mostBytes, sinkOf } from "./body.ts";
+import { announced, sinkOf } from "./body.ts";
 import type { Reply } from "./protocol.ts";
-import { type Arrival, awaitBody, enter, fail, leave, type Ways } from "./visit.ts";
+import { type Arrival, admitted, awaitBody, enter, leave, type Visit, type Ways } from "./visit.ts";
 
 type Carried = { readonly ways: Ways; readonly arrival: Arrival };
 
@@ -18,10 +17,16 @@ export function carry(exchange: Exchange, { ways, arrival }: Carried): void {
   });
   const gone = () => leave(visit);
   exchange.onClose = gone;
-  if (Number(arrival.headers["content-length"] ?? 0) > mostBytes(visit)) fail(visit, refuse.because("BODY_TOO_LARGE"));
   // A connection of HTTP/1.1 looks after its one request itself; of HTTP/2 a body may go on for ever.
-  else if (!exchange.ended && exchange.version === "2") awaitBody(visit);
-  if (!exchange.closed) exchange.receive(sinkOf(visit));
+  if (!exchange.ended && exchange.version === "2") awaitBody(visit);
+  const pending = admitted(visit);
+  if (pending) pending.then(() => receive(exchange, visit));
+  else receive(exchange, visit);
+}
+
+/** Reads the body of a call that was admitted; a call that was refused is over. */
+function receive(exchange: Exchange, visit: Visit): void {
+  if (announced(visit)) exchange.receive(sinkOf(visit));
 }
 
 function marked({ status, headers, body, trailers }: Reply, requestId: string): Reply {

@@ -33,12 +33,12 @@ type Take = (exchange: Exchange) => Arrival | undefined;
 
 function rpcArrivals(parts: LaneParts): Take {
   const table: ReadonlyMap<string, RpcFormats> = formats(parts);
-  return ({ version, method, target, headers }) => {
+  return ({ version, method, target, headers, account }) => {
     const known = method === "POST" && table.get(target);
     const dialect = known ? dialectOf(headers, version === "2") : undefined;
     if (!known || !dialect) return undefined;
     const { operation } = known;
-    return { operation, dialect, format: dialect.json ? known.json : known.binary, headers, bare: false };
+    return { operation, dialect, format: dialect.json ? known.json : known.binary, headers, bare: false, account };
   };
 }
 
@@ -50,7 +50,7 @@ function dialectOf(headers: Fields, http2: boolean): Dialect | undefined {
 
 function plainArrivals(parts: LaneParts): Take {
   const find = plainCalls(parts);
-  return ({ method, target, headers }) => {
+  return ({ method, target, headers, account }) => {
     const at = split(target);
     const contentType = typeof headers["content-type"] === "string" ? headers["content-type"] : undefined;
     if (method !== "GET" && isSpoken(contentType, headers)) return undefined;
@@ -58,7 +58,7 @@ function plainArrivals(parts: LaneParts): Take {
     if (found?.kind !== "call" || found.call.operation.kind !== "unary") return undefined;
     const { operation, decode, encode } = found.call;
     const format = { decode: (bytes: Uint8Array) => decode(bytes, contentType), encode };
-    return { operation, dialect: plain, format, headers, bare: method === "HEAD" };
+    return { operation, dialect: plain, format, headers, bare: method === "HEAD", account };
   };
 }
 

@@ -1,10 +1,11 @@
 import type { Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { reasonOf, refuse } from "../../errors.ts";
+import type { BodyAccount } from "../body_budget.ts";
 import type { Operation } from "../operations.ts";
 import type { Parts } from "../rooms.ts";
 import { LaneCall } from "./call.ts";
-import { accepted, decompressed, type Encoding, encodingNames, encodingOf, leastCompressed } from "./compression.ts";
+import { accepted, decompressed, type Encoding, encodingNames, leastCompressed } from "./compression.ts";
 import { type Deadlines, type Due, deadlines } from "./deadlines.ts";
 import { type Dialect, type Fields, fieldOf, type Reply } from "./protocol.ts";
 
@@ -33,6 +34,8 @@ export type Arrival = {
   readonly headers: Fields;
   /** Whether the answer is to be sent without its body: HEAD. */
   readonly bare: boolean;
+  /** Counts what is held of the request. */
+  readonly account: BodyAccount;
 };
 
 /** Sends an answer; does not throw when nobody is there to take it. */
@@ -64,7 +67,8 @@ export function waysOf({ refused, limits, also, newCall }: LaneParts): Ways {
 }
 
 /** Begins a call, which always ends in time; what is wrong with its headers is answered at once. */
-export function enter(ways: Ways, { operation, dialect, format, headers, bare }: Arrival, send: Send): Visit {
+export function enter(ways: Ways, arrival: Arrival, send: Send): Visit {
+  const { operation, dialect, format, headers, bare, account } = arrival;
   const { requestId, values } = ways.newCall();
   // Spelled out, because spreading an object costs as much as decoding a small message.
   const visit: Visit = {
@@ -74,6 +78,7 @@ export function enter(ways: Ways, { operation, dialect, format, headers, bare }:
     format,
     headers,
     bare,
+    account,
     send,
     requestId,
     call: new LaneCall(values, headers),
@@ -86,12 +91,26 @@ export function enter(ways: Ways, { operation, dialect, format, headers, bare }:
     later: undefined,
   };
   try {
-    visit.encoding = encodingOf(fieldOf(headers, dialect.protocol.encodingHeader));
     hurry(visit, dialect.protocol.timeout(headers));
   } catch (error) {
     fail(visit, error);
   }
   return visit;
+}
+
+/** Asks the gate of the operation, before anything of the body is read; a promise when it has to look the caller up. */
+export function admitted(visit: Visit): Promise<void> | undefined {
+  if (isOver(visit)) return undefined;
+  try {
+    const caller = visit.operation.gate(visit.call);
+    if (!(caller instanceof Promise)) return void visit.account.identify(caller);
+    return caller.then(
+      (name) => visit.account.identify(name),
+      (error) => fail(visit, error),
+    );
+  } catch (error) {
+    return void fail(visit, error);
+  }
 }
 
 /** Bounds the time for the rest of the body. */
@@ -125,6 +144,7 @@ export async function run(visit: Visit, body: Buffer): Promise<void> {
     const bytes = compressed ? await inflated(visit, message) : message;
     if (bytes.length > visit.ways.limits.messageMaxBytes) throw refuse.because("BODY_TOO_LARGE");
     const request = format.decode(bytes);
+    visit.account.release();
     if (isOver(visit)) return;
     visit.stage = "running";
     const answer = format.encode(await operation.unary(request, visit.call));
@@ -198,8 +218,10 @@ function close(visit: Visit): void {
   clearTimeout(visit.deadline);
 }
 
-function inflated({ encoding, ways }: Visit, message: Uint8Array): Promise<Uint8Array> {
+function inflated({ encoding, ways, account }: Visit, message: Uint8Array): Promise<Uint8Array> {
   if (!encoding) throw refuse.because("ENCODING_MISSING");
+  // As much as it may become; nobody knows before.
+  if (!account.take(ways.limits.messageMaxBytes)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
   return decompressed(encoding, message, ways.limits.messageMaxBytes);
 }
 

@@ -60,7 +60,7 @@ test("chunks that are none refuse their request, and never end it", async () => 
   await using server = await serveExchanges((exchange) => {
     if (exchange.flaw) return say(exchange);
     exchange.onClose = () => ended.push(exchange.complete ? "answered" : "lost");
-    exchange.receive({ data: () => {}, end: () => ended.push("complete") });
+    exchange.receive({ overloaded() {}, data: () => {}, end: () => ended.push("complete") });
   });
   const text = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\nnonsense\r\n";
   expect(bodies(await talk(server, [text]))).toEqual(["MALFORMED_REQUEST"]);

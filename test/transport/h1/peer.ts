@@ -10,6 +10,7 @@ const limits: SessionLimits = {
   bodyTimeoutMs: 60_000,
   idleTimeoutMs: 60_000,
   connectionAgeMs: 0,
+  bodiesMaxBytes: 67_108_864,
 };
 
 /** A server of HTTP/1.1 alone. */
@@ -40,6 +41,7 @@ export function echo(exchange: Exchange): void {
   if (flaw) return void exchange.answer({ status: 400, headers: {}, body: flaw });
   const parts: Buffer[] = [];
   exchange.receive({
+    overloaded() {},
     data: (part) => void parts.push(part),
     end: () => exchange.answer({ status: 200, headers: {}, body: `${method} ${target} ${Buffer.concat(parts)}` }),
   });

@@ -113,7 +113,7 @@ test("a body that is read is let in however large, one that is not read stops it
       const data = ({ length }: Buffer) => {
         read += length;
       };
-      stream.receive({ data, end: () => stream.answer(ok) });
+      stream.receive({ overloaded() {}, data, end: () => stream.answer(ok) });
     },
     { messageMaxBytes: 100_000 },
   );
@@ -139,7 +139,7 @@ test("a body that is read is let in however large, one that is not read stops it
   await settled(peer);
   expect(peer.heard.filter(({ type, id }) => type === types.window && id === 3)).toEqual([]);
   const chunks = waiting[0]?.chunks();
-  for (let count = 0; count < 6; count += 1) expect((await chunks?.next())?.value).toHaveLength(part.length);
+  expect((await chunks?.next())?.value).toHaveLength(6 * part.length);
   await peer.hears(({ type, id }) => type === types.window && id === 3);
 });
 
@@ -155,7 +155,7 @@ test("the parts of a request come as they are asked for, and end with it", async
   await vi.waitFor(() => expect(seen).toEqual(["a"]), patience);
   peer.say(frame(types.data, { id: 1, payload: "b" }), frame(types.data, { id: 1, payload: "c", flags: endStream }));
   await over.promise;
-  expect(seen).toEqual(["a", "b", "c"]);
+  expect(seen.join("")).toBe("abc");
 });
 
 test.each([

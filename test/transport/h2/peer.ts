@@ -11,6 +11,7 @@ const limits: SessionLimits = {
   bodyTimeoutMs: 60_000,
   idleTimeoutMs: 60_000,
   connectionAgeMs: 0,
+  bodiesMaxBytes: 67_108_864,
 };
 
 /** A server of HTTP/2 alone. */
@@ -48,6 +49,7 @@ export async function serveStreams(
 export function echo(stream: Stream): void {
   const parts: Buffer[] = [];
   stream.receive({
+    overloaded() {},
     data: (part) => void parts.push(part),
     end: () =>
       stream.answer({ status: 200, headers: { "x-a": "b" }, body: Buffer.concat(parts), trailers: { c: "d" } }),

@@ -1,0 +1,135 @@
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { machine, type Postern, startPostern } from "../harness.ts";
+
+// The smallest budget there is: a caller may hold 256 KiB of it, strangers as much together, and one network 64 KiB.
+const bodiesMaxBytes = 1_048_576;
+const patience = { timeout: 30_000, interval: 20 };
+
+let postern: Postern;
+beforeAll(async () => {
+  postern = await startPostern({ bodiesMaxBytes });
+});
+afterAll(() => postern?.[Symbol.asyncDispose]());
+
+/** A request whose body is begun and not ended. */
+type Held = {
+  readonly write: (bytes: Buffer) => void;
+  readonly answer: Promise<{
+    readonly status: number;
+    readonly text: string;
+    readonly headers: IncomingMessage["headers"];
+  }>;
+  readonly end: () => void;
+  readonly close: () => void;
+};
+type Hold = (path: string, token?: string) => Held;
+
+const headersOf = (token?: string) => ({
+  "content-type": "application/json",
+  ...(token && { authorization: `Bearer ${token}` }),
+});
+
+const http1: Hold = (path, token) => {
+  const sending: ClientRequest = request(`${postern.url}${path}`, {
+    method: "POST",
+    headers: headersOf(token),
+    agent: false,
+  });
+  sending.on("error", () => {});
+  const answer = new Promise<Awaited<Held["answer"]>>((resolve, reject) => {
+    sending.on("close", () => reject(new Error("closed without an answer")));
+    sending.on("response", async (response) => {
+      let text = "";
+      for await (const part of response) text += part;
+      resolve({ status: response.statusCode ?? 0, text, headers: response.headers });
+    });
+  });
+  answer.catch(() => {});
+  const write = (bytes: Buffer) => void sending.write(bytes);
+  return { write, answer, end: () => void sending.end(), close: () => void sending.destroy() };
+};
+
+let session: ClientHttp2Session | undefined;
+const http2: Hold = (path, token) => {
+  session ??= connect(postern.url).on("error", () => {});
+  const stream: ClientHttp2Stream = session.request({ ":method": "POST", ":path": path, ...headersOf(token) });
+  stream.on("error", () => {});
+  const answer = new Promise<Awaited<Held["answer"]>>((resolve, reject) => {
+    stream.on("close", () => reject(new Error("closed without an answer")));
+    stream.on("response", async (headers) => {
+      let text = "";
+      for await (const part of stream) text += part;
+      resolve({ status: Number(headers[":status"]), text, headers: headers as IncomingMessage["headers"] });
+    });
+  });
+  answer.catch(() => {});
+  const write = (bytes: Buffer) => void stream.write(bytes);
+  return { write, answer, end: () => void stream.end(), close: () => stream.close() };
+};
+afterAll(() => void session?.destroy());
+
+/** JSON takes any number of them. */
+const spaces = (count: number) => Buffer.alloc(count, " ");
+
+describe.each([
+  ["HTTP/1.1", http1],
+  ["HTTP/2", http2],
+])("over %s", (_, hold) => {
+  test("a caller that holds its share is refused more, others are served, and it is again once it gave up", async () => {
+    const robot = await machine(postern);
+    const larger = "/v1/user-grants:batchAdd";
+    const first = hold(larger, robot.client.token);
+    first.write(spaces(200_000));
+    // What the server has read of the first is seen by what it refuses of the second.
+    const second = await vi.waitFor(async () => {
+      const one = hold(larger, robot.client.token);
+      one.write(spaces(100_000));
+      const timer = new Promise<undefined>((resolve) => setTimeout(resolve, 1000, undefined).unref());
+      const answer = await Promise.race([one.answer, timer]);
+      one.close();
+      expect(answer?.status).toBe(429);
+      return answer;
+    }, patience);
+    expect(second?.headers["retry-after"]).toBe("1");
+    expect(JSON.parse(second?.text ?? "")).toMatchObject({
+      code: 8,
+      details: [{ reason: "OVERLOADED" }, { retryDelay: "1s" }],
+    });
+    expect((await postern.admin.post(`/v1/users/${robot.userId}/tokens`)).status).toBe(200);
+    first.close();
+    await vi.waitFor(async () => expect((await robot.client.get("/v1/users/me")).status).toBe(200), patience);
+    await vi.waitFor(async () => {
+      const again = await robot.client.post(larger, `{"items": []${" ".repeat(150_000)}}`);
+      expect(again.status).toBe(400);
+    }, patience);
+  });
+
+  test("strangers of one network hold their share at most, and those who are known are served beside them", async () => {
+    const strangers = Array.from({ length: 12 }, () => hold("/v1/sessions"));
+    for (const one of strangers) one.write(spaces(10_000));
+    const refused = await Promise.any(strangers.map((one) => one.answer));
+    expect([refused.status, JSON.parse(refused.text).details[0].reason]).toEqual([429, "OVERLOADED"]);
+    const known = await postern.admin.post("/v1/user-grants:batchAdd", `{"items": []${" ".repeat(150_000)}}`);
+    expect(known.status).toBe(400);
+    for (const one of strangers) one.close();
+    await vi.waitFor(async () => {
+      const answer = await postern
+        .as()
+        .post("/v1/sessions", `{"loginName": "nobody", "password": "${"x".repeat(5000)}"}`);
+      expect(answer.status).not.toBe(429);
+    }, patience);
+  });
+
+  test("a body of a thousand parts of one byte is a body", async () => {
+    const { userId } = await machine(postern);
+    const one = hold(`/v1/users/${userId}/tokens`, postern.admin.token);
+    for (const letter of `{${" ".repeat(998)}}`) {
+      one.write(Buffer.from(letter));
+      await new Promise((next) => setImmediate(next));
+    }
+    one.end();
+    expect((await one.answer).status).toBe(200);
+  });
+});
