@@ -132,15 +132,16 @@ export class Streams implements Host {
     const part = unpadded(frame);
     const ends = frame.has(flags.endStream);
     const stream = this.#open.get(id);
+    // Padding is no payload: a frame of nothing else does nothing.
+    const isEmpty = part.start === part.end && !ends;
+    if (isEmpty) this.spend();
     if (!stream || stream.ended) {
       this.taken(length);
       if (stream) this.#fail(stream, codes.streamClosed);
       else this.#lateData(id, ends);
       return;
     }
-    // Padding is no payload: a frame of nothing else does nothing.
-    if (part.start === part.end && !ends) this.spend();
-    else this.chatter.earn(chatter.perData);
+    if (!isEmpty) this.chatter.earn(chatter.perData);
     const code = stream.data(frame.bytes.subarray(part.start, part.end), length, ends);
     if (code === codes.none) return;
     this.taken(length);

@@ -6,6 +6,8 @@ const { endStream, endHeaders } = flags;
 const whole = endHeaders | endStream;
 const many = (count: number, one: (index: number) => Buffer) => Array.from({ length: count }, (_, index) => one(index));
 const reset = (id: number) => frame(types.reset, { id, payload: four(8) });
+const padding = (id: number) =>
+  frame(types.data, { id, flags: flags.padded, payload: Buffer.alloc(9, 0).fill(8, 0, 1) });
 const odd = (index: number) => 2 * index + 1;
 
 // What costs its sender nothing, more often than anybody needs it.
@@ -18,6 +20,11 @@ const floods: readonly (readonly [what: string, frames: readonly Buffer[]])[] = 
   ["WINDOW_UPDATE", many(3000, () => frame(types.window, { payload: four(1) }))],
   ["frames that nobody knows", many(3000, () => frame(77))],
   ["empty DATA", [request(1, endHeaders), ...many(3000, () => frame(types.data, { id: 1 }))]],
+  ["DATA of nothing but padding", [request(1, endHeaders), ...many(3000, () => padding(1))]],
+  [
+    "empty DATA for a stream that was answered before its end",
+    [request(3, endHeaders), ...many(3000, () => frame(types.data, { id: 3 }))],
+  ],
   [
     "DATA for streams that are closed",
     [request(1, whole), ...many(3000, () => frame(types.data, { id: 1, payload: "a" }))],
@@ -43,7 +50,7 @@ const floods: readonly (readonly [what: string, frames: readonly Buffer[]])[] = 
 ];
 
 test.each(floods)("%s: too many end the connection", async (_, frames) => {
-  await using server = await serveStreams(() => {});
+  await using server = await serveStreams((stream) => stream.id === 3 && stream.answer({ status: 200, headers: {} }));
   await using peer = await dial(server);
   peer.say(...frames);
   const { payload } = await peer.hears(({ type }) => type === types.goaway);

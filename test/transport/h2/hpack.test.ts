@@ -106,6 +106,7 @@ test.each([
   ["a length without a text", "40"],
   ["a table larger than allowed", "3fe21f"],
   ["a table resized after a field", "82 20"],
+  ["a table resized three times", "20 3f 01 20 82"],
   ["padding of a whole byte", "00 01 61 82 07ff"],
   ["padding of zeros", "00 01 61 81 1c"],
   ["the end of a string within it", "00 01 61 84 ffffffff"],

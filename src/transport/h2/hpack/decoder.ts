@@ -6,6 +6,8 @@ import { DynamicTable } from "./table.ts";
 /** Takes the fields of a block as they are read. */
 export type FieldSink = { readonly add: (name: string, value: string) => void };
 
+// RFC 7541, 4.2: the smallest size since the last block, then the one that holds.
+const mostResizes = 2;
 const none = Buffer.alloc(0);
 // Names and values apart, for the speed of reading one of them.
 const staticNames = staticTable.map(([name]) => name);
@@ -25,7 +27,7 @@ export class Decoder {
     this.#bytes = bytes;
     this.#at = start;
     this.#end = end;
-    while (this.#isResize()) this.#resize();
+    for (let resizes = 0; this.#isResize(); resizes += 1) this.#resize(resizes);
     while (this.#at < end) this.#field(into);
     this.#bytes = none;
   }
@@ -34,7 +36,8 @@ export class Decoder {
     return this.#at < this.#end && ((this.#bytes[this.#at] ?? 0) & 0xe0) === 0x20;
   }
 
-  #resize(): void {
+  #resize(before: number): void {
+    if (before >= mostResizes) throw broken("a table resized again and again");
     const size = this.#integer(5);
     if (size > usualTableBytes) throw broken("a table that is larger than allowed");
     this.#table.resize(size);
