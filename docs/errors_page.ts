@@ -7,7 +7,7 @@ import { connectStatusOf, problem } from "../src/transport/problem.ts";
 const languages: Readonly<Record<Language, string>> = { en: "English", de: "Deutsch", fr: "Français", es: "Español" };
 
 // Texts are shown with the names of their parameters.
-const names = ["id", "name", "fields", "uris", "min", "max"];
+const names = ["id", "name", "fields", "uris", "min", "max", "limit"];
 const params = Object.fromEntries(names.map((name) => [name, `{${name}}`]));
 
 /** Every reason and every other text of the catalogue, as Markdown. */

@@ -220,5 +220,6 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.WatchEventsRequest.object_id": "Only events of this object.",
   "postern.v1.WatchEventsRequest.types": "Only these types of event, such as user.phone_changed.",
   "postern.v1.access": "Who may call the rpc. A server that finds an rpc without it does not start.",
+  "postern.v1.message_bytes": "The most bytes of a message of the rpc, on the wire and decompressed, where that is less than the rules of its fields allow.",
   "postern.v1.trim": "Blanks around the value are dropped before its rules are checked.",
 };

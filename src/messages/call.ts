@@ -111,10 +111,10 @@ export const callTexts = {
     es: "Las cabeceras de la solicitud superan el tamaño que acepta este servidor.",
   },
   BODY_TOO_LARGE: {
-    en: "The request is larger than this server accepts.",
-    de: "Die Anfrage ist größer, als dieser Server annimmt.",
-    fr: "La requête dépasse la taille acceptée par ce serveur.",
-    es: "La solicitud supera el tamaño que acepta este servidor.",
+    en: "The request is larger than {limit} bytes, the most that this call takes.",
+    de: "Die Anfrage ist größer als {limit} Bytes; mehr nimmt dieser Aufruf nicht an.",
+    fr: "La requête dépasse {limit} octets, le maximum que cet appel accepte.",
+    es: "La solicitud supera los {limit} bytes, el máximo que admite esta llamada.",
   },
   OVERLOADED: {
     en: "The server is too busy at the moment; please try again shortly.",

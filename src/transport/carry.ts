@@ -4,6 +4,7 @@ import type { Door } from "./door.ts";
 import type { Answer, Asked } from "./exchange.ts";
 import { httpDate } from "./http_date.ts";
 import { HeaderFields } from "./lane/protocol.ts";
+import { tooLarge } from "./message_limit.ts";
 import type { Exchange } from "./wire.ts";
 
 /** What bounds a request. */
@@ -29,7 +30,7 @@ export function carryTo(door: Door, limits: CarryLimits, stopping: AbortSignal) 
         else timers.add(setTimeout(() => gone.abort(late()), milliseconds));
       },
       body: async (mostBytes = limits.messageMaxBytes) => {
-        if (Number(headers["content-length"] ?? 0) > mostBytes) throw refuse.because("BODY_TOO_LARGE");
+        if (Number(headers["content-length"] ?? 0) > mostBytes) throw tooLarge(mostBytes);
         return collect(exchange, gone.signal, { mostBytes, timeoutMs: limits.bodyTimeoutMs });
       },
       chunks: () => exchange.chunks(),
@@ -71,7 +72,7 @@ function collect(exchange: Exchange, gone: AbortSignal, { mostBytes, timeoutMs }
       isRefused = isTooLarge || !body.add(part);
       if (!isRefused) return;
       body.clear();
-      if (isTooLarge) reject(refuse.because("BODY_TOO_LARGE"));
+      if (isTooLarge) reject(tooLarge(mostBytes));
       else overloaded();
     },
     end: () => resolve(body.bytes),

@@ -73,14 +73,14 @@ export function isAuthority(authority: string): boolean {
   return known && URL.canParse(`http://${authority}`);
 }
 
-/** The body of a request, whole and decompressed. */
-export async function wholeBody(asked: Asked): Promise<Uint8Array> {
+/** The body of a request, whole and decompressed; one of more bytes is refused. */
+export async function wholeBody(asked: Asked, mostBytes: number): Promise<Uint8Array> {
   const encoding = encodingOf(asked.headers.get("content-encoding") ?? undefined);
-  const body = await asked.body();
+  const body = await asked.body(mostBytes);
   if (!encoding) return body;
   // As much as it may become; nobody knows before.
-  if (!asked.account.take(asked.messageMaxBytes)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
-  return decompressed(encoding, body, asked.messageMaxBytes);
+  if (!asked.account.take(mostBytes)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+  return decompressed(encoding, body, mostBytes);
 }
 
 /** The answer, compressed when that is worth it and the client can read it. */

@@ -6,6 +6,7 @@ import { connectTimeout } from "./lane/connect.ts";
 import { plain } from "./lane/plain.ts";
 import type { Reply } from "./lane/protocol.ts";
 import { type Arrival, admitted, enter, fail, leave, run, type Visit, type Ways, waysOf } from "./lane/visit.ts";
+import { messageBytes } from "./message_limit.ts";
 import type { Call, Operation } from "./operations.ts";
 import { type FindCall, type PlainCall, plainCalls } from "./rest/calls.ts";
 import { type Parts, problemAnswer, type Room } from "./rooms.ts";
@@ -61,7 +62,8 @@ function answered({ ways, asked, call }: Visited, { operation, decode, encode }:
 
 async function read(asked: Located, visit: Visit): Promise<void> {
   await admitted(visit);
-  if (announced(visit)) await run(visit, Buffer.from(await asked.body()));
+  if (announced(visit))
+    await run(visit, Buffer.from(await asked.body(messageBytes(visit.operation, visit.ways.limits))));
 }
 
 const answerOf = ({ status, headers, body = "" }: Reply): Answer => ({ status, headers, body });
@@ -84,7 +86,10 @@ async function understood({ parts, asked, call }: Streamed, { operation, decode 
     const timeoutMs = connectTimeout(asked.headers.fields);
     if (timeoutMs !== undefined) asked.expire(Math.min(timeoutMs, longestTimer));
     asked.account.identify(await operation.gate(call));
-    return decode(await wholeBody(asked), asked.headers.get("content-type") ?? undefined);
+    return decode(
+      await wholeBody(asked, messageBytes(operation, parts.limits)),
+      asked.headers.get("content-type") ?? undefined,
+    );
   } catch (error) {
     throw parts.refused(error, call, operation.path);
   }

@@ -37,7 +37,11 @@ type Many = Message & {
 export function conformanceService(registry: FileRegistry, refused: Parts["refused"]) {
   const service = registry.getService("connectrpc.conformance.v1.ConformanceService");
   if (!service) throw new Error("the suite has no ConformanceService");
-  const rpcs = standardRpcs([{ service, handlers: handlersOf(talkOf(registry)) }], guardOf(refused)).map(unhurried);
+  const rpcs = standardRpcs(
+    [{ service, handlers: handlersOf(talkOf(registry)) }],
+    guardOf(refused),
+    Number.POSITIVE_INFINITY,
+  ).map(unhurried);
   const operations = rpcs.flatMap((rpc): [string, Operation][] => (rpc.kind === "dialogue" ? [] : [[rpc.path, rpc]]));
   return { operations: new Map(operations), standard: rpcs.filter(({ kind }) => kind === "dialogue") };
 }

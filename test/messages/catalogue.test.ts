@@ -3,7 +3,15 @@ import { errorText, isTextKey, type Language, type TextKey, text, textKeys } fro
 
 const languages: Language[] = ["en", "de", "fr", "es"];
 const placeholders = (sentence: string) => (sentence.match(/\{\w+\}/g) ?? []).sort();
-const everything = { id: "{id}", name: "{name}", fields: "{fields}", uris: "{uris}", min: "{min}", max: "{max}" };
+const everything = {
+  id: "{id}",
+  name: "{name}",
+  fields: "{fields}",
+  uris: "{uris}",
+  min: "{min}",
+  max: "{max}",
+  limit: "{limit}",
+};
 const raw = (key: TextKey, language: Language) => text(key, language, everything);
 
 for (const key of textKeys()) {

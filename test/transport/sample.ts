@@ -25,7 +25,7 @@ import {
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import type { HttpRuleSchema } from "../../gen/google/api/http_pb.ts";
 import { HttpRuleSchema as Http } from "../../gen/google/api/http_pb.ts";
-import { AccessSchema, access, trim } from "../../gen/postern/v1/options_pb.ts";
+import { AccessSchema, access, message_bytes, trim } from "../../gen/postern/v1/options_pb.ts";
 
 type Field = MessageInitShape<typeof FieldDescriptorProtoSchema>;
 type FieldExtras = { rules?: MessageInitShape<typeof FieldRulesSchema>; trim?: boolean };
@@ -35,6 +35,8 @@ export type SampleRpc = {
   readonly name: string;
   readonly rule?: MessageInitShape<typeof HttpRuleSchema>;
   readonly open?: boolean;
+  /** Whether nobody has to be signed in. */
+  readonly anyone?: boolean;
   readonly stream?: boolean;
 };
 
@@ -114,9 +116,11 @@ function field(number: number, name: string, type: Type, more: Field = {}, extra
   return { number, name, jsonName, type, label: Label.OPTIONAL, options, ...more };
 }
 
-function method({ name, rule, open = true, stream = false }: SampleRpc) {
+function method({ name, rule, open = true, anyone = false, stream = false }: SampleRpc) {
   const options = create(MethodOptionsSchema);
   if (rule) setExtension(options, http, create(Http, rule));
-  if (open) setExtension(options, access, create(AccessSchema, { who: { case: "anyone", value: true } }));
+  const who = { case: anyone ? "anyone" : "signedIn", value: true } as const;
+  if (open) setExtension(options, access, create(AccessSchema, { who }));
+  setExtension(options, message_bytes, 4_194_304);
   return { name, inputType: ".sample.Sample", outputType: ".sample.Sample", serverStreaming: stream, options };
 }

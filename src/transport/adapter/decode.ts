@@ -1,16 +1,21 @@
 import { fromBinary, type Message } from "@bufbuild/protobuf";
-import { refuse } from "../../errors.ts";
+import { reasonOf, refuse } from "../../errors.ts";
 import type { Located } from "../exchange.ts";
 import { decodeJson, type Rules, readJsonObject, twice } from "../json.ts";
 import { decompressed, type Encoding, encodingNames, encodingOf } from "../lane/compression.ts";
 import { base64Bytes } from "../lane/grpc_web.ts";
 import type { Enclosed } from "../lane/protocol.ts";
+import { messageBytes, tooLarge } from "../message_limit.ts";
 import type { Rpc } from "../operations.ts";
 import { frames } from "./frames.ts";
 import { fieldsOf, type Spoken } from "./spoken.ts";
 
 /** What bounds the reading of a request. */
-export type ReadLimits = { readonly deadlineMaxMs: number; readonly bodyTimeoutMs: number };
+export type ReadLimits = {
+  readonly deadlineMaxMs: number;
+  readonly bodyTimeoutMs: number;
+  readonly messageMaxBytes: number;
+};
 
 /** A request of a known rpc, not read yet. */
 export type Unread = {
@@ -26,7 +31,7 @@ export async function decodeRequest(unread: Unread, gate: () => Promise<void>): 
   const { asked, spoken } = unread;
   const protocol = begin(unread);
   await gate();
-  return decoded(unread, spoken.inQuery ? queried(asked) : await enclosed(asked, protocol));
+  return decoded(unread, spoken.inQuery ? queried(asked) : await enclosed(unread, protocol));
 }
 
 /** Reads the messages of a request, each when it is asked for; what its headers say is looked at at once. */
@@ -35,8 +40,8 @@ export function decodeRequests(unread: Unread, signal: AbortSignal): AsyncIterab
   const { encodingHeader, acceptHeader } = begin(unread);
   const encoding = readable(asked.headers.get(encodingHeader), acceptHeader);
   const chunks = spoken.text ? fromBase64(asked.chunks()) : asked.chunks();
-  const { account, messageMaxBytes } = asked;
-  const bounds = { mostBytes: messageMaxBytes, timeoutMs: limits.bodyTimeoutMs, signal, account };
+  const { account } = asked;
+  const bounds = { mostBytes: mostBytes(unread), timeoutMs: limits.bodyTimeoutMs, signal, account };
   return (async function* () {
     for await (const frame of frames(chunks, bounds)) yield await decoded(unread, named(frame, encoding));
   })();
@@ -62,8 +67,9 @@ function hurry({ asked, rpc, limits: { deadlineMaxMs } }: Unread, timeoutMs: num
 }
 
 async function decoded(unread: Unread, { message, encoding }: Found): Promise<Message> {
-  const { account, messageMaxBytes: most } = unread.asked;
   if (!encoding) return decodedWhole(unread, message);
+  const { account } = unread.asked;
+  const most = mostBytes(unread);
   // As much as it may become; nobody knows before.
   if (!account.take(most)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
   try {
@@ -74,17 +80,24 @@ async function decoded(unread: Unread, { message, encoding }: Found): Promise<Me
 }
 
 function decodedWhole(unread: Unread, bytes: Uint8Array): Message {
-  if (bytes.length > unread.asked.messageMaxBytes) throw refuse.because("BODY_TOO_LARGE");
+  const most = mostBytes(unread);
+  if (bytes.length > most) throw tooLarge(most);
   return unread.spoken.json ? fromJsonBytes(unread, bytes) : fromBytes(unread, bytes);
 }
 
 type Found = { readonly message: Uint8Array; readonly encoding: Encoding | undefined };
 
-async function enclosed(asked: Located, protocol: Heard): Promise<Found> {
+const mostBytes = ({ rpc, limits }: Unread) => messageBytes(rpc, limits);
+
+async function enclosed(unread: Unread, protocol: Heard): Promise<Found> {
+  const { asked } = unread;
   const encoding = readable(asked.headers.get(protocol.encodingHeader), protocol.acceptHeader);
-  const most = asked.messageMaxBytes;
-  const body = Buffer.from(await asked.body(most + protocol.around(most)));
-  return named(protocol.open(body, encoding), encoding);
+  const most = mostBytes(unread);
+  const body = await asked.body(most + protocol.around(most)).catch((error) => {
+    // The limit that a caller is told of is the message's, without what surrounds it.
+    throw reasonOf(error) === "BODY_TOO_LARGE" ? tooLarge(most, error) : error;
+  });
+  return named(protocol.open(Buffer.from(body), encoding), encoding);
 }
 
 // https://github.com/grpc/grpc/blob/master/doc/compression.md: compressed by no encoding that is named is INTERNAL.

@@ -3,6 +3,7 @@ import type { BodyAccount } from "../body_budget.ts";
 import { isLate } from "../deadline.ts";
 import { prefixBytes } from "../lane/envelope.ts";
 import type { Enclosed } from "../lane/protocol.ts";
+import { tooLarge } from "../message_limit.ts";
 
 /** What bounds the messages of a streamed request. */
 export type FrameLimits = {
@@ -75,7 +76,7 @@ function lengthOf(bytes: Buffer, mostBytes: number): number {
   if (bytes.length < prefixBytes) return prefixBytes;
   if ((bytes[0] ?? 0) > compressedFlag) throw refuse.because("MALFORMED_BODY");
   const length = bytes.readUInt32BE(1);
-  if (length > mostBytes) throw refuse.because("BODY_TOO_LARGE");
+  if (length > mostBytes) throw tooLarge(mostBytes);
   return prefixBytes + length;
 }
 

@@ -16,7 +16,7 @@ import { type Spoken, spokenBy } from "./spoken.ts";
 
 /** What the adapter is given by the server. */
 export type AdapterParts = Pick<Parts, "operations" | "rules" | "refused"> & {
-  readonly limits: ReadLimits & { readonly messageMaxBytes: number };
+  readonly limits: ReadLimits;
   /** Rpcs of services that are not ours, to be served as well: health, reflection. */
   readonly standard?: readonly Rpc[];
 };

@@ -1,14 +1,15 @@
 import { refuse } from "../../errors.ts";
 import { BodyBuffer } from "../body_buffer.ts";
+import { messageBytes, tooLarge } from "../message_limit.ts";
 import type { Sink } from "../wire.ts";
 import { encodingOf } from "./compression.ts";
 import { fieldOf } from "./protocol.ts";
 import { fail, run, type Visit } from "./visit.ts";
 
 /** The most bytes that the body of a request may have. */
-export function mostBytes({ ways, dialect }: Visit): number {
-  const { messageMaxBytes } = ways.limits;
-  return messageMaxBytes + dialect.protocol.around(messageMaxBytes);
+export function mostBytes({ ways, operation, dialect }: Visit): number {
+  const most = messageBytes(operation, ways.limits);
+  return most + dialect.protocol.around(most);
 }
 
 /** Looks at what the headers say of a body before it is read; false when the call is over, or is refused for that. */
@@ -17,7 +18,7 @@ export function announced(visit: Visit): boolean {
   if (visit.stage === "over") return false;
   try {
     visit.encoding = encodingOf(fieldOf(headers, dialect.protocol.encodingHeader));
-    if (Number(headers["content-length"] ?? 0) > mostBytes(visit)) throw refuse.because("BODY_TOO_LARGE");
+    if (Number(headers["content-length"] ?? 0) > mostBytes(visit)) throw tooLargeFor(visit);
     return true;
   } catch (error) {
     fail(visit, error);
@@ -35,9 +36,11 @@ export function sinkOf(visit: Visit): Sink {
     data(part: Buffer) {
       // What comes after a refusal is read and dropped, so that the refusal arrives.
       if (visit.stage === "over") return;
-      if (body.length + part.length > most) fail(visit, refuse.because("BODY_TOO_LARGE"));
+      if (body.length + part.length > most) fail(visit, tooLargeFor(visit));
       else if (!body.add(part)) overloaded();
     },
     end: () => void run(visit, body.bytes),
   };
 }
+
+const tooLargeFor = ({ operation, ways }: Visit) => tooLarge(messageBytes(operation, ways.limits));

@@ -1,6 +1,7 @@
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import { refuse } from "../../errors.ts";
+import { tooLarge } from "../message_limit.ts";
 
 /** A way to compress messages. */
 export type Encoding = {
@@ -56,7 +57,7 @@ export async function decompressed(encoding: Encoding, bytes: Uint8Array, most: 
   try {
     return await encoding.decompress(bytes, { maxOutputLength: most });
   } catch (cause) {
-    const tooLarge = cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";
-    throw refuse.because(tooLarge ? "BODY_TOO_LARGE" : "MALFORMED_BODY", { cause });
+    const isTooLarge = cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";
+    throw isTooLarge ? tooLarge(most, cause) : refuse.because("MALFORMED_BODY", { cause });
   }
 }

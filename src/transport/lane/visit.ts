@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { reasonOf, refuse } from "../../errors.ts";
 import type { BodyAccount } from "../body_budget.ts";
+import { messageBytes, tooLarge } from "../message_limit.ts";
 import type { Operation } from "../operations.ts";
 import type { Parts } from "../rooms.ts";
 import { LaneCall } from "./call.ts";
@@ -142,7 +143,8 @@ export async function run(visit: Visit, body: Buffer): Promise<void> {
   try {
     const { message, compressed } = dialect.protocol.open(body, encoding);
     const bytes = compressed ? await inflated(visit, message) : message;
-    if (bytes.length > visit.ways.limits.messageMaxBytes) throw refuse.because("BODY_TOO_LARGE");
+    const most = messageBytes(operation, visit.ways.limits);
+    if (bytes.length > most) throw tooLarge(most);
     const request = format.decode(bytes);
     visit.account.release();
     if (isOver(visit)) return;
@@ -218,11 +220,12 @@ function close(visit: Visit): void {
   clearTimeout(visit.deadline);
 }
 
-function inflated({ encoding, ways, account }: Visit, message: Uint8Array): Promise<Uint8Array> {
+function inflated({ encoding, ways, operation, account }: Visit, message: Uint8Array): Promise<Uint8Array> {
   if (!encoding) throw refuse.because("ENCODING_MISSING");
+  const most = messageBytes(operation, ways.limits);
   // As much as it may become; nobody knows before.
-  if (!account.take(ways.limits.messageMaxBytes)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
-  return decompressed(encoding, message, ways.limits.messageMaxBytes);
+  if (!account.take(most)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+  return decompressed(encoding, message, most);
 }
 
 async function packed({ dialect, headers }: Visit, answer: Uint8Array | string) {

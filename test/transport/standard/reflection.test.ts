@@ -90,7 +90,7 @@ test("extensions are found by number, and numbered", async () => {
   const response = answer?.messageResponse;
   if (response?.case !== "allExtensionNumbersResponse") throw new Error(response?.case);
   expect(response.value.baseTypeName).toBe(containingType);
-  expect(response.value.extensionNumber.toSorted()).toEqual([50001, 72295728]);
+  expect(response.value.extensionNumber.toSorted()).toEqual([50001, 50003, 72295728]);
 });
 
 test("what is not there is answered as such, and the conversation goes on", async () => {
