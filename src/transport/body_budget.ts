@@ -12,7 +12,9 @@ export type BodyBudget = {
 /** Opens accounts of requests that come from one network. */
 export type Network = { readonly account: () => BodyAccount };
 
-// Strangers must not fill the budget for those who are known, one of them not for the others, nor one caller for the rest.
+// Unknown callers must not fill the budget for those who are known, one network not for the others, nor one caller for the rest.
+// Whose a request is may take a look into the database: until then little of its body is let in, and it counts apart.
+const undecidedShare = 1 / 2;
 const unknownShare = 1 / 4;
 const networkShare = 1 / 16;
 const callerShare = 1 / 4;
@@ -21,14 +23,16 @@ const mostNames = 10_000;
 /** Makes a budget of so many bytes. */
 export function bodyBudget(most: number): BodyBudget {
   const whole: Share = { bytes: 0, most };
+  const undecided = [whole, { bytes: 0, most: most * undecidedShare }];
   const unknown: Share = { bytes: 0, most: most * unknownShare };
   const networks = new Map<string, Share>();
   const callers = new Map<string, Share>();
-  const callerOf = (name: string) => shareIn(callers, name, most * callerShare);
   return {
     from(address) {
-      const network = shareIn(networks, networkOf(address), most * networkShare);
-      return { account: () => new BodyAccount({ whole, unknown, network, callerOf }) };
+      const strangers = [whole, unknown, shareIn(networks, networkOf(address), most * networkShare)];
+      const sharesOf = (name: string | undefined) =>
+        name === undefined ? strangers : [whole, shareIn(callers, name, most * callerShare)];
+      return { account: () => new BodyAccount(undecided, sharesOf) };
     },
   };
 }
@@ -43,30 +47,20 @@ function shareIn(shares: Map<string, Share>, name: string, most: number): Share 
   return share;
 }
 
-type AccountParts = {
-  readonly whole: Share;
-  readonly unknown: Share;
-  readonly network: Share;
-  readonly callerOf: (name: string) => Share;
-};
-
 /** Counts the bytes that are held of one request; a class, because every request makes one. */
 export class BodyAccount {
-  readonly #parts: AccountParts;
-  #caller: Share | undefined;
+  readonly #sharesOf: (name: string | undefined) => readonly Share[];
+  #shares: readonly Share[];
   #bytes = 0;
 
-  constructor(parts: AccountParts) {
-    this.#parts = parts;
+  constructor(undecided: readonly Share[], sharesOf: (name: string | undefined) => readonly Share[]) {
+    this.#shares = undecided;
+    this.#sharesOf = sharesOf;
   }
 
   /** Counts bytes that are to be held; false when there is no room for them, and then none is counted. */
   take(bytes: number): boolean {
-    const { whole, unknown, network } = this.#parts;
-    const caller = this.#caller;
-    if (whole.bytes + bytes > whole.most) return false;
-    if (caller && caller.bytes + bytes > caller.most) return false;
-    if (!caller && (unknown.bytes + bytes > unknown.most || network.bytes + bytes > network.most)) return false;
+    for (const share of this.#shares) if (share.bytes + bytes > share.most) return false;
     this.#add(bytes);
     return true;
   }
@@ -81,24 +75,17 @@ export class BodyAccount {
     if (this.#bytes > 0) this.#add(-this.#bytes);
   }
 
-  /** Counts what is held to a caller by name, who is unknown without one. */
+  /** Counts what is held to a caller by name; without a name, to the unknown callers and their network. */
   identify(name: string | undefined): void {
-    if (name === undefined) return;
     const held = this.#bytes;
     this.release();
-    this.#caller = this.#parts.callerOf(name);
-    this.#add(held);
+    this.#shares = this.#sharesOf(name);
+    if (held > 0) this.#add(held);
   }
 
   #add(bytes: number): void {
-    const { whole, unknown, network } = this.#parts;
     this.#bytes += bytes;
-    whole.bytes += bytes;
-    if (this.#caller) this.#caller.bytes += bytes;
-    else {
-      unknown.bytes += bytes;
-      network.bytes += bytes;
-    }
+    for (const share of this.#shares) share.bytes += bytes;
   }
 }
 

@@ -1,47 +1,58 @@
 import { expect, test } from "vitest";
-import { bodyBudget, networkOf } from "../../src/transport/body_budget.ts";
+import { type BodyAccount, type BodyBudget, bodyBudget, networkOf } from "../../src/transport/body_budget.ts";
 import { BodyBuffer } from "../../src/transport/body_buffer.ts";
+
+/** An account of a request whose caller is unknown. */
+function stranger(budget: BodyBudget, address: string): BodyAccount {
+  const account = budget.from(address).account();
+  account.identify(undefined);
+  return account;
+}
+
+/** An account of a request whose caller is known. */
+function known(budget: BodyBudget, name: string): BodyAccount {
+  const account = budget.from("192.0.2.1").account();
+  account.identify(name);
+  return account;
+}
 
 test("a budget is the process's, and none of its parts may be more than its share", () => {
   const budget = bodyBudget(1600);
-  const stranger = budget.from("192.0.2.1").account();
-  expect(stranger.take(101)).toBe(false);
-  expect(stranger.take(100)).toBe(true);
-  expect(budget.from("192.0.2.1").account().take(1)).toBe(false);
-  const others = ["192.0.2.2", "192.0.2.3", "192.0.2.4"].map((address) => budget.from(address).account());
+  const first = stranger(budget, "192.0.2.1");
+  expect([first.take(101), first.take(100)]).toEqual([false, true]);
+  expect(stranger(budget, "192.0.2.1").take(1)).toBe(false);
+  const others = ["192.0.2.2", "192.0.2.3", "192.0.2.4"].map((address) => stranger(budget, address));
   expect(others.map((one) => one.take(100))).toEqual([true, true, true]);
-  expect(budget.from("192.0.2.5").account().take(1), "unknown callers have a quarter together").toBe(false);
+  expect(stranger(budget, "192.0.2.5").take(1), "unknown callers have a quarter together").toBe(false);
   for (const name of ["ada", "bob", "cy"]) {
-    const known = budget.from("192.0.2.1").account();
-    known.identify(name);
-    expect(known.take(401)).toBe(false);
-    expect(known.take(400)).toBe(true);
+    const account = known(budget, name);
+    expect([account.take(401), account.take(400)]).toEqual([false, true]);
   }
-  const last = budget.from("192.0.2.9").account();
-  last.identify("dee");
+  const last = known(budget, "dee");
   expect(last.take(1), "the whole budget is held").toBe(false);
-  stranger.release();
+  first.release();
   expect(last.take(1)).toBe(true);
 });
 
-test("what a caller sent before it was known counts to it, and no longer to strangers", () => {
+test("what a caller sent before it was known counts to it, and to no stranger", () => {
   const budget = bodyBudget(1600);
+  expect(stranger(budget, "192.0.2.1").take(100)).toBe(true);
   const account = budget.from("192.0.2.1").account();
-  expect(account.take(100)).toBe(true);
+  expect(account.take(300), "strangers of its network do not keep it out").toBe(true);
   account.identify("ada");
-  expect(budget.from("192.0.2.1").account().take(100)).toBe(true);
-  const second = budget.from("192.0.2.2").account();
-  second.identify("ada");
-  expect([second.take(301), second.take(300)]).toEqual([false, true]);
+  const second = known(budget, "ada");
+  expect([second.take(101), second.take(100)]).toEqual([false, true]);
   account.give(1000);
-  expect(second.take(100), "no more is given back than was taken").toBe(true);
+  expect(second.take(300), "no more is given back than was taken").toBe(true);
   expect(second.take(1)).toBe(false);
 });
 
-test("an account without a name stays a stranger's", () => {
-  const account = bodyBudget(1600).from(undefined).account();
-  account.identify(undefined);
-  expect([account.take(101), account.take(100)]).toEqual([false, true]);
+test("callers that nobody has looked up yet hold half of the budget at most", () => {
+  const budget = bodyBudget(1600);
+  const accounts = Array.from({ length: 9 }, (_, index) => budget.from(`192.0.2.${index}`).account());
+  expect(accounts.map((one) => one.take(100))).toEqual([...Array<boolean>(8).fill(true), false]);
+  for (const one of accounts) one.identify(undefined);
+  expect(budget.from("192.0.2.20").account().take(800)).toBe(true);
 });
 
 test("the addresses of one customer are one network", () => {
@@ -55,7 +66,7 @@ test("the addresses of one customer are one network", () => {
 });
 
 test("a body is one buffer however many parts it comes in, and no part is written to", () => {
-  const account = bodyBudget(16_000).from("192.0.2.1").account();
+  const account = stranger(bodyBudget(16_000), "192.0.2.1");
   const body = new BodyBuffer(account);
   const first = Buffer.from("abc");
   const parts = [first, ...Array.from("defghij", (letter) => Buffer.from(letter))];

@@ -2,7 +2,7 @@ import type { ConnectionParts, Patience } from "../wire.ts";
 import { Allowance } from "./allowance.ts";
 import { HeaderFrames } from "./header_frames.ts";
 import { Outbox } from "./outbox.ts";
-import { ConnectionFault, codes, flags, frameHeaderBytes, largest, preface, types } from "./protocol.ts";
+import { ConnectionFault, codes, firstWindow, flags, frameHeaderBytes, largest, preface, types } from "./protocol.ts";
 import { type Frame, FrameReader } from "./reader.ts";
 import { Sender } from "./sender.ts";
 import { readSettings, writeSettings } from "./settings.ts";
@@ -48,7 +48,7 @@ export class Connection {
     socket.on("error", ignore).on("close", () => this.#guarded(() => this.#gone()));
     socket.on("end", () => this.destroy());
     const { streamsMax, headersMaxBytes } = limits;
-    writeSettings(this.#outbox, { streams: streamsMax, window: this.#streams.window, headerBytes: headersMaxBytes });
+    writeSettings(this.#outbox, { streams: streamsMax, window: firstWindow, headerBytes: headersMaxBytes });
     this.#streams.greet();
     socket.resume();
   }

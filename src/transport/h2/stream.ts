@@ -4,7 +4,7 @@ import { BodyBuffer } from "../body_buffer.ts";
 import type { Exchange, Flaw, Sent, Sink, Whole } from "../wire.ts";
 import type { Fields, Head } from "./head.ts";
 import type { Outbox } from "./outbox.ts";
-import { codes } from "./protocol.ts";
+import { codes, firstWindow } from "./protocol.ts";
 import { Outgoing, type Sender } from "./sender.ts";
 
 /** The connection, as its streams see it. */
@@ -41,7 +41,9 @@ export class Stream implements Exchange {
   readonly #host: Host;
   #begun = false;
   #missing: number | undefined;
-  #window: number;
+  #window = firstWindow;
+  // What the window is when nothing is on its way: the first one, until somebody reads the body.
+  #granted = firstWindow;
   #due = 0;
   #sink: Sink | undefined;
   readonly #held: BodyBuffer;
@@ -59,7 +61,6 @@ export class Stream implements Exchange {
     this.#host = host;
     this.account = host.account();
     this.#held = new BodyBuffer(this.account);
-    this.#window = host.window;
     this.outgoing = new Outgoing(id, host.sender.streamWindow, this);
   }
 
@@ -240,9 +241,11 @@ export class Stream implements Exchange {
     this.#host.taken(bytes);
     if (this.ended || this.closed) return;
     this.#due += bytes;
-    if (this.#due < this.#host.window / 2) return;
-    this.#window += this.#due;
-    this.#host.outbox.window(this.id, this.#due);
+    if (this.#due < this.#granted / 2) return;
+    const more = this.#due + this.#host.window - this.#granted;
+    this.#granted = this.#host.window;
+    this.#window += more;
+    this.#host.outbox.window(this.id, more);
     this.#due = 0;
   }
 

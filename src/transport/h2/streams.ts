@@ -25,7 +25,7 @@ export type StreamsParts = {
   readonly idle: () => void;
 };
 
-// A window that a whole message passes without waiting, and some of them at once.
+// A window that a whole message passes without waiting, and some of them at once. A stream has it once its body is read.
 const widest = 16 * 2 ** 20;
 const windowFor = (messageBytes: number) => Math.min(Math.max(messageBytes, firstWindow) + firstWindow, widest);
 const windowsPerConnection = 4;
