@@ -20,7 +20,6 @@ export async function bulk(url: string, owner: string, size: Size): Promise<void
   for (const text of drop) await sql.unsafe(text);
   await append(sqls, owner, size);
   for (const texts of [indexes, constraints]) await inTurns(sqls, texts);
-  await sql.unsafe(followed);
   await sql.unsafe("vacuum analyze");
   await sql.unsafe("checkpoint");
 }
@@ -52,8 +51,3 @@ async function inTurns(sqls: readonly Sql[], texts: readonly string[]): Promise<
   };
   await Promise.all(sqls.map(one));
 }
-
-// None of the facts names an SMS.
-const followed = `
-  update checkpoints c set epoch = e.epoch, xid = e.xid, position = e.position
-  from (select epoch, xid, position from events order by epoch desc, xid desc, position desc limit 1) e`;

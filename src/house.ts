@@ -2,6 +2,7 @@ import pino, { type Logger } from "pino";
 import pretty from "pino-pretty";
 import { type Config, masterKeys } from "./config.ts";
 import { type Call, type Deps, keys, newId } from "./deps.ts";
+import type { NewFact } from "./events/fact.ts";
 import { type Folds, foldsByType } from "./events/fold.ts";
 import { followTail, type Tail } from "./events/follow.ts";
 import { type Origin, openLog } from "./events/log.ts";
@@ -47,7 +48,11 @@ export type House = AsyncDisposable & {
   readonly logger: Logger;
   readonly tail: Tail;
   readonly callers: CallerCache;
+  /** Calls back with the facts of each command that this process appended; answers how to stop. */
+  readonly onAppended: (listener: AppendListener) => () => void;
 };
+
+type AppendListener = (facts: readonly NewFact[]) => void;
 
 /** How to open the house. */
 export type HouseOptions = {
@@ -72,18 +77,21 @@ export async function openHouse(config: Config, { logger, join = false, observe 
   const failed = (error: unknown) => logger.warn({ err: error }, "the log could not be followed; trying again");
   const tail = opened.use(await followTail({ sql, everyMs: 250, failed }));
   tail.listen((events) => events.forEach(callers.forget));
+  const listeners = new Set<AppendListener>();
   const log = openLog<Call>({
-    sql,
-    patient,
-    folds,
-    originOf,
+    ...{ sql, patient, folds, originOf },
     appended(facts) {
       for (const { type, at } of facts) callers.forget({ type, stream: at.stream });
       tail.poke();
+      for (const listener of listeners) listener(facts);
     },
   });
+  const onAppended = (listener: AppendListener) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
   const deps: Deps = { log, sql, clock: now, ids: newId, secrets };
-  const parts = { deps, database, databaseLoad: load, instanceId, logger, tail, callers };
+  const parts = { deps, database, databaseLoad: load, instanceId, logger, tail, callers, onAppended };
   const stack = opened.move();
   return { ...parts, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

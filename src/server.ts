@@ -34,6 +34,7 @@ import { eventRules, eventService } from "./services/event.ts";
 import { expiryChores } from "./services/expiry.ts";
 import { memberRules, memberService } from "./services/member.ts";
 import { organizationRules, organizationService } from "./services/organization.ts";
+import { sendsCode } from "./services/phone_code.ts";
 import { policyService } from "./services/policy.ts";
 import { projectRules, projectService } from "./services/project.ts";
 import { projectGrantRules } from "./services/project_grant.ts";
@@ -106,7 +107,7 @@ function reloading({ reload }: Listening, logger: Logger): Disposable {
 }
 
 /** What is done besides answering: SMS leave, and what is over is cleared away. */
-function startErrands({ deps, tail, logger }: House, config: Config): AsyncDisposable {
+function startErrands({ deps, onAppended, logger }: House, config: Config): AsyncDisposable {
   const { sql, clock, secrets } = deps;
   const failed = (error: unknown, errand: string) =>
     logger.warn({ err: error, errand }, "an errand failed; trying again");
@@ -115,7 +116,11 @@ function startErrands({ deps, tail, logger }: House, config: Config): AsyncDispo
   errands.use(startSweep({ sql, chores, failed }));
   errands.use(
     startSmsWorker({
-      ...{ sql, tail, clock, keys: secrets.keys, sender: smsSender(smsOf(config), clock) },
+      ...{ sql, clock, keys: secrets.keys, sender: smsSender(smsOf(config), clock) },
+      onWritten: (look) =>
+        onAppended((facts) => {
+          if (facts.some(sendsCode)) look();
+        }),
       ...{ text: config.smsText, attempts: config.smsAttempts, timeoutMs: config.smsTimeoutMs },
       told: ({ id, userId, attempts }, delivery) => logger.info({ sms: id, userId, attempts, ...delivery }, "sms"),
       failed: (error) => failed(error, "sms"),

@@ -1,5 +1,3 @@
-import { typeOf } from "../events/fact.ts";
-import type { StoredEvent } from "../events/follow.ts";
 import type { Chore } from "../events/sweep.ts";
 import type { Sql } from "../postgres/connect.ts";
 
@@ -27,42 +25,12 @@ export type DeadSms = {
 /** How many SMS are on their way, since when the oldest is, and how many were given up in the last days. */
 export type SmsHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
-const batch = 1000;
 const deadDays = 7;
 
-const naming: readonly string[] = [
-  typeOf("user", "humanCreated"),
-  typeOf("user", "phoneChanged"),
-  typeOf("user", "phoneCodeRequested"),
-];
-
-/** Whether an event names a code to send. */
-export const namesSms = ({ type, payload }: Pick<StoredEvent, "type" | "payload">): boolean =>
-  naming.includes(type) && payload !== null && typeof payload === "object" && "phoneCodeId" in payload;
-
-/** Follows the log from the checkpoint: messages and checkpoint are written together; says whether there is more. */
-export async function gather(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ seen: number }[]>`
-    with seen as materialized (
-      select e.epoch, e.xid, e.position, e.owner, e.stream, e.type, e.payload, e.time from events e
-      where (e.epoch, e.xid, e.position) > (select c.epoch, c.xid, c.position from checkpoints c where c.follower = 'sms')
-        and is_settled(e.epoch, e.xid)
-      order by e.epoch, e.xid, e.position limit ${batch}
-    ), gathered as (
-      insert into sms_messages (phone_code_id, owner, user_id, created)
-      select s.payload->>'phoneCodeId', s.owner, s.stream, s.time from seen s
-      where s.type = any(${[...naming]}) and s.payload->>'phoneCodeId' is not null
-      on conflict (phone_code_id) do nothing
-    ), moved as (
-      update checkpoints c set epoch = l.epoch, xid = l.xid, position = l.position
-      from (select epoch, xid, position from seen order by epoch desc, xid desc, position desc limit 1) l
-      where c.follower = 'sms' and (c.epoch, c.xid, c.position) < (l.epoch, l.xid, l.position)
-    )
-    select count(*)::int as seen from seen`;
-  return row?.seen === batch;
-}
-
-/** Takes messages that are due; until the lease ends no other worker takes them. */
+/**
+ * Takes messages that are due; until the lease ends no other worker takes them. Each row was written by the statement that
+ * sealed its code, through a trigger of phone_codes.
+ */
 export const take = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeconds: number }) => sql<Taken[]>`
   with due as materialized (
     select phone_code_id from sms_messages where dead is null and due <= now()

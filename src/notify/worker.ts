@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { lookAgain, type Tail } from "../events/follow.ts";
+import { lookAgain } from "../events/follow.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { openPhoneCode } from "../security/phone_code.ts";
 import type { Keyring } from "../security/seal.ts";
-import { bury, expired, forget, gather, namesSms, postpone, type Taken, take } from "./outbox.ts";
+import { bury, expired, forget, postpone, type Taken, take } from "./outbox.ts";
 import { NotTaken, type Sender } from "./sms.ts";
 
 /** How a try to deliver an SMS ended; never with the number, the text or the code. */
@@ -15,7 +15,8 @@ export type Delivery =
 /** What the worker is made of. */
 export type SmsWorkerParts = {
   readonly sql: Sql;
-  readonly tail: Pick<Tail, "listen">;
+  /** Calls back when this node wrote a message; answers how to stop. Messages of other nodes are found by looking. */
+  readonly onWritten: (look: () => void) => () => void;
   readonly keys: Keyring;
   readonly sender: Sender;
   readonly clock: () => Date;
@@ -23,7 +24,7 @@ export type SmsWorkerParts = {
   readonly text: string;
   readonly attempts: number;
   readonly timeoutMs: number;
-  /** How long to wait between two looks when nothing was appended here. */
+  /** How long to wait between two looks when this node wrote nothing. */
   readonly everyMs?: number;
   /** Hears how each try ended, for the log and the metrics. */
   readonly told: (message: Pick<Taken, "id" | "userId" | "attempts">, delivery: Delivery) => void;
@@ -37,18 +38,16 @@ const longestBackoffSeconds = 60;
 const settleSeconds = 60;
 
 /**
- * Delivers the SMS that facts of the log ask for. Nodes take turns by leases: a message is delivered by one at a time, again
- * only when a worker ended between handing it over and noting so.
+ * Delivers the SMS of the outbox. Nodes take turns by leases: a message is delivered by one at a time, again only when a
+ * worker ended between handing it over and noting so.
  */
 export function startSmsWorker(parts: SmsWorkerParts): AsyncDisposable {
-  const { sql, tail, timeoutMs, everyMs = 1000, failed } = parts;
+  const { sql, onWritten, timeoutMs, everyMs = 1000, failed } = parts;
   const leaseSeconds = timeoutMs / 1000 + settleSeconds;
   const underWay = new Set<Promise<void>>();
   const stopped = new AbortController();
   const looking = lookAgain({ everyMs, failed, look });
-  const unlisten = tail.listen((events) => {
-    if (events.some(namesSms)) looking.poke();
-  });
+  const unlisten = onWritten(looking.poke);
 
   return {
     async [Symbol.asyncDispose]() {
@@ -59,12 +58,12 @@ export function startSmsWorker(parts: SmsWorkerParts): AsyncDisposable {
     },
   };
 
+  // Messages for which there is no place now are taken when a delivery ends: that calls for another look.
   async function look(): Promise<boolean> {
-    const more = await gather(sql);
     const most = atOnce - underWay.size;
     const taken = most > 0 ? await take(sql, { most, leaseSeconds }) : [];
     for (const message of taken) start(message);
-    return more;
+    return false;
   }
 
   function start(message: Taken): void {

@@ -1,5 +1,6 @@
 import type { Deps } from "../deps.ts";
 import { refuse } from "../errors.ts";
+import type { NewFact } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { makePhoneCode } from "../security/phone_code.ts";
@@ -103,7 +104,14 @@ const sendsRead = (sql: Sql, settings: PhoneSettings) =>
     select: `select n, ${sendsColumns("asked.id", "asked.phone", settings)} from asked`,
   });
 
-/** Credentials of a fact whose secret may hold a code: it replaces the user's code and counts against the limits. */
+/** Whether the fact comes with a code to send: it names that code; a code that is answered has no name in the log. */
+export const sendsCode = ({ payload }: Pick<NewFact, "payload">): boolean =>
+  payload !== null && typeof payload === "object" && "phoneCodeId" in payload;
+
+/**
+ * Credentials of a fact whose secret may hold a code: it replaces the user's code and counts against the limits. A trigger of
+ * phone_codes writes the SMS of a code that is sealed: so do the nodes of earlier releases, during an upgrade.
+ */
 export const keepPhoneCode: readonly string[] = [
   `insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date)
    select c.code->>'id', i.owner, i.stream, c.code->>'phone', decode(c.code->>'mac', 'hex'),

@@ -16,8 +16,6 @@ function runUntilKilled(...args: string[]): Promise<NodeJS.Signals | null> {
 }
 
 for (const { moment, sent } of [
-  { moment: "before gather", sent: 1 },
-  { moment: "after gather", sent: 1 },
   { moment: "before take", sent: 1 },
   { moment: "after take", sent: 1 },
   { moment: "before send", sent: 1 },

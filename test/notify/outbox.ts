@@ -9,6 +9,7 @@ import { keyring } from "../../src/security/seal.ts";
 import { phoneCodes } from "../../src/services/phone_code.ts";
 import { phoneFolds } from "../../src/services/user_phone.ts";
 import { freshDatabase } from "../database.ts";
+import { appendEarlier } from "./earlier_release.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 const folds = new Map([[typeOf("user", "phoneCodeRequested"), phoneFolds.phoneCodeRequested]]);
@@ -18,19 +19,29 @@ const originOf = () => ({ actor: undefined, requestId: newId(), signal: undefine
 export const node = (url: string) => connect(url, { connections: 4, waitMs: 5_000, statementTimeoutMs: 5_000, log });
 
 /** A database whose log asks for SMS, and all that a worker needs. */
-export async function openOutbox({ key = randomBytes(32) } = {}) {
+export async function openOutbox({ key = randomBytes(32), databaseUrl = "" } = {}) {
   await using opened = new AsyncDisposableStack();
-  const { url } = opened.use(await freshDatabase());
+  const url = databaseUrl || opened.use(await freshDatabase()).url;
   const { sql } = opened.use(node(url));
   const keys = keyring([key]);
-  const facts = openLog<Pick<Call, "values">>({ sql, folds, originOf });
+  const listeners = new Set<() => void>();
+  const appended = () => {
+    for (const look of listeners) look();
+  };
+  const facts = openLog<Pick<Call, "values">>({ sql, folds, originOf, appended });
   const clock = { now: () => new Date() };
   const stack = opened.move();
   return {
     ...{ url, sql, key, keys, clock },
 
-    /** Records that a code is to be sent to a number of a user, as the service does. */
-    async ask({ userId = newId(), phone = "+41791234567", version = 1n } = {}) {
+    /** Calls back when `ask` wrote a message as the service does. */
+    onWritten(look: () => void) {
+      listeners.add(look);
+      return () => void listeners.delete(look);
+    },
+
+    /** Records that a code is to be sent to a number of a user, as the service does, or as an earlier release of it did. */
+    async ask({ userId = newId(), phone = "+41791234567", version = 1n, earlier = false } = {}) {
       const deps = { ids: newId, clock: () => clock.now(), secrets: { keys } as never };
       const { id, code, secret } = phoneCodes(deps)({
         userId,
@@ -39,7 +50,8 @@ export async function openOutbox({ key = randomBytes(32) } = {}) {
       });
       const at: At = { ...first("org", userId, clock.now()), version };
       const fact = factOf("user", at, { case: "phoneCodeRequested", value: { phoneCodeId: id } }, secret);
-      await facts.append({ values: undefined as never }, [fact], undefined);
+      if (earlier) await appendEarlier(sql, fact);
+      else await facts.append({ values: undefined as never }, [fact], undefined);
       return { id, code, userId, phone };
     },
 
@@ -58,7 +70,7 @@ export function startWorker(outbox: Outbox, parts: Pick<SmsWorkerParts, "sender"
   const deliveries: (Delivery & { id: string; attempts: number })[] = [];
   const worker = startSmsWorker({
     sql: outbox.sql,
-    tail: { listen: () => () => {} },
+    onWritten: () => () => {},
     keys: outbox.keys,
     clock: () => outbox.clock.now(),
     text: "{code} is your verification code.",
