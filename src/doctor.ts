@@ -1,4 +1,5 @@
 import type { Config } from "./config.ts";
+import { unsettledSeconds } from "./events/follow.ts";
 import { rebuild } from "./events/rebuild.ts";
 import { createLogger, folds, type House, openHouse } from "./house.ts";
 import { smsHealth } from "./notify/outbox.ts";
@@ -7,7 +8,7 @@ import { connect, type Sql } from "./postgres/connect.ts";
 /** What the doctor found. */
 export type Report = { readonly ok: boolean; readonly lines: readonly string[] };
 
-type Finding = { readonly ok: boolean; readonly line: string };
+type Finding = { readonly ok: boolean; readonly warns?: true; readonly line: string };
 
 const tolerableSkewMs = 1000;
 
@@ -26,12 +27,13 @@ export async function doctor(config: Config, { rebuild: replay }: { rebuild: boo
     good("keys: the master key is the one of this database"),
     await clockFinding(sql),
     await logFinding(sql),
+    ...(await openTransactionFindings(sql)),
     await smsFinding(sql),
     ...(replay ? await replayFindings(house) : []),
   ];
   return {
     ok: findings.every(({ ok }) => ok),
-    lines: findings.map(({ ok, line }) => `${ok ? "ok  " : "FAIL"}  ${line}`),
+    lines: findings.map(({ ok, warns, line }) => `${ok ? (warns ? "warn" : "ok  ") : "FAIL"}  ${line}`),
   };
 }
 
@@ -58,6 +60,39 @@ async function logFinding(sql: Sql): Promise<Finding> {
       (select epoch from instance) as epoch from events e`;
   return good(`log: ${row?.events} events in epoch ${row?.epoch}, ${row?.unsettled} not settled yet`);
 }
+
+/** A transaction that has written and is open; its age is null where the role may not see it. */
+type OpenTransaction = { readonly database: string; readonly pid: number | null; readonly gid: string | null } & {
+  readonly seconds: number | null;
+};
+
+// A command that changes a million rows takes half a minute, most others milliseconds.
+const longTransactionSeconds = 5;
+
+/** Warns of transactions that hold up those who read the log in its order; nothing else waits for them. */
+async function openTransactionFindings(sql: Sql): Promise<Finding[]> {
+  const unsettled = await unsettledSeconds(sql);
+  const open = await openTransactions(sql);
+  return open.flatMap(({ database, pid, gid, seconds }, at) => {
+    // The first one has the oldest id, so the events wait for it.
+    const known = seconds ?? (at === 0 ? unsettled : 0);
+    if (known < longTransactionSeconds) return [];
+    const name = pid === null ? `the prepared transaction ${JSON.stringify(gid)}` : `the transaction of process ${pid}`;
+    const age = `${seconds === null ? "at least " : ""}${Math.round(known)} s`;
+    const line = `log: WatchEvents waits for ${name} in database ${database}, open for ${age}`;
+    return [{ ok: true, warns: true, line }];
+  });
+}
+
+// Those that only read have no transaction id and hold up nobody. Any role sees process, database and id, but the age of
+// another role's transaction needs pg_read_all_stats.
+const openTransactions = (sql: Sql) => sql<OpenTransaction[]>`
+  select database, pid, gid, extract(epoch from clock_timestamp() - began)::float8 as seconds from (
+    select datname::text as database, pid, null as gid, backend_xid as xid, xact_start as began
+    from pg_stat_activity where backend_xid is not null
+    union all
+    select database::text, null, gid, transaction, prepared from pg_prepared_xacts
+  ) open order by age(xid) desc limit 10`;
 
 async function smsFinding(sql: Sql): Promise<Finding> {
   const { waiting, oldestSeconds, dead } = await smsHealth(sql);

@@ -14,6 +14,7 @@ import { bootstrapHouse, howToBegin } from "./bootstrap.ts";
 import { type Config, smsOf, tracesOf } from "./config.ts";
 import { type Call, keys } from "./deps.ts";
 import type { MessageRule } from "./errors.ts";
+import { unsettledSeconds } from "./events/follow.ts";
 import { expiredRecords, startSweep } from "./events/sweep.ts";
 import { chain } from "./guards/chain.ts";
 import type { Lookups } from "./guards/holding.ts";
@@ -181,11 +182,15 @@ async function loadOf(
   ready: () => Promise<boolean>,
   tracing: Tracing | undefined,
 ): Promise<HouseLoad> {
-  const [isReady, sms] = await Promise.all([ready(), smsHealth(deps.sql).catch(() => undefined)]);
+  const [isReady, sms, unsettled] = await Promise.all([
+    ready(),
+    smsHealth(deps.sql).catch(() => undefined),
+    unsettledSeconds(deps.sql).catch(() => 0),
+  ]);
   const { running, waiting } = deps.secrets.passwords.load();
   return {
     ...{ ready: isReady, sms, database: databaseLoad(), hashing: { running, waiting } },
-    logBehindSeconds: tail.behindMs() / 1000,
+    logBehindSeconds: Math.max(tail.behindMs() / 1000, unsettled),
     spans: tracing?.load(),
   };
 }

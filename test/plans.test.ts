@@ -10,7 +10,7 @@ import { ListUserGrantsRequestSchema } from "../gen/postern/v1/user_grant_pb.ts"
 import { GetUserRequestSchema } from "../gen/postern/v1/user_pb.ts";
 import { readConfig } from "../src/config.ts";
 import type { Deps } from "../src/deps.ts";
-import { beginning } from "../src/events/follow.ts";
+import { beginning, unsettledSeconds } from "../src/events/follow.ts";
 import * as reads from "../src/services/caller.ts";
 import { eventService } from "../src/services/event.ts";
 import { watch } from "../src/services/event_watch.ts";
@@ -144,6 +144,10 @@ const cases: readonly Case[] = [
     ask: events({ instance: true, actorId: "actor7", until: longAgo(300) }),
   },
   { name: "a watch that goes on from the beginning", ask: watched("organization7"), index: "events_log", most: 5_010 },
+  {
+    ...{ name: "the oldest event that waits for a transaction", index: "events_log", most: 5 },
+    ask: ({ sql }) => unsettledSeconds(sql),
+  },
   { name: "grants of a user", ask: grantsOf({ userId: idOf("user", 7) }), index: "user_grants", most: 30 },
   {
     name: "grants of a user, page after page",

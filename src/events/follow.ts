@@ -82,13 +82,22 @@ export async function endOfLog(sql: Sql): Promise<Position> {
   return end ?? beginning;
 }
 
+/** For how many seconds the oldest event has waited that no follower may read yet; 0 when there is none. */
+export async function unsettledSeconds(sql: Sql): Promise<number> {
+  const [row] = await sql<{ seconds: number }[]>`
+    select greatest(0, extract(epoch from now() - e.time))::float8 as seconds from events e
+    where (e.epoch, e.xid) >= ((select i.epoch from instance i), pg_snapshot_xmin(pg_current_snapshot()))
+    order by e.epoch, e.xid, e.position limit 1`;
+  return row?.seconds ?? 0;
+}
+
 /** A follower of the log that many listeners share. */
 export type Tail = AsyncDisposable & {
   /** Looks at once, because something was appended. */
   readonly poke: () => void;
   /** Hears of every event from now on, in order; answers how to stop. */
   readonly listen: (listener: (events: readonly StoredEvent[]) => void) => () => void;
-  /** How long ago the end of the log was reached. */
+  /** How long ago the end of the log was reached, as far as it may be read. */
   readonly behindMs: () => number;
 };
 

@@ -8,13 +8,16 @@ export type HouseLoad = {
   readonly ready: boolean;
   readonly database: Load;
   readonly hashing: Load;
-  /** How long ago the node had read the log to its end. */
+  /** How long ago the node had read the log to its end, or how long the oldest event waits that may not be read yet. */
   readonly logBehindSeconds: number;
   /** The delivery of SMS; absent when the database does not tell. */
   readonly sms?: { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number } | undefined;
   /** The spans of traces; absent when nothing is traced. */
   readonly spans?: { readonly waiting: number; readonly exported: number; readonly dropped: number } | undefined;
 };
+
+const logBehind =
+  "How far followers of the log are behind; they wait for every transaction that has written, in any database of the server.";
 
 /** Metrics of the database, the hashes, the log and the SMS. */
 export function houseFamilies({ ready, database, hashing, logBehindSeconds, sms, spans }: HouseLoad): Family[] {
@@ -24,7 +27,7 @@ export function houseFamilies({ ready, database, hashing, logBehindSeconds, sms,
     gauge("postern_database_statements_waiting", "Statements that wait for a connection.", database.waiting),
     gauge("postern_password_hashes_running", "Passwords that are hashed.", hashing.running),
     gauge("postern_password_hashes_waiting", "Passwords that wait to be hashed.", hashing.waiting),
-    gauge("postern_log_behind_seconds", "Time since this node had read the log to its end.", logBehindSeconds),
+    gauge("postern_log_behind_seconds", logBehind, logBehindSeconds),
     ...(sms
       ? [
           gauge("postern_sms_waiting", "SMS that have not left yet.", sms.waiting),
