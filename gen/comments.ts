@@ -30,6 +30,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.AddUserGrantOutcome": "What became of one item.",
   "postern.v1.AddUserGrantRequest.project_grant_id": "The grant of the project to the organization, when the project is another organization's.",
   "postern.v1.AddUserGrantsRequest.all_or_nothing": "One refusal refuses all, and nothing is added.",
+  "postern.v1.AddUserGrantsRequest.items": "With at most 10,000 role keys together; the whole request has at most 1 MiB.",
   "postern.v1.AddUserGrantsResponse.outcomes": "In the order of the items.",
   "postern.v1.Application": "Something that signs users in.",
   "postern.v1.ApplicationFact": "What can happen to an application.",
@@ -220,6 +221,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.WatchEventsRequest.object_id": "Only events of this object.",
   "postern.v1.WatchEventsRequest.types": "Only these types of event, such as user.phone_changed.",
   "postern.v1.access": "Who may call the rpc. A server that finds an rpc without it does not start.",
-  "postern.v1.message_bytes": "The most bytes of a message of the rpc, on the wire and decompressed, where that is less than the rules of its fields allow.",
+  "postern.v1.max_inner_items": "Of a list of messages: the most items that their own lists have, counted together.",
+  "postern.v1.message_bytes": "The most bytes of a message of the rpc, on the wire and decompressed, where that is less than the rules of its fields allow. Without it, the limit is the largest message that they allow, and 16 KiB for an rpc that nobody has to be signed in for. A server that finds an rpc with neither does not start.",
   "postern.v1.trim": "Blanks around the value are dropped before its rules are checked.",
 };

@@ -7,12 +7,17 @@ import {
   reflect,
 } from "@bufbuild/protobuf/reflect";
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.ts";
-import { trim } from "../../gen/postern/v1/options_pb.ts";
+import { max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
 import { mostViolations, type Violation } from "../errors.ts";
 import { soundness } from "./sound.ts";
 
 /** A field that there is something to look at in, with what its options say, which is slow to read. */
-type Looked = { readonly field: DescField; readonly trims: boolean; readonly most: number | undefined };
+type Looked = {
+  readonly field: DescField;
+  readonly trims: boolean;
+  readonly most: number | undefined;
+  readonly mostInner: number | undefined;
+};
 
 type Looks = Map<DescMessage, readonly Looked[]>;
 type At = { readonly path: string; readonly found: Violation[]; readonly looks: Looks };
@@ -37,7 +42,12 @@ function lookInto(type: DescMessage, looks: Looks): void {
   );
   looks.set(
     type,
-    fields.map((field) => ({ field, trims: getOption(field, trim), most: mostItems(field) })),
+    fields.map((field) => ({
+      field,
+      trims: getOption(field, trim),
+      most: mostItems(field),
+      mostInner: hasOption(field, max_inner_items) ? getOption(field, max_inner_items) : undefined,
+    })),
   );
   for (const { message } of fields) if (message) lookInto(message, looks);
 }
@@ -75,14 +85,26 @@ function inspect(message: ReflectMessage, { path: parent, found, looks }: At): v
   }
 }
 
-function inspectList({ field, trims, most }: Looked, list: ReflectList, at: At): void {
+function inspectList({ field, trims, most, mostInner }: Looked, list: ReflectList, at: At): void {
   if (most !== undefined) shorten(list, most);
+  if (mostInner !== undefined && innerItems(list) > mostInner) {
+    const description = `must contain no more than ${mostInner} items in its inner lists together`;
+    complain(at, { description, reason: "REPEATED_MAX_INNER_ITEMS" });
+  }
   for (let index = 0; index < list.size; index += 1) {
     const value = list.get(index);
     const trimmed = trims ? trimmedOf(value) : value;
     if (trimmed !== value) list.set(index, trimmed);
     inspectItem(field, trimmed, { ...at, path: `${at.path}[${index}]` });
   }
+}
+
+function innerItems(list: ReflectList): number {
+  let all = 0;
+  for (const item of list)
+    if (isReflectMessage(item))
+      for (const field of item.fields) if (field.fieldKind === "list") all += item.get(field).size;
+  return all;
 }
 
 function inspectMap(field: DescField, map: ReflectMap, at: At): void {

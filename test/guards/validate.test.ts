@@ -168,7 +168,15 @@ const rows: readonly [what: string, type: DescMessage, message: Message, wrong: 
     "a list that is too long",
     AddUserGrantsRequestSchema,
     create(AddUserGrantsRequestSchema, { items: [{ userId: "u", projectId: "p", roleKeys: many(200_000) }] }),
-    ["items[0].roleKeys REPEATED_MAX_ITEMS"],
+    ["items REPEATED_MAX_INNER_ITEMS", "items[0].roleKeys REPEATED_MAX_ITEMS"],
+  ],
+  [
+    "lists that are too long together",
+    AddUserGrantsRequestSchema,
+    create(AddUserGrantsRequestSchema, {
+      items: Array.from({ length: 11 }, () => ({ userId: "u", projectId: "p", roleKeys: many(910) })),
+    }),
+    ["items REPEATED_MAX_INNER_ITEMS"],
   ],
   [
     "U+0000 and half a surrogate pair, anywhere",

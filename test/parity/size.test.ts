@@ -19,6 +19,9 @@ afterAll(async () => {
 type Row = readonly [rpc: string, limit: number, request: (text: string) => JsonObject];
 
 const rows: readonly Row[] = [
+  ["SessionService.CreateSession", 16_384, (password) => ({ loginName: "admin", password })],
+  ["AccountService.ChangePassword", 24_576, (newPassword) => ({ oldPassword: "a", newPassword })],
+  ["UserService.ChangePhone", 16_384, (phone) => ({ userId: "u", phone })],
   ["UserGrantService.AddUserGrant", 262_144, (key) => ({ userId: "u", projectId: "p", roleKeys: [key] })],
   ["ApplicationService.CreateOidcApplication", 262_144, (name) => ({ projectId: "p", name })],
   ["UserGrantService.AddUserGrants", 1_048_576, (userId) => ({ items: [{ userId }] })],

@@ -37,6 +37,8 @@ export type SampleRpc = {
   readonly open?: boolean;
   /** Whether nobody has to be signed in. */
   readonly anyone?: boolean;
+  /** Whether its contract states how large a message of it may be, which its rules leave open. */
+  readonly sized?: boolean;
   readonly stream?: boolean;
 };
 
@@ -116,11 +118,11 @@ function field(number: number, name: string, type: Type, more: Field = {}, extra
   return { number, name, jsonName, type, label: Label.OPTIONAL, options, ...more };
 }
 
-function method({ name, rule, open = true, anyone = false, stream = false }: SampleRpc) {
+function method({ name, rule, open = true, anyone = false, stream = false, sized = true }: SampleRpc) {
   const options = create(MethodOptionsSchema);
   if (rule) setExtension(options, http, create(Http, rule));
   const who = { case: anyone ? "anyone" : "signedIn", value: true } as const;
   if (open) setExtension(options, access, create(AccessSchema, { who }));
-  setExtension(options, message_bytes, 4_194_304);
+  if (sized) setExtension(options, message_bytes, 4_194_304);
   return { name, inputType: ".sample.Sample", outputType: ".sample.Sample", serverStreaming: stream, options };
 }

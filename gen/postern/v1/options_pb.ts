@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/options.proto.
  */
 export const file_postern_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEiqQIKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCUIFCgN3aG86TAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoCzISLnBvc3Rlcm4udjEuQWNjZXNzUgZhY2Nlc3M6RQoNbWVzc2FnZV9ieXRlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNOGAyABKA1SDG1lc3NhZ2VCeXRlczozCgR0cmltEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjShgMgASgIUgR0cmltYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEiqQIKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCUIFCgN3aG86TAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoCzISLnBvc3Rlcm4udjEuQWNjZXNzUgZhY2Nlc3M6RQoNbWVzc2FnZV9ieXRlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNOGAyABKA1SDG1lc3NhZ2VCeXRlczozCgR0cmltEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjShgMgASgIUgR0cmltOkcKD21heF9pbm5lcl9pdGVtcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoDVINbWF4SW5uZXJJdGVtc2IGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call an rpc. Each scope that is named can give the permission; any one of them suffices.
@@ -145,6 +145,8 @@ export const access: GenExtension<MethodOptions, Access> = /*@__PURE__*/
 
 /**
  * The most bytes of a message of the rpc, on the wire and decompressed, where that is less than the rules of its fields allow.
+ * Without it, the limit is the largest message that they allow, and 16 KiB for an rpc that nobody has to be signed in for. A
+ * server that finds an rpc with neither does not start.
  *
  * @generated from extension: uint32 message_bytes = 50003;
  */
@@ -158,4 +160,12 @@ export const message_bytes: GenExtension<MethodOptions, number> = /*@__PURE__*/
  */
 export const trim: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 2);
+
+/**
+ * Of a list of messages: the most items that their own lists have, counted together.
+ *
+ * @generated from extension: uint32 max_inner_items = 50004;
+ */
+export const max_inner_items: GenExtension<FieldOptions, number> = /*@__PURE__*/
+  extDesc(file_postern_v1_options, 3);
 

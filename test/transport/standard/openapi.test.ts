@@ -79,7 +79,7 @@ test("limits, patterns and remarks of a body are in its schema", () => {
   const app = bodyOf(at("/v1/projects/{projectId}/applications/oidc", "post"));
   expect(Object.keys(app.properties ?? {})).not.toContain("projectId");
   expect(app.properties).toMatchObject({
-    redirectUris: { type: "array", maxItems: 100, default: [], items: { minLength: 1, maxLength: 2000 } },
+    redirectUris: { type: "array", maxItems: 100, default: [], items: { minLength: 1, maxLength: 1000 } },
     responseTypes: { uniqueItems: true, items: { $ref: "#/components/schemas/OidcResponseType" } },
     appType: { $ref: "#/components/schemas/OidcAppType", default: "OIDC_APP_TYPE_WEB" },
     devMode: { type: "boolean", default: false },

@@ -60,7 +60,7 @@ function describeRule({ operation, rule, schemas, index }: Given): Described {
     operationId: `${method.parent.name}_${method.name}${index > 0 ? `_${index + 1}` : ""}`,
     tags: [method.parent.name],
     summary: comment.split(/(?<=\.) /, 1)[0] ?? "",
-    description: `${comment} ${facts.sentence}`.trim(),
+    description: [comment, facts.sentence, ...sizeOf(operation, binding)].filter(Boolean).join(" "),
     security: facts.open ? [] : [{ bearer: [] }],
     parameters: [
       ...pathParameters(binding, schemas),
@@ -74,6 +74,9 @@ function describeRule({ operation, rule, schemas, index }: Given): Described {
   };
   return { path: pathOf(template, binding), method: verb.toLowerCase(), object };
 }
+
+const sizeOf = ({ messageBytes }: Operation, { body }: Binding) =>
+  body === undefined ? [] : [`The body has at most ${messageBytes} bytes, also when it is decompressed.`];
 
 const nameIn = (fields: readonly DescField[]) => fields.map(({ jsonName }) => jsonName).join(".");
 
