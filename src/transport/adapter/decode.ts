@@ -1,7 +1,7 @@
-import { fromBinary, type Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import { reasonOf, refuse } from "../../errors.ts";
+import type { Decoder } from "../decode_message.ts";
 import type { Located } from "../exchange.ts";
-import { decodeJson, type Rules, readJsonObject, twice } from "../json.ts";
 import { decompressed, type Encoding, encodingNames, encodingOf } from "../lane/compression.ts";
 import { base64Bytes } from "../lane/grpc_web.ts";
 import type { Enclosed } from "../lane/protocol.ts";
@@ -22,7 +22,7 @@ export type Unread = {
   readonly asked: Located;
   readonly spoken: Spoken;
   readonly rpc: Rpc;
-  readonly rules: Rules;
+  readonly decoder: Decoder;
   readonly limits: ReadLimits;
 };
 
@@ -82,7 +82,7 @@ async function decoded(unread: Unread, { message, encoding }: Found): Promise<Me
 function decodedWhole(unread: Unread, bytes: Uint8Array): Message {
   const most = mostBytes(unread);
   if (bytes.length > most) throw tooLarge(most);
-  return unread.spoken.json ? fromJsonBytes(unread, bytes) : fromBytes(unread, bytes);
+  return unread.spoken.json ? unread.decoder.fromJson(bytes) : unread.decoder.fromBinary(bytes);
 }
 
 type Found = { readonly message: Uint8Array; readonly encoding: Encoding | undefined };
@@ -136,17 +136,4 @@ function readable(name: string | null, acceptHeader: string): Encoding | undefin
     refusal.metadata.set(acceptHeader, encodingNames);
     throw refusal;
   }
-}
-
-function fromBytes({ rpc }: Unread, bytes: Uint8Array): Message {
-  try {
-    return fromBinary(rpc.method.input, bytes);
-  } catch (cause) {
-    throw refuse.because("MALFORMED_BODY", { cause });
-  }
-}
-
-function fromJsonBytes({ rpc, rules }: Unread, bytes: Uint8Array): Message {
-  const { value, repeated } = readJsonObject(bytes);
-  return decodeJson(rpc.method.input, { value, violations: twice(repeated) }, rules);
 }

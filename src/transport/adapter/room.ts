@@ -4,8 +4,8 @@ import { ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { refuse } from "../../errors.ts";
 import { untilLate } from "../deadline.ts";
+import { type Decoder, decoderOf } from "../decode_message.ts";
 import type { Answer, Located } from "../exchange.ts";
-import type { Rules } from "../json.ts";
 import { HeaderFields } from "../lane/protocol.ts";
 import { begun, type Call, type Rpc } from "../operations.ts";
 import { type Parts, problemAnswer, type Room } from "../rooms.ts";
@@ -26,7 +26,7 @@ export function adapterRoom(parts: AdapterParts): Room {
   const { operations, limits, standard = [] } = parts;
   const rpcs = [...operations.values(), ...standard];
   const handlers = compileHandlers(rpcs, limits.messageMaxBytes);
-  const rules = new Map(rpcs.map(({ path, method }) => [path, parts.rules(method.input)]));
+  const decoders = new Map(rpcs.map(({ path, method: { input } }) => [path, decoderOf(input, parts.rules(input))]));
   return (asked, call) => {
     const spoken = spokenBy(asked);
     if (!spoken) return undefined;
@@ -34,7 +34,7 @@ export function adapterRoom(parts: AdapterParts): Room {
     const rpc = handlers.served.get(asked.path)?.rpc;
     if (!rpc && isPlain(asked, spoken)) return undefined;
     const talk = { parts, handlers, asked, call: spoken.inQuery ? versioned(call, asked) : call, spoken, rpc };
-    return converse({ ...talk, rules: rules.get(asked.path) ?? (() => []) });
+    return converse({ ...talk, decoder: decoders.get(asked.path) });
   };
 }
 
@@ -59,7 +59,7 @@ type Conversation = {
   readonly call: Call;
   readonly spoken: Spoken;
   readonly rpc: Rpc | undefined;
-  readonly rules: Rules;
+  readonly decoder: Decoder | undefined;
 };
 
 async function converse(talk: Conversation): Promise<Answer> {
@@ -118,11 +118,11 @@ async function* answers(talk: Conversation): AsyncGenerator<Message> {
 /** Begins to answer. */
 type Begin = () => AsyncIterable<Message>;
 
-async function understood({ parts, asked, call, spoken, rpc, rules }: Conversation): Promise<Begin> {
+async function understood({ parts, asked, call, spoken, rpc, decoder }: Conversation): Promise<Begin> {
   try {
-    if (!rpc) throw unknownPath(spoken);
+    if (!rpc || !decoder) throw unknownPath(spoken);
     if (!isAllowed(asked, rpc)) throw refuse.because("METHOD_NOT_ALLOWED", { params: { allow: allowed(rpc) } });
-    return await prepared({ asked, spoken, rpc, rules, limits: parts.limits }, call);
+    return await prepared({ asked, spoken, rpc, decoder, limits: parts.limits }, call);
   } catch (error) {
     throw parts.refused(error, call, asked.path);
   }

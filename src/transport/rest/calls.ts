@@ -1,7 +1,8 @@
 import type { DescField, DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
 import { refuse, type Violation } from "../../errors.ts";
+import { type Decoder, decoderOf } from "../decode_message.ts";
 import { isObject } from "../json/text.ts";
-import { decodeJson, encodeJson, type Rules, readJson, readJsonObject, twice } from "../json.ts";
+import { encodeJson, type Rules, readJson, readJsonObject, twice } from "../json.ts";
 import type { Operation, Operations } from "../operations.ts";
 import { bindPath } from "./binding.ts";
 import { compileRest, type RestTarget } from "./compile.ts";
@@ -29,8 +30,10 @@ type Given = { readonly operations: Operations; readonly rules: (type: DescMessa
 /** REST paths, and rpc paths for clients that speak no protocol at all. */
 export function plainCalls({ operations, rules }: Given): FindCall {
   const router = compileRest(operations);
-  const rulesOf = new Map([...operations.values()].map(({ method }) => [method, rules(method.input)]));
-  const rpcs = new Map([...operations].map(([path, operation]) => [path, rpcCall(operation, rules)]));
+  const decoders = new Map(
+    [...operations.values()].map((one) => [one, decoderOf(one.method.input, rules(one.method.input))]),
+  );
+  const rpcs = new Map([...decoders].map(([operation, decoder]) => [operation.path, rpcCall(operation, decoder)]));
   return (method, path, query) => {
     const rpc = rpcs.get(path);
     if (rpc) return method === "POST" ? { kind: "call", call: rpc } : { kind: "wrong method", allow: "POST" };
@@ -44,37 +47,35 @@ export function plainCalls({ operations, rules }: Given): FindCall {
         return { kind: match.kind, allow: match.allow.join(", ") };
       case "found": {
         const { target } = match.route;
-        const known = rulesOf.get(target.operation.method) ?? (() => []);
-        return { kind: "call", call: restCall({ ...target, segments: match.segments, query, rules: known }) };
+        const decoder = decoders.get(target.operation);
+        return decoder && { kind: "call", call: restCall({ ...target, segments: match.segments, query, decoder }) };
       }
     }
   };
 }
 
-function rpcCall(operation: Operation, rules: Given["rules"]): PlainCall {
-  const { input, output } = operation.method;
-  const broken = rules(input);
+function rpcCall(operation: Operation, { fromJson }: Decoder): PlainCall {
+  const { output } = operation.method;
   return {
     operation,
     decode(body, contentType) {
       expectJson(body, contentType);
-      const { value, repeated } = readJsonObject(body);
-      return decodeJson(input, { value, violations: twice(repeated) }, broken);
+      return fromJson(body);
     },
     encode: (answer) => JSON.stringify(encodeJson(output, answer)),
   };
 }
 
-type Matched = RestTarget & { readonly segments: readonly string[]; readonly query: string; readonly rules: Rules };
+type Matched = RestTarget & { readonly segments: readonly string[]; readonly query: string; readonly decoder: Decoder };
 
-function restCall({ operation, binding, segments, query, rules }: Matched): PlainCall {
+function restCall({ operation, binding, segments, query, decoder }: Matched): PlainCall {
   const { input, output } = operation.method;
   return {
     operation,
     decode(body, contentType) {
       const { json, violations } = bodyJson(body, contentType, binding.body);
       const all = [...violations, ...bindPath(binding, segments, json), ...bindQuery(binding, input, query, json)];
-      return decodeJson(input, { value: json, violations: all }, rules);
+      return decoder.fromDraft({ value: json, violations: all });
     },
     encode: (answer) => JSON.stringify(shown(output, answer, binding.responseBody)),
   };
