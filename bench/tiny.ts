@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import { http } from "../gen/google/api/annotations_pb.ts";
 import { HttpRuleSchema } from "../gen/google/api/http_pb.ts";
-import { AccessSchema, access } from "../gen/postern/v1/options_pb.ts";
+import { AccessSchema, access, message_bytes } from "../gen/postern/v1/options_pb.ts";
 
 /** Where gRPC, gRPC-Web and Connect find the tiny method. */
 export const tinyRpc = "/bench.Tiny/Greet";
@@ -32,6 +32,7 @@ export function tinyService(): DescService {
   const pattern = { case: "post", value: tinyPath } as const;
   setExtension(options, http, create(HttpRuleSchema, { pattern, body: "*" }));
   setExtension(options, access, create(AccessSchema, { who: { case: "anyone", value: true } }));
+  setExtension(options, message_bytes, 16_384);
   const file = create(FileDescriptorProtoSchema, {
     ...{ name: "bench.proto", package: "bench", syntax: "proto3" },
     messageType: [

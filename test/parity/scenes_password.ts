@@ -45,6 +45,10 @@ export const passwordScenes: readonly Scene[] = [
   },
   {
     ...{ rpc, name: "longer than a password may be", says: "PASSWORD_POLICY", fields: ["newPassword"] },
+    given: (stage) => changer(stage, { newPassword: `Aa1-${"é".repeat(500)}` }),
+  },
+  {
+    ...{ rpc, name: "of more characters than any has", says: "VALIDATION_FAILED", fields: ["newPassword"] },
     given: (stage) => changer(stage, { newPassword: `Aa1-${"x".repeat(1000)}` }),
   },
   {

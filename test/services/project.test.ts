@@ -87,6 +87,18 @@ test("projects are listed by name, page after page, those of others only on requ
   expect(refused(wrong)).toEqual([400, "PAGE_TOKEN_INVALID"]);
 });
 
+test("the page after a project with the longest of names is found", async () => {
+  const owner = inside(await organization(postern));
+  // A control character is the one that a token takes most bytes for.
+  const longest = "\u0001".repeat(200);
+  for (const name of [longest, "z"]) await newProject(name, owner);
+  const first = await lists("/v1/projects?pageSize=1", owner);
+  expect(first.projects.map(({ name }: { name: string }) => name)).toEqual([longest]);
+  expect(first.nextPageToken.length).toBeGreaterThan(1600);
+  const second = await lists(`/v1/projects?pageSize=1&pageToken=${first.nextPageToken}`, owner);
+  expect(second.projects.map(({ name }: { name: string }) => name)).toEqual(["z"]);
+});
+
 test("a project's owner sees that project in the list and no other", async () => {
   const [mine] = await Promise.all([newProject(), newProject()]);
   const { userId, client } = await machine(postern);

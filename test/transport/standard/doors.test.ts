@@ -103,6 +103,22 @@ test.each([
   expect(details).toContain(reason);
 });
 
+test("each question has 16 KiB, whatever the setting lets others have", async () => {
+  await using roomy = await openStandard(() => true, { messageMaxBytes: 4_194_304 });
+  for (const [length, status] of [
+    [16_384, "0"],
+    [16_385, "8"],
+  ] as const) {
+    await using talk = openTalk({}, roomy.url);
+    const padding = Buffer.alloc(length - question.length + 5 - 3, "a");
+    // A host, which nobody looks at.
+    const host = Buffer.concat([Buffer.of(0x0a, (padding.length & 127) | 128, padding.length >> 7), padding]);
+    talk.stream.end(framed(Buffer.concat([question.subarray(5), host])));
+    await ended(talk);
+    expect(talk.told["grpc-status"]).toBe(status);
+  }
+});
+
 test.each([
   ["message", question.subarray(0, 6)],
   ["prefix", question.subarray(0, 3)],

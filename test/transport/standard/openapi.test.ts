@@ -68,6 +68,19 @@ test("every operation says what it does, and who may do it", () => {
   }
 });
 
+test("an operation with a body says how large it may be", () => {
+  const sizes = all.flatMap(({ operation: { operationId, description } }) => {
+    const [, bytes] = /The body has at most (\d+) bytes/.exec(description) ?? [];
+    return bytes ? [[operationId, Number(bytes)] as const] : [];
+  });
+  expect(Object.fromEntries(sizes)).toMatchObject({
+    ...{ SessionService_CreateSession: 16_384, AccountService_ChangePassword: 24_576 },
+    ...{ UserGrantService_AddUserGrants: 1_048_576 },
+  });
+  const withBody = all.filter(({ operation }) => operation.requestBody);
+  expect(sizes.map(([name]) => name)).toEqual(withBody.map(({ operation }) => operation.operationId));
+});
+
 test("limits, patterns and remarks of a body are in its schema", () => {
   expect(bodyOf(at("/v1/users/{userId}/phone", "post"))).toMatchObject({
     required: ["phone"],
