@@ -64,7 +64,7 @@ function sizeOf(field: DescField, path: readonly DescField[]): Largest {
   if (field.fieldKind === "map") return uncounted;
   if (field.enum) return { ...none, ...enumSize(field.enum.values.map(({ name }) => name)) };
   if (!field.message) return { ...none, ...scalarSize(field) };
-  if (isWellKnown(field.message)) return { ...unbounded, ...wellKnownSizes[field.message.typeName] };
+  if (isWellKnown(field.message)) return { ...none, ...(wellKnownSizes[field.message.typeName] ?? uncounted) };
   const isInside = path.slice(0, -1).some((step) => step.message === field.message);
   return isInside ? uncounted : largestOf(field.message, path);
 }

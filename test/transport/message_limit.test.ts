@@ -8,7 +8,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
-import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { durationFromMs, OptionSchema, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
 import { longestTexts, mostItems } from "../../src/transport/field_bounds.ts";
 import { largestMessage } from "../../src/transport/largest_message.ts";
@@ -134,6 +134,11 @@ test("an rpc that anyone may call and that takes more than 16 KiB stops the star
 test("a message without a bound is not computed to be a number", () => {
   const { binary, json, values, unbounded } = largestMessage(sampleMessage());
   expect([binary, json, values, unbounded]).toEqual([...Array(3).fill(Number.POSITIVE_INFINITY), "tags"]);
+});
+
+test("an Any has no largest value", () => {
+  const { values, unbounded } = largestMessage(OptionSchema);
+  expect([values, unbounded]).toEqual([Number.POSITIVE_INFINITY, "name"]);
 });
 
 test("health and reflection take 16 KiB", () => {
