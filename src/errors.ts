@@ -9,7 +9,10 @@ import {
   RetryInfoSchema,
 } from "../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
-import { errorText, type Language, text } from "./messages/catalogue.ts";
+import { cutText, listed, mostListed, mostViolations, namedFields, type Violation } from "./errors/violation.ts";
+import { errorText, type Language, type TextKey, type TextParams, text } from "./messages/catalogue.ts";
+
+export { cutText, isWithin, mostCharacters, mostViolations, pathsAround, type Violation } from "./errors/violation.ts";
 
 /** Every reason that this service can refuse for, with the code it is refused by. */
 export const reasons = {
@@ -87,15 +90,6 @@ export type Reason = keyof typeof reasons;
 /** The nouns that can be missing. */
 export type Noun = { [R in Reason]: R extends `${infer N}_NOT_FOUND` ? Lowercase<N> : never }[Reason];
 
-/** One field of a request that is wrong. */
-export type Violation = {
-  /** Its path as the JSON body spells it, with indexes: `items[3].roleKeys[0]`. */
-  readonly field: string;
-  readonly description: string;
-  /** The rule that is broken, in UPPER_SNAKE, where it has a name. */
-  readonly reason?: string;
-};
-
 /** What a message as a whole must keep, beside the rules of its fields. */
 export type MessageRule = {
   readonly type: DescMessage;
@@ -113,18 +107,13 @@ export function messageRule<D extends DescMessage>(
   return { type, weighs, broken };
 }
 
-/** Whether one path leads to what another one names, or to a part of it. */
-export const isWithin = (inner: string, outer: string): boolean =>
-  inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
-
-/** How many violations a refusal lists; what comes after them is left out. */
-export const mostViolations = 1000;
-
 /** What a refusal tells beside its reason. */
 export type Refusal = {
   /** What the text speaks of; also the metadata of ErrorInfo. */
   readonly params?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
+  /** Whether the search for violations ended early, so that there may be more of them. */
+  readonly isPartial?: boolean;
   /** The object that is missing, or that is in the way. */
   readonly resource?: { readonly noun: string; readonly id: string };
   readonly retrySeconds?: number;
@@ -137,16 +126,21 @@ const domain = "postern";
 /** Every "no" that this service says. */
 export const refuse = {
   /** Refuses for a reason of the list. */
-  because(reason: Reason, { params = {}, violations, resource, retrySeconds, cause }: Refusal = {}): ConnectError {
+  because(reason: Reason, refusal: Refusal = {}): ConnectError {
+    const { params, violations, isPartial, resource, retrySeconds, cause } = refusal;
+    const list = violations && listed(violations);
+    const omitted = (violations?.length ?? 0) - (list?.length ?? 0);
+    const metadata = { ...cutParams(params), ...omission(omitted, isPartial) };
     const details = [
-      detail(ErrorInfoSchema, { reason, domain, metadata: { ...params } }),
-      ...(violations ? [detail(BadRequestSchema, { fieldViolations: violations.map(fieldViolation) })] : []),
+      detail(ErrorInfoSchema, { reason, domain, metadata }),
+      ...(list ? [detail(BadRequestSchema, { fieldViolations: list })] : []),
       ...(resource
-        ? [detail(ResourceInfoSchema, { resourceType: resource.noun, resourceName: resource.id, description: "" })]
+        ? [detail(ResourceInfoSchema, { resourceType: resource.noun, resourceName: cutText(resource.id) })]
         : []),
       ...(retrySeconds === undefined ? [] : [detail(RetryInfoSchema, { retryDelay: durationOf(retrySeconds) })]),
     ];
-    return new ConnectError(errorText(reason, params), reasons[reason], undefined, details, cause);
+    const message = errorText(textKeyOf(reason, metadata), metadata);
+    return new ConnectError(message, reasons[reason], undefined, details, cause);
   },
 
   /** The object does not exist, as far as the caller may know. */
@@ -155,14 +149,17 @@ export const refuse = {
     return refuse.because(reason, { params: { id }, resource: { noun, id } });
   },
 
-  /** The request is wrong, in each of these fields; what is wrong with all of them is the reason, where it is one of ours. */
-  invalid(all: readonly Violation[]): ConnectError {
-    const violations = all.slice(0, mostViolations);
+  /**
+   * The request is wrong, in each of these fields; the reason that they share is the reason, where it is one of ours. A search
+   * that found as many as it looks for has ended early.
+   */
+  invalid(violations: readonly Violation[], isPartial = violations.length >= mostViolations): ConnectError {
     const reason = violations[0]?.reason;
     if (reason && isReason(reason) && violations.every((one) => one.reason === reason))
-      return refuse.because(reason, { violations });
-    const params = { fields: violations.map(({ field }) => field).join(", ") };
-    return refuse.because("VALIDATION_FAILED", { params, violations });
+      return refuse.because(reason, { violations, isPartial });
+    const { fields, more } = namedFields(violations);
+    const params = { fields, ...(more > 0 && { more: String(more) }) };
+    return refuse.because("VALIDATION_FAILED", { params, violations, isPartial });
   },
 };
 
@@ -171,7 +168,7 @@ export function refuseAny(violations: readonly Violation[]): void {
   if (violations.length > 0) throw refuse.invalid(violations);
 }
 
-const isReason = (name: string): name is Reason => name in reasons;
+const isReason = (name: string): name is Reason => Object.hasOwn(reasons, name);
 
 /** The reason of a refusal of ours; undefined for any other error. */
 export function reasonOf(error: unknown): Reason | undefined {
@@ -186,13 +183,46 @@ export const codeName = (code: Code): string => (Code[code] ?? "").replace(/(?<=
 export function localized(error: ConnectError, language: Language): ConnectError {
   const info = infoOf(error);
   if (!info || !isReason(info.reason) || error.details.some(isLocalized)) return error;
-  const message = text(info.reason, language, info.metadata);
+  const message = text(textKeyOf(info.reason, info.metadata), language, info.metadata);
   error.details.push(detail(LocalizedMessageSchema, { locale: language, message }));
   return error;
 }
 
-/** The refusal as an answer that holds several outcomes carries it. */
-export function statusOf({ code, rawMessage, details }: ConnectError) {
+/** The same refusal with so many violations at most; its metadata says how many are left out. */
+export function withFewer(error: ConnectError, most: number): ConnectError {
+  const list = listedIn(error);
+  if (list.length <= most) return error;
+  const { reason = "", metadata = {} } = infoOf(error) ?? {};
+  const omitted = String(Number(metadata.omitted ?? 0) + list.length - most);
+  const details = error.details.flatMap((one) => {
+    if (isDetail(one, ErrorInfoSchema))
+      return detail(ErrorInfoSchema, { reason, domain, metadata: { ...metadata, omitted } });
+    if (!isDetail(one, BadRequestSchema)) return one;
+    return most > 0 ? detail(BadRequestSchema, { fieldViolations: list.slice(0, most) }) : [];
+  });
+  return withDetails(error, details);
+}
+
+/** The same refusal with its reason and nothing else, where there is no room. */
+export function withReasonOnly(error: ConnectError): ConnectError {
+  const reason = reasonOf(error) ?? "INTERNAL";
+  return withDetails(refuse.because(reason, { cause: error }), [detail(ErrorInfoSchema, { reason, domain })]);
+}
+
+/** How many violations a refusal lists. */
+export const countListed = (error: ConnectError): number => listedIn(error).length;
+
+/** Writes the refusals that one answer holds; all of them together list as many violations as one refusal may. */
+export function statusWriter(): (error: ConnectError) => MessageShape<typeof StatusSchema> {
+  let room = mostListed;
+  return (error) => {
+    const fitting = withFewer(error, room);
+    room -= countListed(fitting);
+    return statusOf(fitting);
+  };
+}
+
+function statusOf({ code, rawMessage, details }: ConnectError) {
   const packed = details.map((one) =>
     "desc" in one
       ? anyPack(one.desc, create(one.desc, one.value))
@@ -206,12 +236,34 @@ function infoOf(error: unknown) {
   return error instanceof ConnectError ? error.findDetails(ErrorInfoSchema)[0] : undefined;
 }
 
-function isLocalized(detail: ConnectError["details"][number]): boolean {
-  return "desc" in detail && detail.desc.typeName === LocalizedMessageSchema.typeName;
+const listedIn = (error: ConnectError) => error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
+
+type Detail = ConnectError["details"][number];
+
+const isDetail = (one: Detail, { typeName }: DescMessage): one is Extract<Detail, { desc: DescMessage }> =>
+  "desc" in one && one.desc.typeName === typeName;
+
+const isLocalized = (one: Detail) => isDetail(one, LocalizedMessageSchema);
+
+function withDetails({ rawMessage, code, metadata, cause }: ConnectError, details: Detail[]): ConnectError {
+  const copy = new ConnectError(rawMessage, code, metadata, undefined, cause);
+  copy.details = details;
+  return copy;
 }
 
-function fieldViolation({ field, description, reason = "" }: Violation) {
-  return { field, description, reason };
+/** How many violations are left out of an answer, for programs; nothing when none is. */
+function omission(omitted: number, isPartial = false): Readonly<Record<string, string>> {
+  if (omitted === 0 && !isPartial) return {};
+  return { omitted: String(omitted), ...(isPartial && { omittedIsLowerBound: "true" }) };
+}
+
+const cutParams = (params: Refusal["params"] = {}) =>
+  Object.fromEntries(Object.entries(params).map(([name, value]) => [name, cutText(value)]));
+
+/** The text for a reason; that for a request with many wrong fields says how many it does not name. */
+function textKeyOf(reason: Reason, params: TextParams): TextKey {
+  if (reason !== "VALIDATION_FAILED" || params.more === undefined) return reason;
+  return params.omittedIsLowerBound ? "VALIDATION_FAILED_AT_LEAST" : "VALIDATION_FAILED_AND_MORE";
 }
 
 function durationOf(seconds: number) {

@@ -26,6 +26,18 @@ export const callTexts = {
     fr: "La requête n'est pas valide\u00a0: {fields}.",
     es: "La solicitud no es válida: {fields}.",
   },
+  VALIDATION_FAILED_AND_MORE: {
+    en: "The request is not valid: {fields} and {more} more.",
+    de: "Die Anfrage ist ungültig: {fields} und {more} weitere.",
+    fr: "La requête n'est pas valide\u00a0: {fields} et {more} de plus.",
+    es: "La solicitud no es válida: {fields} y {more} más.",
+  },
+  VALIDATION_FAILED_AT_LEAST: {
+    en: "The request is not valid: {fields} and at least {more} more.",
+    de: "Die Anfrage ist ungültig: {fields} und mindestens {more} weitere.",
+    fr: "La requête n'est pas valide\u00a0: {fields} et au moins {more} de plus.",
+    es: "La solicitud no es válida: {fields} y al menos {more} más.",
+  },
   MALFORMED_BODY: {
     en: "The request body cannot be read.",
     de: "Der Inhalt der Anfrage ist nicht lesbar.",

@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AddUserGrantOutcomeSchema, UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { type Call, type Deps, keys, organizationOf, reachOf } from "../deps.ts";
-import { localized, reasonOf, refuse, statusOf, type Violation } from "../errors.ts";
+import { localized, reasonOf, refuse, statusWriter, type Violation } from "../errors.ts";
 import { detailsAfter, first, type NewFact } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
@@ -96,11 +96,12 @@ const factsIn = (decided: readonly Decided[]): NewFact[] =>
     .toSorted((one, other) => (nameOf(one.wanted) < nameOf(other.wanted) ? -1 : 1))
     .flatMap(({ fact }) => (fact ? [fact] : []));
 
-const answerOf = (decided: readonly Decided[], call: Call) => ({
-  outcomes: decided.map((item) => outcomeOf(item, call)),
-});
+function answerOf(decided: readonly Decided[], call: Call) {
+  const statusOf = statusWriter();
+  return { outcomes: decided.map((item) => outcomeOf(item, call, statusOf)) };
+}
 
-function outcomeOf({ fact, no }: Decided, call: Call): Outcome {
+function outcomeOf({ fact, no }: Decided, call: Call, statusOf: ReturnType<typeof statusWriter>): Outcome {
   if (fact) {
     const value = { userGrantId: fact.at.stream, details: detailsAfter(fact.at) };
     return { outcome: { case: "added", value } };

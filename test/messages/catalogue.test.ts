@@ -11,6 +11,7 @@ const everything = {
   min: "{min}",
   max: "{max}",
   limit: "{limit}",
+  more: "{more}",
 };
 const raw = (key: TextKey, language: Language) => text(key, language, everything);
 

@@ -321,6 +321,28 @@ test("all or nothing adds nothing and names every item that stands in the way", 
   expect((await list()).body.userGrants).toHaveLength(1);
 });
 
+test("a batch lists as many violations as one refusal may, and each of its refusals says how many it leaves out", async () => {
+  const projectId = await newProject();
+  const userId = await newUser();
+  const roleKeys = ["ghost", "spectre", "r".repeat(200)];
+  const others = await Promise.all(Array.from({ length: 39 }, () => newUser()));
+  const items = [userId, ...others].map((one) => ({ userId: one, projectId, roleKeys }));
+  const batch = await addAll({ items });
+  const refused: Status[] = batch.body.outcomes.map((outcome: { refused: Status }) => outcome.refused);
+  expect(refused.map(reasonOf)).toEqual(items.map(() => "ROLE_UNKNOWN"));
+  const lists = refused.map((status) => fieldsOf(status).length);
+  expect(lists).toEqual([...Array(33).fill(3), 1, ...Array(6).fill(0)]);
+  const omitted = refused.map((status) => Number(metadataOf(status)?.omitted ?? 0));
+  expect(omitted).toEqual(lists.map((listed) => 3 - listed));
+  const descriptions = refused.flatMap(({ details }) => details.flatMap(({ fieldViolations = [] }) => fieldViolations));
+  expect(Math.max(...descriptions.map(({ description }) => description.length))).toBe(200);
+
+  const together = await addAll({ items, allOrNothing: true });
+  expect(refusal(together)).toEqual([400, "ROLE_UNKNOWN"]);
+  expect(fieldsOf(together.body)).toHaveLength(100);
+  expect(metadataOf(together.body)).toMatchObject({ omitted: "20" });
+});
+
 test("a batch repeated with its key answers what it answered first", async () => {
   const projectId = await newProject();
   const body = {

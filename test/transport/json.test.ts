@@ -132,7 +132,7 @@ for (const [what, body, wrong] of refused) {
 
 test("a million wrong items are refused with an end to the list", async () => {
   const answer = await ask(door, "POST /do", `{"nope":1,"tags":[${"1,".repeat(1_000_000)}1]}`);
-  expect(wrongFields(answer)).toHaveLength(1000);
+  expect(wrongFields(answer)).toHaveLength(100);
 });
 
 test("messages that nest without end are refused", async () => {

@@ -6,9 +6,13 @@ import {
   zstdCompressSync,
   zstdDecompressSync,
 } from "node:zlib";
+import { fromBinary } from "@bufbuild/protobuf";
+import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
+import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 import { refuse } from "../../src/errors.ts";
-import { binary, framed, post, statusIn } from "./lane_call.ts";
+import { binary, framed, post, type Raw, statusIn } from "./lane_call.ts";
 import { openLane, type SampleLane } from "./lane_sample.ts";
 
 const grpc = { "content-type": "application/grpc" };
@@ -170,12 +174,24 @@ test("a refusal with more violations than headers can hold arrives with the firs
   const size = Object.values(answer.headers).join("").length;
   expect(size).toBeGreaterThan(2000);
   expect(size).toBeLessThan(8000);
+  const { omitted, listed } = countsIn(answer);
+  expect(listed).toBeGreaterThan(50);
+  expect(listed + omitted).toBe(1000);
 
   await using long = await openLane();
   const name = "x".repeat(50_000);
   const other = await post(long, framed(`{"${name}": 1}`), { "content-type": "application/grpc+json" });
   expect(statusIn(other)).toBe("InvalidArgument VALIDATION_FAILED");
 });
+
+/** How many violations a refusal of gRPC lists, and how many it says that it leaves out. */
+function countsIn({ headers, trailers }: Raw): { listed: number; omitted: number } {
+  const bytes = Buffer.from(String({ ...headers, ...trailers }["grpc-status-details-bin"]), "base64");
+  const { details } = fromBinary(StatusSchema, bytes);
+  const [info] = details.flatMap((one) => anyUnpack(one, ErrorInfoSchema) ?? []);
+  const [bad] = details.flatMap((one) => anyUnpack(one, BadRequestSchema) ?? []);
+  return { listed: bad?.fieldViolations.length ?? 0, omitted: Number(info?.metadata.omitted) };
+}
 
 test.each(["application/grpc+json", "application/grpc-web+json", "application/json"])(
   "%s: a field named by half a character is refused like any other",

@@ -1,41 +1,32 @@
 import type { ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { mostViolations, reasonOf, refuse } from "../../errors.ts";
+import { countListed, withFewer, withReasonOnly } from "../../errors.ts";
 
 /** A refusal as the trailers of gRPC and gRPC-Web. */
-export function statusOf(error: ConnectError): Headers {
-  // A field of JSON may be named by half a character, which no percent-encoding can carry.
-  const sayable = error.rawMessage.isWellFormed()
-    ? error
-    : repeated(error, { most: mostViolations, mostCharacters: 1e6 });
-  return setTrailerStatus(new Headers(), sayable);
-}
+export const statusOf = (error: ConnectError): Headers => setTrailerStatus(new Headers(), error);
 
 // https://grpc.io/docs/guides/metadata: clients take 8 KiB of metadata unless told otherwise, and Node sends 64 at most.
 const mostBytes = 7 * 1024;
 
-/** The same where the trailers are headers, which have a limit: as much of the refusal as fits. */
+/** The same where the trailers are headers, which have a limit: with as many violations as fit. */
 export function fittingStatusOf(error: ConnectError): Readonly<Record<string, string>> {
-  let status = statusOf(error);
-  for (let most = 64; sizeOf(status) > mostBytes && most >= 1; most /= 2)
-    status = statusOf(repeated(error, { most, mostCharacters: 500 }));
-  return Object.fromEntries(status);
+  const whole = statusOf(error);
+  return Object.fromEntries(fits(whole) ? whole : largestFitting(error));
 }
 
-const sizeOf = (status: Headers) =>
-  [...status].reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0);
-
-type Bounds = { readonly most: number; readonly mostCharacters: number };
-
-function repeated(error: ConnectError, { most, mostCharacters }: Bounds): ConnectError {
-  const cut = (text: string) =>
-    (text.length > mostCharacters ? `${text.slice(0, mostCharacters)}…` : text).toWellFormed();
-  const info = error.findDetails(ErrorInfoSchema)[0];
-  const all = error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
-  const params = Object.fromEntries(Object.entries(info?.metadata ?? {}).map(([key, value]) => [key, cut(value)]));
-  const violations = all
-    .slice(0, most)
-    .map(({ field, description, reason }) => ({ field: cut(field), description: cut(description), reason }));
-  return refuse.because(reasonOf(error) ?? "INTERNAL", { params, ...(all.length > 0 && { violations }) });
+function largestFitting(error: ConnectError): Headers {
+  let fitting = statusOf(withReasonOnly(error));
+  let [least, most] = [0, countListed(error)];
+  while (least <= most) {
+    const middle = (least + most) >> 1;
+    const status = statusOf(withFewer(error, middle));
+    if (fits(status)) {
+      fitting = status;
+      least = middle + 1;
+    } else most = middle - 1;
+  }
+  return fitting;
 }
+
+const fits = (status: Headers) =>
+  [...status].reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0) <= mostBytes;

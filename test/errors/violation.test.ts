@@ -1,0 +1,140 @@
+import type { ConnectError } from "@connectrpc/connect";
+import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { describe, expect, test } from "vitest";
+import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { namedFields } from "../../src/errors/violation.ts";
+import {
+  countListed,
+  cutText,
+  isWithin,
+  localized,
+  pathsAround,
+  refuse,
+  type Violation,
+  withFewer,
+} from "../../src/errors.ts";
+import { fittingStatusOf, statusOf } from "../../src/transport/lane/status.ts";
+import { problem } from "../../src/transport/problem.ts";
+
+describe("a text that an answer repeats", () => {
+  test("is left as it is up to 200 characters", () => {
+    expect(cutText("x".repeat(200))).toBe("x".repeat(200));
+    expect(cutText("")).toBe("");
+  });
+
+  test("has 200 characters at most, the last of which says that it is cut", () => {
+    expect(cutText("x".repeat(201))).toBe(`${"x".repeat(199)}…`);
+  });
+
+  test("is never cut in the middle of a surrogate pair", () => {
+    expect(cutText(`${"x".repeat(198)}🦊${"x".repeat(9)}`)).toBe(`${"x".repeat(198)}…`);
+    expect(cutText(`${"x".repeat(197)}🦊${"x".repeat(9)}`)).toBe(`${"x".repeat(197)}🦊…`);
+    expect(cutText(`${"x".repeat(198)}🦊`)).toBe(`${"x".repeat(198)}🦊`);
+  });
+
+  test("is well-formed, whatever it was", () => {
+    expect(cutText("a\ud83e")).toBe("a\ufffd");
+    expect(cutText("\ud83e".repeat(300))).toBe(`${"\ufffd".repeat(199)}…`);
+  });
+});
+
+test("a path is within itself and its parents, not within names that begin alike", () => {
+  expect(isWithin("items[3].roleKeys[0]", "items")).toBe(true);
+  expect(isWithin("items[3]", "items[3]")).toBe(true);
+  expect(isWithin("items[31]", "items[3]")).toBe(false);
+  expect(isWithin("itemsCount", "items")).toBe(false);
+  expect([...pathsAround("items[3].roleKeys[0]")]).toEqual([
+    ...["items[3].roleKeys[0]", "items[3].roleKeys", "items[3]", "items"],
+  ]);
+});
+
+const wrong = (field: string): Violation => ({ field, description: "is wrong", reason: "WRONG_TYPE" });
+const many = (count: number, field = (n: number) => `a${n}`) =>
+  Array.from({ length: count }, (_, n) => wrong(field(n)));
+
+test("a message names ten fields at most, in 200 characters at most", () => {
+  expect(namedFields(many(3))).toEqual({ fields: "a0, a1, a2", more: 0 });
+  expect(namedFields(many(12))).toEqual({ fields: "a0, a1, a2, a3, a4, a5, a6, a7, a8, a9", more: 2 });
+  expect(namedFields(many(12, () => "x".repeat(90)))).toEqual({
+    fields: `${"x".repeat(90)}, ${"x".repeat(90)}`,
+    more: 10,
+  });
+  expect(namedFields(many(2, () => "x".repeat(900)))).toEqual({ fields: `${"x".repeat(199)}…`, more: 1 });
+});
+
+const listIn = (error: ConnectError) => error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
+const metadataIn = (error: ConnectError) => error.findDetails(ErrorInfoSchema)[0]?.metadata;
+
+test("a refusal lists a hundred violations and says how many it leaves out", () => {
+  const error = refuse.invalid(many(157));
+  expect(listIn(error)).toHaveLength(100);
+  expect(metadataIn(error)).toEqual({ fields: "a0, a1, a2, a3, a4, a5, a6, a7, a8, a9", more: "147", omitted: "57" });
+  expect(error.rawMessage).toBe("the request is not valid: a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 and 147 more");
+});
+
+test("a refusal whose search ended early says that there may be more", () => {
+  const error = refuse.invalid(many(1000));
+  expect(metadataIn(error)).toMatchObject({ more: "990", omitted: "900", omittedIsLowerBound: "true" });
+  expect(error.rawMessage).toMatch(/ and at least 990 more$/);
+  expect(metadataIn(refuse.invalid(many(2), true))).toEqual({
+    ...{ fields: "a0, a1", omitted: "0", omittedIsLowerBound: "true" },
+  });
+});
+
+test("a refusal that lists everything says nothing of it", () => {
+  expect(metadataIn(refuse.invalid(many(2)))).toEqual({ fields: "a0, a1" });
+});
+
+test("a refusal for the reason that all violations share says how many it leaves out as well", () => {
+  const error = refuse.invalid(many(130).map((one) => ({ ...one, reason: "ROLE_UNKNOWN" })));
+  expect(metadataIn(error)).toEqual({ omitted: "30" });
+});
+
+test("fewer violations leave the rest of a refusal as it is", () => {
+  const error = localized(refuse.because("ROLE_UNKNOWN", { params: { projectId: "p" }, violations: many(120) }), "de");
+  const fewer = withFewer(error, 7);
+  expect(listIn(fewer)).toEqual(listIn(error).slice(0, 7));
+  expect(metadataIn(fewer)).toEqual({ projectId: "p", omitted: "113" });
+  expect(
+    JSON.parse(problem(fewer).body).details.map((one: Record<string, string>) => one["@type"]?.split(".").at(-1)),
+  ).toEqual([...["ErrorInfo", "BadRequest", "LocalizedMessage"]]);
+  expect(metadataIn(withFewer(fewer, 0))).toEqual({ projectId: "p", omitted: "120" });
+  expect(withFewer(error, 100)).toBe(error);
+});
+
+describe.each([
+  ["plain letters", "x"],
+  ["control characters", "\u0001"],
+  ["quotes", '"'],
+  ["characters of three bytes", "好"],
+  ["surrogate pairs", "🦊"],
+  ["halves of pairs", "\ud83e"],
+])("a refusal full of %s", (_kind, character) => {
+  const text = character.repeat(1000);
+  const violations = many(1000, () => text).map((one) => ({ ...one, description: text }));
+  const resource = { noun: "user", id: text };
+  const params = { id: text, name: text, projectId: text, organizationId: text };
+  const refusals = [
+    refuse.invalid(violations),
+    refuse.because("PROJECT_GRANT_NOT_FOUND", { params, violations, resource, retrySeconds: 1 }),
+  ];
+
+  test.each(refusals.map((error) => localized(error, "fr")))(
+    "has at most 64 KiB as a body of each protocol",
+    (error) => {
+      expect(Buffer.byteLength(problem(error).body)).toBeLessThanOrEqual(65_536);
+      expect(errorToJsonBytes(error, undefined).length).toBeLessThanOrEqual(65_536);
+      const trailers = [...statusOf(error)].map(([name, value]) => `${name}: ${value}\r\n`).join("");
+      expect(Buffer.from(trailers).toString("base64").length + 16).toBeLessThanOrEqual(65_536);
+      expect(countListed(error)).toBeGreaterThan(10);
+    },
+  );
+
+  test.each(refusals.map((error) => localized(error, "fr")))("fits into headers of gRPC", (error) => {
+    const headers = Object.entries(fittingStatusOf(error));
+    const size = headers.reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0);
+    expect(size).toBeLessThanOrEqual(7 * 1024);
+    expect(headers.find(([name]) => name === "grpc-status")?.[1]).toBe(`${error.code}`);
+    expect(headers.some(([name]) => name === "grpc-status-details-bin")).toBe(true);
+  });
+});
