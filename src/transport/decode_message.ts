@@ -2,7 +2,7 @@ import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { refuse } from "../errors.ts";
 import { itemCount } from "./item_count.ts";
-import { type Draft, decodeJson, type Rules, readJsonObject, twice } from "./json.ts";
+import { type Draft, decodeJson, type Rules, readJsonObject } from "./json.ts";
 
 /** Decodes requests of one type, for every door: first their values are counted, as no decoder can be stopped midway. */
 export type Decoder = {
@@ -29,10 +29,7 @@ export function decoderOf(type: DescMessage, rules: Rules): Decoder {
         throw cause instanceof ConnectError ? cause : refuse.because("MALFORMED_BODY", { cause });
       }
     },
-    fromJson(text) {
-      const { value, repeated } = readJsonObject(text);
-      return fromDraft({ value, violations: twice(repeated) });
-    },
+    fromJson: (text) => fromDraft(readJsonObject(text, type)),
     fromDraft,
   };
 }

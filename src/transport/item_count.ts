@@ -3,7 +3,8 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { mostViolations, refuse, type Violation } from "../errors.ts";
 import { mostInnerItems, mostItems } from "./field_bounds.ts";
 import { isWellKnown } from "./json/leaf.ts";
-import { deepest, isObject } from "./json/text.ts";
+import { deepest } from "./json/syntax.ts";
+import { isObject } from "./json/text.ts";
 import { largestMessage } from "./largest_message.ts";
 
 /** Refuses messages of one type that have far more values than its rules allow, before a decoder makes objects of them. */

@@ -1,7 +1,8 @@
 import { createRegistry, type DescMessage, fromJson, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
-import { isWithin, refuse, type Violation } from "../errors.ts";
-import { isObject, type JsonText, readJsonText } from "./json/text.ts";
+import { mostViolations, pathsAround, refuse, type Violation } from "../errors.ts";
+import { type Shape, shapeOfMessage } from "./json/shape.ts";
+import { isObject, readJsonText } from "./json/text.ts";
 import { isStrictEnough, walk } from "./json/walk.ts";
 
 /** Tells which rules a message breaks, beside what was found wrong already; made for one type of message. */
@@ -10,24 +11,23 @@ export type Rules = (message: Message, found?: readonly Violation[]) => readonly
 /** What was found wrong before decoding, and what is to be decoded. */
 export type Draft = { readonly value: JsonValue; readonly violations: readonly Violation[] };
 
-/** Reads a request body as JSON: an object, or nothing for an empty message. */
-export function readJson(body: Uint8Array): JsonText {
-  if (body.length === 0) return { value: {}, repeated: [] };
-  const text = readJsonText(body);
+/** Reads a request body as the JSON of a shape; nothing is an empty message. */
+export function readJson(body: Uint8Array, shape: Shape): Draft {
+  if (body.length === 0) return { value: {}, violations: [] };
+  const text = readJsonText(body, shape);
   if (!text) throw refuse.because("MALFORMED_BODY");
   return text;
 }
 
 /** Reads a request body that is a whole message. */
-export function readJsonObject(body: Uint8Array): JsonText {
-  const text = readJson(body);
+export function readJsonObject(body: Uint8Array, type: DescMessage): Draft {
+  const text = readJson(body, shapeOfMessage(type));
   if (!isObject(text.value)) throw refuse.because("MALFORMED_BODY");
   return text;
 }
 
-/** A violation for each key that a JSON text has twice. */
-export const twice = (repeated: readonly string[]): Violation[] =>
-  repeated.map((field) => ({ field, description: "is there more than once", reason: "REPEATED_FIELD" }));
+// Nobody is signed in yet: a huge list is not worth the rules of its items.
+const mostValues = 10_000;
 
 /** Decodes a JSON value, or refuses it with every field that is wrong and every rule that is broken. */
 export function decodeJson(type: DescMessage, { value, violations }: Draft, rules: Rules): Message {
@@ -35,13 +35,12 @@ export function decodeJson(type: DescMessage, { value, violations }: Draft, rule
     const message = attempt(type, value);
     if (message) return message;
   }
-  const walked = walk(type, value);
-  const wrong = [...violations, ...walked.violations];
-  const message = attempt(type, walked.readable);
+  const { readable, violations: wrong, values } = walk(type, value, violations);
   if (wrong.length === 0) throw refuse.because("MALFORMED_BODY");
-  // Nobody is signed in yet: a huge list is not worth the rules of its items.
-  const broken = message && walked.values <= 10_000 ? rules(message, wrong) : [];
-  throw refuse.invalid([...wrong, ...broken.filter((rule) => !isCovered(rule, wrong))]);
+  const isPartial = wrong.length >= mostViolations || values > mostValues;
+  const message = isPartial ? undefined : attempt(type, readable);
+  const broken = message ? rules(message, wrong) : [];
+  throw refuse.invalid([...wrong, ...broken.filter(coverage(wrong))], isPartial);
 }
 
 /** Writes a message as proto3 JSON, with every implicit field. */
@@ -60,9 +59,15 @@ function attempt(type: DescMessage, value: JsonValue): Message | undefined {
   }
 }
 
-/** Whether a broken rule only echoes a field that could not be read. */
-function isCovered(rule: Violation, wrong: readonly Violation[]): boolean {
-  return wrong.some(
-    ({ field }) => isWithin(rule.field, field) || (rule.reason === "REPEATED_UNIQUE" && isWithin(field, rule.field)),
-  );
+/** Tells a broken rule that does not only echo a field that could not be read. */
+function coverage(wrong: readonly Violation[]): (rule: Violation) => boolean {
+  const unread = new Set(wrong.map(({ field }) => field));
+  let around: ReadonlySet<string> | undefined;
+  return ({ field, reason }) => {
+    for (const path of pathsAround(field)) if (unread.has(path)) return false;
+    if (reason !== "REPEATED_UNIQUE") return true;
+    // A list whose broken items were stood in for seems to hold equal ones.
+    around ??= new Set(wrong.flatMap((one) => [...pathsAround(one.field)]));
+    return !around.has(field);
+  };
 }

@@ -57,11 +57,11 @@ export type Door = {
   readonly ask: (asking: Asking) => Promise<Told>;
 };
 
-/** Every door of a server, open. */
-export function openDoors(url: string): Disposable & { readonly all: readonly Door[] } {
+/** Every door of a server, open; `onAnswer` is given the bytes of each answer. */
+export function openDoors(url: string, onAnswer?: (got: Got) => void): Disposable & { readonly all: readonly Door[] } {
   const stack = new DisposableStack();
-  const one = stack.use(wire1(url));
-  const two = stack.use(wire2(url));
+  const one = watched(stack.use(wire1(url)), onAnswer);
+  const two = watched(stack.use(wire2(url)), onAnswer);
   const both = [
     { over: "HTTP/1.1", wire: one },
     { over: "HTTP/2", wire: two },
@@ -83,6 +83,15 @@ export function openDoors(url: string): Disposable & { readonly all: readonly Do
     door("gRPC JSON", "json", two, grpc("json")),
   ];
   return { all: [...both, ...once], [Symbol.dispose]: () => stack.dispose() };
+}
+
+function watched({ send, ...wire }: Wire, onAnswer: (got: Got) => void = () => {}): Wire {
+  const watchedSend: Wire["send"] = async (sent) => {
+    const got = await send(sent);
+    onAnswer(got);
+    return got;
+  };
+  return { ...wire, send: watchedSend };
 }
 
 type Format = Door["format"];

@@ -165,6 +165,12 @@ export const refusedScenes: readonly Scene[] = [
     "policy.minimumLength",
     "policy.historyDepth",
   ]),
+  {
+    ...scene("PolicyService.SetPasswordPolicy", missing, { policy: { minimumLength: { toString: 1 } } }, [
+      "policy.minimumLength",
+    ]),
+    not: { binary: "the binary format has no types" },
+  },
   scene("PolicyService.SetLockoutPolicy", missing, {}, ["policy"]),
   scene("EventService.ListEvents", missing, { objectId: "x".repeat(201) }, ["objectId"]),
   scene("EventService.ListEvents", "PAGE_TOKEN_INVALID", page, ["pageToken"]),

@@ -65,6 +65,21 @@ const refused: readonly [what: string, body: string, wrong: readonly string[]][]
   ["a key twice, once escaped", '{"name":"a","\\u006eame":"b"}', ["name REPEATED_FIELD"]],
   ["a key twice, with blanks", `{"name":"a","name"${" ".repeat(200)}:"b"}`, ["name REPEATED_FIELD"]],
   ["a key twice deep inside", '{"inners":[{"id":"a"},{"id":"b","id":"c"}]}', ["inners[1].id REPEATED_FIELD"]],
+  ["a key twice in a map", '{"labels":{"a.b":"a","a.b":"b"}}', ["labels.a.b REPEATED_FIELD"]],
+  [
+    "keys twice under an unknown field",
+    '{"nope":{"name":1,"name":2,"inners":[{"id":1,"id":1}]}}',
+    ["nope UNKNOWN_FIELD"],
+  ],
+  ["an unknown key twice", '{"nope":1,"nope":{"nope":1,"nope":2}}', ["nope UNKNOWN_FIELD"]],
+  ["keys twice in an object where a text belongs", '{"name":{"a":1,"a":2}}', ["name WRONG_TYPE"]],
+  ["keys twice in an object where a list belongs", '{"inners":{"id":1,"id":2}}', ["inners WRONG_TYPE"]],
+  ["keys twice in a list where an object belongs", '{"inner":[{"id":"a","id":"b"}]}', ["inner WRONG_TYPE"]],
+  [
+    "a known key twice beside an unknown one",
+    '{"nope":{},"name":"a","name":"b"}',
+    ["name REPEATED_FIELD", "nope UNKNOWN_FIELD"],
+  ],
   ["__proto__ twice", '{"labels":{"__proto__":"a","__proto__":"b"}}', ["labels.__proto__ REPEATED_FIELD"]],
   ["both spellings", '{"item_count":1,"itemCount":1}', ["itemCount REPEATED_FIELD"]],
   ["both members of a oneof", '{"left":"a","right":"b"}', ["right REPEATED_FIELD"]],
@@ -90,6 +105,20 @@ const refused: readonly [what: string, body: string, wrong: readonly string[]][]
     '{"itemCount":2147483648,"whole":"18446744073709551616"}',
     ["itemCount OUT_OF_RANGE", "whole OUT_OF_RANGE"],
   ],
+  [
+    "objects with the names of methods, where numbers belong",
+    '{"itemCount":{"toString":1},"whole":[{"valueOf":null}],"ratio":{"toString":{"toJSON":1}},"kind":{"constructor":{}}}',
+    ["itemCount WRONG_TYPE", "whole WRONG_TYPE", "ratio WRONG_TYPE", "kind WRONG_TYPE"],
+  ],
+  [
+    "objects with the names of methods, where anything else belongs",
+    '{"name":{"toString":1},"data":{"length":9},"at":{"then":1},"flag":{"__proto__":1},"inners":{"length":2},"kinds":[{"toString":1}]}',
+    [
+      ...["name WRONG_TYPE", "data WRONG_TYPE", "at WRONG_TYPE", "flag WRONG_TYPE", "inners WRONG_TYPE"],
+      "kinds[0] WRONG_TYPE",
+    ],
+  ],
+  ["a number of more digits than any has", `{"whole":"${"1".repeat(1000)}"}`, ["whole OUT_OF_RANGE"]],
   ["a fraction for a whole number", '{"itemCount":1.5}', ["itemCount WRONG_TYPE"]],
   ["a duration with a tail", '{"wait":"5sec"}', ["wait WRONG_TYPE"]],
   ["a duration without its unit", '{"wait":"5"}', ["wait WRONG_TYPE"]],
@@ -130,9 +159,44 @@ for (const [what, body, wrong] of refused) {
   });
 }
 
-test("a million wrong items are refused with an end to the list", async () => {
+const metadataOf = ({ json }: Awaited<ReturnType<typeof ask>>) => json.details?.[0]?.metadata;
+
+test("a million wrong items are refused with an end to the list, and with how many were found at least", async () => {
   const answer = await ask(door, "POST /do", `{"nope":1,"tags":[${"1,".repeat(1_000_000)}1]}`);
   expect(wrongFields(answer)).toHaveLength(100);
+  expect(metadataOf(answer)).toMatchObject({ more: "990", omitted: "900", omittedIsLowerBound: "true" });
+});
+
+test("150 wrong items are all counted", async () => {
+  const answer = await ask(door, "POST /do", `{"nope":1,"kinds":[${"{},".repeat(148)}{}]}`);
+  expect(wrongFields(answer)).toHaveLength(100);
+  expect(metadataOf(answer)).toEqual({
+    fields: expect.stringMatching(/^nope, kinds\[0\]/),
+    more: "140",
+    omitted: "50",
+  });
+});
+
+test.each([
+  ["under a key of a million characters", `{"${"A".repeat(1_000_000)}":{${'"a":1,"a":1,'.repeat(200)}"b":1}}`],
+  ["under a key of three million characters", `{"${"A".repeat(3_000_000)}":{${'"a":1,"a":1,'.repeat(80_000)}"b":1}}`],
+])("many keys twice %s are refused as one unknown field, whose path is cut", async (_where, body) => {
+  for (const place of places) {
+    const answer = await ask(door, place, body);
+    expect(wrongFields(answer)).toEqual([`${"A".repeat(199)}… UNKNOWN_FIELD`]);
+    expect(JSON.stringify(answer.json).length).toBeLessThan(2000);
+  }
+});
+
+test("keys of a map are cut in paths", async () => {
+  const answer = await ask(door, "POST /do", { labels: { ["k".repeat(1000)]: 1 } });
+  expect(wrongFields(answer)).toEqual([expect.stringMatching(/^labels\["k{191}… WRONG_TYPE$/)]);
+});
+
+test("100,000 keys twice in a message end the search", async () => {
+  const answer = await ask(door, "POST /do", `{"inners":[${'{"id":"a","id":"b"},'.repeat(100_000)}{}]}`);
+  expect(wrongFields(answer)).toHaveLength(100);
+  expect(metadataOf(answer)).toMatchObject({ omitted: "900", omittedIsLowerBound: "true" });
 });
 
 test("messages that nest without end are refused", async () => {

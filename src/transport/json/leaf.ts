@@ -1,4 +1,11 @@
-import { type DescField, type DescMessage, fromJson, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import {
+  type DescEnumValue,
+  type DescField,
+  type DescMessage,
+  fromJson,
+  type JsonValue,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import type { Violation } from "../../errors.ts";
 
 /** What is wrong with a value, when something is. */
@@ -10,20 +17,28 @@ export function isWellKnown(message: DescMessage): boolean {
 }
 
 // The codec takes "5sec" as five seconds and the 30th of February as the 1st of March.
-const strict: Readonly<Record<string, (written: string) => boolean>> = {
-  "google.protobuf.Duration": (written) => /^-?\d+(\.\d{1,9})?s$/.test(written),
-  "google.protobuf.Timestamp": isRealTime,
-};
+const strictMessages: ReadonlyMap<string, (written: string) => boolean> = new Map([
+  ["google.protobuf.Duration", (written) => /^-?\d+(\.\d{1,9})?s$/.test(written)],
+  ["google.protobuf.Timestamp", isRealTime],
+  ["google.protobuf.Int64Value", isShort],
+  ["google.protobuf.UInt64Value", isShort],
+]);
 
-/** The check that the codec leaves out for a message, if it leaves any out. */
-export const strictCheck = (message: DescMessage) => strict[message.typeName];
+// It makes a BigInt of a string, which takes 0.4 s for four million digits.
+const longScalars: readonly (ScalarType | undefined)[] = [
+  ...[ScalarType.INT64, ScalarType.SINT64, ScalarType.SFIXED64, ScalarType.UINT64, ScalarType.FIXED64],
+];
+
+/** The check of a string that the codec leaves out for a field, if it leaves any out. */
+export const strictCheck = ({ message, scalar }: DescField) =>
+  message ? strictMessages.get(message.typeName) : longScalars.includes(scalar) ? isShort : undefined;
 
 /** Tries a value that is no message of ours in its field, as the codec itself would read it. */
 export function wrongLeaf(field: DescField, value: JsonValue): Wrong | undefined {
-  const { message } = field;
   if (field.scalar === ScalarType.STRING && typeof value === "string")
     return value.isWellFormed() ? undefined : notUnicode;
-  const check = message && strictCheck(message);
+  if (!hasRightType(field, value)) return describe(field, value);
+  const check = strictCheck(field);
   if (check && typeof value === "string" && !check(value)) return describe(field, value);
   try {
     fromJson(field.parent, { [field.jsonName]: inField(field, value) });
@@ -32,6 +47,24 @@ export function wrongLeaf(field: DescField, value: JsonValue): Wrong | undefined
     return describe(field, value);
   }
 }
+
+/** Whether the codec may take a value of this type; what it throws takes 7 µs, and a request can hold a thousand such values. */
+function hasRightType(field: DescField, value: JsonValue): boolean {
+  if (field.message) return true;
+  if (field.enum) return field.enum.values.some(isNamed(value)) || isInt32(value);
+  switch (field.scalar) {
+    case ScalarType.STRING:
+    case ScalarType.BYTES:
+      return typeof value === "string";
+    case ScalarType.BOOL:
+      return typeof value === "boolean";
+    default:
+      return typeof value === "number" || typeof value === "string";
+  }
+}
+
+const isNamed = (value: JsonValue) => (one: DescEnumValue) => one.name === value || one.jsonName === value;
+const isInt32 = (value: JsonValue) => typeof value === "number" && (value | 0) === value;
 
 const notUnicode: Wrong = { description: "must be well-formed Unicode", reason: "STRING_UNICODE" };
 
@@ -123,7 +156,12 @@ function scalarForm(scalar: ScalarType, value: JsonValue): [form: string, reason
   }
 }
 
-const isWhole = (value: JsonValue) => /^-?\d+$/.test(String(value)) || Number.isInteger(value);
+const isWhole = (value: JsonValue) => (typeof value === "string" ? /^-?\d+$/.test(value) : Number.isInteger(value));
+
+// 64 bits are at most 20 digits with a sign.
+function isShort(written: string): boolean {
+  return written.length <= 100;
+}
 
 function isRealTime(written: string): boolean {
   const date = /^(\d{4})-(\d\d)-(\d\d)T/.exec(written);

@@ -1,7 +1,9 @@
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { mostViolations, type Violation } from "../../errors.ts";
+import { cutText, mostViolations, type Violation } from "../../errors.ts";
 import { isWellKnown, placeholder, strictCheck, type Wrong, wrongLeaf } from "./leaf.ts";
-import { deepest, fieldIn, isObject } from "./text.ts";
+import { fieldsByName } from "./shape.ts";
+import { deepest, fieldIn } from "./syntax.ts";
+import { isObject } from "./text.ts";
 
 /** What a walk through a JSON value finds. */
 export type Walked = {
@@ -14,44 +16,46 @@ export type Walked = {
 
 type Walk = { readonly violations: Violation[]; depth: number; values: number };
 
-/** Holds a JSON value against a message and collects every field that is wrong, not only the first. */
-export function walk(message: DescMessage, json: JsonValue): Walked {
-  const state: Walk = { violations: [], depth: 0, values: 0 };
+/** Holds a JSON value against a message and adds every field that is wrong to those that were found before, up to a bound. */
+export function walk(message: DescMessage, json: JsonValue, found: readonly Violation[]): Walked {
+  const state: Walk = { violations: [...found], depth: 0, values: 0 };
   const readable = readMessage(state, message, { path: "", value: json });
   return { readable: isObject(readable) ? readable : {}, violations: state.violations, values: state.values };
 }
 
+const isFull = ({ violations }: Walk) => violations.length >= mostViolations;
+
 /** Whether the plain codec reads this JSON as strictly as the walk does. */
 export function isStrictEnough(message: DescMessage, json: JsonValue): boolean {
   if (!isObject(json)) return true;
-  return timed(message).every((field) => {
+  return checkedFields(message).every((field) => {
     const value = json[field.jsonName] ?? json[field.name];
     const items = Array.isArray(value)
       ? value
       : field.fieldKind === "map" && isObject(value)
         ? Object.values(value)
         : [value];
-    return items.every((item) => item === undefined || isStrictValue(field.message, item));
+    return items.every((item) => item === undefined || isStrictValue(field, item));
   });
 }
 
-function isStrictValue(message: DescMessage | undefined, value: JsonValue): boolean {
-  const check = message && strictCheck(message);
+function isStrictValue(field: DescField, value: JsonValue): boolean {
+  const check = strictCheck(field);
   if (check) return typeof value !== "string" || check(value);
-  return !message || isStrictEnough(message, value);
+  return !field.message || isStrictEnough(field.message, value);
 }
 
-const timedFields = new WeakMap<DescMessage, readonly DescField[]>();
+const checked = new WeakMap<DescMessage, readonly DescField[]>();
 
-/** The fields that are, or hold, times and durations. */
-function timed(message: DescMessage): readonly DescField[] {
-  const known = timedFields.get(message);
+/** The fields that a strict check is for, and those that hold such fields. */
+function checkedFields(message: DescMessage): readonly DescField[] {
+  const known = checked.get(message);
   if (known) return known;
-  timedFields.set(message, []);
+  checked.set(message, []);
   const fields = message.fields.filter(
-    (field) => field.message && (strictCheck(field.message) || timed(field.message).length > 0),
+    (field) => strictCheck(field) || (field.message && checkedFields(field.message).length > 0),
   );
-  timedFields.set(message, fields);
+  checked.set(message, fields);
   return fields;
 }
 
@@ -63,11 +67,13 @@ function readMessage(walk: Walk, message: DescMessage, { path, value }: Place): 
   walk.depth += 1;
   const readable: JsonObject = {};
   const seen = new Map<DescField | string, string>();
-  for (const [key, inside] of Object.entries(value)) {
-    const field = message.fields.find(({ jsonName, name }) => jsonName === key || name === key);
-    const at = fieldIn(path, key);
+  const fields = fieldsByName(message);
+  for (const key of Object.keys(value)) {
+    if (isFull(walk)) break;
+    const field = fields.get(key)?.field;
+    const inside = value[key] ?? null;
     const wrong = field ? repeated(field, seen, inside) : unknownField;
-    if (wrong || !field) complain(walk, at, wrong ?? unknownField);
+    if (wrong || !field) complain(walk, fieldIn(path, cutText(key)), wrong ?? unknownField);
     else
       assign(readable, field.jsonName, readField(walk, field, { path: fieldIn(path, field.jsonName), value: inside }));
     if (field && inside !== null) note(field, key, seen);
@@ -104,16 +110,21 @@ function readField(walk: Walk, field: DescField, place: Place): JsonValue | unde
 
 function readList(walk: Walk, field: DescField, { path, value }: Place): JsonValue | undefined {
   if (!Array.isArray(value)) return complain(walk, path, { description: "must be a list", reason: "WRONG_TYPE" });
-  return value.map(
-    (item, index) => readItem(walk, field, { path: `${path}[${index}]`, value: item }) ?? placeholder(field),
-  );
+  const readable: JsonValue[] = [];
+  for (const [index, item] of value.entries()) {
+    if (isFull(walk)) break;
+    readable.push(readItem(walk, field, { path: `${path}[${index}]`, value: item }) ?? placeholder(field));
+  }
+  return readable;
 }
 
 function readMap(walk: Walk, field: DescField, { path, value }: Place): JsonValue | undefined {
   if (!isObject(value)) return complain(walk, path, { description: "must be an object", reason: "WRONG_TYPE" });
   const readable: JsonObject = {};
-  for (const [key, item] of Object.entries(value)) {
-    assign(readable, key, readItem(walk, field, { path: `${path}[${JSON.stringify(key)}]`, value: item }));
+  for (const key of Object.keys(value)) {
+    if (isFull(walk)) break;
+    const at = `${path}[${JSON.stringify(cutText(key))}]`;
+    assign(readable, key, readItem(walk, field, { path: at, value: value[key] ?? null }));
   }
   return readable;
 }
@@ -125,19 +136,19 @@ function readItem(walk: Walk, field: DescField, place: Place): JsonValue | undef
 }
 
 function readValue(walk: Walk, field: DescField, place: Place): JsonValue | undefined {
-  if (walk.violations.length >= mostViolations) return undefined;
-  if (field.message && !isWellKnown(field.message)) return readMessage(walk, field.message, place);
   walk.values += 1;
+  if (field.message && !isWellKnown(field.message)) return readMessage(walk, field.message, place);
   const wrong = wrongLeaf(field, place.value);
   return wrong ? complain(walk, place.path, wrong) : place.value;
 }
 
 function complain(walk: Walk, field: string, wrong: Wrong): undefined {
-  if (walk.violations.length < mostViolations) walk.violations.push({ field, ...wrong });
+  if (!isFull(walk)) walk.violations.push({ field, ...wrong });
 }
 
 /** Sets an own property, whatever the key: `__proto__` is a key like any other. */
 function assign(target: JsonObject, key: string, value: JsonValue | undefined): void {
-  if (value !== undefined)
-    Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+  if (value === undefined) return;
+  if (key !== "__proto__") target[key] = value;
+  else Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }

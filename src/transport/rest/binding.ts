@@ -2,7 +2,8 @@ import type { DescField, DescMessage, DescMethod, JsonObject, JsonValue } from "
 import type { HttpRule } from "../../../gen/google/api/http_pb.ts";
 import type { Violation } from "../../errors.ts";
 import { isWellKnown } from "../json/leaf.ts";
-import { fieldIn, isObject } from "../json/text.ts";
+import { fieldIn } from "../json/syntax.ts";
+import { isObject } from "../json/text.ts";
 import type { Template, Variable } from "./parser.ts";
 
 /** How a REST request becomes the JSON of a message, and an answer its body. */

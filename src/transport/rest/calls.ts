@@ -1,8 +1,9 @@
 import type { DescField, DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
 import { refuse, type Violation } from "../../errors.ts";
 import { type Decoder, decoderOf } from "../decode_message.ts";
+import { shapeOfField } from "../json/shape.ts";
 import { isObject } from "../json/text.ts";
-import { encodeJson, type Rules, readJson, readJsonObject, twice } from "../json.ts";
+import { encodeJson, type Rules, readJson, readJsonObject } from "../json.ts";
 import type { Operation, Operations } from "../operations.ts";
 import { bindPath } from "./binding.ts";
 import { compileRest, type RestTarget } from "./compile.ts";
@@ -73,7 +74,7 @@ function restCall({ operation, binding, segments, query, decoder }: Matched): Pl
   return {
     operation,
     decode(body, contentType) {
-      const { json, violations } = bodyJson(body, contentType, binding.body);
+      const { json, violations } = bodyJson(body, contentType, { input, body: binding.body });
       const all = [...violations, ...bindPath(binding, segments, json), ...bindQuery(binding, input, query, json)];
       return decoder.fromDraft({ value: json, violations: all });
     },
@@ -83,19 +84,22 @@ function restCall({ operation, binding, segments, query, decoder }: Matched): Pl
 
 type Body = { readonly json: JsonObject; readonly violations: readonly Violation[] };
 
-function bodyJson(bytes: Uint8Array, contentType: string | undefined, body: RestTarget["binding"]["body"]): Body {
+type Part = { readonly input: DescMessage; readonly body: RestTarget["binding"]["body"] };
+
+function bodyJson(bytes: Uint8Array, contentType: string | undefined, { input, body }: Part): Body {
   if (body === undefined) {
     if (bytes.length > 0) throw refuse.because("MALFORMED_BODY");
     return { json: {}, violations: [] };
   }
   expectJson(bytes, contentType);
   if (body === "*") {
-    const { value, repeated } = readJsonObject(bytes);
-    return { json: isObject(value) ? value : {}, violations: twice(repeated) };
+    const { value, violations } = readJsonObject(bytes, input);
+    return { json: isObject(value) ? value : {}, violations };
   }
   if (bytes.length === 0) return { json: {}, violations: [] };
-  const { value, repeated } = readJson(bytes);
-  return { json: { [body.jsonName]: value }, violations: twice(repeated.map((path) => within(body.jsonName, path))) };
+  const { value, violations } = readJson(bytes, shapeOfField(body));
+  const inside = violations.map((one) => ({ ...one, field: within(body.jsonName, one.field) }));
+  return { json: { [body.jsonName]: value }, violations: inside };
 }
 
 const within = (field: string, path: string) => (path.startsWith("[") ? `${field}${path}` : `${field}.${path}`);

@@ -1,22 +1,24 @@
 import type { DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
-import { refuse, type Violation } from "../../errors.ts";
+import { mostViolations, refuse, type Violation } from "../../errors.ts";
 import { isWellKnown } from "../json/leaf.ts";
-import { fieldIn, isObject } from "../json/text.ts";
+import { fieldIn } from "../json/syntax.ts";
+import { isObject } from "../json/text.ts";
 import { type Binding, jsonOf } from "./binding.ts";
 
-/** Puts the query parameters into the JSON of the message; each that does not belong there is a violation. */
+/** Puts the query parameters into the JSON of the message; each that does not belong there is a violation, up to a bound. */
 export function bindQuery(binding: Binding, message: DescMessage, query: string, json: JsonObject): Violation[] {
   if (query === "") return [];
   const given = new Set<string>();
-  return query
-    .split("&")
-    .filter((pair) => pair !== "")
-    .flatMap((pair) => {
-      const [name, text] = parameter(pair);
-      const fields = binding.body === "*" ? undefined : fieldsOf(message, name.split("."));
-      if (!fields || isBound(binding, fields)) return [unknown(name)];
-      return set(fields, text, { json, path: "", given });
-    });
+  const violations: Violation[] = [];
+  for (const pair of query.split("&")) {
+    if (violations.length >= mostViolations) break;
+    if (pair === "") continue;
+    const [name, text] = parameter(pair);
+    const fields = binding.body === "*" ? undefined : fieldsOf(message, name.split("."));
+    if (!fields || isBound(binding, fields)) violations.push(unknown(name));
+    else violations.push(...set(fields, text, { json, path: "", given }));
+  }
+  return violations;
 }
 
 const unknown = (field: string): Violation => ({

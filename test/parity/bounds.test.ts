@@ -1,0 +1,191 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EventService } from "../../gen/postern/v1/event_pb.ts";
+import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
+import { type Postern, startPostern } from "../harness.ts";
+import { type Door, openDoors, type Told } from "./doors.ts";
+import { type Got, type Sent, type Wire, wire1, wire2 } from "./wire.ts";
+
+const { addUserGrants: method } = UserGrantService.method;
+const { watchEvents } = EventService.method;
+
+/** An object with so many keys. */
+const keys = (count: number, key: (n: number) => string): string =>
+  `{${Array.from({ length: count }, (_, n) => `${JSON.stringify(key(n))}:1`).join(",")}}`;
+
+/** A key of so many characters, under which keys are there twice. */
+const repeated = (length: number, pairs: number): string =>
+  `{"${"A".repeat(length)}":{${Array.from({ length: pairs }, (_, n) => `"a${n}":1,"a${n}":1`).join(",")}}}`;
+
+type Case = {
+  readonly body: string;
+  /** How many violations there are; the items of the batch are missing as well. */
+  readonly found: number;
+  readonly isLowerBound?: boolean;
+};
+
+const cases: readonly [name: string, wrong: Case][] = [
+  ["1,000 keys twice under a key of 20,000 characters", { body: repeated(20_000, 1000), found: 2 }],
+  ["100 keys twice under a key of 100,000 characters", { body: repeated(100_000, 100), found: 2 }],
+  ["1,000 keys twice under a key of 100,000 characters", { body: repeated(100_000, 1000), found: 2 }],
+  ["157 unknown keys", { body: keys(157, (n) => `k${n}`), found: 158 }],
+  ["5,000 unknown keys", { body: keys(5000, (n) => `k${n}`), found: 1000, isLowerBound: true }],
+  ["150 long keys", { body: keys(150, (n) => `${n}${"x".repeat(500)}`), found: 151 }],
+  ["150 long keys of control characters", { body: keys(150, (n) => `${n}${"\u0001".repeat(500)}`), found: 151 }],
+  ["150 long keys of three bytes a character", { body: keys(150, (n) => `${n}${"好".repeat(500)}`), found: 151 }],
+  ["150 long keys of surrogate pairs", { body: keys(150, (n) => `${n}${"🦊".repeat(300)}`), found: 151 }],
+  ["150 keys of half a pair", { body: keys(150, (n) => `${n}${"\ud83e".repeat(300)}`), found: 151 }],
+  ["2,000 items that are no objects", { body: `{"items":[${"1,".repeat(1999)}1]}`, found: 1000, isLowerBound: true }],
+];
+
+type Metadata = { readonly omitted?: string; readonly omittedIsLowerBound?: string };
+type Listed = { readonly field: string; readonly description: string };
+type Detail = { readonly metadata?: Metadata; readonly fieldViolations?: readonly Listed[] };
+
+function detailsIn(details: readonly unknown[]) {
+  const all = details as readonly Detail[];
+  const metadata: Metadata = all.find((one) => one.metadata)?.metadata ?? {};
+  return { metadata, violations: all.flatMap((one) => one.fieldViolations ?? []) };
+}
+
+const mostBodyBytes = 64 * 1024;
+// What clients of gRPC take: https://grpc.io/docs/guides/metadata.
+const mostHeaderBytes = 8 * 1024;
+
+function expectFitting({ body, fields }: Got, at: string): void {
+  expect(body.length, at).toBeLessThanOrEqual(mostBodyBytes);
+  const headers = Object.entries(fields).reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0);
+  expect(headers, at).toBeLessThanOrEqual(mostHeaderBytes);
+}
+
+const textsIn = (value: unknown): string[] =>
+  typeof value === "string"
+    ? [value]
+    : typeof value === "object" && value !== null
+      ? Object.values(value).flatMap(textsIn)
+      : [];
+
+function expectBounded(told: Told, { found, isLowerBound }: Case, at: string): void {
+  const { metadata, violations } = detailsIn(told.details);
+  expect([told.code, told.reason], at).toEqual(["InvalidArgument", "VALIDATION_FAILED"]);
+  expect(violations.length, at).toBeLessThanOrEqual(100);
+  expect(violations.length + Number(metadata.omitted ?? 0), at).toBe(found);
+  expect(metadata.omittedIsLowerBound, at).toBe(isLowerBound ? "true" : undefined);
+  for (const text of textsIn(told.details)) {
+    expect(text.length, at).toBeLessThanOrEqual(200);
+    expect(text.isWellFormed(), at).toBe(true);
+  }
+}
+
+describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
+  let postern: Postern;
+  let doors: ReturnType<typeof openDoors>;
+  let got: Got | undefined;
+
+  beforeAll(async () => {
+    postern = await startPostern({ lane });
+    doors = openDoors(postern.url, (answer) => {
+      got = answer;
+    });
+  });
+  afterAll(async () => {
+    doors?.[Symbol.dispose]();
+    await postern?.[Symbol.asyncDispose]();
+  });
+
+  const ask = (door: Door, asking: Partial<Parameters<Door["ask"]>[0]>): Promise<Told> =>
+    door.ask({ method, request: {}, headers: { authorization: `Bearer ${postern.admin.token}` }, ...asking });
+
+  test.each(cases)("%s are refused by a bounded answer", async (_name, wrong) => {
+    // A query has no room for them.
+    const open = doors.all.filter(({ name, format }) => format === "json" && !name.startsWith("Connect GET"));
+    const tolds: Told[] = [];
+    for (const door of open) {
+      const told = await ask(door, { raw: { json: wrong.body } });
+      expectBounded(told, wrong, door.name);
+      if (got) expectFitting(got, door.name);
+      tolds.push(told);
+    }
+    const [first] = tolds;
+    const lists = tolds.map((told) => detailsIn(told.details).violations);
+    const longest = lists.reduce((one, other) => (other.length > one.length ? other : one));
+    for (const [at, told] of tolds.entries()) {
+      expect(told.message).toBe(first?.message);
+      expect(lists[at]).toEqual(longest.slice(0, lists[at]?.length));
+      // Only where the list has to fit into headers it is shorter.
+      if (!open[at]?.name.startsWith("gRPC JSON")) expect(lists[at]).toEqual(longest);
+      else expect(lists[at]?.length).toBeGreaterThan(0);
+    }
+  });
+
+  test("120 items without their two ids are refused alike at every door, and each says how many it leaves out", async () => {
+    const request = { items: Array.from({ length: 120 }, () => ({})) };
+    for (const door of doors.all.filter((one) => one.shut(method) === undefined)) {
+      const told = await ask(door, { request });
+      expectBounded(told, { body: "", found: 240 }, door.name);
+      if (got) expectFitting(got, door.name);
+      expect(told.message, door.name).toMatch(
+        /^the request is not valid: items\[0\]\.userId, .*\[4\]\.projectId and 230 more$/,
+      );
+    }
+  });
+
+  test("the message says in each language how many fields it does not name", async () => {
+    const [door] = doors.all;
+    const said = async (language: string, count: number) => {
+      const headers = { authorization: `Bearer ${postern.admin.token}`, "accept-language": language };
+      const told = door && (await ask(door, { headers, raw: { json: keys(count, (n) => `k${n}`) } }));
+      return told?.details.map((one) => (one as JsonObject).message).at(-1);
+    };
+    const ten = Array.from({ length: 10 }, (_, n) => `k${n}`).join(", ");
+    expect(await said("en", 11)).toBe(`The request is not valid: ${ten} and 2 more.`);
+    expect(await said("de", 11)).toBe(`Die Anfrage ist ungültig: ${ten} und 2 weitere.`);
+    expect(await said("fr", 11)).toBe(`La requête n'est pas valide\u00a0: ${ten} et 2 de plus.`);
+    expect(await said("es", 11)).toBe(`La solicitud no es válida: ${ten} y 2 más.`);
+    expect(await said("de", 2000)).toBe(`Die Anfrage ist ungültig: ${ten} und mindestens 990 weitere.`);
+  });
+
+  test("query parameters that are unknown, or there too often, are refused by a bounded answer", async () => {
+    using wire = wire1(postern.url);
+    const headers = { authorization: `Bearer ${postern.admin.token}` };
+    for (const query of [names(1500).join("&"), `${"x".repeat(15_000)}=1`, Array(1200).fill("pageSize=1").join("&")]) {
+      const answer = await wire.send({ method: "GET", path: `/v1/projects?${query}`, headers, body: Buffer.of() });
+      expectFitting(answer, query.slice(0, 20));
+      const { details } = JSON.parse(answer.body.toString());
+      const { metadata, violations } = detailsIn(details);
+      expect(violations.length).toBeLessThanOrEqual(100);
+      const found = violations.length + Number(metadata.omitted ?? 0);
+      expect(found).toBe(query.startsWith("x") ? 1 : 1000);
+    }
+  });
+
+  test("a stream is refused by a bounded answer", async () => {
+    for (const [door, sent] of streams(keys(157, (n) => `k${n}`))) {
+      using wire: Wire = door === "gRPC" ? wire2(postern.url) : wire1(postern.url);
+      const authorization = `Bearer ${postern.admin.token}`;
+      const answer = await wire.send({ ...sent, headers: { ...sent.headers, authorization } });
+      expectFitting(answer, door);
+      expect(answer.body.toString() + (answer.fields["grpc-message"] ?? ""), door).toMatch(/and(%20| )147(%20| )more/);
+    }
+  });
+});
+
+const names = (count: number) => Array.from({ length: count }, (_, n) => `a${n}=1`);
+
+/** A request for a stream in each protocol that carries JSON. */
+function streams(json: string): readonly [string, Sent][] {
+  const body = Buffer.from(json);
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(body.length, 1);
+  const framed = Buffer.concat([prefix, body]);
+  const path = `/${watchEvents.parent.typeName}/${watchEvents.name}`;
+  const post = (type: string, bytes: Buffer): Sent => ({
+    ...{ method: "POST", path, headers: { "content-type": type }, body: bytes },
+  });
+  return [
+    ["plain JSON", post("application/json", body)],
+    ["Connect", post("application/connect+json", framed)],
+    ["gRPC-Web", post("application/grpc-web+json", framed)],
+    ["gRPC", post("application/grpc+json", framed)],
+  ];
+}
