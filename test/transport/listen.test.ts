@@ -114,7 +114,8 @@ for (const authority of authorities) {
 
 const malformed: readonly [what: string, bytes: string, status: number][] = [
   ["no Host", "GET /one/a HTTP/1.1\r\n\r\n", 400],
-  ["HTTP/1.0 without Host", "GET /one/a HTTP/1.0\r\n\r\n", 400],
+  ["HTTP/1.0 with two Hosts", "GET /one/a HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", 400],
+  ["HTTP/1.0 with an empty Host", "GET /one/a HTTP/1.0\r\nHost:\r\n\r\n", 400],
   ["two Hosts", "GET /one/a HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400],
   ["no HTTP at all", "hello\r\n\r\n", 400],
   ["the first byte of TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400],
@@ -142,6 +143,24 @@ for (const [what, bytes, status] of malformed) {
     expect(text).toMatch(/x-request-id: \w{24}\r\n/);
     expect(JSON.parse(text.slice(text.indexOf("\r\n\r\n"))).details[0].domain).toBe("postern");
     expect((await fetch(`${port.url}/one/a`)).status).toBe(200);
+  });
+}
+
+const withoutHost: readonly [what: string, head: string, answer: RegExp][] = [
+  ["a REST path", "GET /one/ada HTTP/1.0", /^HTTP\/1.1 200 [\s\S]*"name":"ada"/],
+  ["a path in absolute form", "GET http://a.example/one/ada HTTP/1.0", /^HTTP\/1.1 200 [\s\S]*"name":"ada"/],
+  ["/readyz", "GET /readyz HTTP/1.0", /^HTTP\/1.1 200 /],
+  ["an unknown path", "GET /nowhere HTTP/1.0", /^HTTP\/1.1 404 [\s\S]*UNKNOWN_PATH/],
+  ["a target that is no path", "GET one HTTP/1.0", /^HTTP\/1.1 400 [\s\S]*MALFORMED_REQUEST/],
+];
+
+// HAProxy's `option httpchk` sends this; RFC 9112, 3.2 requires Host of HTTP/1.1 only.
+for (const [what, head, answer] of withoutHost) {
+  test(`HTTP/1.0 without Host: ${what} is answered, and the connection closes`, async () => {
+    await using port = await openSample();
+    const text = await talk(port, `${head}\r\n\r\n`);
+    expect(text).toMatch(answer);
+    expect(text).toMatch(/\r\nconnection: close\r\n/);
   });
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { refuse } from "../../src/errors.ts";
 import type { SampleHandler } from "./sample_door.ts";
-import { dial, openSample } from "./wire.ts";
+import { dial, openSample, talk } from "./wire.ts";
 
 const lines = async (answer: Response) =>
   (await answer.text())
@@ -25,6 +25,19 @@ test("a stream answers one line of JSON for each message", async () => {
   expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/x-ndjson"]);
   expect(answer.headers.get("x-request-id")).toMatch(/^\w{24}$/);
   expect(await lines(answer)).toMatchObject([{ name: "a", tags: [] }, { name: "b" }]);
+});
+
+test("to HTTP/1.0 without Host a stream goes without chunks, and ends with the connection", async () => {
+  const messages = async function* () {
+    yield { name: "a" };
+    yield { name: "b" };
+  };
+  await using port = await openSample({}, { handler: messages });
+  const text = await talk(port, "GET /watch HTTP/1.0\r\n\r\n");
+  expect(text).toMatch(/^HTTP\/1.1 200 [\s\S]*connection: close\r\n/);
+  expect(text).not.toMatch(/transfer-encoding/i);
+  const [, body = ""] = text.split("\r\n\r\n");
+  expect(await lines(new Response(body))).toMatchObject([{ name: "a" }, { name: "b" }]);
 });
 
 test("a stream is open before its first message", async () => {

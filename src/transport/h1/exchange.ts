@@ -25,6 +25,8 @@ export type Host = {
 
 const proceed = "HTTP/1.1 100 Continue\r\n\r\n";
 const ending = "connection: close\r\n";
+// RFC 9112, 3.3: a request of HTTP/1.0 without Host is for the default name of the server.
+const defaultAuthority = "localhost";
 // What nobody has asked for yet: a client sends no more of it until somebody does.
 const mostHeld = 65_536;
 // A write is out whole or not at all, as far as can be seen: what is larger is sent in parts, to tell a slow client from none.
@@ -62,7 +64,7 @@ export class Http1Exchange implements Exchange {
     this.method = head.method;
     this.target = head.target;
     this.headers = head.headers;
-    this.authority = head.headers.host;
+    this.authority = head.headers.host ?? defaultAuthority;
     this.flaw = flaw;
     this.ended = head.body === 0;
     this.#keeps = head.keeps;

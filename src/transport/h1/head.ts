@@ -46,7 +46,8 @@ export function readHead(text: string): Head | Unreadable {
   }
   if (lines.length > mostHeaders) return { flaw: "HEADERS_TOO_LARGE", headers };
   const body = bodyOf(headers, minor);
-  if (body === undefined || hosts !== 1) return malformed;
+  // RFC 9112, 3.2: Host is required of HTTP/1.1 only.
+  if (body === undefined || hosts > 1 || (hosts === 0 && minor === "1")) return malformed;
   const { expect, connection } = headers;
   return {
     ...{ method, target, headers: Object.freeze(headers), body },

@@ -25,6 +25,10 @@ test("a connection goes on unless somebody says otherwise", () => {
   expect(keeps("GET / HTTP/1.0")).toBe(false);
 });
 
+test("HTTP/1.0 need not name a host", () => {
+  expect(readHead("GET /a HTTP/1.0")).toMatchObject({ method: "GET", target: "/a", keeps: false, chunks: false });
+});
+
 // JavaScript's trim() takes them all away; RFC 9110, 5.5 knows space and tab only.
 const blanks = ["\n", "\r", "\v", "\f", "\x1c", "\x85", "\xa0"];
 
@@ -71,6 +75,7 @@ const malformed: Readonly<Record<string, string>> = {
   ...Object.fromEntries(blanks.flatMap(aroundValues)),
   "no host": get,
   "two hosts": lines(get, host, "Host: b"),
+  "two hosts in HTTP/1.0": lines("GET /a HTTP/1.0", host, "Host: b"),
   "two spaces": lines("GET  /a HTTP/1.1", host),
   "a tab for a space": lines("GET\t/a HTTP/1.1", host),
   "no version": lines("GET /a", host),
