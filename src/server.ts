@@ -75,10 +75,13 @@ export async function startServer(config: Config): Promise<Server> {
   const house = opened.use(await openHouse(config, { logger, observe: tracing?.statement }));
   await hashBehindOthers();
   const runtime = config.metrics === "on" ? opened.use(runtimeMetrics()) : undefined;
-  const doors = opened.use(await openDoors(house, config, { runtime, tracing }));
+  let bootstrapped = false;
+  const doors = opened.use(await openDoors(house, config, { runtime, tracing, isBootstrapped: () => bootstrapped }));
   opened.use(reloading(doors, logger));
   const { url } = doors;
+  // The port listens before: one that is taken must stop the start before anything is created.
   const created = await bootstrapHouse(house, config);
+  bootstrapped = true;
   opened.use(startErrands(house, config));
   const welcome = created ? await howToBegin(house, config, url) : [];
   if (house.database.note) logger.info(house.database.note);
@@ -130,9 +133,14 @@ function startErrands({ deps, onAppended, logger }: House, config: Config): Asyn
   return errands;
 }
 
-type Watching = { readonly runtime: RuntimeMetrics | undefined; readonly tracing: Tracing | undefined };
+type Watching = {
+  readonly runtime: RuntimeMetrics | undefined;
+  readonly tracing: Tracing | undefined;
+  /** Whether the first administrator exists; until then the node is not ready. */
+  readonly isBootstrapped: () => boolean;
+};
 
-async function openDoors(house: House, config: Config, { runtime, tracing }: Watching) {
+async function openDoors(house: House, config: Config, { runtime, tracing, isBootstrapped }: Watching) {
   const { logger, deps } = house;
   const rules = messageRules(wholeRules(house, config));
   const served = implementations(house, config);
@@ -150,7 +158,7 @@ async function openDoors(house: House, config: Config, { runtime, tracing }: Wat
     },
     refused: reports.refused,
     limits: config,
-    ready: readiness(async () => (await deps.sql`select 1`).length === 1),
+    ready: readiness(async () => isBootstrapped() && (await deps.sql`select 1`).length === 1),
   };
   const metrics = calls ? [metricsRoom({ calls, runtime, load: () => loadOf(house, parts.ready, tracing) })] : [];
   // Probes come every second: what is well said of them is counted, and not written down.
