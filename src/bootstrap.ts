@@ -1,10 +1,20 @@
 import { randomInt } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import {
+  adminLoginName,
+  checkPending,
+  readSecret,
+  settlePending,
+  userOfPasswordFile,
+  userOfToken,
+  writePending,
+} from "./admin_files.ts";
 import type { Config } from "./config.ts";
 import { systemCall } from "./deps.ts";
 import { reasonOf } from "./errors.ts";
-import { type At, factOf, first } from "./events/fact.ts";
+import { type At, factOf, first, next, type Versioned } from "./events/fact.ts";
+import { lostRace } from "./events/log.ts";
 import { createLogger, type House, openHouse } from "./house.ts";
 import { StartError } from "./postgres/failure.ts";
 import { hashToken, isWellFormed, newToken } from "./security/token.ts";
@@ -13,66 +23,107 @@ import { hashToken, isWellFormed, newToken } from "./security/token.ts";
 export async function bootstrap(config: Config): Promise<readonly string[]> {
   await using house = await openHouse(config, { logger: createLogger(config), join: true });
   await bootstrapHouse(house, config);
-  return howToBegin(house, config, `http://${config.host}:${config.port}`);
+  return await howToBegin(house, config, `http://${config.host}:${config.port}`);
 }
 
-/** Creates the first organization with its administrator and a sample project, unless there is one; answers whether it did. */
+/**
+ * Creates the first organization with its administrator and a sample project, unless there is one; answers whether it did.
+ * When it ends, there is an administrator, and the files of the data folder are those of the administrator.
+ */
 export async function bootstrapHouse(house: House, config: Config): Promise<boolean> {
+  const { dataDir } = config;
   const [any] = await house.deps.sql`select 1 from organizations limit 1`;
-  if (any) return false;
-  const token = tokenOf(config);
-  const password = newPassword();
+  const created = !any && (await createFirst(house, config));
+  const files = await checkPending(house, dataDir);
+  // Valid files of an earlier start: it ended after the administrator was created and before it was done.
+  if (created || files.some(({ valid }) => valid)) await addSampleRoles(house);
+  await settlePending(files, dataDir);
+  return created;
+}
+
+/** Creates the first organization; false when another node was faster. */
+async function createFirst(house: House, config: Config): Promise<boolean> {
+  const { dataDir, adminToken } = config;
+  const secrets = { token: tokenOf(config), password: newPassword() };
   // Written before anything is created: a crash in between must not leave an administrator that nobody can be.
-  await mkdir(config.dataDir, { recursive: true, mode: 0o711 });
-  if (!config.adminToken) await keep(join(config.dataDir, "admin-token"), token);
-  await keep(join(config.dataDir, "admin-password"), password);
+  await mkdir(dataDir, { recursive: true, mode: 0o711 });
+  const token = adminToken ? {} : { "admin-token": secrets.token };
+  await writePending(house, dataDir, { ...token, "admin-password": secrets.password });
   try {
-    await create(house, { token, password });
+    await create(house, secrets);
   } catch (error) {
-    // Another node that started at the same time was faster.
-    if (reasonOf(error) === "CONFLICT") return false;
-    throw error;
+    if (reasonOf(error) !== "CONFLICT") throw error;
+    house.logger.info("another node created the first administrator, and its data folder holds the first secrets");
+    return false;
   }
-  if (process.stdout.isTTY) process.stdout.write(`first password of admin: ${password}\n`);
+  house.logger.info(`created the first administrator; its first secrets are in ${dataDir}`);
+  if (process.stdout.isTTY) process.stdout.write(`first password of admin: ${secrets.password}\n`);
   return true;
 }
 
-/** The calls to begin with: one for each of the four operations, as they can be pasted into a shell, in this order. */
-export async function howToBegin({ deps }: House, config: Config, url: string): Promise<readonly string[]> {
-  const [begin] = await deps.sql<{ userId: string; projectId: string | null }[]>`
-    select user_id as "userId", (select project_id from projects where owner = users.owner order by project_id limit 1) as "projectId"
-    from users where username = 'admin' order by user_id limit 1`;
-  if (!begin) return [];
+/**
+ * The calls to begin with: one for each of the four operations, as they can be pasted into a shell, in this order. A call that
+ * cannot work any more is left out, or a comment of the shell says what can be done instead.
+ */
+export async function howToBegin(house: House, config: Config, url: string): Promise<readonly string[]> {
   const folder = quoted(config.dataDir);
-  const token = config.adminToken ? "$POSTERN_ADMIN_TOKEN" : `$(cat ${folder}/admin-token)`;
-  const password = `$(cat ${folder}/admin-password)`;
-  const call = (method: string, path: string, body: string) =>
-    `curl -X ${method} ${url}/v1/${path} -H "authorization: Bearer ${token}" -H 'content-type: application/json' -d ${body}`;
-  const { userId, projectId } = begin;
+  const token = config.adminToken ?? (await readSecret(join(config.dataDir, "admin-token")));
+  const userId = token && (await userOfToken(house, token));
+  if (!userId) {
+    const place = config.adminToken ? "POSTERN_ADMIN_TOKEN" : `${folder}/admin-token`;
+    return [`# ${place} is not the token of a user of this instance: use a token of an administrator, or sign in`];
+  }
+  const bearer = config.adminToken ? "$POSTERN_ADMIN_TOKEN" : `$(cat ${folder}/admin-token)`;
+  const call: CallText = (method, path, body) =>
+    `curl -X ${method} ${url}/v1/${path} -H "authorization: Bearer ${bearer}" -H 'content-type: application/json' -d ${body}`;
+  const isFirst = (await userOfPasswordFile(house, config.dataDir)) === userId;
+  const projectId = await sampleProjectOf(house, userId);
   return [
-    call(
-      "PUT",
-      "users/me/password",
-      `"{\\"oldPassword\\": \\"${password}\\", \\"newPassword\\": \\"${password}-2\\"}"`,
-    ),
-    call(
-      "POST",
-      `projects/${projectId}/applications/oidc`,
-      `'{"name": "My app", "redirectUris": ["https://app.example.com/callback"]}'`,
-    ),
+    isFirst ? changePassword(call, `$(cat ${folder}/admin-password)`) : `# ${setPassword(call, userId)}`,
+    ...(projectId ? [createApplication(call, projectId)] : []),
     call("POST", `users/${userId}/phone`, `'{"phone": "+41 44 668 18 00", "returnCode": {}}'`),
-    call("POST", `users/${userId}/grants`, `'{"projectId": "${projectId}", "roleKeys": ["viewer"]}'`),
+    ...(projectId ? [addUserGrant(call, { userId, projectId })] : []),
   ];
 }
+
+/** A call as a line of the shell. */
+type CallText = (method: string, path: string, body: string) => string;
+
+const changePassword = (call: CallText, password: string) =>
+  call("PUT", "users/me/password", `"{\\"oldPassword\\": \\"${password}\\", \\"newPassword\\": \\"${password}-2\\"}"`);
+
+const setPassword = (call: CallText, userId: string) =>
+  `the first password was changed; to set $NEW_PASSWORD: ${call("PUT", `users/${userId}/password`, '"{\\"newPassword\\": \\"$NEW_PASSWORD\\"}"')}`;
+
+const createApplication = (call: CallText, projectId: string) =>
+  call(
+    "POST",
+    `projects/${projectId}/applications/oidc`,
+    `'{"name": "My app", "redirectUris": ["https://app.example.com/callback"]}'`,
+  );
+
+const addUserGrant = (call: CallText, { userId, projectId }: { userId: string; projectId: string }) =>
+  call("POST", `users/${userId}/grants`, `'{"projectId": "${projectId}", "roleKeys": ["viewer"]}'`);
+
+/** The first project in the user's organization that has the role of the sample project. */
+async function sampleProjectOf({ deps }: House, userId: string): Promise<string | undefined> {
+  const [project] = await deps.sql<{ id: string }[]>`
+    select p.project_id as id from users u join projects p on p.owner = u.owner
+    join project_roles r on r.project_id = p.project_id and r.role_key = 'viewer'
+    where u.user_id = ${userId} order by p.project_id limit 1`;
+  return project?.id;
+}
+
+const sampleProject = "Sample project";
 
 async function create({ deps, instanceId }: House, { token, password }: { token: string; password: string }) {
   const { log, ids, clock, secrets } = deps;
   const time = clock();
   const at = (owner: string, stream = ids()): At => first(owner, stream, time);
   const organization = ids();
-  const [user, project] = [at(organization), at(organization)];
+  const user = at(organization);
   const hash = await secrets.passwords.hash(password);
-  const name = { username: "admin", loginName: "admin", givenName: "First", familyName: "Administrator" };
+  const name = { username: "admin", loginName: adminLoginName, givenName: "First", familyName: "Administrator" };
   const member = { userId: user.stream, roles: ["INSTANCE_OWNER"] };
   await log.append(
     systemCall(ids()),
@@ -90,14 +141,29 @@ async function create({ deps, instanceId }: House, { token, password }: { token:
         { hash: hashToken(token).toString("hex") },
       ),
       factOf("member", at(instanceId), { case: "added", value: member }),
-      factOf("project", project, { case: "created", value: { name: "Sample project" } }),
+      factOf("project", at(organization), { case: "created", value: { name: sampleProject } }),
     ],
     undefined,
   );
-  for (const [step, key] of ["viewer", "editor"].entries()) {
-    const place = { ...project, version: BigInt(step + 2) };
-    const role = { key, displayName: key === "viewer" ? "Viewer" : "Editor" };
-    await log.append(systemCall(ids()), [factOf("project", place, { case: "roleAdded", value: role })], undefined);
+}
+
+const sampleRoles = { viewer: "Viewer", editor: "Editor" };
+
+/** Adds the roles of the sample project that it does not have yet; another node may be doing the same. */
+async function addSampleRoles({ deps }: House): Promise<void> {
+  const { log, sql, clock, ids } = deps;
+  for (const [key, displayName] of Object.entries(sampleRoles)) {
+    const add = async (): Promise<unknown> => {
+      const [project] = await sql<Versioned[]>`
+        select p.owner, p.project_id as id, p.version, p.created, p.changed
+        from login_names l join projects p on p.owner = l.owner and p.name = ${sampleProject}
+        where l.login_name = ${adminLoginName} and not exists (
+          select from project_roles r where r.project_id = p.project_id and r.role_key = ${key})`;
+      if (!project) return true;
+      const added = factOf("project", next(project, clock()), { case: "roleAdded", value: { key, displayName } });
+      return log.append(systemCall(ids()), [added], true).catch(lostRace);
+    };
+    while (!(await add()));
   }
 }
 
@@ -117,9 +183,5 @@ function newPassword(): string {
 }
 
 const pick = (set: string): string => set.charAt(randomInt(set.length));
-
-async function keep(path: string, secret: string): Promise<void> {
-  await writeFile(path, `${secret}\n`, { mode: 0o600, flush: true });
-}
 
 const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);

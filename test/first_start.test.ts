@@ -60,3 +60,83 @@ test("at the first 200 of /readyz the token in the data folder can call", async 
     expect(me).toMatchObject({ status: 200, body: { roles: [{ role: "INSTANCE_OWNER" }] } });
   }
 });
+
+for (const shared of [false, true]) {
+  test(`of three nodes that start together ${shared ? "on one data folder" : "each on its own data folder"}, one makes the administrator`, async () => {
+    for (let round = 0; round < 3; round++) await startThree(shared);
+  });
+}
+
+async function startThree(shared: boolean) {
+  await using database = await freshDatabase();
+  await using stack = new AsyncDisposableStack();
+  const folders = [stack.use(await folder()), stack.use(await folder()), stack.use(await folder())];
+  const paths = folders.map(({ path }) => (shared ? (folders[0]?.path ?? path) : path));
+  const held = await holdOrganizations(database.url);
+  const nodes: Node[] = [];
+  for (const dataDir of paths) nodes.push(stack.use(await startNode({ databaseUrl: database.url, dataDir })));
+  await eventually(async () => (await held.waiting()).length === 3 || undefined, "all nodes to wait");
+  await held[Symbol.asyncDispose]();
+  for (const node of nodes) await eventually(() => isReady(node), "readiness");
+  await expectOneAdministrator({ nodes, paths: [...new Set(paths)] });
+  const made = (text: string) => nodes.filter((node) => node.output().includes(text)).length;
+  expect([made("created the first administrator;"), made("another node created the first administrator")]).toEqual([
+    1, 2,
+  ]);
+}
+
+/** One folder holds the administrator's secrets, under their final names; the others hold none. */
+async function expectOneAdministrator({ nodes, paths }: { nodes: readonly Node[]; paths: readonly string[] }) {
+  const names = (await Promise.all(paths.map((path) => readdir(path)))).flat();
+  expect(names.filter((name) => name.startsWith("admin-")).sort()).toEqual(["admin-password", "admin-token"]);
+  const holder = paths.find((path) => existsSync(join(path, "admin-token"))) ?? "";
+  const [token, password] = [await secret(holder, "admin-token"), await secret(holder, "admin-password")];
+  for (const { url } of nodes) {
+    const me = await clientOf(url, token).get("/v1/users/me");
+    expect(me).toMatchObject({ status: 200, body: { roles: [{ role: "INSTANCE_OWNER" }] } });
+    expect(await signsIn(url, password)).toBe(true);
+  }
+}
+
+/** The roles of the sample project, as the administrator sees them. */
+async function sampleRoles(url: string, token: string) {
+  const admin = clientOf(url, token);
+  const { body } = await admin.get("/v1/projects");
+  const roles = await admin.get(`/v1/projects/${body.projects[0].id}/roles`);
+  return roles.body.roles.map(({ key }: { key: string }) => key).sort();
+}
+
+test("a node that was killed after the administrator was created gets the secrets at its next start", async () => {
+  await using database = await freshDatabase();
+  await using data = await folder();
+  const options = { databaseUrl: database.url, dataDir: data.path };
+  const held = await holdOrganizations(database.url);
+  const killed = await startNode(options);
+  await eventually(async () => (await held.waiting()).length === 1 || undefined, "the node to wait");
+  await killed[Symbol.asyncDispose]();
+  // The statement waits on in the server, and creates the administrator for a process that is gone.
+  await held[Symbol.asyncDispose]();
+  const sql = client(database.url);
+  await eventually(async () => (await sql`select from organizations`).length === 1 || undefined, "the organization");
+  await sql.end();
+  expect(existsSync(join(data.path, "admin-token"))).toBe(false);
+  await using node = await startNode(options);
+  await eventually(() => isReady(node), "readiness");
+  await expectOneAdministrator({ nodes: [node], paths: [data.path] });
+  expect(await sampleRoles(node.url, await secret(data.path, "admin-token"))).toEqual(["editor", "viewer"]);
+});
+
+test("a node that was killed before the administrator was created leaves nothing false to its next start", async () => {
+  await using database = await freshDatabase();
+  await using data = await folder();
+  const options = { databaseUrl: database.url, dataDir: data.path };
+  const held = await holdOrganizations(database.url);
+  const killed = await startNode(options);
+  await eventually(async () => (await held.waiting()).length === 1 || undefined, "the node to wait");
+  await killed[Symbol.asyncDispose]();
+  await held.terminateWaiting();
+  await held[Symbol.asyncDispose]();
+  await using node = await startNode(options);
+  await eventually(() => isReady(node), "readiness");
+  await expectOneAdministrator({ nodes: [node], paths: [data.path] });
+});

@@ -19,13 +19,14 @@ const house = [
   "notify",
   "tracing",
 ];
-const everything = [...house, "services", "messages", "house", "bootstrap"];
+const everything = [...house, "services", "messages", "house", "bootstrap", "admin_files"];
 
 // A part may import what is listed: another part, one file of it, or one type of that file.
 const arrows: Readonly<Record<string, readonly string[]>> = {
   main: ["config", "server", "bootstrap", "doctor", "postgres/open", "postgres/migrate"],
   server: everything,
   bootstrap: everything,
+  admin_files: everything,
   doctor: everything,
   house: everything,
   services: ["gen", "events", "security", "errors", "deps", "messages", "postgres/connect#Sql"],
