@@ -10,6 +10,7 @@ import { ProjectService } from "../gen/postern/v1/project_pb.ts";
 import { SessionService } from "../gen/postern/v1/session_pb.ts";
 import { UserGrantService } from "../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../gen/postern/v1/user_pb.ts";
+import { watchPasswordFile } from "./admin_files.ts";
 import { bootstrapHouse, howToBegin } from "./bootstrap.ts";
 import { type Config, smsOf, tracesOf } from "./config.ts";
 import { type Call, keys } from "./deps.ts";
@@ -82,6 +83,7 @@ export async function startServer(config: Config): Promise<Server> {
   // The port listens before: one that is taken must stop the start before anything is created.
   const created = await bootstrapHouse(house, config);
   bootstrapped = true;
+  opened.use(watchPasswordFile(house, config));
   opened.use(startErrands(house, config));
   const welcome = created ? await howToBegin(house, config, url) : [];
   if (house.database.note) logger.info(house.database.note);
