@@ -31,6 +31,8 @@ async function startReady(options: NodeOptions) {
   return node;
 }
 
+const removed = "admin-password: the password of the administrator was changed";
+
 const curls = (text: string) => text.split("\n").filter((line) => /^(# .*)?curl /.test(line));
 
 /** The lines that `bootstrap` prints to begin with. */
@@ -73,7 +75,7 @@ test.skipIf(!found("curl"))(
     const [changePassword = "", ...others] = lines;
     expect(await paste(changePassword)).toMatchObject({ details: { sequence: "2" } });
     await eventually(() => !existsSync(data.passwordFile) || undefined, "the removal of the file");
-    expect(node.output()).toContain("admin-password: the password of the administrator was changed");
+    await eventually(() => node.output().includes(removed) || undefined, "the line of the log");
     expect([await signsIn(node.url, first), await signsIn(node.url, `${first}-2`)]).toEqual([false, true]);
     for (const line of others) expect(await paste(line)).toMatchObject({ details: {} });
 
@@ -99,7 +101,7 @@ test("the file goes when the password is changed on another node, and when the n
     await change(second.url, token, password);
     await using running = isDown ? await startReady(options) : node;
     await eventually(() => !existsSync(data.passwordFile) || undefined, "the removal of the file");
-    expect(running.output()).toContain("removed ");
+    await eventually(() => running.output().includes(removed) || undefined, "the line of the log");
     expect(existsSync(join(data.path, "admin-token"))).toBe(true);
   }
 });
