@@ -109,6 +109,12 @@ const declared = {
     "Certificate chain in PEM; with it the port speaks TLS, and SIGHUP reads it again",
   ),
   tlsKeyFile: text("TLS_KEY_FILE", "", "Private key of the certificate in PEM"),
+  shutdownDelayMs: milliseconds(
+    "SHUTDOWN_DELAY_MS",
+    0,
+    "Time at shutdown in which `/readyz` is 503 and calls are still taken, for a load balancer to notice",
+    0,
+  ),
   shutdownGraceMs: milliseconds("SHUTDOWN_GRACE_MS", 10_000, "Time that running calls get to finish at shutdown", 0),
   deadlineMaxMs: milliseconds("DEADLINE_MAX_MS", 60_000, "Longest deadline that a caller can set"),
   hashConcurrency: whole("HASH_CONCURRENCY", hashesAtOnce, "Passwords hashed at once, after all else", {

@@ -88,6 +88,8 @@ export async function startServer(config: Config): Promise<Server> {
   const welcome = created ? await howToBegin(house, config, url) : [];
   if (house.database.note) logger.info(house.database.note);
   logger.info({ url }, "listening");
+  // Disposed of first: a node that stops is not ready, whatever its errands still wait for.
+  opened.defer(() => doors[Symbol.asyncDispose]());
   const stack = opened.move();
   return { url, welcome, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

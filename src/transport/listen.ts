@@ -1,4 +1,5 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { carryTo } from "./carry.ts";
 import type { Door } from "./door.ts";
 import type { Lane } from "./lane/lane.ts";
@@ -13,6 +14,8 @@ export type Limits = SessionLimits & {
   readonly headerTimeoutMs: number;
   readonly bodyTimeoutMs: number;
   readonly shutdownGraceMs: number;
+  /** How long calls are still taken once `stopping` is aborted; 0 when absent. */
+  readonly shutdownDelayMs?: number;
 };
 
 /** A port that answers; disposing of it finishes what runs, within the grace. */
@@ -45,11 +48,12 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const sessions = openSessions({ limits, serve: serving(options, stopping.signal), told: options.told });
   const secured = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
   const sockets = shareConnections({ server, sessions, limits, encryption: secured });
+  const { shutdownDelayMs: delayMs = 0, shutdownGraceMs: graceMs } = limits;
   await opened(server, host, port);
   return {
     url: urlOf(secured ? "https" : "http", host, server.address()),
     reload: async () => secured?.reload(),
-    [Symbol.asyncDispose]: () => drain({ server, sessions, sockets, stopping, graceMs: limits.shutdownGraceMs }),
+    [Symbol.asyncDispose]: () => drain({ server, sessions, sockets, stopping, delayMs, graceMs }),
   };
 }
 
@@ -79,15 +83,25 @@ type Draining = {
   /** Connections that have not told yet what they speak. */
   readonly sockets: ReadonlySet<Socket>;
   readonly stopping: AbortController;
+  readonly delayMs: number;
   readonly graceMs: number;
 };
 
 const silenceMs = 250;
+const retirements = 4;
 
-/** Stops accepting, lets what runs finish, and cuts what still runs when the grace is over. */
-async function drain({ server, sessions, sockets, stopping, graceMs }: Draining): Promise<void> {
+/**
+ * Is not ready any more, sends clients to other nodes during the delay, stops accepting, lets what runs finish, and cuts what
+ * still runs when the grace is over.
+ */
+async function drain({ server, sessions, sockets, stopping, delayMs, graceMs }: Draining): Promise<void> {
   if (stopping.signal.aborted) return;
   stopping.abort();
+  // A balancer that has not noticed yet may bring a client back, so connections are retired several times.
+  for (let count = 0; delayMs > 0 && count < retirements; count++) {
+    sessions.retire();
+    await pause(delayMs / retirements);
+  }
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   const begun = performance.now();

@@ -20,6 +20,8 @@ export type SessionParts = {
 export type Sessions = {
   /** Speaks a version of HTTP on a connection from now on. */
   readonly accept: (socket: Duplex, version: Version) => void;
+  /** Ends connections after their next answer (HTTP/1.1) or with GOAWAY (HTTP/2), those that have called already. */
+  readonly retire: () => void;
   /** Lets connections finish what runs, and take nothing new: those that have called already, or all. */
   readonly close: (which: "used" | "all") => void;
   /** Cuts what is left. */
@@ -54,6 +56,9 @@ export function openSessions({ limits, serve, told = () => {} }: SessionParts): 
         clearInterval(checking);
         checking = undefined;
       });
+    },
+    retire() {
+      for (const connection of connections) if (connection.used) connection.retire();
     },
     close(which) {
       for (const connection of connections) if (which === "all" || connection.used) connection.close();

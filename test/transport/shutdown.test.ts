@@ -105,3 +105,25 @@ test("a client that never hangs up is cut off after the grace", async () => {
   await port[Symbol.asyncDispose]();
   socket.destroy();
 });
+
+test("during the delay /readyz is 503, calls are taken, and connections are sent away without a failed call", async () => {
+  const port = await openSample({ shutdownDelayMs: 5000 });
+  const [agent, session] = [new Agent({ keepAlive: true, maxSockets: 1 }), connect(port.url)];
+  const over = (path: string) =>
+    new Promise<string | undefined>((resolve, reject) => {
+      get(port.url + path, { agent }, (answer) =>
+        answer.resume().on("end", () => resolve(answer.headers.connection)),
+      ).on("error", reject);
+    });
+  expect(await over("/one/a")).toBe("keep-alive");
+  const away = new Promise((resolve) => session.once("goaway", resolve));
+  for await (const _part of session.request({ ":path": "/one/a" }));
+  const stopped = port[Symbol.asyncDispose]();
+  expect(await over("/one/a")).toBe("close");
+  expect(await away).toBe(0);
+  expect((await fetch(`${port.url}/readyz`)).status).toBe(503);
+  expect((await fetch(`${port.url}/one/b`)).status).toBe(200);
+  await stopped;
+  await expect(fetch(`${port.url}/one/a`)).rejects.toThrow();
+  agent.destroy();
+});
