@@ -16,7 +16,7 @@ export default defineConfig({
   test: {
     ...shared,
     include: ["test/**/*.test.ts"],
-    // They need more than npm: `npm run clients` runs them.
-    exclude: ["test/clients/*/**"],
+    // They need more than npm: `npm run clients` and `npm run faults` run them.
+    exclude: ["test/clients/*/**", "test/faults/**"],
   },
 });

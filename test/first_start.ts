@@ -21,16 +21,25 @@ export type NodeOptions = {
   readonly dataDir: string;
   readonly port?: number;
   readonly adminToken?: string;
+  /** More settings. */
+  readonly env?: Readonly<Record<string, string>>;
 };
 
 /** The environment of a node on a database of its own. */
-export function nodeEnv({ databaseUrl, dataDir, port = 0, adminToken = "" }: NodeOptions): Record<string, string> {
+export function nodeEnv({
+  databaseUrl,
+  dataDir,
+  port = 0,
+  adminToken = "",
+  env = {},
+}: NodeOptions): Record<string, string> {
   return {
     ...{ DATABASE_URL: databaseUrl, POSTERN_DATA_DIR: dataDir, PORT: String(port), LOG_FORMAT: "json" },
     POSTERN_ADMIN_TOKEN: adminToken,
     ...{ PATH: process.env.PATH ?? "", POSTERN_MASTER_KEY: Buffer.alloc(32, 1).toString("base64") },
     // A test holds the first statement up for as long as it needs.
     ...{ DATABASE_STATEMENT_TIMEOUT_MS: "60000", HASH_MEMORY_KIB: "64", HASH_ITERATIONS: "1" },
+    ...env,
   };
 }
 
