@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Config } from "./config.ts";
 import { lookAgain } from "./events/follow.ts";
 import type { House } from "./house.ts";
+import { retryWhileFull } from "./security/password.ts";
 import { hashToken } from "./security/token.ts";
 import { type PasswordUser, passwordUserByLoginName } from "./services/password.ts";
 
@@ -146,7 +147,7 @@ const adminOf = ({ deps }: Pick<House, "deps">): Promise<PasswordUser | undefine
   passwordUserByLoginName(deps.sql)({ login_name: adminLoginName });
 
 async function hasPassword({ deps }: Pick<House, "deps">, { hash }: PasswordUser, password: string): Promise<boolean> {
-  return hash !== null && deps.secrets.passwords.verify(hash, password);
+  return hash !== null && retryWhileFull(() => deps.secrets.passwords.verify(hash, password));
 }
 
 // A name that was written or changed outlives a power failure only when its folder is synced too.

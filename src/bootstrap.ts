@@ -17,6 +17,7 @@ import { type At, factOf, first, next, type Versioned } from "./events/fact.ts";
 import { lostRace } from "./events/log.ts";
 import { createLogger, type House, openHouse } from "./house.ts";
 import { StartError } from "./postgres/failure.ts";
+import { retryWhileFull } from "./security/password.ts";
 import { hashToken, isWellFormed, newToken } from "./security/token.ts";
 
 /** Opens the database, creates what is missing of the first organization, and tells how to begin. */
@@ -122,7 +123,8 @@ async function create({ deps, instanceId }: House, { token, password }: { token:
   const at = (owner: string, stream = ids()): At => first(owner, stream, time);
   const organization = ids();
   const user = at(organization);
-  const hash = await secrets.passwords.hash(password);
+  // The port listens already: sign-ins may fill the queue.
+  const hash = await retryWhileFull(() => secrets.passwords.hash(password));
   const name = { username: "admin", loginName: adminLoginName, givenName: "First", familyName: "Administrator" };
   const member = { userId: user.stream, roles: ["INSTANCE_OWNER"] };
   await log.append(

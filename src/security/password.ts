@@ -3,7 +3,7 @@ import argon2 from "argon2";
 import { sameBytes } from "./compare.ts";
 import { type TurnLimits, turns } from "./turns.ts";
 
-export { HashQueueFull } from "./turns.ts";
+export { HashQueueFull, retryWhileFull } from "./turns.ts";
 
 /** What one hash costs: memory in KiB, passes over it, and lanes. */
 export type HashCost = { memoryKib: number; iterations: number; parallelism: number };

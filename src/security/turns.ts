@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 /** Says that the queue for password hashing is full, and after how many seconds another try is likely to get in. */
 export class HashQueueFull extends Error {
   readonly retrySeconds: number;
@@ -6,6 +8,18 @@ export class HashQueueFull extends Error {
     super("too many passwords are waiting to be hashed");
     this.name = "HashQueueFull";
     this.retrySeconds = retrySeconds;
+  }
+}
+
+/** Does work of the process itself, which no full queue may refuse: it waits as long as the queue says and tries again. */
+export async function retryWhileFull<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof HashQueueFull)) throw error;
+      await sleep(error.retrySeconds * 1000);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { HashQueueFull, turns } from "../../src/security/turns.ts";
+import { HashQueueFull, retryWhileFull, turns } from "../../src/security/turns.ts";
 
 function gate() {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -35,6 +35,22 @@ test("a full queue refuses at once and says when to come back", async () => {
   first.open();
   await running;
   expect(await waiting).toBe("waited");
+});
+
+test("work of the process itself waits where the queue is full", async () => {
+  const { inTurn } = turns({ concurrency: 1, queue: 0 });
+  const first = gate();
+  const running = inTurn(first.closed);
+  let tries = 0;
+  const own = retryWhileFull(() => {
+    tries += 1;
+    return inTurn(async () => "done");
+  });
+  expect(tries).toBe(1);
+  first.open();
+  await running;
+  expect(await own).toBe("done");
+  await expect(retryWhileFull(() => Promise.reject(new Error("another")))).rejects.toThrow("another");
 });
 
 test("who gives up leaves the queue, starts nothing and makes room", async () => {
