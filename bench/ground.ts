@@ -72,8 +72,16 @@ export function open(url: string, debug?: (text: string, parameters: readonly un
 /** A server in a process of its own. */
 export type Served = AsyncDisposable & {
   readonly url: string;
+  readonly child: ChildProcess;
   /** What the process has used until now; "collect" throws away what is garbage before it looks. */
   readonly usage: (how?: "collect") => Promise<Usage>;
+};
+
+/** Settings and arguments of a server, and where its log goes. */
+export type ServeOptions = {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+  readonly output?: "inherit" | "ignore";
 };
 
 /** The CPU that a process has used, in microseconds, its resident memory, and what its objects and buffers hold of it, in bytes. */
@@ -84,24 +92,25 @@ type Told = { readonly url?: string; readonly usage?: Usage };
 /** Starts a program of bench/servers and waits until it listens. */
 export async function serve(
   name: string,
-  { env = {}, args = [] }: { env?: Readonly<Record<string, string>>; args?: readonly string[] } = {},
+  { env = {}, args = [], output = "inherit" }: ServeOptions = {},
 ): Promise<Served> {
   const program = fileURLToPath(new URL(`./servers/${name}.ts`, import.meta.url));
   const child = fork(program, [...args], {
     execArgv: [...process.execArgv, "--expose-gc"],
     env: { ...ownEnv(), ...env },
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    stdio: ["ignore", output, output, "ipc"],
   });
   const { url = "" } = await heard(child);
   return {
     url,
+    child,
     async usage(how) {
       const answer = heard(child);
       child.send(how ?? "look");
       return (await answer).usage ?? { cpu: 0, rss: 0, held: 0 };
     },
     async [Symbol.asyncDispose]() {
-      if (child.exitCode !== null) return;
+      if (child.exitCode !== null || child.signalCode !== null) return;
       const exit = once(child, "exit");
       child.kill("SIGTERM");
       await exit;

@@ -5,6 +5,7 @@ import { cascade } from "./cascade.ts";
 import { chartOf } from "./chart.ts";
 import { doors } from "./doors.ts";
 import { hashing } from "./hashing.ts";
+import { hostile } from "./hostile.ts";
 import { memory } from "./memory.ts";
 import { operations } from "./operations.ts";
 import { type Row, tableOf } from "./report.ts";
@@ -32,6 +33,7 @@ const parts = {
   scale: () => scale(pace, { users: Number(values.users), kept: values.data, only: values.only }),
   cascade: () => cascade(Number(values.users), values.data),
   memory: () => memory(Number(values.calls)),
+  hostile: () => hostile(Math.min(pace.seconds, 2), values.only),
 } satisfies Record<string, () => Promise<Row[]>>;
 
 type Part = keyof typeof parts;

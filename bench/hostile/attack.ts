@@ -1,0 +1,109 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import type { Attack, Reported } from "./attacker.ts";
+import type { Watched } from "./bystander.ts";
+import type { Bystander } from "./bystanders.ts";
+import type { Case } from "./case.ts";
+import { newCounters, type Traffic, trafficOf, unitBytes } from "./client.ts";
+import { cpuSecondsOf, resetPeakOf, residentOf } from "./process.ts";
+import type { Server } from "./system.ts";
+
+/** What a case did to the server. */
+export type Outcome = {
+  readonly traffic: Traffic;
+  /** Seconds of CPU of the server, without those of the bystander. */
+  readonly cpu: number;
+  /** Growth of resident memory at most, in bytes. */
+  readonly growth: number;
+  readonly watched: Watched;
+  /** Seconds until the server answered anybody after the case. */
+  readonly silent: number;
+  readonly end: "well" | "slow" | "hang" | "exit";
+};
+
+/** What a case is measured with. */
+export type Measuring = {
+  readonly server: Server;
+  readonly bystander: Bystander;
+  /** Seconds of CPU that the server uses in each second without the case. */
+  readonly usualCpu: number;
+  readonly seconds: number;
+  /** The authorization header of the attacker. */
+  readonly authorization: string;
+};
+
+// How long a case may go on beyond its time before its server counts as hung, and how long that may stay silent afterwards.
+const patienceMs = 10_000;
+
+/** Runs a case against a server, for a bounded time. */
+export async function attack(one: Case, measuring: Measuring): Promise<Outcome> {
+  const { server, bystander, usualCpu } = measuring;
+  const counters = newCounters();
+  await bystander.watched();
+  await resetPeakOf(server.pid);
+  const memory = await residentOf(server.pid);
+  const cpu = await cpuSecondsOf(server.pid);
+  const began = performance.now();
+  const { watched, isOver } = await ran(one, measuring, counters);
+  const silent = await silence(server);
+  const seconds = (performance.now() - began) / 1000;
+  const used = (await cpuSecondsOf(server.pid)) - cpu - usualCpu * seconds;
+  const { most } = await residentOf(server.pid);
+  return {
+    traffic: trafficOf(counters),
+    cpu: Math.max(0, used),
+    growth: Math.max(0, most - memory.now),
+    watched,
+    silent: silent ?? patienceMs / 1000,
+    end: server.hasExited() ? "exit" : silent === undefined ? "hang" : isOver ? "well" : "slow",
+  };
+}
+
+async function ran(one: Case, { server, bystander, seconds, authorization }: Measuring, counters: Float64Array) {
+  const workerData: Attack = { name: one.name, url: server.url, authorization, seconds, counters };
+  const worker = new Worker(new URL("./attacker.ts", import.meta.url), { workerData });
+  let watched: Watched | undefined;
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  worker.on("error", reject);
+  worker.on("message", async (reported: Reported) => {
+    if (reported === "over") return resolve(true);
+    watched = await bystander.watched();
+    worker.postMessage("continue");
+  });
+  const timer = setTimeout(resolve, seconds * 1000 + patienceMs, false);
+  try {
+    const isOver = await promise;
+    return { watched: watched ?? (await bystander.watched()), isOver };
+  } finally {
+    clearTimeout(timer);
+    await worker.terminate();
+  }
+}
+
+/** Seconds until the server answers; undefined when it does not. */
+async function silence(server: Server): Promise<number | undefined> {
+  const began = performance.now();
+  const seconds = () => (performance.now() - began) / 1000;
+  while (seconds() * 1000 < patienceMs && !server.hasExited()) {
+    const signal = AbortSignal.timeout(patienceMs);
+    const answer = await fetch(`${server.url}/healthz`, { signal }).catch(() => undefined);
+    if (answer?.ok) return seconds();
+    await pause(50);
+  }
+  return undefined;
+}
+
+/** Milliseconds of CPU for each unit. */
+export const cpuPerUnit = ({ cpu, traffic }: Outcome): number => (cpu * 1000) / Math.max(1, traffic.units);
+
+const mebibyte = 2 ** 20;
+
+// V8 lets its young generation grow to three times 16 MiB and its old one by some more before it collects; what grows by less
+// than this grew by itself.
+const swing = 64 * mebibyte;
+
+/** MiB of memory for each unit under way at once, beyond the swing of V8. */
+export const memoryPerUnit = ({ growth, traffic }: Outcome): number =>
+  Math.max(0, growth - swing) / mebibyte / Math.max(1, traffic.most);
+
+export { mebibyte, unitBytes };

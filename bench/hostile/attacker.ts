@@ -1,0 +1,54 @@
+import { once } from "node:events";
+import { parentPort, workerData } from "node:worker_threads";
+import { cases } from "./cases.ts";
+import type { Client } from "./client.ts";
+
+/** What a case is run with, in a thread of its own. */
+export type Attack = {
+  readonly name: string;
+  readonly url: string;
+  readonly authorization: string;
+  readonly seconds: number;
+  readonly counters: Float64Array;
+};
+
+/** What the thread reports: that all was sent at the pace which the bystander is watched at, or that it is over. */
+export type Reported = "paced" | "over";
+
+// At the cost that the goal allows, a hundred units keep half a core busy. Faster, the attacker itself would be in the
+// way of the bystander, who runs on the same machine.
+const pacePerSecond = 100;
+// What follows shows what each costs: as fast as one connection allows.
+const fastMs = 500;
+
+const { name, url, authorization, seconds, counters } = workerData as Attack;
+const { hostname, port } = new URL(url);
+const found = cases.find((one) => one.name === name);
+if (!found || !parentPort) throw new Error(`there is no case ${name}`);
+const parent = parentPort;
+
+const started = performance.now();
+const paced: Client = {
+  host: hostname,
+  port: Number(port),
+  authorization,
+  counters,
+  since: started,
+  until: started + seconds * 1000,
+  pace: pacePerSecond,
+};
+const longest = await found.run(paced);
+await report("paced");
+// What is slow one by one has shown what it costs, and what is held is let go.
+if (!found.holds && longest < 1000) {
+  await found.together?.(paced);
+  await found.run({ ...paced, until: performance.now() + fastMs, pace: Number.POSITIVE_INFINITY });
+}
+await report("over");
+
+/** Reports, and waits for the answer. */
+async function report(reported: Reported): Promise<void> {
+  const answered = once(parent, "message");
+  parent.postMessage(reported);
+  await answered;
+}

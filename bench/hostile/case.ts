@@ -1,0 +1,30 @@
+import { type Call, callRepeatedly, callTogether } from "./calls.ts";
+import type { Client } from "./client.ts";
+
+/** Who sends a case: somebody without a valid token, or a user who has one and no role. */
+export type Caller = "unknown" | "no role";
+
+/** One way to attack. */
+export type Case = {
+  readonly name: string;
+  readonly caller: Caller;
+  /** Held open: the goal for memory is one for all that is held together, not for each 64 KiB. */
+  readonly holds?: true;
+  /** Answers are documents, which may be larger than a refusal. */
+  readonly documents?: true;
+  /** Sends until the time is over; answers the longest time that one request took, in milliseconds. */
+  readonly run: (client: Client) => Promise<number>;
+  /** Sends some requests at once: the memory that requests under way hold. */
+  readonly together?: (client: Client) => Promise<void>;
+};
+
+/** A case of one call, made when it is run. */
+export function ofCall(name: string, call: () => Call, more: Partial<Pick<Case, "caller" | "documents">> = {}): Case {
+  return {
+    name,
+    caller: "unknown",
+    ...more,
+    run: (client) => callRepeatedly(client, call()),
+    together: (client) => callTogether(client, call()),
+  };
+}

@@ -1,0 +1,17 @@
+import type { Case } from "./case.ts";
+import { documentCases } from "./cases/documents.ts";
+import { floodCases } from "./cases/floods.ts";
+import { headCases } from "./cases/heads.ts";
+import { heldCases } from "./cases/held.ts";
+import { jsonCases } from "./cases/json.ts";
+import { messageCases } from "./cases/messages.ts";
+
+/** Every way to attack. */
+export const cases: readonly Case[] = [
+  ...headCases,
+  ...jsonCases,
+  ...messageCases,
+  ...documentCases,
+  ...floodCases,
+  ...heldCases,
+];

@@ -1,0 +1,53 @@
+import { once } from "node:events";
+import { type Bed, makeBed } from "../bed.ts";
+import { type Ground, serve } from "../ground.ts";
+import { post } from "../people.ts";
+
+/** The system under test: a database with users, on which servers are started one after the other. */
+export type System = {
+  /** The token of the administrator. */
+  readonly token: string;
+  /** The token of a user who has no role. */
+  readonly noRole: string;
+  readonly start: () => Promise<Server>;
+};
+
+/** A server in a process of its own, which may hang. */
+export type Server = AsyncDisposable & {
+  readonly url: string;
+  readonly pid: number;
+  readonly hasExited: () => boolean;
+};
+
+/** Makes the database, and the user without a role. */
+export async function prepareSystem(ground: Ground): Promise<System> {
+  await using bed = await makeBed(ground, "hostile");
+  const { env, token } = bed;
+  const noRole = await userWithoutRole(bed);
+  // A log like everybody's, and an origin whose preflights are answered.
+  const settings = { ...env, LOG_LEVEL: "info", LOG_FORMAT: "json", CORS_ORIGINS: "https://app.example.com" };
+  return { token, noRole, start: () => startServer(settings) };
+}
+
+async function userWithoutRole({ server: { url }, token }: Bed): Promise<string> {
+  const { userId } = await post(url, "/v1/users/machine", { body: { username: "norole", name: "No role" }, token });
+  const made = await post(url, `/v1/users/${userId}/tokens`, { body: {}, token });
+  return String(made.token);
+}
+
+async function startServer(env: Readonly<Record<string, string>>): Promise<Server> {
+  const { url, child } = await serve("postern", { env, output: "ignore" });
+  const hasExited = () => child.exitCode !== null || child.signalCode !== null;
+  return {
+    url,
+    pid: child.pid ?? 0,
+    hasExited,
+    async [Symbol.asyncDispose]() {
+      if (hasExited()) return;
+      const exit = once(child, "exit");
+      // A server that hangs heeds nothing else.
+      child.kill("SIGKILL");
+      await exit;
+    },
+  };
+}
