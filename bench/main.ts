@@ -33,7 +33,7 @@ const parts = {
   scale: () => scale(pace, { users: Number(values.users), kept: values.data, only: values.only }),
   cascade: () => cascade(Number(values.users), values.data),
   memory: () => memory(Number(values.calls)),
-  hostile: () => hostile(Math.min(pace.seconds, 2), values.only),
+  hostile: () => hostile(pace.seconds, values.only),
 } satisfies Record<string, () => Promise<Row[]>>;
 
 type Part = keyof typeof parts;

@@ -4,15 +4,18 @@ import type { Attack, Reported } from "./attacker.ts";
 import type { Watched } from "./bystander.ts";
 import type { Bystander } from "./bystanders.ts";
 import type { Case } from "./case.ts";
-import { newCounters, type Traffic, trafficOf, unitBytes } from "./client.ts";
-import { cpuSecondsOf, resetPeakOf, residentOf } from "./process.ts";
+import { newCounters, type Traffic, trafficOf } from "./client.ts";
+import { resetPeakOf, residentOf } from "./process.ts";
 import type { Server } from "./system.ts";
+
+/** Seconds of CPU of the server and of its database. */
+export type Used = { readonly server: number; readonly database: number };
 
 /** What a case did to the server. */
 export type Outcome = {
   readonly traffic: Traffic;
-  /** Seconds of CPU of the server, without those of the bystander. */
-  readonly cpu: number;
+  /** Seconds of CPU of the server and of its database, without those of the bystander. */
+  readonly used: Used;
   /** Growth of resident memory at most, in bytes. */
   readonly growth: number;
   readonly watched: Watched;
@@ -25,33 +28,36 @@ export type Outcome = {
 export type Measuring = {
   readonly server: Server;
   readonly bystander: Bystander;
-  /** Seconds of CPU that the server uses in each second without the case. */
-  readonly usualCpu: number;
+  /** Seconds of CPU that are used in each second without the case. */
+  readonly usual: Used;
+  /** How much was used until now. */
+  readonly usage: () => Promise<Used>;
   readonly seconds: number;
   /** The authorization header of the attacker. */
   readonly authorization: string;
 };
 
 // How long a case may go on beyond its time before its server counts as hung, and how long that may stay silent afterwards.
-const patienceMs = 10_000;
+const patienceMs = 5_000;
 
 /** Runs a case against a server, for a bounded time. */
 export async function attack(one: Case, measuring: Measuring): Promise<Outcome> {
-  const { server, bystander, usualCpu } = measuring;
+  const { server, bystander, usual, usage } = measuring;
   const counters = newCounters();
   await bystander.watched();
   await resetPeakOf(server.pid);
   const memory = await residentOf(server.pid);
-  const cpu = await cpuSecondsOf(server.pid);
+  const before = await usage();
   const began = performance.now();
   const { watched, isOver } = await ran(one, measuring, counters);
   const silent = await silence(server);
   const seconds = (performance.now() - began) / 1000;
-  const used = (await cpuSecondsOf(server.pid)) - cpu - usualCpu * seconds;
+  const after = await usage();
+  const spent = (of: keyof Used) => Math.max(0, after[of] - before[of] - usual[of] * seconds);
   const { most } = await residentOf(server.pid);
   return {
     traffic: trafficOf(counters),
-    cpu: Math.max(0, used),
+    used: { server: spent("server"), database: spent("database") },
     growth: Math.max(0, most - memory.now),
     watched,
     silent: silent ?? patienceMs / 1000,
@@ -94,16 +100,16 @@ async function silence(server: Server): Promise<number | undefined> {
 }
 
 /** Milliseconds of CPU for each unit. */
-export const cpuPerUnit = ({ cpu, traffic }: Outcome): number => (cpu * 1000) / Math.max(1, traffic.units);
+export const cpuPerUnit = ({ used, traffic }: Outcome, of: keyof Used): number =>
+  (used[of] * 1000) / Math.max(1, traffic.units);
 
-const mebibyte = 2 ** 20;
+/** Bytes of a MiB. */
+export const mebibyte = 2 ** 20;
 
 // V8 lets its young generation grow to three times 16 MiB and its old one by some more before it collects; what grows by less
 // than this grew by itself.
-const swing = 64 * mebibyte;
+const swing = 96 * mebibyte;
 
 /** MiB of memory for each unit under way at once, beyond the swing of V8. */
 export const memoryPerUnit = ({ growth, traffic }: Outcome): number =>
   Math.max(0, growth - swing) / mebibyte / Math.max(1, traffic.most);
-
-export { mebibyte, unitBytes };

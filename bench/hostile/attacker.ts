@@ -19,7 +19,7 @@ export type Reported = "paced" | "over";
 // way of the bystander, who runs on the same machine.
 const pacePerSecond = 100;
 // What follows shows what each costs: as fast as one connection allows.
-const fastMs = 500;
+const fastMs = 300;
 
 const { name, url, authorization, seconds, counters } = workerData as Attack;
 const { hostname, port } = new URL(url);
@@ -41,7 +41,7 @@ const longest = await found.run(paced);
 await report("paced");
 // What is slow one by one has shown what it costs, and what is held is let go.
 if (!found.holds && longest < 1000) {
-  await found.together?.(paced);
+  await found.together?.(paced, longest < 50 ? 64 : 8);
   await found.run({ ...paced, until: performance.now() + fastMs, pace: Number.POSITIVE_INFINITY });
 }
 await report("over");

@@ -87,18 +87,16 @@ export function enveloped({ bytes, encoding = "identity" }: Message): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-const atOnce = 16;
-
 /** Sends a call again and again, one after the other, until the time is over; answers the longest time that one took. */
 export function callRepeatedly(client: Client, one: Call): Promise<number> {
   const call = withCaller(client, one);
   return call.http === "1" ? sequence1(client, call) : sequence2(client, call);
 }
 
-/** Sends a call sixteen times at once. */
-export function callTogether(client: Client, one: Call): Promise<void> {
+/** Sends a call so many times at once. */
+export function callTogether(client: Client, one: Call, count: number): Promise<void> {
   const call = withCaller(client, one);
-  return call.http === "1" ? together1(client, call) : together2(client, call);
+  return call.http === "1" ? together1(client, call, count) : together2(client, call, count);
 }
 
 function withCaller({ authorization }: Client, call: Call): Call {
@@ -144,19 +142,19 @@ async function sequence2(client: Client, call: Call): Promise<number> {
   return longest;
 }
 
-async function together1(client: Client, call: Call): Promise<void> {
+async function together1(client: Client, call: Call, count: number): Promise<void> {
   const bytes = requestBytes(client, call);
-  const connections = await Promise.all(Array.from({ length: atOnce }, () => openHttp1(client)));
+  const connections = await Promise.all(Array.from({ length: count }, () => openHttp1(client)));
   await Promise.all(connections.map(({ exchange }) => exchange(bytes)));
   for (const connection of connections) connection[Symbol.dispose]();
 }
 
-async function together2(client: Client, call: Call): Promise<void> {
+async function together2(client: Client, call: Call, count: number): Promise<void> {
   using connection = await openHttp2(client);
   // The first SETTINGS of the server say how large its windows are.
   await pause(20);
   const fields = fieldsOf(client, call);
-  const sent = Array.from({ length: atOnce }, () => exchangeHttp2(client, connection, fields, call.body));
+  const sent = Array.from({ length: count }, () => exchangeHttp2(client, connection, fields, call.body));
   await Promise.all(sent);
 }
 

@@ -14,8 +14,8 @@ export type Case = {
   readonly documents?: true;
   /** Sends until the time is over; answers the longest time that one request took, in milliseconds. */
   readonly run: (client: Client) => Promise<number>;
-  /** Sends some requests at once: the memory that requests under way hold. */
-  readonly together?: (client: Client) => Promise<void>;
+  /** Sends so many requests at once: the memory that requests under way hold. */
+  readonly together?: (client: Client, count: number) => Promise<void>;
 };
 
 /** A case of one call, made when it is run. */
@@ -25,6 +25,6 @@ export function ofCall(name: string, call: () => Call, more: Partial<Pick<Case, 
     caller: "unknown",
     ...more,
     run: (client) => callRepeatedly(client, call()),
-    together: (client) => callTogether(client, call()),
+    together: (client, count) => callTogether(client, call(), count),
   };
 }

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 
 // Linux counts the CPU of processes in hundredths of a second.
 const ticksPerSecond = 100;
@@ -6,10 +6,29 @@ const kibibyte = 1024;
 
 /** The seconds of CPU that a process and its threads have used; asks the kernel, since a process that hangs tells nothing. */
 export async function cpuSecondsOf(pid: number): Promise<number> {
+  const { user, system } = await statOf(pid);
+  return (user + system) / ticksPerSecond;
+}
+
+/** The same of a process, of its children, and of those that have ended. */
+export async function cpuSecondsOfFamily(pid: number): Promise<number> {
+  const pids = (await readdir("/proc")).map(Number).filter((one) => one > 0 && one !== pid);
+  const children = (await Promise.all(pids.map(statOf))).filter(({ parent }) => parent === pid);
+  const own = await statOf(pid);
+  const running = [own, ...children].reduce((sum, { user, system }) => sum + user + system, 0);
+  return (running + own.ended) / ticksPerSecond;
+}
+
+/** The process that a process was started by. */
+export const parentOf = async (pid: number): Promise<number> => (await statOf(pid)).parent;
+
+/** Reads proc_pid_stat(5); zeros for a process that is gone. */
+async function statOf(pid: number) {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The name of the program comes second, in parentheses, and may hold spaces; user and system time are fields 14 and 15.
+  // The name of the program comes second, in parentheses, and may hold spaces: the third field is the first one here.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
+  const field = (n: number) => Number(fields[n - 3] ?? 0);
+  return { parent: field(4), user: field(14), system: field(15), ended: field(16) + field(17) };
 }
 
 /** Resident memory in bytes, now and at most since it was reset. */

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { type Bed, makeBed } from "../bed.ts";
-import { type Ground, serve } from "../ground.ts";
+import { type Ground, open, serve } from "../ground.ts";
 import { post } from "../people.ts";
+import { cpuSecondsOfFamily, parentOf } from "./process.ts";
 
 /** The system under test: a database with users, on which servers are started one after the other. */
 export type System = {
@@ -10,6 +11,8 @@ export type System = {
   /** The token of a user who has no role. */
   readonly noRole: string;
   readonly start: () => Promise<Server>;
+  /** Seconds of CPU that the database has used. */
+  readonly databaseCpu: () => Promise<number>;
 };
 
 /** A server in a process of its own, which may hang. */
@@ -22,11 +25,23 @@ export type Server = AsyncDisposable & {
 /** Makes the database, and the user without a role. */
 export async function prepareSystem(ground: Ground): Promise<System> {
   await using bed = await makeBed(ground, "hostile");
-  const { env, token } = bed;
+  const { env, token, databaseUrl } = bed;
+  const postmaster = await postmasterOf(databaseUrl);
   const noRole = await userWithoutRole(bed);
   // A log like everybody's, and an origin whose preflights are answered.
   const settings = { ...env, LOG_LEVEL: "info", LOG_FORMAT: "json", CORS_ORIGINS: "https://app.example.com" };
-  return { token, noRole, start: () => startServer(settings) };
+  return {
+    token,
+    noRole,
+    start: () => startServer(settings),
+    databaseCpu: () => cpuSecondsOfFamily(postmaster),
+  };
+}
+
+async function postmasterOf(databaseUrl: string): Promise<number> {
+  await using sql = open(databaseUrl);
+  const [row] = await sql.client`select pg_backend_pid() as pid`;
+  return parentOf(Number(row?.pid));
 }
 
 async function userWithoutRole({ server: { url }, token }: Bed): Promise<string> {

@@ -8,7 +8,9 @@ const reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const symbol = () => protoText(4, Buffer.from("postern.v1.UserService"));
 const documents = { documents: true } as const;
 
-const papers = ["/openapi.json", "/docs", "/metrics", "/healthz", "/readyz"].flatMap((path) => [
+const probes = ["/healthz", "/readyz"].map((path) => ofCall(path, () => get(path)));
+
+const papers = ["/openapi.json", "/docs", "/metrics"].flatMap((path) => [
   ofCall(path, () => get(path), documents),
   ...["gzip", "br", "zstd"].map((encoding) =>
     ofCall(`${path} in ${encoding}`, () => get(path, { "accept-encoding": encoding }), documents),
@@ -59,4 +61,4 @@ async function questions(client: Client): Promise<number> {
 }
 
 /** What anybody may read, and how often. */
-export const documentCases: readonly Case[] = [...papers, ...reflections];
+export const documentCases: readonly Case[] = [...probes, ...papers, ...reflections];

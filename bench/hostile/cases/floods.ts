@@ -32,15 +32,16 @@ const mostPerConnection = 8 * 2 ** 20;
 async function flood(client: Client, opening: Buffer, frames: Flood["frames"]): Promise<void> {
   using wire = await open(client);
   await wire.write(Buffer.concat([preface, settings(), windowUpdate(0, 2 ** 30), opening]));
+  // What a connection has sent is under way until it is closed.
+  const ends: (() => void)[] = [];
   let stream = 3;
   for (let sent = 0; sent < mostPerConnection && !wire.isClosed() && !isOver(client); ) {
     await paced(client);
     const { bytes, streams } = frames(client, stream);
-    const done = begin(client, bytes.length);
+    ends.push(begin(client, bytes.length));
     await wire.write(bytes);
     // What the server answers is read, and a connection that it ended is seen.
     await new Promise((resolve) => setImmediate(resolve));
-    done();
     sent += bytes.length;
     stream += 2 * streams;
   }
@@ -48,6 +49,7 @@ async function flood(client: Client, opening: Buffer, frames: Flood["frames"]): 
   const waiting = setTimeout(() => wire.socket.destroy(), 1000);
   await wire.closed;
   clearTimeout(waiting);
+  for (const end of ends) end();
 }
 
 const fields = ({ host, port }: Client, path: string, more: Fields = {}): Fields => ({
@@ -233,14 +235,15 @@ async function chunks(client: Client, path: string): Promise<number> {
   const many = Buffer.alloc(65_520, "1\r\n \r\n");
   while (!isOver(client)) {
     using wire = await open(client);
+    const ends: (() => void)[] = [];
     const fields = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
     await wire.write(`POST ${path} HTTP/1.1\r\nHost: a\r\n${fields}\r\n`);
     for (let sent = 0; sent < 24_000_000 && !wire.isClosed() && !isOver(client); sent += many.length) {
       await paced(client);
-      const done = begin(client, many.length);
+      ends.push(begin(client, many.length));
       await wire.write(many);
-      done();
     }
+    for (const end of ends) end();
   }
   return 0;
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { largest, protoText } from "../bodies.ts";
 import { enveloped, fieldsOf, get, grpc, rest } from "../calls.ts";
 import type { Case } from "../case.ts";
-import { begin, type Client, isOver, open } from "../client.ts";
+import { begin, type Client, open } from "../client.ts";
 import { block } from "../frames.ts";
 import { type Http2, openHttp2 } from "../http2.ts";
 
@@ -10,6 +10,8 @@ const health = "/grpc.health.v1.Health/Watch";
 const reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const nearly = Buffer.alloc(largest - 10_000, 0x20);
 const streamsEach = 128;
+// How long all of it is held.
+const heldMs = 700;
 
 const held = (name: string, hold: (client: Client) => Promise<unknown>): Case => ({
   name,
@@ -17,25 +19,30 @@ const held = (name: string, hold: (client: Client) => Promise<unknown>): Case =>
   holds: true,
   async run(client) {
     await hold(client);
-    while (!isOver(client)) await pause(50);
+    await pause(heldMs);
     return 0;
   },
 });
 
-type Held = { readonly fields: Record<string, string>; readonly body: Uint8Array };
+type Held = { readonly fields: Record<string, string>; readonly body: Uint8Array; readonly ends?: boolean };
 
-/** Opens as many streams on each connection as it may have, and sends a body on each that does not end. */
-async function holdStreams(client: Client, connections: number, { fields, body }: Held): Promise<Http2[]> {
+/** Opens a thousand streams a second at most, as many as it may have connection, and sends a body on each, which need not end. */
+async function holdStreams(
+  client: Client,
+  connections: number,
+  { fields, body, ends = false }: Held,
+): Promise<Http2[]> {
   const all = await Promise.all(Array.from({ length: connections }, () => openHttp2(client)));
   await pause(20);
   for (const connection of all) {
+    await pause(streamsEach);
     const streams = [];
     for (let n = 0; n < streamsEach; n += 1) {
       begin(client, block(fields).length + body.length);
       streams.push(await connection.request(fields));
     }
     // One window serves all: when it does not open within a second, the server has enough.
-    for (const stream of streams) if (!(await stream.send(body, { waitMs: 1000 })) && !stream.isEnded()) break;
+    for (const stream of streams) if (!(await stream.send(body, { ends, waitMs: 1000 })) && !stream.isEnded()) break;
   }
   return all;
 }
@@ -73,12 +80,17 @@ const bodies: readonly Case[] = [
 
 const watches: readonly Case[] = [
   held("2,560 streams of health", (client) =>
-    holdStreams(client, 20, { fields: streamed(client, health), body: enveloped({ bytes: new Uint8Array() }) }),
+    holdStreams(client, 20, {
+      fields: streamed(client, health),
+      body: enveloped({ bytes: new Uint8Array() }),
+      ends: true,
+    }),
   ),
   held("128 streams of health of an unknown service of 4 MB in br", (client) =>
     holdStreams(client, 1, {
       fields: { ...streamed(client, health), "grpc-encoding": "br" },
       body: enveloped({ bytes: protoText(1, Buffer.alloc(largest - 64, 0x61)), encoding: "br" }),
+      ends: true,
     }),
   ),
   held("2,560 streams of reflection", (client) =>
