@@ -8,7 +8,7 @@ import { hashing } from "./hashing.ts";
 import { hostile } from "./hostile.ts";
 import { memory } from "./memory.ts";
 import { operations } from "./operations.ts";
-import { type Row, tableOf } from "./report.ts";
+import { isMissed, type Row, tableOf } from "./report.ts";
 import type { Pace } from "./rounds.ts";
 import { scale } from "./scale.ts";
 
@@ -49,6 +49,7 @@ for (const name of positionals.length > 0 ? positionals : Object.keys(parts)) {
   try {
     const rows = await parts[name]();
     process.stdout.write(`${tableOf(rows)}\n`);
+    if (rows.some(isMissed)) process.exitCode = 1;
     await keep({ part: name, machine: machine(before), rows });
   } catch (error) {
     // The other parts run all the same.

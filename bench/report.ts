@@ -34,14 +34,26 @@ export function tableOf(rows: readonly Row[]): string {
   return cells.map((line) => line.map(padded).join("  ").trimEnd()).join("\n");
 }
 
+/** Whether a line misses one of its goals. */
+export const isMissed = (line: Row): boolean => verdictsOf(line).some(({ met }) => !met);
+
 /** Whether the goals of a line are met, and its note. */
-function remarkOf({ figures, goals = {}, note }: Row): string {
-  const verdicts = Object.entries(goals).flatMap(([name, goal]) => {
+function remarkOf(line: Row): string {
+  const all = verdictsOf(line);
+  // Of many goals only those that are missed are worth reading.
+  const shown = all.length > mostShown ? all.filter(({ met }) => !met) : all;
+  const verdicts = shown.map(({ name, word, bound, met }) => `${name} ${word} ${bound}: ${met ? "met" : "MISSED"}`);
+  const rest = all.length > 0 && shown.length === 0 ? ["met"] : [];
+  return [...verdicts, ...rest, ...(line.note ? [line.note] : [])].join("; ");
+}
+
+const mostShown = 2;
+
+function verdictsOf({ figures, goals = {} }: Row) {
+  return Object.entries(goals).flatMap(([name, goal]) => {
     const figure = figures[name];
     if (figure === undefined) return [];
-    const [word, bound, met] =
-      "least" in goal ? ["at least", goal.least, figure >= goal.least] : ["at most", goal.most, figure <= goal.most];
-    return [`${name} ${word} ${bound}: ${met ? "met" : "MISSED"}`];
+    if ("least" in goal) return [{ name, word: "at least", bound: goal.least, met: figure >= goal.least }];
+    return [{ name, word: "at most", bound: goal.most, met: figure <= goal.most }];
   });
-  return [...verdicts, ...(note ? [note] : [])].join("; ");
 }

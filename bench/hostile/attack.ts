@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Attack, Reported } from "./attacker.ts";
@@ -42,48 +43,63 @@ const patienceMs = 5_000;
 
 /** Runs a case against a server, for a bounded time. */
 export async function attack(one: Case, measuring: Measuring): Promise<Outcome> {
-  const { server, bystander, usual, usage } = measuring;
+  const { server, bystander, usual, usage, seconds: sending, authorization } = measuring;
   const counters = newCounters();
+  await using attacker = startAttacker({ name: one.name, url: server.url, authorization, seconds: sending, counters });
+  // The thread of the attack needs the CPU for itself until it has made what it sends.
+  await attacker.reached("ready", startMs);
   await bystander.watched();
   await resetPeakOf(server.pid);
   const memory = await residentOf(server.pid);
   const before = await usage();
   const began = performance.now();
-  const { watched, isOver } = await ran(one, measuring, counters);
+  attacker.proceed();
+  const most = sending * 1000 + patienceMs;
+  const isPaced = await attacker.reached("paced", most);
+  const watched = await bystander.watched();
+  attacker.proceed();
+  const isOver = isPaced && (await attacker.reached("over", Math.max(0, most - (performance.now() - began))));
+  await attacker[Symbol.asyncDispose]();
   const silent = await silence(server);
   const seconds = (performance.now() - began) / 1000;
   const after = await usage();
   const spent = (of: keyof Used) => Math.max(0, after[of] - before[of] - usual[of] * seconds);
-  const { most } = await residentOf(server.pid);
   return {
     traffic: trafficOf(counters),
     used: { server: spent("server"), database: spent("database") },
-    growth: Math.max(0, most - memory.now),
+    growth: Math.max(0, (await residentOf(server.pid)).most - memory.now),
     watched,
     silent: silent ?? patienceMs / 1000,
     end: server.hasExited() ? "exit" : silent === undefined ? "hang" : isOver ? "well" : "slow",
   };
 }
 
-async function ran(one: Case, { server, bystander, seconds, authorization }: Measuring, counters: Float64Array) {
-  const workerData: Attack = { name: one.name, url: server.url, authorization, seconds, counters };
+// Compressing 200 MB takes its time.
+const startMs = 60_000;
+
+/** A case that is run in a thread of its own, step by step. */
+type Attacker = AsyncDisposable & {
+  /** Waits for a step, for so long at most; false when it was not reached. */
+  readonly reached: (step: Reported, mostMs: number) => Promise<boolean>;
+  readonly proceed: () => void;
+};
+
+function startAttacker({ name, url, authorization, seconds, counters }: Attack): Attacker {
+  const workerData: Attack = { name, url, authorization, seconds, counters };
   const worker = new Worker(new URL("./attacker.ts", import.meta.url), { workerData });
-  let watched: Watched | undefined;
-  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-  worker.on("error", reject);
-  worker.on("message", async (reported: Reported) => {
-    if (reported === "over") return resolve(true);
-    watched = await bystander.watched();
-    worker.postMessage("continue");
-  });
-  const timer = setTimeout(resolve, seconds * 1000 + patienceMs, false);
-  try {
-    const isOver = await promise;
-    return { watched: watched ?? (await bystander.watched()), isOver };
-  } finally {
-    clearTimeout(timer);
-    await worker.terminate();
-  }
+  const failed = once(worker, "error").then(([error]) => Promise.reject(error));
+  failed.catch(() => {});
+  const steps: Reported[] = [];
+  worker.on("message", (step: Reported) => steps.push(step));
+  return {
+    async reached(step, mostMs) {
+      const until = performance.now() + mostMs;
+      while (!steps.includes(step) && performance.now() < until) await Promise.race([failed, pause(5)]);
+      return steps.includes(step);
+    },
+    proceed: () => worker.postMessage("proceed"),
+    [Symbol.asyncDispose]: async () => void (await worker.terminate()),
+  };
 }
 
 /** Seconds until the server answers; undefined when it does not. */

@@ -12,8 +12,8 @@ export type Attack = {
   readonly counters: Float64Array;
 };
 
-/** What the thread reports: that all was sent at the pace which the bystander is watched at, or that it is over. */
-export type Reported = "paced" | "over";
+/** The steps of a case: what is sent is made, all was sent at the pace which the bystander is watched at, and it is over. */
+export type Reported = "ready" | "paced" | "over";
 
 // At the cost that the goal allows, a hundred units keep half a core busy. Faster, the attacker itself would be in the
 // way of the bystander, who runs on the same machine.
@@ -27,6 +27,8 @@ const found = cases.find((one) => one.name === name);
 if (!found || !parentPort) throw new Error(`there is no case ${name}`);
 const parent = parentPort;
 
+found.prepare?.();
+await report("ready");
 const started = performance.now();
 const paced: Client = {
   host: hostname,

@@ -12,6 +12,8 @@ export type Case = {
   readonly holds?: true;
   /** Answers are documents, which may be larger than a refusal. */
   readonly documents?: true;
+  /** Makes what is sent, before anything is measured. */
+  readonly prepare?: () => unknown;
   /** Sends until the time is over; answers the longest time that one request took, in milliseconds. */
   readonly run: (client: Client) => Promise<number>;
   /** Sends so many requests at once: the memory that requests under way hold. */
@@ -20,11 +22,17 @@ export type Case = {
 
 /** A case of one call, made when it is run. */
 export function ofCall(name: string, call: () => Call, more: Partial<Pick<Case, "caller" | "documents">> = {}): Case {
+  let made: Call | undefined;
+  const prepare = () => {
+    made ??= call();
+    return made;
+  };
   return {
     name,
     caller: "unknown",
     ...more,
-    run: (client) => callRepeatedly(client, call()),
-    together: (client, count) => callTogether(client, call(), count),
+    prepare,
+    run: (client) => callRepeatedly(client, prepare()),
+    together: (client, count) => callTogether(client, prepare(), count),
   };
 }

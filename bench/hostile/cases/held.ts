@@ -26,7 +26,7 @@ const held = (name: string, hold: (client: Client) => Promise<unknown>): Case =>
 
 type Held = { readonly fields: Record<string, string>; readonly body: Uint8Array; readonly ends?: boolean };
 
-/** Opens a thousand streams a second at most, as many as it may have connection, and sends a body on each, which need not end. */
+/** Opens as many streams as a connection may have, a thousand in a second, and sends a body on each, which need not end. */
 async function holdStreams(
   client: Client,
   connections: number,

@@ -37,6 +37,9 @@ const repeats: readonly Case[] = [
   ofCall("JSON, repeated keys under a long one, 64 KB", () => rest(sessions, { bytes: repeatedKeys(46_000, 1000) })),
   ofCall("JSON, repeated keys under a long one, 118 KB", () => rest(sessions, { bytes: repeatedKeys(100_000, 1000) })),
   ofCall("JSON, repeated keys under a long one, 1 MB", () => rest(sessions, { bytes: repeatedKeys(1_000_000, 200) })),
+  ofCall("JSON, repeated keys under a long one, 4 MB", () =>
+    rest(sessions, { bytes: repeatedKeys(3_000_000, 55_000) }),
+  ),
   ofCall("JSON, repeated keys under a long one, 100 KB in br", () =>
     rest(sessions, { bytes: repeatedKeys(100_000, 100), encoding: "br" }),
   ),
