@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { refuse } from "../errors.ts";
+import { arrayTypes } from "./arrays.ts";
 import { encryptionOf, encryptionParameters } from "./encryption.ts";
 import { markSent } from "./failure.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
@@ -76,7 +77,9 @@ export function clientOptions(url: string, log: Log) {
   const folder = parsed.searchParams.get("host");
   const ssl = encryptionOf(parsed);
   return {
-    types: { bigint: postgres.BigInt },
+    types: { ...arrayTypes, bigint: postgres.BigInt },
+    // See arrayTypes.
+    fetch_types: false,
     onnotice: (notice: postgres.Notice) => log.debug({ notice: notice.message }, "notice of the database"),
     ...(folder ? { host: folder } : {}),
     ...(ssl === undefined ? {} : { ssl }),
