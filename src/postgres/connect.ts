@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
-import { refuse } from "../errors.ts";
+import { admission, type Observed } from "./admission.ts";
 import { arrayTypes } from "./arrays.ts";
+import { type Client, createClient } from "./client.ts";
 import { encryptionOf, encryptionParameters } from "./encryption.ts";
-import { markSent } from "./failure.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import type { Log } from "./log.ts";
-import { type Admit, heldBack, onEnd } from "./statement.ts";
-import { createWatchdog, type Watchdog } from "./watchdog.ts";
+import { createPool } from "./pool.ts";
+import { heldBack } from "./statement.ts";
+import { watchSilence } from "./watchdog.ts";
 
 /** Asks the database by tagged template, one statement at a time; neither transactions nor reserved connections. */
 export type Sql = postgres.ISql<{ bigint: bigint }>;
@@ -23,15 +24,28 @@ export type ConnectOptions = Readonly<{
   log: Log;
   silenceMs?: number;
   connectMs?: number;
+  /** Longest silence of a connection whose answer is due; by default all of these times together. */
+  answerMs?: number;
+  /** Called when a write was refused because the database takes none. */
+  readOnly?: (() => void) | undefined;
+  /** Called when the server has no room for the only connection; answers whether another pool gave one up. */
+  makeRoom?: (() => boolean) | undefined;
   /** Is told of each statement's text before it waits for a connection; what it answers is told how it went on. */
   observe?: ((text: string) => Observed | undefined) | undefined;
 }>;
 
-/** Hears that a statement was sent, and that it ended. */
-export type Observed = Readonly<{ sent: () => void; ended: (error?: unknown) => void }>;
-
 /** A pool of connections, and how many statements run and wait. */
-export type Connection = AsyncDisposable & Readonly<{ sql: Sql; load: Limiter["load"] }>;
+export type Connection = AsyncDisposable &
+  Readonly<{
+    sql: Sql;
+    load: Limiter["load"];
+    /** Opens connections anew, each when its statement has ended: what they took over at their start may have changed. */
+    renew: () => void;
+    /** Ends a connection that is idle; answers whether there was one. */
+    shrink: () => boolean;
+    /** Refuses statements that wait or come, and cuts those that still run after the grace. */
+    refuse: (graceMs: number) => Promise<void>;
+  }>;
 
 /**
  * A plan lives as long as its connection. Made while a table was small it read the whole table, or hashed a whole index, and
@@ -42,31 +56,35 @@ export const planning = { enable_seqscan: "off", enable_hashjoin: "off", enable_
 /** Opens a pool; connections are made when first needed. */
 export function connect(url: string, options: ConnectOptions): Connection {
   const { connections, waitMs, statementTimeoutMs, silenceMs = 5_000, connectMs = 5_000 } = options;
-  const limiter = createLimiter({ limit: connections, waitMs });
-  const watchdog = createWatchdog(statementTimeoutMs + connectMs + silenceMs);
+  const { answerMs = statementTimeoutMs + connectMs + silenceMs, log, observe, readOnly, makeRoom } = options;
+  const common = clientOptions(url, log);
   const driver = {
-    ...clientOptions(url, options.log),
-    max: connections,
+    ...common,
     connect_timeout: connectMs / 1000,
-    // One statement to a connection: none waits behind a slow one of somebody else.
-    max_pipeline: 0,
     connection: { application_name: "postern", statement_timeout: statementTimeoutMs, ...planning },
-    // A statement that arrives while the pool redials should not wait for more than a moment.
-    backoff: () => 0.05 + Math.random() / 20,
-    socket: watchdog.open,
   };
-  const pool = postgres(driverUrl(url), driver);
+  const limiter = createLimiter({ limit: connections, waitMs });
+  const clients = new Set<Client>();
+  const make = (closed: (client: Client) => void) => createClient({ url: driverUrl(url), driver, closed });
+  const pool = createPool({ most: connections, make, clients });
+  const watchdog = watchSilence(clients, answerMs);
+  // Makes the statements, and has no connection.
+  const maker = postgres(driverUrl(url), { ...common, max: 1 });
+  const refuse = async (graceMs: number) => {
+    const over = new AbortController();
+    await Promise.race([limiter.close(), sleep(graceMs, undefined, { signal: over.signal }).catch(() => {})]);
+    over.abort();
+    await pool.close();
+  };
   return {
-    sql: heldBack(pool, admission({ limiter, watchdog, observe: options.observe })),
+    sql: heldBack(maker, admission({ limiter, pool, waitMs, observe, readOnly, makeRoom })),
     load: limiter.load,
+    renew: pool.renew,
+    shrink: pool.shrink,
+    refuse,
     async [Symbol.asyncDispose]() {
-      const patience = new AbortController();
-      await Promise.race([limiter.close(), sleep(5_000, undefined, { signal: patience.signal }).catch(() => {})]);
-      patience.abort();
-      // The driver would wait in vain for the last statement of a connection that died.
-      await pool.end({ timeout: 0.2 });
+      await refuse(5_000);
       watchdog[Symbol.dispose]();
-      watchdog.destroyAll();
     },
   };
 }
@@ -91,28 +109,4 @@ export function driverUrl(url: string): string {
   const stripped = new URL(url);
   for (const parameter of ["host", ...encryptionParameters]) stripped.searchParams.delete(parameter);
   return stripped.href;
-}
-
-type Gate = Readonly<{ limiter: Limiter; watchdog: Watchdog; observe: ConnectOptions["observe"] }>;
-
-/** Lets statements go as places become free, and watches them. */
-function admission({ limiter, watchdog, observe }: Gate): Admit {
-  return (statement, send) => {
-    const observed = observe?.(statement.strings.join("$"));
-    limiter.enter({
-      start: () => {
-        const expected = watchdog.expect();
-        onEnd(statement, (error) => {
-          // A statement that was never sent did nothing.
-          if (error !== undefined && statement.state) markSent(error);
-          expected[Symbol.dispose]();
-          observed?.ended(error);
-          limiter.leave();
-        });
-        observed?.sent();
-        send();
-      },
-      refuse: () => statement.reject(refuse.because("UNAVAILABLE", { retrySeconds: 1 })),
-    });
-  };
 }

@@ -5,18 +5,25 @@ export type Turn = Readonly<{ start: () => void; refuse: () => void }>;
 export type Limiter = Readonly<{
   enter: (turn: Turn) => void;
   leave: () => void;
+  /** Gives back the place of one that could not start, which waits first in line until then; fewer run at once for a while. */
+  retreat: (turn: Turn, until: number) => void;
   load: () => { running: number; waiting: number };
   /** Refuses all who wait or come; resolves when nothing runs any more. */
   close: () => Promise<void>;
 }>;
 
-/** Makes a limiter; every start must be followed by one leave. */
-export function createLimiter({ limit, waitMs }: { limit: number; waitMs: number }): Limiter {
+/** How many may run at once, how long others wait, and after how long one more is tried where fewer could run. */
+export type Limits = Readonly<{ limit: number; waitMs: number; growMs?: number }>;
+
+/** Makes a limiter; every start must be followed by one leave or retreat. */
+export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limiter {
   const waiting: { turn: Turn; until: number }[] = [];
   let running = 0;
+  let most = limit;
   let closed = false;
   const idle = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | undefined;
+  let growing: NodeJS.Timeout | undefined;
 
   const refuseLate = () => {
     timer = undefined;
@@ -25,13 +32,34 @@ export function createLimiter({ limit, waitMs }: { limit: number; waitMs: number
     watchFirst(now);
   };
   const watchFirst = (now: number) => {
-    if (waiting[0] && !timer) timer = setTimeout(refuseLate, Math.ceil(waiting[0].until - now));
+    if (waiting[0] && !timer) timer = setTimeout(refuseLate, Math.max(0, Math.ceil(waiting[0].until - now)));
+  };
+  const startNext = () => {
+    while (running < most) {
+      const next = waiting.shift();
+      if (!next) return;
+      running++;
+      next.turn.start();
+    }
+  };
+  const grow = () => {
+    most = Math.min(limit, most + 1);
+    if (most === limit) {
+      clearInterval(growing);
+      growing = undefined;
+    }
+    startNext();
+  };
+  const leave = () => {
+    running--;
+    startNext();
+    if (running === 0 && closed) idle.resolve();
   };
 
   return {
     enter(turn) {
       if (closed) return turn.refuse();
-      if (running < limit) {
+      if (running < most) {
         running++;
         return turn.start();
       }
@@ -39,15 +67,20 @@ export function createLimiter({ limit, waitMs }: { limit: number; waitMs: number
       waiting.push({ turn, until: now + waitMs });
       watchFirst(now);
     },
-    leave() {
-      const next = waiting.shift();
-      if (next) next.turn.start();
-      else if (--running === 0 && closed) idle.resolve();
+    leave,
+    retreat(turn, until) {
+      most = Math.max(1, Math.min(most, running - 1));
+      growing ??= setInterval(grow, growMs).unref();
+      waiting.unshift({ turn, until });
+      clearTimeout(timer);
+      refuseLate();
+      leave();
     },
     load: () => ({ running, waiting: waiting.length }),
     close() {
       closed = true;
       clearTimeout(timer);
+      clearInterval(growing);
       refuseLate();
       if (running === 0) idle.resolve();
       return idle.promise;

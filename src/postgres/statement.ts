@@ -17,8 +17,8 @@ export type Statement = {
   parameters: readonly unknown[];
 };
 
-/** Runs when a statement is awaited: `send` gives it to a connection. */
-export type Admit = (statement: Statement, send: () => void) => void;
+/** Runs when a statement is awaited, to give it to a connection. */
+export type Admit = (statement: Statement) => void;
 
 /** The same client, with all of its statements held back until they are admitted. */
 export function heldBack<C extends Ask & { readonly unsafe: Ask }>(client: C, admit: Admit): C {
@@ -32,8 +32,23 @@ export function heldBack<C extends Ask & { readonly unsafe: Ask }>(client: C, ad
   });
 }
 
-/** Tells once how a statement ended, after those who await it. */
-export function onEnd(statement: Statement, ended: (error?: unknown) => void): void {
+/** Gives a statement that any client made to the connections of this one. */
+export function senderOf(client: (text: TemplateStringsArray) => unknown): (statement: Statement) => void {
+  const made = client`select 1`;
+  if (!isStatement(made)) throw new Error("the driver makes no statements");
+  return made.handler;
+}
+
+/** How a statement goes on. */
+export type Course = Readonly<{
+  /** Called once, after those who await the statement. */
+  ended: (error?: unknown) => void;
+  /** Whether the statement, which failed, is sent again instead of being rejected. */
+  again: (error: unknown) => boolean;
+}>;
+
+/** Follows a statement to its end. */
+export function onEnd(statement: Statement, { ended, again }: Course): void {
   const { resolve, reject } = statement;
   const over = (error?: unknown) => {
     Object.assign(statement, spent);
@@ -44,6 +59,7 @@ export function onEnd(statement: Statement, ended: (error?: unknown) => void): v
     over();
   };
   const failed = (error: unknown) => {
+    if (again(error)) return;
     reject(error);
     over(error);
   };
@@ -57,9 +73,7 @@ function isStatement(made: unknown): made is Statement {
 
 // postgres.js hands a statement to its handler when it is first awaited, so that is where it can be held back.
 function admitted(statement: Statement, admit: Admit): Statement {
-  const { handler } = statement;
-  const held = () => admit(statement, () => handler(statement));
-  statement.handler = Object.assign(held, handler);
+  statement.handler = admit;
   statement.cursor = noCursor;
   const then: Statement["then"] = (taken, refused) => awaited(statement).then(taken, refused);
   return Object.assign(statement, { then, catch: Promise.prototype.catch, finally: Promise.prototype.finally });

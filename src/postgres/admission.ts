@@ -1,0 +1,79 @@
+import { refuse } from "../errors.ts";
+import type { Client } from "./client.ts";
+import { isConnectionsExhausted, isReadOnly, isSpoiled, markSent, markUnsent } from "./failure.ts";
+import type { Limiter, Turn } from "./limiter.ts";
+import type { Pool } from "./pool.ts";
+import { type Admit, onEnd, type Statement } from "./statement.ts";
+
+/** Hears that a statement was sent, and that it ended. */
+export type Observed = Readonly<{ sent: () => void; ended: (error?: unknown) => void }>;
+
+/** What statements pass on their way to a connection. */
+export type Gate = Readonly<{
+  limiter: Limiter;
+  pool: Pool;
+  waitMs: number;
+  readOnly: (() => void) | undefined;
+  makeRoom: (() => boolean) | undefined;
+  observe: ((text: string) => Observed | undefined) | undefined;
+}>;
+
+/** Lets each statement go to a connection of its own as one becomes free. */
+export function admission(gate: Gate): Admit {
+  const { limiter, observe, waitMs } = gate;
+  return (statement) => {
+    const observed = observe?.(statement.strings.join("$"));
+    const until = performance.now() + waitMs;
+    let started = false;
+    let client: Client | undefined;
+    const turn: Turn = {
+      start() {
+        client = sendBy(gate, statement);
+        if (!started) observed?.sent();
+        started = true;
+      },
+      refuse: () => statement.reject(refuse.because("UNAVAILABLE", { retrySeconds: 1 })),
+    };
+    onEnd(statement, {
+      again(error) {
+        if (!client || statement.state || !isConnectionsExhausted(error) || performance.now() > until) return false;
+        // One of those that are open will do, or one in the place of another pool's.
+        if (gate.pool.size() < 2 && !gate.makeRoom?.()) return false;
+        gate.pool.drop(client, "unopened");
+        client = undefined;
+        limiter.retreat(turn, until);
+        return true;
+      },
+      ended(error) {
+        if (client) giveBack(gate, client, { sent: statement.state !== null, error });
+        if (started) observed?.ended(error);
+        if (client) limiter.leave();
+      },
+    });
+    limiter.enter(turn);
+  };
+}
+
+function sendBy({ pool }: Gate, statement: Statement): Client {
+  const { client, ready } = pool.take();
+  client.askedAt = performance.now();
+  if (ready) void ready.then(() => client.send(statement));
+  else client.send(statement);
+  return client;
+}
+
+type End = Readonly<{ sent: boolean; error: unknown }>;
+
+function giveBack({ pool, readOnly }: Gate, client: Client, { sent, error }: End): void {
+  client.askedAt = undefined;
+  if (error !== undefined && sent) markSent(error);
+  if (isReadOnly(error)) {
+    pool.renew();
+    readOnly?.();
+  }
+  if (error !== undefined && !sent) {
+    markUnsent(error);
+    pool.drop(client, "unopened");
+  } else if (isSpoiled(error)) pool.drop(client, "spoiled");
+  else pool.give(client);
+}

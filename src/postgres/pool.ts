@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, isOpen } from "./client.ts";
+
+/** A client for one statement; `ready` comes first, where its connection has to wait before it is opened. */
+export type Taken = Readonly<{ client: Client; ready: Promise<void> | undefined }>;
+
+/** Connections, each for one statement at a time. */
+export type Pool = Readonly<{
+  /** A connection that is idle, or a new one; the caller sees to it that not more than `most` are taken. */
+  take: () => Taken;
+  /** Gives a connection back after its statement. */
+  give: (client: Client) => void;
+  /** Gives up a connection that could not be opened, or that no statement should use again. */
+  drop: (client: Client, failure: "unopened" | "spoiled") => void;
+  /** Uses no connection again that was opened before now, once its statement has ended. */
+  renew: () => void;
+  /** Ends a connection that is idle, so that somebody else has room; answers whether there was one. */
+  shrink: () => boolean;
+  size: () => number;
+  close: () => Promise<void>;
+}>;
+
+/** What a pool is made of. */
+export type PoolOptions = Readonly<{
+  most: number;
+  make: (closed: (client: Client) => void) => Client;
+  /** Every connection there is. */
+  clients: Set<Client>;
+}>;
+
+// A connection younger than this shows the state of now: at a read-only database each opens at most twice a second.
+const youthMs = 500;
+
+/** Makes a pool; connections are opened when first needed. */
+export function createPool({ most, make, clients }: PoolOptions): Pool {
+  const idle = new Set<Client>();
+  const ending = new Set<Promise<void>>();
+  let renewedAt = Number.NEGATIVE_INFINITY;
+  let dialAt = 0;
+
+  return {
+    take() {
+      for (const client of idle) {
+        idle.delete(client);
+        if (isUsable(client)) return { client, ready: undefined };
+        end(client);
+      }
+      const ready = turnToDial();
+      const client = make(forget);
+      clients.add(client);
+      return { client, ready };
+    },
+    give,
+    drop(client, failure) {
+      // The database should not be dialled as often as it is asked for.
+      if (failure === "unopened") dialAt = performance.now() + 50 + Math.random() * 50;
+      end(client);
+    },
+    renew() {
+      renewedAt = performance.now() - youthMs;
+      for (const client of [...idle]) {
+        idle.delete(client);
+        give(client);
+      }
+    },
+    shrink() {
+      const [client] = idle;
+      if (!client) return false;
+      idle.delete(client);
+      end(client);
+      return true;
+    },
+    size: () => clients.size,
+    async close() {
+      for (const client of clients) end(client);
+      await Promise.all(ending);
+    },
+  };
+
+  function give(client: Client): void {
+    if (isUsable(client)) idle.add(client);
+    else end(client);
+  }
+
+  function isUsable(client: Client): boolean {
+    return isOpen(client) && client.madeAt >= renewedAt && client.expiresAt > performance.now();
+  }
+
+  function forget(client: Client): void {
+    if (idle.delete(client)) clients.delete(client);
+  }
+
+  function end(client: Client): void {
+    clients.delete(client);
+    const ended: Promise<void> = client.end().finally(() => ending.delete(ended));
+    ending.add(ended);
+  }
+
+  /** The server counts a connection until it has ended. */
+  function turnToDial(): Promise<void> | undefined {
+    const pauseMs = dialAt - performance.now();
+    const full = clients.size + ending.size >= most;
+    if (pauseMs <= 0 && !full) return undefined;
+    return Promise.all([pauseMs > 0 && sleep(pauseMs), full && Promise.all(ending)]).then(() => {});
+  }
+}
