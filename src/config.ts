@@ -21,7 +21,12 @@ const declared = {
   dataDir: text("POSTERN_DATA_DIR", "./data", "Folder of the embedded database and of the generated keys and tokens"),
   databaseUrl: database("DATABASE_URL", "PostgreSQL to use, `postgresql://…`; empty starts the embedded one"),
   migrationDatabaseUrl: database("MIGRATION_DATABASE_URL", "The same database as the role that may change its tables"),
-  databaseConnections: whole("DATABASE_CONNECTIONS", 16, "Connections to the database", { most: 1000 }),
+  databaseConnections: whole(
+    "DATABASE_CONNECTIONS",
+    16,
+    "Connections to the database that this node takes at most, those for probes and for long statements included",
+    { most: 1000 },
+  ),
   databaseWaitMs: milliseconds("DATABASE_WAIT_MS", 2_000, "Longest wait for a free connection, then UNAVAILABLE"),
   databaseStatementTimeoutMs: milliseconds("DATABASE_STATEMENT_TIMEOUT_MS", 10_000, "Longest run of one statement"),
   adminToken: token("POSTERN_ADMIN_TOKEN", "Token of the first administrator, set at the first start"),

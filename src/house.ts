@@ -11,6 +11,7 @@ import { type Connection, type ConnectOptions, connect, type Sql } from "./postg
 import { StartError } from "./postgres/failure.ts";
 import { migrate } from "./postgres/migrate.ts";
 import { type Database, openDatabase } from "./postgres/open.ts";
+import { openWritable } from "./postgres/writable.ts";
 import { type Secrets, secretsOf } from "./security/secrets.ts";
 import { accessTokenFolds } from "./services/access_token.ts";
 import { applicationFolds } from "./services/application.ts";
@@ -50,6 +51,10 @@ export type House = AsyncDisposable & {
   readonly callers: CallerCache;
   /** Calls back with the facts of each command that this process appended; answers how to stop. */
   readonly onAppended: (listener: AppendListener) => () => void;
+  /** Whether the database can be written; rejects when it cannot be reached. */
+  readonly isWritable: () => Promise<boolean>;
+  /** Refuses all that asks the database or waits for it, and cuts what still runs after the grace. */
+  readonly refuse: (graceMs: number) => Promise<void>;
 };
 
 type AppendListener = (facts: readonly NewFact[]) => void;
@@ -69,9 +74,8 @@ export async function openHouse(config: Config, { logger, join = false, observe 
   const secrets = secretsOf(await masterKeys(config), hashingOf(config));
   const database = opened.use(await openDatabase(config, logger, { join }));
   await migrate({ url: database.migrationUrl, log: logger });
-  const pool = { ...poolOf(config), log: logger, observe };
-  const { sql, load } = opened.use(connect(database.url, pool));
-  const { sql: patient } = opened.use(connect(database.url, { ...pool, ...patience }));
+  const { pools, writable } = openPools({ config, url: database.url, logger, observe, opened });
+  const [{ sql, load }, { sql: patient }] = pools;
   const instanceId = await instanceOf(sql, secrets);
   const callers = callerCache({ lookup: callerRead(sql), clock: now, seconds: config.cacheSeconds });
   const failed = (error: unknown) => logger.warn({ err: error }, "the log could not be followed; trying again");
@@ -92,8 +96,9 @@ export async function openHouse(config: Config, { logger, join = false, observe 
   };
   const deps: Deps = { log, sql, clock: now, ids: newId, secrets };
   const parts = { deps, database, databaseLoad: load, instanceId, logger, tail, callers, onAppended };
+  const refuse = (graceMs: number) => Promise.all(pools.map((pool) => pool.refuse(graceMs))).then(() => {});
   const stack = opened.move();
-  return { ...parts, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { ...parts, isWritable: writable.ask, refuse, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 /** The log of the process: JSON lines, or pretty ones on a terminal. */
@@ -104,7 +109,34 @@ export function createLogger({ logLevel, logFormat }: Config): Logger {
 }
 
 // A million grants that lose a role take half a minute.
-const patience = { connections: 4, statementTimeoutMs: 600_000, waitMs: 30_000 };
+const longStatements = { statementTimeoutMs: 600_000, waitMs: 30_000 };
+
+/** How many of the connections are for what: of two or more, one asks whether the database can be written. */
+export function sharesOf(connections: number) {
+  const asking = connections > 1 ? 1 : 0;
+  const long = connections > 2 ? Math.max(1, Math.min(4, connections >> 2)) : 0;
+  return { asking, long, short: connections - asking - long };
+}
+
+type PoolsOptions = Pick<HouseOptions, "logger" | "observe"> &
+  Readonly<{ config: Config; url: string; opened: AsyncDisposableStack }>;
+
+/** Opens the pool of ordinary statements and that of long ones, which are the same where there are too few connections. */
+function openPools({ config, url, logger: log, observe, opened }: PoolsOptions) {
+  const shares = sharesOf(config.databaseConnections);
+  const readOnly = () => {
+    for (const { renew } of [...pools, writable]) renew();
+  };
+  const makeRoom = () => [...pools, writable].some(({ shrink }) => shrink());
+  const common = { ...poolOf(config), log, observe, readOnly, makeRoom };
+  const short = opened.use(connect(url, { ...common, connections: shares.short }));
+  const long = shares.long
+    ? opened.use(connect(url, { ...common, ...longStatements, connections: shares.long }))
+    : short;
+  const pools: readonly [Connection, Connection] = [short, long];
+  const writable = opened.use(openWritable({ url, log, pools, own: shares.asking > 0 }));
+  return { pools, writable };
+}
 
 const now = () => new Date();
 
@@ -117,12 +149,8 @@ function originOf(call: Call): Origin {
   };
 }
 
-function poolOf({ databaseConnections, databaseWaitMs, databaseStatementTimeoutMs }: Config) {
-  return {
-    connections: databaseConnections,
-    waitMs: databaseWaitMs,
-    statementTimeoutMs: databaseStatementTimeoutMs,
-  };
+function poolOf({ databaseWaitMs, databaseStatementTimeoutMs }: Config) {
+  return { waitMs: databaseWaitMs, statementTimeoutMs: databaseStatementTimeoutMs };
 }
 
 function hashingOf(config: Config) {

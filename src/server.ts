@@ -162,7 +162,7 @@ async function openDoors(house: House, config: Config, { runtime, tracing, isBoo
     },
     refused: reports.refused,
     limits: config,
-    ready: readiness(async () => isBootstrapped() && (await deps.sql`select 1`).length === 1),
+    ready: readiness(async () => isBootstrapped() && (await house.isWritable())),
   };
   const metrics = calls ? [metricsRoom({ calls, runtime, load: () => loadOf(house, parts.ready, tracing) })] : [];
   // Probes come every second: what is well said of them is counted, and not written down.

@@ -1,0 +1,56 @@
+import { type Connection, connect, type Sql } from "./connect.ts";
+import { isConnectionsExhausted } from "./failure.ts";
+import type { Log } from "./log.ts";
+
+/** What asks whether the database can be written. */
+export type WritableOptions = Readonly<{
+  url: string;
+  log: Log;
+  /** The pools that serve; what the question finds out is true of their connections too. */
+  pools: readonly [Connection, ...Connection[]];
+  /** Whether the question has a connection of its own. */
+  own: boolean;
+}>;
+
+/** Asks whether the database can be written; rejects when it cannot be reached. */
+export type Writable = AsyncDisposable &
+  Readonly<{ ask: () => Promise<boolean> }> &
+  Pick<Connection, "renew" | "shrink">;
+
+const answerMs = 1_000;
+const bounds = { connections: 1, waitMs: answerMs, statementTimeoutMs: answerMs, connectMs: answerMs, answerMs };
+
+/**
+ * Opens a connection for the question alone. In the queue of all statements the question would come late on a node that is
+ * busy and healthy, and a lock that holds up every connection of the pool would say nothing about the database.
+ */
+export function openWritable({ url, log, pools, own }: WritableOptions): Writable {
+  const [first] = pools;
+  const asking = own ? connect(url, { ...bounds, log }) : first;
+  let last = false;
+  return {
+    async ask() {
+      const before = last;
+      last = false;
+      // A server that allows fewer connections than the pool may open: those that are open can answer.
+      const answer = await isWritable(asking.sql).catch((error) =>
+        own && isConnectionsExhausted(error) ? isWritable(first.sql) : Promise.reject(error),
+      );
+      last = answer;
+      // A connection keeps the `default_transaction_read_only` that it was opened with.
+      if (!answer || !before) for (const pool of [...pools, asking]) pool.renew();
+      return answer;
+    },
+    renew: asking.renew,
+    shrink: asking.shrink,
+    async [Symbol.asyncDispose]() {
+      if (own) await asking[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function isWritable(sql: Sql): Promise<boolean> {
+  const rows = await sql`
+    select 1 where not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean`;
+  return rows.length === 1;
+}

@@ -1,0 +1,101 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import postgres from "postgres";
+import { expect, inject, test } from "vitest";
+import { sharesOf } from "../../src/house.ts";
+import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
+import { freshDatabase } from "../database.ts";
+import { machine, startPostern } from "../harness.ts";
+import { ask, quiet, until } from "./holder.ts";
+
+/** How many connections of the service there are that are like this. */
+async function count(url: string, like = "true"): Promise<number> {
+  const [row] = await ask<{ count: number }>(
+    url,
+    `select count(*)::int as count from pg_stat_activity
+     where datname = current_database() and application_name = 'postern' and ${like}`,
+  );
+  return row?.count ?? 0;
+}
+
+const numbers = [1, 2, 3, 8, 16];
+
+test.each(numbers)("a node with %i connections uses them and never has more", async (connections) => {
+  await using at = await freshDatabase();
+  await using postern = await startPostern({ databaseUrl: at.url, databaseConnections: connections });
+  const users = await Promise.all(Array.from({ length: 10 }, () => machine(postern)));
+  const counts: number[] = [];
+  const waiting = (wanted: number) =>
+    until(async () => {
+      counts.push(await count(at.url));
+      return (await count(at.url, "wait_event_type = 'Lock'")) === wanted;
+    }, 20_000);
+  const { short, long } = sharesOf(connections);
+  // Held up by this, statements that remove users and those that list grants take all the connections that they get.
+  await using gate = await lock(at.url, "user_grants");
+  const removed = users.map(({ userId }) => postern.admin.delete(`/v1/users/${userId}`));
+  if (long > 0) await waiting(long);
+  const listed = Array.from({ length: 40 }, () => postern.admin.get(`/v1/users/${postern.adminId}/grants`));
+  const probed = Array.from({ length: 10 }, () => fetch(`${postern.url}/readyz`));
+  await waiting(short + long);
+  await Promise.all(probed);
+  counts.push(await count(at.url));
+  await gate.release();
+  await Promise.all([...removed, ...listed]);
+  expect(Math.max(...counts)).toBe(connections);
+  await expect.poll(async () => (await fetch(`${postern.url}/readyz`)).status, { timeout: 20_000 }).toBe(200);
+  expect((await postern.admin.get("/v1/projects")).status).toBe(200);
+});
+
+/** Keeps everybody else from a table. */
+async function lock(url: string, table: string): Promise<AsyncDisposable & { release: () => Promise<unknown> }> {
+  const client = postgres(driverUrl(url), { ...clientOptions(url, quiet), max: 1 });
+  await client.unsafe(`begin; lock table ${table} in access exclusive mode`);
+  return { release: () => client.unsafe("commit"), [Symbol.asyncDispose]: () => client.end() };
+}
+
+test("of each number of connections there is at least one to work with, and none too many", () => {
+  for (let connections = 1; connections <= 1000; connections++) {
+    const { short, long, asking } = sharesOf(connections);
+    expect(short).toBeGreaterThan(0);
+    expect(long).toBeLessThanOrEqual(4);
+    expect(short + long + asking).toBe(connections);
+  }
+});
+
+test("a node that is allowed fewer connections than it may take serves all calls with those", async () => {
+  await using at = await freshDatabase();
+  await using role = await limitedRole(at.url, 4);
+  await using postern = await startPostern({
+    ...{ databaseUrl: role.url, migrationDatabaseUrl: at.url, databaseConnections: 16, databaseWaitMs: 20_000 },
+  });
+  const users = await Promise.all(Array.from({ length: 10 }, () => machine(postern)));
+  const statuses: number[] = [];
+  for (let round = 0; round < 10; round++) {
+    const calls = users.flatMap(() => [
+      ...Array.from({ length: 4 }, () => postern.admin.get(`/v1/users/${postern.adminId}/grants`)),
+      fetch(`${postern.url}/readyz`),
+      ...(round === 5 ? [postern.admin.delete(`/v1/users/${users.pop()?.userId}`)] : []),
+    ]);
+    statuses.push(...(await Promise.all(calls)).map(({ status }) => status));
+    await sleep(100);
+  }
+  expect(new Set(statuses)).toEqual(new Set([200]));
+});
+
+/** A role that may do everything in the database, on so many connections. */
+async function limitedRole(url: string, connections: number): Promise<AsyncDisposable & { url: string }> {
+  const name = `limited_${randomBytes(6).toString("hex")}`;
+  await ask(inject("databaseUrl"), `create role ${name} login connection limit ${connections}`);
+  await ask(url, `grant all on all tables in schema public to ${name}`);
+  await ask(url, `grant all on all sequences in schema public to ${name}`);
+  const own = new URL(url);
+  own.username = name;
+  return {
+    url: own.href,
+    async [Symbol.asyncDispose]() {
+      await ask(url, `drop owned by ${name}`);
+      await ask(url, `drop role ${name}`);
+    },
+  };
+}

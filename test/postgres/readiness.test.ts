@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { connect } from "../../src/postgres/connect.ts";
+import { freshDatabase } from "../database.ts";
+import { startPostern } from "../harness.ts";
+import { ask, quiet, until } from "./holder.ts";
+import { openProxy } from "./proxy.ts";
+
+const readyz = async (url: string) => (await fetch(`${url}/readyz`)).status;
+
+test("behind a network that swallows everything the node says that it is not ready, and is again afterwards", async () => {
+  await using at = await freshDatabase();
+  await using proxy = await openProxy(at.url);
+  await using postern = await startPostern({ databaseUrl: proxy.url, databaseStatementTimeoutMs: 1_000 });
+  await expect.poll(() => readyz(postern.url), { timeout: 20_000 }).toBe(200);
+  proxy.fail({ swallow: true });
+  // Statements give up after 11 s only; what asks for the state does not wait for them.
+  const began = performance.now();
+  await expect.poll(() => readyz(postern.url), { timeout: 20_000 }).toBe(503);
+  for (let round = 0; round < 3; round++)
+    expect(await Promise.all(Array.from({ length: 50 }, () => readyz(postern.url)))).toEqual(Array(50).fill(503));
+  expect(performance.now() - began).toBeLessThan(11_000);
+  proxy.fail({});
+  await expect.poll(() => readyz(postern.url), { timeout: 20_000 }).toBe(200);
+});
+
+test("a node whose connections are all held up by locks is still ready", async () => {
+  await using at = await freshDatabase();
+  await using postern = await startPostern({ databaseUrl: at.url, databaseConnections: 4 });
+  await using gate = connect(at.url, { connections: 1, waitMs: 5_000, statementTimeoutMs: 60_000, log: quiet });
+  await gate.sql.unsafe("begin; lock table user_grants in access exclusive mode");
+  const calls = Array.from({ length: 40 }, () => postern.admin.get(`/v1/users/${postern.adminId}/grants`));
+  await until(async () => {
+    const [row] = await ask<{ count: number }>(
+      at.url,
+      "select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
+    return row?.count === 2;
+  });
+  const statuses: number[] = [];
+  for (let round = 0; round < 10; round++, await sleep(200)) statuses.push(await readyz(postern.url));
+  expect(statuses).toEqual(Array(10).fill(200));
+  await gate.sql.unsafe("commit");
+  await Promise.all(calls);
+});
