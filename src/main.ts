@@ -23,6 +23,9 @@ const plainLog = {
   error: (_fields: object, message: string) => void process.stderr.write(`postern: ${message}\n`),
 };
 
+// So long may calls take to be refused when the process fails.
+const lastMs = 2_000;
+
 process.exitCode = await main(process.argv.slice(2));
 
 async function main([given = "serve", ...flags]: readonly string[]): Promise<number> {
@@ -37,10 +40,12 @@ async function main([given = "serve", ...flags]: readonly string[]): Promise<num
 
 async function serve(): Promise<number> {
   const stopped = stopSignal();
+  const endWith = endOnFault();
   const config = readConfig();
   await keepCompiled(config);
   const { startServer } = await import("./server.ts");
   await using server = await startServer(config);
+  endWith(server.fail);
   if (server.welcome.length > 0) print(server.welcome);
   await stopped;
   return 0;
@@ -90,6 +95,27 @@ function stopSignal(): Promise<void> {
     };
     for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, stop);
   });
+}
+
+/**
+ * Ends the process with code 1 when an error or a rejected promise reaches nobody: its state is not known any more, and a
+ * supervisor starts it again. Answers how to set what is done before the end.
+ */
+function endOnFault(): (before: (error: unknown) => Promise<void>) => void {
+  let prepare: ((error: unknown) => Promise<void>) | undefined;
+  const end = () => process.exit(1);
+  // Of a rejected promise Node makes an uncaught exception.
+  process.on("uncaughtException", (error: unknown) => {
+    if (!prepare) {
+      fail(1, sentenceOf(error));
+      return end();
+    }
+    setTimeout(end, lastMs);
+    prepare(error).then(end, end);
+  });
+  return (before) => {
+    prepare = before;
+  };
 }
 
 function usage(): string[] {

@@ -65,6 +65,8 @@ export type Server = AsyncDisposable & {
   readonly url: string;
   /** The calls to begin with, when this start created the first organization. */
   readonly welcome: readonly string[];
+  /** Writes why the process cannot go on, and ends its calls with UNAVAILABLE as far as they heed the database. */
+  readonly fail: (error: unknown) => Promise<void>;
 };
 
 /** Starts everything: database, tables, first organization, and the doors. */
@@ -90,8 +92,26 @@ export async function startServer(config: Config): Promise<Server> {
   logger.info({ url }, "listening");
   // Disposed of first: a node that stops is not ready, whatever its errands still wait for.
   opened.defer(() => doors[Symbol.asyncDispose]());
+  const fail = failing(house, doors);
   const stack = opened.move();
-  return { url, welcome, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { url, welcome, fail, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+// So long may statements run on that were sent when the process failed.
+const lastGraceMs = 500;
+
+function failing({ logger, refuse }: House, doors: AsyncDisposable) {
+  let failed: Promise<void> | undefined;
+  const end = () => Promise.allSettled([doors[Symbol.asyncDispose](), refuse(lastGraceMs)]).then(() => {});
+  return (error: unknown) => {
+    logger.fatal({ err: error }, "the process ends: nothing handles this error");
+    logger.flush();
+    // A process that ends without a word is worse than a line in a log that should be silent.
+    if (!logger.isLevelEnabled("fatal"))
+      process.stderr.write(`postern: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    failed ??= end();
+    return failed;
+  };
 }
 
 /** Traces calls where the settings say so; what is not asked for is not loaded. */
