@@ -65,20 +65,31 @@ export function chain(parts: ChainParts) {
     },
 
     stream(method: DescMethod, handler: Stream): Stream {
-      const enter = entrance(method, parts);
+      const checked = rechecked(entrance(method, parts), handler);
+      const inWords = outage(parts.outages);
       return parts.report.stream(method, async function* (request, call) {
-        await enter(request, call);
-        let checked = performance.now();
-        for await (const answer of handler(request, call)) {
-          // A stream outlives tokens and roles: what is revoked ends it before the next answer, within a second.
-          if (performance.now() - checked > recheckMs) {
-            await enter(request, call);
-            checked = performance.now();
-          }
-          yield answer;
+        try {
+          yield* checked(request, call);
+        } catch (error) {
+          throw inWords(error);
         }
       });
     },
+  };
+}
+
+/** A stream outlives tokens and roles: what is revoked ends it before the next answer, within a second. */
+function rechecked(enter: Step, handler: Stream): Stream {
+  return async function* (request, call) {
+    await enter(request, call);
+    let checked = performance.now();
+    for await (const answer of handler(request, call)) {
+      if (performance.now() - checked > recheckMs) {
+        await enter(request, call);
+        checked = performance.now();
+      }
+      yield answer;
+    }
   };
 }
 

@@ -3,6 +3,7 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, inject, test } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
+import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { reasonOf } from "../../src/errors.ts";
 import { connect } from "../../src/postgres/connect.ts";
@@ -10,6 +11,7 @@ import { isOutcomeUnknown, isReadOnly, isUnavailable } from "../../src/postgres/
 import { freshDatabase } from "../database.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { ask, quiet } from "./holder.ts";
+import { openProxy } from "./proxy.ts";
 
 let made = 0;
 const name = () => ({ name: `Project ${++made}` });
@@ -92,4 +94,22 @@ test("a connection that refuses writes is replaced, and the others run on undist
   await gate.sql`select pg_advisory_unlock(1)`;
   expect(await running).toEqual([{ way: "undisturbed" }]);
   expect(await db.sql`select n from written`).toEqual([{ n: 2 }]);
+});
+
+test("a stream that begins while the database is away is unavailable as well", async () => {
+  await using at = await freshDatabase();
+  await using proxy = await openProxy(at.url);
+  await using postern = await startPostern({ databaseUrl: proxy.url, cacheSeconds: 0 });
+  const events = createClient(EventService, createGrpcTransport({ baseUrl: postern.url }));
+  proxy.fail({ refuse: true });
+  proxy.reset();
+  const headers = { authorization: `Bearer ${postern.admin.token}` };
+  const watching = async () => {
+    for await (const _ of events.watchEvents({}, { headers, timeoutMs: 20_000 })) return "an event";
+    return "the end";
+  };
+  for (let round = 0; round < 5; round++) {
+    const failure = await failureOf(watching());
+    expect([ConnectError.from(failure).code, reasonOf(failure)]).toEqual([Code.Unavailable, "UNAVAILABLE"]);
+  }
 });
