@@ -66,7 +66,6 @@ export function chain(parts: ChainParts) {
 
     stream(method: DescMethod, handler: Stream): Stream {
       const checked = rechecked(entrance(method, parts), handler);
-      const inWords = outage(parts.outages);
       return parts.report.stream(method, async function* (request, call) {
         try {
           yield* checked(request, call);
