@@ -104,7 +104,7 @@ export class Http1Exchange implements Exchange {
     if (this.closed || this.begun) return;
     const empty = this.method === "HEAD" || isBodiless(status);
     if (!empty && body && body.length > partBytes) {
-      this.#pour(status, headers, Buffer.from(body)).catch(() => this.giveUp());
+      this.#pour(status, headers, Buffer.isBuffer(body) ? body : Buffer.from(body)).catch(() => this.giveUp());
       return;
     }
     this.begun = true;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { refuse } from "../../errors.ts";
 import type { Answer, Located } from "../exchange.ts";
+import { accepted, type Encoding } from "../lane/compression.ts";
 import type { Operations } from "../operations.ts";
 import type { Room } from "../rooms.ts";
 import type { Document } from "./openapi/document.ts";
@@ -41,14 +42,20 @@ async function docsPaper(document: Document) {
   return paper(body, { "content-type": "text/html; charset=utf-8", ...headers });
 }
 
-/** A text that stays the same as long as the process lives. */
-function paper(body: string, headers: Readonly<Record<string, string>>): (asked: Located) => Answer {
+/** A text that stays the same as long as the process lives; compressed once in each way, however often it is asked for. */
+function paper(text: string, headers: Readonly<Record<string, string>>): (asked: Located) => Promise<Answer> {
+  const body = Buffer.from(text);
   const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
-  const all = { ...headers, etag, "cache-control": "no-cache" };
-  return (asked) =>
-    isKnown(asked.headers.get("if-none-match"), etag)
-      ? { status: 304, headers: all, body: nothing() }
-      : { status: 200, headers: all, body };
+  const all = { ...headers, etag, "cache-control": "no-cache", vary: "accept-encoding" };
+  const ways = new Map<Encoding, () => Promise<Buffer>>();
+  return async (asked) => {
+    if (isKnown(asked.headers.get("if-none-match"), etag)) return { status: 304, headers: all, body: nothing() };
+    const encoding = accepted(asked.headers.get("accept-encoding") ?? undefined);
+    if (!encoding) return { status: 200, headers: all, body };
+    const way = ways.get(encoding) ?? once(() => encoding.compress(body));
+    ways.set(encoding, way);
+    return { status: 200, headers: { ...all, "content-encoding": encoding.name }, body: await way() };
+  };
 }
 
 // RFC 9110, 13.1.2: compared weakly, since somebody on the way may have compressed the text.

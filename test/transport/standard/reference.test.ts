@@ -41,6 +41,19 @@ test("the document is answered to anyone, and not sent again to who has it", asy
   expect([head.status, await head.text()]).toEqual([200, ""]);
 });
 
+test("the document is compressed as the client can read it", async () => {
+  for (const [accept, encoding] of [
+    ["gzip", "gzip"],
+    ["br", "br"],
+    ["zstd, gzip", "zstd"],
+    ["identity", null],
+  ] as const) {
+    const answer = await page("/openapi.json", { headers: { "accept-encoding": accept } });
+    expect([answer.headers.get("content-encoding"), answer.headers.get("vary")]).toEqual([encoding, "accept-encoding"]);
+    expect(await answer.json()).toEqual(document);
+  }
+});
+
 test("over HTTP/2 it is the same document, and as little is sent again", async () => {
   const session = connect(postern.url);
   const get = (headers: OutgoingHttpHeaders) =>
