@@ -1,7 +1,8 @@
 import type { DescFile, DescService, Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
-import { closure, type Symbols, symbolsOf } from "./symbols.ts";
+import { refuse } from "../../errors.ts";
+import { type Symbols, symbolsOf } from "./symbols.ts";
 
 /** A question of `grpc.reflection`, the same in v1 and v1alpha. */
 export type Question =
@@ -20,23 +21,34 @@ export function reflection(services: readonly DescService[]) {
   // No service names the details of its refusals, yet a tool that knows the contract by reflection alone has to read them.
   const symbols = symbolsOf([...new Set(services.map(({ file }) => file)), file_google_rpc_error_details]);
   return async function* serverReflectionInfo<R extends Inquiry>(requests: AsyncIterable<R>) {
+    const known: Known = { services, symbols, sent: new Set() };
+    let asked = 0;
     for await (const request of requests) {
-      const messageResponse = answer(services, symbols, request.messageRequest);
+      asked += 1;
+      if (asked > mostQuestions) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+      const messageResponse = answer(known, request.messageRequest);
       yield { validHost: request.host, originalRequest: request, messageResponse };
     }
   };
 }
 
-function answer(services: readonly DescService[], symbols: Symbols, question: Question) {
+// A question of 15 bytes is answered by all of a file: a tool asks for each service once, and begins another stream for more.
+const mostQuestions = 100;
+
+/** What a stream of questions is answered from, and the files that its client has. */
+type Known = { readonly services: readonly DescService[]; readonly symbols: Symbols; readonly sent: Set<DescFile> };
+
+function answer(known: Known, question: Question) {
+  const { services, symbols } = known;
   switch (question.case) {
     case "fileByFilename":
-      return described(symbols, symbols.files.get(question.value), `file ${question.value}`);
+      return described(known, symbols.files.get(question.value), `file ${question.value}`);
     case "fileContainingSymbol":
-      return described(symbols, symbols.fileOf.get(question.value.replace(/^\./, "")), `symbol ${question.value}`);
+      return described(known, symbols.fileOf.get(question.value.replace(/^\./, "")), `symbol ${question.value}`);
     case "fileContainingExtension": {
       const { containingType, extensionNumber } = question.value;
       const found = extensionsOf(symbols, containingType).find(({ number }) => number === extensionNumber);
-      return described(symbols, found?.file, `extension ${extensionNumber} of ${containingType}`);
+      return described(known, found?.file, `extension ${extensionNumber} of ${containingType}`);
     }
     case "allExtensionNumbersOfType":
       return numbers(symbols, question.value);
@@ -47,9 +59,12 @@ function answer(services: readonly DescService[], symbols: Symbols, question: Qu
   }
 }
 
-function described({ bytes }: Symbols, file: DescFile | undefined, what: string) {
+/** A file with those that it imports, as far as the client does not have them from an earlier answer of the stream. */
+function described({ symbols, sent }: Known, file: DescFile | undefined, what: string) {
   if (!file) return failed(Code.NotFound, `${what} does not exist`);
-  const value = { fileDescriptorProto: closure(file).flatMap((one) => bytes.get(one) ?? []) };
+  const wanted = symbols.closures.get(file)?.filter((one) => one === file || !sent.has(one)) ?? [];
+  for (const one of wanted) sent.add(one);
+  const value = { fileDescriptorProto: wanted.flatMap((one) => symbols.bytes.get(one) ?? []) };
   return { case: "fileDescriptorResponse", value } as const;
 }
 

@@ -6,6 +6,8 @@ export type Symbols = {
   readonly files: ReadonlyMap<string, DescFile>;
   /** Every file as reflection sends it. */
   readonly bytes: ReadonlyMap<DescFile, Uint8Array>;
+  /** Every file with all that it imports; each stands before what it imports itself. */
+  readonly closures: ReadonlyMap<DescFile, readonly DescFile[]>;
   /** The file that declares a full name: of a service, method, message, field, oneof, enum, value or extension. */
   readonly fileOf: ReadonlyMap<string, DescFile>;
   readonly messages: ReadonlySet<string>;
@@ -20,6 +22,7 @@ export function symbolsOf(roots: readonly DescFile[]): Symbols {
   return {
     files: new Map(files.map((file) => [nameOf(file), file])),
     bytes: new Map(files.map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)])),
+    closures: new Map(files.map((file) => [file, closure(file)])),
     fileOf: new Map(files.flatMap((file) => namesIn(file).map((name) => [name, file] as const))),
     messages: new Set(messages.map(({ typeName }) => typeName)),
     extensions,
@@ -29,8 +32,7 @@ export function symbolsOf(roots: readonly DescFile[]): Symbols {
 /** The name that imports use. */
 const nameOf = (file: DescFile): string => `${file.name}.proto`;
 
-/** A file and everything that it imports; each stands before what it imports itself. */
-export const closure = (file: DescFile): DescFile[] => importsFirst(file).toReversed();
+const closure = (file: DescFile): DescFile[] => importsFirst(file).toReversed();
 
 function importsFirst(file: DescFile): DescFile[] {
   return [...new Set([...file.dependencies.flatMap(importsFirst), file])];

@@ -93,6 +93,29 @@ test("extensions are found by number, and numbered", async () => {
   expect(response.value.extensionNumber.toSorted()).toEqual([50001, 50003, 72295728]);
 });
 
+test("a file that a client has from the same stream is sent again only to who asks for it by name", async () => {
+  const question = (value: string) => ({ messageRequest: { case: "fileContainingSymbol" as const, value } });
+  const symbols = ["postern.v1.UserService", "postern.v1.ProjectService", "postern.v1.UserService"];
+  const answers = await client.converse(ServerReflection.method.serverReflectionInfo, symbols.map(question));
+  const names = answers.map(({ messageResponse }) =>
+    messageResponse.case === "fileDescriptorResponse"
+      ? messageResponse.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name)
+      : [],
+  );
+  expect(names[0]).toContain("google/protobuf/timestamp.proto");
+  expect(names.slice(1)).toEqual([["postern/v1/project.proto"], ["postern/v1/user.proto"]]);
+});
+
+test("a stream answers a hundred questions, and then says when to begin another", async () => {
+  const messageRequest = { case: "listServices" as const, value: "" };
+  const questions = Array.from({ length: 101 }, () => ({ messageRequest }));
+  const { method } = ServerReflection;
+  expect(await client.converse(method.serverReflectionInfo, questions.slice(1))).toHaveLength(100);
+  await expect(client.converse(method.serverReflectionInfo, questions)).rejects.toMatchObject({
+    code: codes.RESOURCE_EXHAUSTED,
+  });
+});
+
 test("what is not there is answered as such, and the conversation goes on", async () => {
   expect(await refusal({ case: "fileByFilename", value: "no.proto" })).toMatchObject({ errorCode: codes.NOT_FOUND });
   expect(await refusal({ case: "allExtensionNumbersOfType", value: "no.Message" })).toMatchObject({
