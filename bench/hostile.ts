@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { startGround } from "./ground.ts";
-import { attack, cpuPerUnit, mebibyte, memoryPerUnit, type Outcome, type Used } from "./hostile/attack.ts";
+import { attack, cpuPerUnit, mebibyte, memoryHeld, memoryPerUnit, type Outcome, type Used } from "./hostile/attack.ts";
 import { type Bystander, startBystander } from "./hostile/bystanders.ts";
 import type { Case } from "./hostile/case.ts";
 import { cases } from "./hostile/cases.ts";
@@ -9,7 +9,9 @@ import { prepareSystem, type Server, type System } from "./hostile/system.ts";
 import { type Goal, type Row, row } from "./report.ts";
 import { median, percentile, round } from "./stats.ts";
 
-const mostCpuMs = 5;
+// A caller with a token may send a MiB where an unknown one may send 16 KiB, and it has to be read before its rules are known.
+const mostCpuMs = { unknown: 5, "no role": 20 };
+const mostDatabaseMs = 5;
 const mostAnswerKib = 64;
 const mostHeldMib = 128;
 const mostSilentSeconds = 2;
@@ -38,9 +40,9 @@ export async function hostile(seconds: number, only?: string): Promise<Row[]> {
 }
 
 function rowOf({ name, caller, holds, documents }: Case, outcome: Measured, unloaded: number): Row {
-  const { traffic, growth, watched, silent, end } = outcome;
+  const { traffic, watched, silent, end } = outcome;
   const p99 = percentile(watched.times, 0.99);
-  const memory = holds ? { "MiB held": growth / mebibyte } : { MiB: memoryPerUnit(outcome) };
+  const memory = holds ? { "MiB held": memoryHeld(outcome) } : { MiB: memoryPerUnit(outcome) };
   const figures = {
     requests: traffic.requests,
     "KiB sent": traffic.sent / 1024,
@@ -55,8 +57,8 @@ function rowOf({ name, caller, holds, documents }: Case, outcome: Measured, unlo
   };
   const rounded = Object.entries(figures).map(([key, value]) => [key, round(value)]);
   const goals: Record<string, Goal> = {
-    "CPU ms": { most: mostCpuMs },
-    "database ms": { most: mostCpuMs },
+    "CPU ms": { most: mostCpuMs[caller] },
+    "database ms": { most: mostDatabaseMs },
     ...(holds ? { "MiB held": { most: mostHeldMib } } : { MiB: { most: 1 } }),
     ...(!documents && { "KiB an answer": { most: mostAnswerKib } }),
     "to unloaded": { most: mostToUnloaded },
@@ -94,7 +96,8 @@ function makeBench(system: System, seconds: number): Bench {
     unloaded: () => median(unloaded),
     async measure(one) {
       let best = await once(one);
-      for (let n = 1; n < tries && isDisturbed(best, median(unloaded)); n += 1) best = better(best, await once(one));
+      for (let n = 1; n < tries && isDisturbed(one, best, median(unloaded)); n += 1)
+        best = better(best, await once(one));
       process.stdout.write(`${one.name}: ${round(cpuPerUnit(best, "server"))} ms of CPU, ${best.end}\n`);
       return best;
     },
@@ -157,8 +160,8 @@ function makeBench(system: System, seconds: number): Bench {
 }
 
 /** Whether nothing but the p99 of the bystander is wrong with a case. */
-function isDisturbed(outcome: Measured, unloaded: number): boolean {
-  const isCheap = outcome.end === "well" && cpuPerUnit(outcome, "server") <= mostCpuMs;
+function isDisturbed({ caller }: Case, outcome: Measured, unloaded: number): boolean {
+  const isCheap = outcome.end === "well" && cpuPerUnit(outcome, "server") <= mostCpuMs[caller];
   return isCheap && percentile(outcome.watched.times, 0.99) > mostToUnloaded * Math.max(unloaded, outcome.unloaded);
 }
 

@@ -126,6 +126,9 @@ export const mebibyte = 2 ** 20;
 // than this grew by itself.
 const swing = 96 * mebibyte;
 
+/** MiB of memory held in all, beyond the swing of V8. */
+export const memoryHeld = ({ growth }: Pick<Outcome, "growth">): number => Math.max(0, growth - swing) / mebibyte;
+
 /** MiB of memory for each unit under way at once, beyond the swing of V8. */
 export const memoryPerUnit = ({ growth, traffic }: Outcome): number =>
-  Math.max(0, growth - swing) / mebibyte / Math.max(1, traffic.most);
+  memoryHeld({ growth }) / Math.max(1, traffic.most);
