@@ -74,8 +74,8 @@ export function isAuthority(authority: string): boolean {
 }
 
 /** The body of a request, whole and decompressed; one of more bytes is refused. */
-export async function wholeBody(asked: Asked, mostBytes: number): Promise<Uint8Array> {
-  const encoding = encodingOf(asked.headers.get("content-encoding") ?? undefined);
+export async function wholeBody(asked: Asked, encodings: readonly string[], mostBytes: number): Promise<Uint8Array> {
+  const encoding = encodingOf(asked.headers.get("content-encoding") ?? undefined, encodings);
   const body = await asked.body(mostBytes);
   if (!encoding) return body;
   // As much as it may become; nobody knows before.

@@ -11,7 +11,7 @@ import { type ContextValues, createContextKey, type ServiceImpl } from "@connect
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/google/api/http_pb.ts";
 import { access } from "../../gen/postern/v1/options_pb.ts";
-import { contractBytes, unknownCallerBytes } from "./message_limit.ts";
+import { type Intake, intakeOf, unknownCallerIntake } from "./intake.ts";
 
 /** What a door tells of the call it serves. */
 export type Call = {
@@ -50,13 +50,15 @@ export type Operation = {
   readonly rules: readonly HttpRule[];
   /** The most bytes of a message of it, by the contract; the setting may allow less. */
   readonly messageBytes: number;
+  /** How a message of it may be compressed. */
+  readonly encodings: readonly string[];
 } & (
   | { readonly kind: "unary"; readonly unary: (request: Message, call: Call) => Promise<Message> }
   | { readonly kind: "stream"; readonly stream: (request: Message, call: Call) => AsyncIterable<Message> }
 );
 
 /** An rpc that streams its requests, which only gRPC, gRPC-Web and Connect can carry. */
-export type Dialogue = Pick<Operation, "method" | "path" | "gate" | "messageBytes"> & {
+export type Dialogue = Pick<Operation, "method" | "path" | "gate" | "messageBytes" | "encodings"> & {
   readonly kind: "dialogue";
   readonly dialogue: (requests: AsyncIterable<Message>, call: Call) => AsyncIterable<Message>;
 };
@@ -102,7 +104,7 @@ function operation(method: DescMethod, handler: AnyHandler | undefined, guard: G
   const rules = hasOption(method, http) ? rulesOf(getOption(method, http)) : [];
   if (rules.length === 0) throw new Error(`${name} has no REST path: give it a google.api.http option`);
   if (!handler) throw new Error(`${name} has no handler`);
-  const made = rpc(method, handler, { rules, guard, messageBytes: contractBytes(method) });
+  const made = rpc(method, handler, { rules, guard, intake: intakeOf(method) });
   if (made.kind === "dialogue") throw new Error(`${name} streams its requests, which no door here can carry`);
   return made;
 }
@@ -114,22 +116,22 @@ function operation(method: DescMethod, handler: AnyHandler | undefined, guard: G
 export function standardRpcs(
   implementations: readonly Implementation[],
   guard: Guard,
-  messageBytes = unknownCallerBytes,
+  intake = unknownCallerIntake,
 ): readonly Rpc[] {
   return implementations.flatMap(({ service, handlers }) =>
     service.methods.map((method) => {
       const handler = handlers[method.localName];
       if (!handler) throw new Error(`${service.typeName}.${method.name} has no handler`);
-      return rpc(method, handler, { rules: [], guard, messageBytes });
+      return rpc(method, handler, { rules: [], guard, intake });
     }),
   );
 }
 
-type About = { readonly rules: readonly HttpRule[]; readonly guard: Guard; readonly messageBytes: number };
+type About = { readonly rules: readonly HttpRule[]; readonly guard: Guard; readonly intake: Intake };
 
-function rpc(method: DescMethod, handler: AnyHandler, { rules, guard, messageBytes }: About): Rpc {
+function rpc(method: DescMethod, handler: AnyHandler, { rules, guard, intake }: About): Rpc {
   const gate = guard.gate?.(method) ?? everybody;
-  const about = { method, path: `/${method.parent.typeName}/${method.name}`, gate, rules, messageBytes };
+  const about = { method, path: `/${method.parent.typeName}/${method.name}`, gate, rules, ...intake };
   switch (method.methodKind) {
     case "unary":
       return { ...about, kind: "unary", unary: unary(method, handler, guard) };

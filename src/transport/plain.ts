@@ -87,7 +87,7 @@ async function understood({ parts, asked, call }: Streamed, { operation, decode 
     if (timeoutMs !== undefined) asked.expire(Math.min(timeoutMs, longestTimer));
     asked.account.identify(await operation.gate(call));
     return decode(
-      await wholeBody(asked, messageBytes(operation, parts.limits)),
+      await wholeBody(asked, operation.encodings, messageBytes(operation, parts.limits)),
       asked.headers.get("content-type") ?? undefined,
     );
   } catch (error) {

@@ -76,7 +76,8 @@ export function connectStatusOf(error: ConnectError): { readonly status: number;
 const contentTypeOf = (error: ConnectError) =>
   reasonOf(error) === "UNSUPPORTED_CONTENT_TYPE" ? "application/json; charset=utf-8" : "application/json";
 
-function headersOf(error: ConnectError): Record<string, string> {
+/** The headers that go with a refusal, on the doors whose refusals are HTTP. */
+export function headersOf(error: ConnectError): Record<string, string> {
   const allow = reasonOf(error) === "METHOD_NOT_ALLOWED" && error.findDetails(ErrorInfoSchema)[0]?.metadata.allow;
   const retry = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
   return {

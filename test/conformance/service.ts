@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { create, type FileRegistry, type Message } from "@bufbuild/protobuf";
 import { type Any, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
+import { encodingNames } from "../../src/transport/lane/compression.ts";
 import {
   type Call,
   type Guard,
@@ -37,11 +38,10 @@ type Many = Message & {
 export function conformanceService(registry: FileRegistry, refused: Parts["refused"]) {
   const service = registry.getService("connectrpc.conformance.v1.ConformanceService");
   if (!service) throw new Error("the suite has no ConformanceService");
-  const rpcs = standardRpcs(
-    [{ service, handlers: handlersOf(talkOf(registry)) }],
-    guardOf(refused),
-    Number.POSITIVE_INFINITY,
-  ).map(unhurried);
+  const rpcs = standardRpcs([{ service, handlers: handlersOf(talkOf(registry)) }], guardOf(refused), {
+    messageBytes: Number.POSITIVE_INFINITY,
+    encodings: encodingNames,
+  }).map(unhurried);
   const operations = rpcs.flatMap((rpc): [string, Operation][] => (rpc.kind === "dialogue" ? [] : [[rpc.path, rpc]]));
   return { operations: new Map(operations), standard: rpcs.filter(({ kind }) => kind === "dialogue") };
 }

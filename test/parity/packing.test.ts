@@ -27,6 +27,16 @@ const scenes: readonly Scene[] = [
     creates(`larger than a message may be, in ${request}`, "BODY_TOO_LARGE", { request }, { name: "x".repeat(1e6) }),
     creates(`bytes that are no ${request}`, "MALFORMED_BODY", { request, broken: true }),
   ]),
+  ...encodings.map(
+    (request): Scene => ({
+      ...{ rpc: "SessionService.CreateSession", name: `a sign-in in ${request}` },
+      says: request === "gzip" ? "SIGN_IN_FAILED" : "UNSUPPORTED_ENCODING",
+      given: async () => ({
+        request: { loginName: fresh("nobody"), password: "Blue-Kettle-42" },
+        packing: { request },
+      }),
+    }),
+  ),
   creates("a request in an encoding that nobody knows", "UNSUPPORTED_ENCODING", { request: "lzma" }),
   creates("a request that says that it is as it is", "OK", { request: "identity" }),
 ];

@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { reasonOf, refuse } from "../../errors.ts";
 import type { Decoder } from "../decode_message.ts";
 import type { Located } from "../exchange.ts";
-import { decompressed, type Encoding, encodingNames, encodingOf } from "../lane/compression.ts";
+import { decompressed, type Encoding, encodingOf } from "../lane/compression.ts";
 import { base64Bytes } from "../lane/grpc_web.ts";
 import type { Enclosed } from "../lane/protocol.ts";
 import { messageBytes, tooLarge } from "../message_limit.ts";
@@ -28,17 +28,17 @@ export type Unread = {
 
 /** Reads the one message of a request, once its headers say enough and its gate is passed; refuses in our words what is wrong with it. */
 export async function decodeRequest(unread: Unread, gate: () => Promise<void>): Promise<Message> {
-  const { asked, spoken } = unread;
+  const { spoken } = unread;
   const protocol = begin(unread);
   await gate();
-  return decoded(unread, spoken.inQuery ? queried(asked) : await enclosed(unread, protocol));
+  return decoded(unread, spoken.inQuery ? queried(unread) : await enclosed(unread, protocol));
 }
 
 /** Reads the messages of a request, each when it is asked for; what its headers say is looked at at once. */
 export function decodeRequests(unread: Unread, signal: AbortSignal): AsyncIterable<Message> {
   const { asked, spoken, limits } = unread;
   const { encodingHeader, acceptHeader } = begin(unread);
-  const encoding = readable(asked.headers.get(encodingHeader), acceptHeader);
+  const encoding = readable(unread, asked.headers.get(encodingHeader), acceptHeader);
   const chunks = spoken.text ? fromBase64(asked.chunks()) : asked.chunks();
   const { account } = asked;
   const bounds = { mostBytes: mostBytes(unread), timeoutMs: limits.bodyTimeoutMs, signal, account };
@@ -91,7 +91,7 @@ const mostBytes = ({ rpc, limits }: Unread) => messageBytes(rpc, limits);
 
 async function enclosed(unread: Unread, protocol: Heard): Promise<Found> {
   const { asked } = unread;
-  const encoding = readable(asked.headers.get(protocol.encodingHeader), protocol.acceptHeader);
+  const encoding = readable(unread, asked.headers.get(protocol.encodingHeader), protocol.acceptHeader);
   const most = mostBytes(unread);
   const body = await asked.body(most + protocol.around(most)).catch((error) => {
     // The limit that a caller is told of is the message's, without what surrounds it.
@@ -118,22 +118,23 @@ async function* fromBase64(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
   if (rest.length > 0) throw refuse.because("MALFORMED_BODY");
 }
 
-function queried({ query, headers }: Located): Found {
+function queried(unread: Unread): Found {
+  const { query, headers } = unread.asked;
   const given = new URLSearchParams(query);
   const text = given.get("message") ?? "";
   if (!["v1", null].includes(given.get("connect"))) throw refuse.because("MALFORMED_REQUEST");
-  const encoding = readable(given.get("compression"), "accept-encoding");
+  const encoding = readable(unread, given.get("compression"), "accept-encoding");
   if (given.get("base64") !== "1") return { message: Buffer.from(text), encoding };
   if (!/^[\w+/-]*={0,2}$/.test(text) || headers.get("content-length")) throw refuse.because("MALFORMED_BODY");
   return { message: Buffer.from(text, "base64url"), encoding };
 }
 
-function readable(name: string | null, acceptHeader: string): Encoding | undefined {
+function readable({ rpc }: Unread, name: string | null, acceptHeader: string): Encoding | undefined {
   try {
-    return encodingOf(name ?? undefined);
+    return encodingOf(name ?? undefined, rpc.encodings);
   } catch (error) {
     const refusal = refuse.because("UNSUPPORTED_ENCODING", { cause: error });
-    refusal.metadata.set(acceptHeader, encodingNames);
+    refusal.metadata.set(acceptHeader, rpc.encodings.join(","));
     throw refusal;
   }
 }

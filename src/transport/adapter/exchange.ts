@@ -8,7 +8,7 @@ import {
 import { codeToString, errorToJson, headerUnaryEncoding } from "@connectrpc/connect/protocol-connect";
 import type { Answer, Located } from "../exchange.ts";
 import { fittingStatusOf } from "../lane/status.ts";
-import { connectStatusOf, problem } from "../problem.ts";
+import { connectStatusOf, headersOf } from "../problem.ts";
 import { compressions, type Outcome, outcomeKey } from "./handlers.ts";
 import type { Spoken } from "./spoken.ts";
 
@@ -100,7 +100,7 @@ const textTypeOf = ({ json }: Spoken) => `application/grpc-web-text+${json ? "js
 type Refused = { readonly refusal: NonNullable<Outcome["refusal"]>; readonly body: AsyncIterable<Uint8Array> };
 
 async function refused(status: number, headers: Answer["headers"], { refusal, body }: Refused): Promise<Answer> {
-  const own = problem(refusal).headers;
+  const own = headersOf(refusal);
   const said = connectStatusOf(refusal);
   if (said.code === refusal.code) return { status, headers: { ...headers, ...own }, body: await joined(body) };
   const { [headerUnaryEncoding.toLowerCase()]: _, ...plain } = headers;

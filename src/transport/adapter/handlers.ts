@@ -64,10 +64,10 @@ async function* answersIn(outcome: Outcome | undefined): AsyncGenerator<Message>
 }
 
 /** What answers may be compressed with, for Connect. */
-export const compressions: readonly Compression[] = encodingNames.split(",").flatMap(compressionOf);
+export const compressions: readonly Compression[] = encodingNames.flatMap(compressionOf);
 
 function compressionOf(name: string): Compression[] {
-  const encoding = encodingOf(name);
+  const encoding = encodingOf(name, encodingNames);
   return encoding ? [asCompression(encoding)] : [];
 }
 

@@ -14,10 +14,10 @@ export function mostBytes({ ways, operation, dialect }: Visit): number {
 
 /** Looks at what the headers say of a body before it is read; false when the call is over, or is refused for that. */
 export function announced(visit: Visit): boolean {
-  const { headers, dialect } = visit;
+  const { headers, dialect, operation } = visit;
   if (visit.stage === "over") return false;
   try {
-    visit.encoding = encodingOf(fieldOf(headers, dialect.protocol.encodingHeader));
+    visit.encoding = encodingOf(fieldOf(headers, dialect.protocol.encodingHeader), operation.encodings);
     if (Number(headers["content-length"] ?? 0) > mostBytes(visit)) throw tooLargeFor(visit);
     return true;
   } catch (error) {

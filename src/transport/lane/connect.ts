@@ -12,7 +12,7 @@ import {
   protocolVersion,
 } from "@connectrpc/connect/protocol-connect";
 import { refuse } from "../../errors.ts";
-import { problem } from "../problem.ts";
+import { headersOf } from "../problem.ts";
 import { type Dialect, type Fields, fieldOf, type Protocol } from "./protocol.ts";
 
 const versionHeader = "connect-protocol-version";
@@ -40,7 +40,7 @@ const connect: Protocol = {
 
   refusal: (error) => ({
     status: codeToHttpStatus(error.code),
-    headers: { ...ownHeaders(error), ...problem(error).headers, "content-type": contentTypeUnaryJson, ...always },
+    headers: { ...ownHeaders(error), ...headersOf(error), "content-type": contentTypeUnaryJson, ...always },
     body: errorToJsonBytes(error, undefined),
   }),
 };

@@ -6,7 +6,7 @@ import { messageBytes, tooLarge } from "../message_limit.ts";
 import type { Operation } from "../operations.ts";
 import type { Parts } from "../rooms.ts";
 import { LaneCall } from "./call.ts";
-import { accepted, decompressed, type Encoding, encodingNames, leastCompressed } from "./compression.ts";
+import { accepted, decompressed, type Encoding, leastCompressed } from "./compression.ts";
 import { type Deadlines, type Due, deadlines } from "./deadlines.ts";
 import { type Dialect, type Fields, fieldOf, type Reply } from "./protocol.ts";
 
@@ -182,7 +182,9 @@ function deny(visit: Visit, refusal: ConnectError): void {
   if (isOver(visit)) return;
   const { protocol } = visit.dialect;
   const reply = replyTo(visit, refusal);
-  const known = reasonOf(refusal) === "UNSUPPORTED_ENCODING" && { [protocol.acceptHeader]: encodingNames };
+  const known = reasonOf(refusal) === "UNSUPPORTED_ENCODING" && {
+    [protocol.acceptHeader]: visit.operation.encodings.join(","),
+  };
   finish(visit, known ? { ...reply, headers: { ...reply.headers, ...known } } : reply);
 }
 
