@@ -86,10 +86,11 @@ async function understood({ parts, asked, call }: Streamed, { operation, decode 
     const timeoutMs = connectTimeout(asked.headers.fields);
     if (timeoutMs !== undefined) asked.expire(Math.min(timeoutMs, longestTimer));
     asked.account.identify(await operation.gate(call));
-    return decode(
-      await wholeBody(asked, operation.encodings, messageBytes(operation, parts.limits)),
-      asked.headers.get("content-type") ?? undefined,
-    );
+    const body = await wholeBody(asked, operation.encodings, messageBytes(operation, parts.limits));
+    const request = decode(body, asked.headers.get("content-type") ?? undefined);
+    // A stream may be answered for hours, and its body is of no use any more.
+    asked.account.release();
+    return request;
   } catch (error) {
     throw parts.refused(error, call, operation.path);
   }

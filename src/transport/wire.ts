@@ -12,6 +12,9 @@ export type Sink = {
   readonly overloaded: () => void;
 };
 
+/** Takes a body that nobody wants. */
+export const unread: Sink = { data() {}, end() {}, overloaded() {} };
+
 /** The headers of a request by their lower-case names; those that came more than once are joined. */
 export type Headers = Readonly<Record<string, string | undefined>>;
 

@@ -28,10 +28,13 @@ export type Unread = {
 
 /** Reads the one message of a request, once its headers say enough and its gate is passed; refuses in our words what is wrong with it. */
 export async function decodeRequest(unread: Unread, gate: () => Promise<void>): Promise<Message> {
-  const { spoken } = unread;
+  const { asked, spoken } = unread;
   const protocol = begin(unread);
   await gate();
-  return decoded(unread, spoken.inQuery ? queried(unread) : await enclosed(unread, protocol));
+  const request = await decoded(unread, spoken.inQuery ? queried(unread) : await enclosed(unread, protocol));
+  // A stream may be answered for hours, and its body is of no use any more.
+  asked.account.release();
+  return request;
 }
 
 /** Reads the messages of a request, each when it is asked for; what its headers say is looked at at once. */

@@ -1,7 +1,7 @@
 import { refuse } from "../../errors.ts";
 import type { BodyAccount } from "../body_budget.ts";
 import { BodyBuffer } from "../body_buffer.ts";
-import type { Exchange, Flaw, Headers, Sent, Sink, Whole } from "../wire.ts";
+import { type Exchange, type Flaw, type Headers, type Sent, type Sink, unread, type Whole } from "../wire.ts";
 import type { Head } from "./head.ts";
 import { headText, isBodiless } from "./text.ts";
 
@@ -78,7 +78,7 @@ export class Http1Exchange implements Exchange {
     if (this.#isOverloaded) sink.overloaded();
     else if (this.#held.length > 0) sink.data(this.#held.take());
     this.#host.release();
-    if (this.ended && !this.closed) sink.end();
+    if (this.ended) this.#endSink();
   }
 
   async *chunks(): AsyncGenerator<Buffer> {
@@ -96,7 +96,7 @@ export class Http1Exchange implements Exchange {
       }
     } finally {
       // What is left when nobody wants more is read and dropped, so that the answer arrives.
-      this.receive(nobody);
+      this.receive(unread);
     }
   }
 
@@ -172,7 +172,7 @@ export class Http1Exchange implements Exchange {
   /** The body is at its end. */
   end(): void {
     this.ended = true;
-    if (!this.closed) this.#sink?.end();
+    this.#endSink();
     this.#stir();
   }
 
@@ -181,16 +181,25 @@ export class Http1Exchange implements Exchange {
     if (!this.closed) this.#over();
   }
 
+  // Nothing comes after the end, and a request that is answered for hours must not hold what the sink collected.
+  #endSink(): void {
+    const sink = this.#sink;
+    this.#sink = undefined;
+    if (!this.closed) sink?.end();
+  }
+
   async #pour(status: number, headers: Sent, body: Buffer): Promise<void> {
     // By what nobody has wrapped: the parts of one answer are none of theirs.
     this.#begin(status, { ...headers, "content-length": String(body.length) });
+    // The client may keep the answer waiting: a body that nobody has read by now must not be held meanwhile.
+    if (!this.#sink) this.receive(unread);
     for (let at = 0; at < body.length && !this.closed; at += partBytes)
       await this.#write(body.subarray(at, at + partBytes));
     this.#finish();
   }
 
   #proceed(): void {
-    if (this.#expects && !this.ended && !this.closed) this.#host.send(proceed);
+    if (this.#expects && !this.begun && !this.ended && !this.closed) this.#host.send(proceed);
     this.#expects = false;
   }
 
@@ -233,9 +242,6 @@ export class Http1Exchange implements Exchange {
     return promise;
   }
 }
-
-/** Takes a body that nobody wants. */
-const nobody: Sink = { data() {}, end() {}, overloaded() {} };
 
 /** One piece, for one write. */
 function joined(text: string, body: Uint8Array, after = ""): Uint8Array {

@@ -1,7 +1,7 @@
 import { refuse } from "../../errors.ts";
 import type { BodyAccount } from "../body_budget.ts";
 import { BodyBuffer } from "../body_buffer.ts";
-import type { Exchange, Flaw, Sent, Sink, Whole } from "../wire.ts";
+import { type Exchange, type Flaw, type Sent, type Sink, unread, type Whole } from "../wire.ts";
 import type { Fields, Head } from "./head.ts";
 import type { Outbox } from "./outbox.ts";
 import { codes, firstWindow } from "./protocol.ts";
@@ -85,7 +85,7 @@ export class Stream implements Exchange {
       this.#give(this.#held.length);
       sink.data(this.#held.take());
     }
-    if (this.ended && !this.closed) sink.end();
+    if (this.ended) this.#endSink();
   }
 
   /** The body in its parts, each let in as the one before is asked past; an error when it does not come to its end. */
@@ -109,6 +109,8 @@ export class Stream implements Exchange {
     const body = typeof said === "string" ? Buffer.from(said) : said;
     const reply = { status, headers, body, trailers };
     if (this.#host.sender.whole(this.outgoing, reply)) return void this.sent();
+    // The client may keep the answer waiting: a body that nobody has read by now must not be held meanwhile.
+    if (!this.#sink) this.receive(unread);
     const bare = !body?.length && !trailers;
     this.#host.sender.head(this.outgoing, reply, bare);
     if (bare) return void this.sent();
@@ -218,8 +220,15 @@ export class Stream implements Exchange {
   }
 
   #end(): void {
-    if (!this.closed) this.#sink?.end();
+    this.#endSink();
     this.#stir();
+  }
+
+  // Nothing comes after the end, and a stream that answers for hours must not hold what the sink collected.
+  #endSink(): void {
+    const sink = this.#sink;
+    this.#sink = undefined;
+    if (!this.closed) sink?.end();
   }
 
   #over(still: boolean): void {
