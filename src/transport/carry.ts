@@ -1,5 +1,6 @@
 import { refuse } from "../errors.ts";
 import { BodyBuffer } from "./body_buffer.ts";
+import { isLate } from "./deadline.ts";
 import type { Door } from "./door.ts";
 import type { Answer, Asked } from "./exchange.ts";
 import { httpDate } from "./http_date.ts";
@@ -60,7 +61,7 @@ function collect(exchange: Exchange, gone: AbortSignal, { mostBytes, timeoutMs }
   // A connection of HTTP/1.1 looks after its one request itself.
   const isOurs = exchange.version === "2";
   const cutting = isOurs ? setTimeout(() => reject(refuse.because("DEADLINE_EXCEEDED")), timeoutMs) : undefined;
-  const cancel = () => reject(refuse.because("CANCELLED"));
+  const cancel = () => reject(refuse.because(isLate(gone) ? "DEADLINE_EXCEEDED" : "CANCELLED"));
   if (exchange.closed) cancel();
   gone.addEventListener("abort", cancel);
   exchange.receive({

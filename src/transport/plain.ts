@@ -1,5 +1,7 @@
+import type { Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { refuse } from "../errors.ts";
+import { inTime } from "./deadline.ts";
 import { type Answer, type Located, wholeBody } from "./exchange.ts";
 import { announced } from "./lane/body.ts";
 import { connectTimeout } from "./lane/connect.ts";
@@ -81,17 +83,25 @@ async function streamed({ parts, asked, call }: Streamed, { operation, decode }:
   }
 }
 
-async function understood({ parts, asked, call }: Streamed, { operation, decode }: Omit<Streaming, "encode">) {
+type Understood = Omit<Streaming, "encode">;
+
+async function understood({ parts, asked, call }: Streamed, { operation, decode }: Understood): Promise<Message> {
   try {
     const timeoutMs = connectTimeout(asked.headers.fields);
     if (timeoutMs !== undefined) asked.expire(Math.min(timeoutMs, longestTimer));
-    asked.account.identify(await operation.gate(call));
-    const body = await wholeBody(asked, operation.encodings, messageBytes(operation, parts.limits));
-    const request = decode(body, asked.headers.get("content-type") ?? undefined);
-    // A stream may be answered for hours, and its body is of no use any more.
-    asked.account.release();
-    return request;
+    const request = admittedRequest({ parts, asked, call }, { operation, decode });
+    // The gate may wait for the database for longer than the caller waits for us.
+    return await inTime(request, asked.signal, () => refuse.because("DEADLINE_EXCEEDED"));
   } catch (error) {
     throw parts.refused(error, call, operation.path);
   }
+}
+
+async function admittedRequest({ parts, asked, call }: Streamed, { operation, decode }: Understood): Promise<Message> {
+  asked.account.identify(await operation.gate(call));
+  const body = await wholeBody(asked, operation.encodings, messageBytes(operation, parts.limits));
+  const request = decode(body, asked.headers.get("content-type") ?? undefined);
+  // A stream may be answered for hours, and its body is of no use any more.
+  asked.account.release();
+  return request;
 }

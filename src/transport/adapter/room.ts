@@ -3,7 +3,7 @@ import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobu
 import { ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { refuse } from "../../errors.ts";
-import { untilLate } from "../deadline.ts";
+import { inTime, untilLate } from "../deadline.ts";
 import { type Decoder, decoderOf } from "../decode_message.ts";
 import type { Answer, Located } from "../exchange.ts";
 import { HeaderFields } from "../lane/protocol.ts";
@@ -122,7 +122,9 @@ async function understood({ parts, asked, call, spoken, rpc, decoder }: Conversa
   try {
     if (!rpc || !decoder) throw unknownPath(spoken);
     if (!isAllowed(asked, rpc)) throw refuse.because("METHOD_NOT_ALLOWED", { params: { allow: allowed(rpc) } });
-    return await prepared({ asked, spoken, rpc, decoder, limits: parts.limits }, call);
+    const begin = prepared({ asked, spoken, rpc, decoder, limits: parts.limits }, call);
+    // The gate may wait for the database for longer than the caller waits for us.
+    return await inTime(begin, asked.signal, () => refuse.because("DEADLINE_EXCEEDED"));
   } catch (error) {
     throw parts.refused(error, call, asked.path);
   }
