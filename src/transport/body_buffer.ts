@@ -28,8 +28,8 @@ export class BodyBuffer {
       return false;
     }
     const length = this.#length + part.length;
-    // A first part, which is all of most bodies, is kept where it lies.
-    if (this.#length === 0) this.#bytes = part;
+    // A first part, which is all of most bodies, is kept where it lies, unless that holds much more than the part.
+    if (this.#length === 0 && part.buffer.byteLength - part.length <= mostAround) this.#bytes = part;
     else {
       if (this.#bytes.length < length) this.#bytes = this.#grown(length);
       part.copy(this.#bytes, this.#length);
@@ -59,3 +59,5 @@ export class BodyBuffer {
 }
 
 const leastCapacity = 256;
+// A read from a socket takes up to 64 KiB, and a part of one byte keeps all of it; heads and small buffers are less than this.
+const mostAround = 16_384;

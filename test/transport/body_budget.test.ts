@@ -77,3 +77,11 @@ test("a body is one buffer however many parts it comes in, and no part is writte
   expect([body.length, body.bytes.length]).toEqual([0, 0]);
   expect(account.take(1000), "what was held counts no more").toBe(true);
 });
+
+test("a body does not keep what was read from the socket around it", () => {
+  const read = Buffer.alloc(65_536);
+  const body = new BodyBuffer(stranger(bodyBudget(16_777_216), "192.0.2.1"));
+  expect(body.add(read.subarray(100, 101))).toBe(true);
+  expect(body.bytes.buffer.byteLength).toBeLessThan(65_536);
+  expect(body.bytes).toEqual(Buffer.of(0));
+});
