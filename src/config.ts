@@ -88,6 +88,12 @@ const declared = {
     "Request bodies held at once; one caller a quarter at most, unknown callers together as much, one network a sixteenth",
     { least: 8_388_608 },
   ),
+  unknownStreamsMax: whole(
+    "UNKNOWN_STREAMS_MAX",
+    2048,
+    "Streams of health and reflection open at once without a token; one network half of them",
+    { least: 2, most: longestTimer },
+  ),
   headersMaxBytes: whole("HEADERS_MAX_BYTES", 16_384, "Largest set of request headers", { least: 1024 }),
   headerTimeoutMs: milliseconds("HEADER_TIMEOUT_MS", 10_000, "Longest wait for complete request headers"),
   bodyTimeoutMs: milliseconds("BODY_TIMEOUT_MS", 30_000, "Longest wait for a complete request body"),

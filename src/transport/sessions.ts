@@ -1,12 +1,12 @@
 import type { Duplex } from "node:stream";
-import { type BodyBudget, bodyBudget } from "./body_budget.ts";
+import { type BodyBudget, type BudgetLimits, bodyBudget } from "./body_budget.ts";
 import { Http1Connection } from "./h1/connection.ts";
 import { Connection, type ConnectionLimits } from "./h2/connection.ts";
 import type { Version } from "./preface.ts";
 import type { Exchange } from "./wire.ts";
 
 /** What bounds a connection. */
-export type SessionLimits = ConnectionLimits & { readonly connectionAgeMs: number; readonly bodiesMaxBytes: number };
+export type SessionLimits = ConnectionLimits & { readonly connectionAgeMs: number } & BudgetLimits;
 
 /** What serves the connections. */
 export type SessionParts = {
@@ -33,7 +33,7 @@ export function openSessions({ limits, serve, told = () => {} }: SessionParts): 
   const connections = new Set<Connection | Http1Connection>();
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = limits;
   const everyMs = Math.max(10, Math.min(1000, headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs));
-  const budget: BodyBudget = bodyBudget(limits.bodiesMaxBytes);
+  const budget: BodyBudget = bodyBudget(limits);
   let checking: NodeJS.Timeout | undefined;
 
   // One look at all of them costs less than timers that every request sets and clears.

@@ -9,7 +9,14 @@ const module = `github.com/summerwind/h2spec/cmd/h2spec@${version}`;
 
 const limits = {
   ...{ messageMaxBytes: 4_194_304, headersMaxBytes: 16_384, headerTimeoutMs: 10_000, bodyTimeoutMs: 30_000 },
-  ...{ idleTimeoutMs: 60_000, streamsMax: 128, connectionAgeMs: 0, bodiesMaxBytes: 2 ** 32, shutdownGraceMs: 1000 },
+  ...{
+    idleTimeoutMs: 60_000,
+    streamsMax: 128,
+    connectionAgeMs: 0,
+    bodiesMaxBytes: 2,
+    unknownStreamsMax: 100_000 ** 32,
+    shutdownGraceMs: 1000,
+  },
 };
 
 /** Runs h2spec, which tries what RFC 9113 and RFC 7541 allow and forbid, against our port; answers whether all passed.

@@ -184,3 +184,23 @@ test("watching health holds nothing of the share of strangers", async () => {
   }
   watching.destroy();
 });
+
+test("streams that strangers leave open have a limit, and count no more once they are closed", async () => {
+  await using small = await startPostern({ unknownStreamsMax: 4 });
+  const session = connect(small.url).on("error", () => {});
+  const open = async () => {
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/grpc.health.v1.Health/Watch",
+      ...{ "content-type": "application/grpc", te: "trailers" },
+    });
+    stream.on("error", () => {}).end(Buffer.alloc(5));
+    const [headers] = await once(stream, "response");
+    return { stream, status: headers["grpc-status"] };
+  };
+  const [first, second, third] = [await open(), await open(), await open()];
+  expect([first.status, second.status, third.status]).toEqual([undefined, undefined, "8"]);
+  first.stream.close();
+  await vi.waitFor(async () => expect((await open()).status).toBeUndefined(), patience);
+  session.destroy();
+});

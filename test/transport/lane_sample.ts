@@ -45,7 +45,7 @@ export async function openLane(options: LaneOptions = {}): Promise<SampleLane> {
   const { also, protocols = true } = options;
   const fast = lane({ ...parts, limits: { ...limits, ...options.limits }, protocols, ...(also && { also }) });
   const sessions = openSessions({
-    limits: { ...limits, ...sessionLimits, connectionAgeMs: 0, bodiesMaxBytes: 67_108_864 },
+    limits: { ...limits, ...sessionLimits, connectionAgeMs: 0, bodiesMaxBytes: 67_108_864, unknownStreamsMax: 100_000 },
     serve: (exchange) => fast(exchange) || exchange.answer({ status: 404, headers: {} }),
   });
   const one = createTcp((socket) => sessions.accept(socket, "1.1"));

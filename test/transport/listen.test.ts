@@ -318,7 +318,7 @@ test("a port that is taken is an error that says so", async () => {
   await using port = await openSample();
   const { listen } = await import("../../src/transport/listen.ts");
   const limits = { messageMaxBytes: 1, headersMaxBytes: 1024, headerTimeoutMs: 1, bodyTimeoutMs: 1 };
-  const more = { streamsMax: 1, connectionAgeMs: 0, bodiesMaxBytes: 1024 };
+  const more = { streamsMax: 1, connectionAgeMs: 0, bodiesMaxBytes: 1024, unknownStreamsMax: 100_000 };
   const options = { limits: { ...limits, ...more, idleTimeoutMs: 1, shutdownGraceMs: 1 }, door: async () => never() };
   await expect(listen({ host: "127.0.0.1", port: Number(new URL(port.url).port), ...options })).rejects.toThrow(
     /EADDRINUSE/,

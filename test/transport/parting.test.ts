@@ -11,6 +11,7 @@ const limits: SessionLimits = {
     messageMaxBytes: 100_000,
     connectionAgeMs: 0,
     bodiesMaxBytes: 67_108_864,
+    unknownStreamsMax: 100_000,
   },
   ...{ headerTimeoutMs: 60_000, bodyTimeoutMs: 60_000, idleTimeoutMs: 60_000 },
 };

@@ -33,7 +33,7 @@ export function sampleParts(rpcs: readonly SampleRpc[], options: SampleOptions =
   return { operations, rules, refused: reports.refused, newCall, ready, limits };
 }
 
-const budget = bodyBudget(67_108_864);
+const budget = bodyBudget({ bodiesMaxBytes: 67_108_864, unknownStreamsMax: 100 });
 const limits = { messageMaxBytes: 4_194_304, bodyTimeoutMs: 5000, deadlineMaxMs: 60_000 };
 
 /** Every rpc of a service, answered by one handler. */

@@ -23,6 +23,7 @@ const limits: Limits = {
   streamsMax: 100,
   connectionAgeMs: 0,
   bodiesMaxBytes: 67_108_864,
+  unknownStreamsMax: 100_000,
   shutdownGraceMs: 2000,
 };
 

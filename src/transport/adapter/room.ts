@@ -132,7 +132,10 @@ async function understood({ parts, asked, call, spoken, rpc, decoder }: Conversa
 
 async function prepared(unread: Unread, call: Call): Promise<Begin> {
   const { rpc, asked } = unread;
-  const gate = async () => asked.account.identify(await rpc.gate(call));
+  const gate = async () => {
+    asked.account.identify(await rpc.gate(call));
+    if (rpc.kind !== "unary" && !asked.account.openStream()) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+  };
   if (rpc.kind === "unary") {
     const request = await decodeRequest(unread, gate);
     return () => once(rpc.unary(request, call));

@@ -223,7 +223,7 @@ export class Http1Exchange implements Exchange {
   #over(): void {
     this.closed = true;
     this.#held.clear();
-    this.account.release();
+    this.account.close();
     this.#host.release();
     this.#stir();
     const { onClose } = this;

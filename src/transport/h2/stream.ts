@@ -236,7 +236,7 @@ export class Stream implements Exchange {
     if (!this.complete) this.#host.sender.drop(this.outgoing);
     this.#host.taken(this.#held.length);
     this.#held.clear();
-    this.account.release();
+    this.account.close();
     this.#host.closed(this, still);
     this.drained();
     this.#stir();

@@ -11,6 +11,7 @@ const limits: SessionLimits = {
   idleTimeoutMs: 60_000,
   connectionAgeMs: 0,
   bodiesMaxBytes: 67_108_864,
+  unknownStreamsMax: 100_000,
 };
 
 /** A server of HTTP/1.1 alone. */
