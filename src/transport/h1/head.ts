@@ -21,6 +21,7 @@ export type Unreadable = { readonly flaw: Flaw; readonly headers: Headers };
 const mostHeaders = 64;
 const line = /^([!#$%&'*+.^_`|~\w-]+) ([\x21-\x7e]+) HTTP\/1\.([01])$/;
 const name = /^[!#$%&'*+.^_`|~\w-]+$/;
+const host = /^[\x21-\x7e]*$/;
 const value = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
@@ -48,6 +49,7 @@ export function readHead(text: string): Head | Unreadable {
   const body = bodyOf(headers, minor);
   // RFC 9112, 3.2: Host is required of HTTP/1.1 only.
   if (body === undefined || hosts > 1 || (hosts === 0 && minor === "1")) return malformed;
+  if (!host.test(headers.host ?? "")) return malformed;
   const { expect, connection } = headers;
   return {
     ...{ method, target, headers: Object.freeze(headers), body },

@@ -74,6 +74,8 @@ const malformed: Readonly<Record<string, string>> = {
   "a value with U+0000": lines(get, host, "x: a\0b"),
   ...Object.fromEntries(blanks.flatMap(aroundValues)),
   "no host": get,
+  "a host behind U+00A0": lines(get, "host: \xa0a"),
+  "a host with a space": lines(get, "host: a b"),
   "two hosts": lines(get, host, "Host: b"),
   "two hosts in HTTP/1.0": lines("GET /a HTTP/1.0", host, "Host: b"),
   "two spaces": lines("GET  /a HTTP/1.1", host),
