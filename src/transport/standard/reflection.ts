@@ -21,22 +21,29 @@ export function reflection(services: readonly DescService[]) {
   // No service names the details of its refusals, yet a tool that knows the contract by reflection alone has to read them.
   const symbols = symbolsOf([...new Set(services.map(({ file }) => file)), file_google_rpc_error_details]);
   return async function* serverReflectionInfo<R extends Inquiry>(requests: AsyncIterable<R>) {
-    const known: Known = { services, symbols, sent: new Set() };
+    const known: Known = { services, symbols, sent: new Set(), bytes: 0 };
     let asked = 0;
     for await (const request of requests) {
       asked += 1;
-      if (asked > mostQuestions) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+      if (asked > mostQuestions || known.bytes > mostBytes) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
       const messageResponse = answer(known, request.messageRequest);
       yield { validHost: request.host, originalRequest: request, messageResponse };
     }
   };
 }
 
-// A question of 15 bytes is answered by all of a file: a tool asks for each service once, and begins another stream for more.
+// A question of 15 bytes is answered by all of a file. A tool asks for each service once, and all files together have
+// 56 KB; for more it begins another stream.
 const mostQuestions = 100;
+const mostBytes = 2 ** 18;
 
-/** What a stream of questions is answered from, and the files that its client has. */
-type Known = { readonly services: readonly DescService[]; readonly symbols: Symbols; readonly sent: Set<DescFile> };
+/** What a stream of questions is answered from, and what its client has: files, and bytes of them. */
+type Known = {
+  readonly services: readonly DescService[];
+  readonly symbols: Symbols;
+  readonly sent: Set<DescFile>;
+  bytes: number;
+};
 
 function answer(known: Known, question: Question) {
   const { services, symbols } = known;
@@ -60,11 +67,13 @@ function answer(known: Known, question: Question) {
 }
 
 /** A file with those that it imports, as far as the client does not have them from an earlier answer of the stream. */
-function described({ symbols, sent }: Known, file: DescFile | undefined, what: string) {
+function described(known: Known, file: DescFile | undefined, what: string) {
+  const { symbols, sent } = known;
   if (!file) return failed(Code.NotFound, `${what} does not exist`);
   const wanted = symbols.closures.get(file)?.filter((one) => one === file || !sent.has(one)) ?? [];
   for (const one of wanted) sent.add(one);
   const value = { fileDescriptorProto: wanted.flatMap((one) => symbols.bytes.get(one) ?? []) };
+  for (const { length } of value.fileDescriptorProto) known.bytes += length;
   return { case: "fileDescriptorResponse", value } as const;
 }
 

@@ -116,6 +116,21 @@ test("a stream answers a hundred questions, and then says when to begin another"
   });
 });
 
+test("a stream answers 256 KiB of files, and then says when to begin another", async () => {
+  const messageRequest = { case: "fileContainingSymbol" as const, value: "google.protobuf.FieldDescriptorProto" };
+  const questions = Array.from({ length: 100 }, () => ({ messageRequest }));
+  const [first] = await client.converse(ServerReflection.method.serverReflectionInfo, questions.slice(0, 1));
+  if (first?.messageResponse.case !== "fileDescriptorResponse") throw new Error("it has no file");
+  const [file] = first.messageResponse.value.fileDescriptorProto;
+  const enough = Math.floor(2 ** 18 / (file?.length ?? 0));
+  expect(enough).toBeLessThan(questions.length);
+  const few = await client.converse(ServerReflection.method.serverReflectionInfo, questions.slice(0, enough));
+  expect(few).toHaveLength(enough);
+  await expect(client.converse(ServerReflection.method.serverReflectionInfo, questions)).rejects.toMatchObject({
+    code: codes.RESOURCE_EXHAUSTED,
+  });
+});
+
 test("what is not there is answered as such, and the conversation goes on", async () => {
   expect(await refusal({ case: "fileByFilename", value: "no.proto" })).toMatchObject({ errorCode: codes.NOT_FOUND });
   expect(await refusal({ case: "allExtensionNumbersOfType", value: "no.Message" })).toMatchObject({
