@@ -60,14 +60,15 @@ test("after a rotation, what the old key sealed and signed is still good, and th
     expect(done(await rotated.admin.post(path, app, key)).clientSecret).toBe(clientSecret);
     expect(await verify(rotated.admin, answered.userId, verificationCode)).toBe(200);
     // The node that cannot write it may be the one that takes it: then it is due again.
-    const sms = await vi.waitFor(
+    const code = await vi.waitFor(
       async () => {
         await ask(databaseUrl, "update sms_messages set due = now(), attempts = 0");
-        return await readFile(join(open, "sms.log"), "utf8");
+        const [written] = /[0-9A-Z]{6}(?= is your)/.exec(await readFile(join(open, "sms.log"), "utf8")) ?? [];
+        if (written === undefined) throw new Error("the SMS is not written yet");
+        return written;
       },
       { timeout: 60_000, interval: 500 },
     );
-    const [code = ""] = /[0-9A-Z]{6}(?= is your)/.exec(sms) ?? [];
     expect(await verify(rotated.admin, sent.userId, code)).toBe(200);
     done(await rotated.as().post("/v1/sessions", { loginName: person.username, password: person.password }));
     done(await rotated.as(person.client.token).get("/v1/users/me"));
