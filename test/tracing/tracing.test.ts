@@ -249,6 +249,8 @@ test("a service that traces nothing loads nothing for it", async () => {
     const all = {
       ...env,
       ...{ DATABASE_URL: postern.databaseUrl, PORT: "0", POSTERN_MASTER_KEY: key, LOG_LEVEL: "warn" },
+      // Not that of the folder where the tests run, which may hold the files of another database.
+      POSTERN_DATA_DIR: postern.config.dataDir,
     };
     const { stdout } = await promisify(execFile)(process.execPath, [script], { env: all });
     return JSON.parse(stdout);
