@@ -1,4 +1,5 @@
 import { refuse } from "../errors.ts";
+import { noRoom } from "./body_budget.ts";
 import { BodyBuffer } from "./body_buffer.ts";
 import { isLate } from "./deadline.ts";
 import type { Door } from "./door.ts";
@@ -56,7 +57,7 @@ type Bounds = { readonly mostBytes: number; readonly timeoutMs: number };
 function collect(exchange: Exchange, gone: AbortSignal, { mostBytes, timeoutMs }: Bounds): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   const body = new BodyBuffer(exchange.account);
-  const overloaded = () => reject(refuse.because("OVERLOADED", { retrySeconds: 1 }));
+  const overloaded = () => reject(noRoom());
   let isRefused = false;
   // A connection of HTTP/1.1 looks after its one request itself.
   const isOurs = exchange.version === "2";

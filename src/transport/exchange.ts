@@ -1,5 +1,5 @@
 import { refuse } from "../errors.ts";
-import type { BodyAccount } from "./body_budget.ts";
+import { type BodyAccount, noRoom } from "./body_budget.ts";
 import { accepted, decompressed, encodingOf, leastCompressed } from "./lane/compression.ts";
 import type { HeaderFields } from "./lane/protocol.ts";
 import type { Flaw } from "./wire.ts";
@@ -79,7 +79,7 @@ export async function wholeBody(asked: Asked, encodings: readonly string[], most
   const body = await asked.body(mostBytes);
   if (!encoding) return body;
   // As much as it may become; nobody knows before.
-  if (!asked.account.take(mostBytes)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+  if (!asked.account.take(mostBytes)) throw noRoom();
   return decompressed(encoding, body, mostBytes);
 }
 

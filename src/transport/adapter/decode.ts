@@ -1,5 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import { reasonOf, refuse } from "../../errors.ts";
+import { noRoom } from "../body_budget.ts";
 import type { Decoder } from "../decode_message.ts";
 import type { Located } from "../exchange.ts";
 import { decompressed, type Encoding, encodingOf } from "../lane/compression.ts";
@@ -74,7 +75,7 @@ async function decoded(unread: Unread, { message, encoding }: Found): Promise<Me
   const { account } = unread.asked;
   const most = mostBytes(unread);
   // As much as it may become; nobody knows before.
-  if (!account.take(most)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+  if (!account.take(most)) throw noRoom();
   try {
     return decodedWhole(unread, await decompressed(encoding, message, most));
   } finally {

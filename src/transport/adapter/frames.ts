@@ -1,5 +1,5 @@
 import { refuse } from "../../errors.ts";
-import type { BodyAccount } from "../body_budget.ts";
+import { type BodyAccount, noRoom } from "../body_budget.ts";
 import { isLate } from "../deadline.ts";
 import { prefixBytes } from "../lane/envelope.ts";
 import type { Enclosed } from "../lane/protocol.ts";
@@ -24,7 +24,7 @@ export async function* frames(chunks: AsyncIterable<Uint8Array>, limits: FrameLi
     while (true) {
       const at = await awaited(source.next(), held, limits);
       if (at.done) break;
-      if (!limits.account.take(at.value.length)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+      if (!limits.account.take(at.value.length)) throw noRoom();
       hold(held, at.value);
       if (held.size < held.needed) continue;
       const before = held.size;

@@ -3,6 +3,7 @@ import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobu
 import { ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { refuse } from "../../errors.ts";
+import { noRoom } from "../body_budget.ts";
 import { inTime, untilLate } from "../deadline.ts";
 import { type Decoder, decoderOf } from "../decode_message.ts";
 import type { Answer, Located } from "../exchange.ts";
@@ -134,7 +135,7 @@ async function prepared(unread: Unread, call: Call): Promise<Begin> {
   const { rpc, asked } = unread;
   const gate = async () => {
     asked.account.identify(await rpc.gate(call));
-    if (rpc.kind !== "unary" && !asked.account.openStream()) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+    if (rpc.kind !== "unary" && !asked.account.openStream()) throw noRoom();
   };
   if (rpc.kind === "unary") {
     const request = await decodeRequest(unread, gate);

@@ -1,5 +1,4 @@
-import { refuse } from "../../errors.ts";
-import type { BodyAccount } from "../body_budget.ts";
+import { type BodyAccount, noRoom } from "../body_budget.ts";
 import { BodyBuffer } from "../body_buffer.ts";
 import { type Exchange, type Flaw, type Headers, type Sent, type Sink, unread, type Whole } from "../wire.ts";
 import type { Head } from "./head.ts";
@@ -85,7 +84,7 @@ export class Http1Exchange implements Exchange {
     this.#proceed();
     try {
       while (true) {
-        if (this.#isOverloaded) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+        if (this.#isOverloaded) throw noRoom();
         if (this.#held.length > 0) {
           const part = this.#held.take();
           this.#host.release();

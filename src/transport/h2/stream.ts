@@ -1,5 +1,4 @@
-import { refuse } from "../../errors.ts";
-import type { BodyAccount } from "../body_budget.ts";
+import { type BodyAccount, noRoom } from "../body_budget.ts";
 import { BodyBuffer } from "../body_buffer.ts";
 import { type Exchange, type Flaw, type Sent, type Sink, unread, type Whole } from "../wire.ts";
 import type { Fields, Head } from "./head.ts";
@@ -92,7 +91,7 @@ export class Stream implements Exchange {
   async *chunks(): AsyncGenerator<Buffer> {
     this.#proceed();
     while (true) {
-      if (this.#isOverloaded) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+      if (this.#isOverloaded) throw noRoom();
       if (this.#held.length > 0) {
         this.#give(this.#held.length);
         yield this.#held.take();

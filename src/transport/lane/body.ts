@@ -1,4 +1,4 @@
-import { refuse } from "../../errors.ts";
+import { noRoom } from "../body_budget.ts";
 import { BodyBuffer } from "../body_buffer.ts";
 import { messageBytes, tooLarge } from "../message_limit.ts";
 import type { Sink } from "../wire.ts";
@@ -30,7 +30,7 @@ export function announced(visit: Visit): boolean {
 export function sinkOf(visit: Visit): Sink {
   const most = mostBytes(visit);
   const body = new BodyBuffer(visit.account);
-  const overloaded = () => fail(visit, refuse.because("OVERLOADED", { retrySeconds: 1 }));
+  const overloaded = () => fail(visit, noRoom());
   return {
     overloaded,
     data(part: Buffer) {

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { reasonOf, refuse } from "../../errors.ts";
-import type { BodyAccount } from "../body_budget.ts";
+import { type BodyAccount, noRoom } from "../body_budget.ts";
 import { messageBytes, tooLarge } from "../message_limit.ts";
 import type { Operation } from "../operations.ts";
 import type { Parts } from "../rooms.ts";
@@ -226,7 +226,7 @@ function inflated({ encoding, ways, operation, account }: Visit, message: Uint8A
   if (!encoding) throw refuse.because("ENCODING_MISSING");
   const most = messageBytes(operation, ways.limits);
   // As much as it may become; nobody knows before.
-  if (!account.take(most)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+  if (!account.take(most)) throw noRoom();
   return decompressed(encoding, message, most);
 }
 

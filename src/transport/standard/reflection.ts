@@ -1,7 +1,7 @@
 import type { DescFile, DescService, Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
-import { refuse } from "../../errors.ts";
+import { noRoom } from "../body_budget.ts";
 import { type Symbols, symbolsOf } from "./symbols.ts";
 
 /** A question of `grpc.reflection`, the same in v1 and v1alpha. */
@@ -25,7 +25,7 @@ export function reflection(services: readonly DescService[]) {
     let asked = 0;
     for await (const request of requests) {
       asked += 1;
-      if (asked > mostQuestions || known.bytes > mostBytes) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+      if (asked > mostQuestions || known.bytes > mostBytes) throw noRoom();
       const messageResponse = answer(known, request.messageRequest);
       yield { validHost: request.host, originalRequest: request, messageResponse };
     }
