@@ -15,7 +15,7 @@ export const shared = {
 export default defineConfig({
   test: {
     ...shared,
-    include: ["test/**/*.test.ts"],
+    include: ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"],
     // They need more than npm: `npm run clients` and `npm run faults` run them.
     exclude: ["test/clients/*/**", "test/faults/**"],
   },

@@ -5,6 +5,7 @@ import { AccountService } from "../gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "../gen/postern/v1/application_pb.ts";
 import { UserGrantService } from "../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../gen/postern/v1/user_pb.ts";
+import { type Implementation, implementation } from "../packages/gateway/src/rpc/operations.ts";
 import { readConfig } from "../src/config.ts";
 import { type Call, type Deps, keys, newId } from "../src/deps.ts";
 import { openLog } from "../src/events/log.ts";
@@ -14,7 +15,6 @@ import { accountService } from "../src/services/account.ts";
 import { applicationService } from "../src/services/application.ts";
 import { userService } from "../src/services/user.ts";
 import { userGrantService } from "../src/services/user_grant.ts";
-import { type Implementation, implementation } from "../src/transport/operations.ts";
 import { open } from "./ground.ts";
 import { type Recipe, requestOf } from "./load/recipes.ts";
 

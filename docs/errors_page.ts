@@ -1,8 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
+import { connectStatusOf, problem } from "../packages/gateway/src/rpc/protocols/json_error.ts";
 import { type Reason, reasons, refuse } from "../src/errors.ts";
 import { type Language, type TextKey, text, textKeys } from "../src/messages/catalogue.ts";
-import { connectStatusOf, problem } from "../src/transport/problem.ts";
 
 const languages: Readonly<Record<Language, string>> = { en: "English", de: "Deutsch", fr: "Français", es: "Español" };
 

@@ -1,5 +1,10 @@
 import { createContextValues } from "@connectrpc/connect";
 import pino from "pino";
+import { listen } from "../../packages/gateway/src/http/server.ts";
+import { adapterRoom } from "../../packages/gateway/src/rpc/adapter/room.ts";
+import { jsonDoor } from "../../packages/gateway/src/rpc/door.ts";
+import { lane } from "../../packages/gateway/src/rpc/lane/lane.ts";
+import { operationTable } from "../../packages/gateway/src/rpc/operations.ts";
 import { readConfig } from "../../src/config.ts";
 import { keys, newId } from "../../src/deps.ts";
 import { chain } from "../../src/guards/chain.ts";
@@ -7,11 +12,6 @@ import { report } from "../../src/guards/report.ts";
 import { messageRules } from "../../src/guards/validate.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
 import { secretsOf } from "../../src/security/secrets.ts";
-import { adapterRoom } from "../../src/transport/adapter/room.ts";
-import { jsonDoor } from "../../src/transport/door.ts";
-import { lane } from "../../src/transport/lane/lane.ts";
-import { listen } from "../../src/transport/listen.ts";
-import { operationTable } from "../../src/transport/operations.ts";
 import { asked, greeting, tinyService } from "../tiny.ts";
 import { tell } from "./tell.ts";
 

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { createContextKey } from "@connectrpc/connect";
-import type { Lane } from "../../src/transport/lane/lane.ts";
-import type { Fields } from "../../src/transport/lane/protocol.ts";
-import type { Exchange, Sent, Whole } from "../../src/transport/wire.ts";
+import type { Exchange, Sent, Whole } from "../../packages/gateway/src/http/exchange.ts";
+import type { Lane } from "../../packages/gateway/src/rpc/lane/lane.ts";
+import type { Fields } from "../../packages/gateway/src/rpc/protocols/protocol.ts";
 
 /** A header with its values, as the suite writes it. */
 export type Header = { readonly name: string; readonly value: readonly string[] };

@@ -2,7 +2,7 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { listen } from "../../src/transport/listen.ts";
+import { listen } from "../../packages/gateway/src/http/server.ts";
 
 const version = "v2.2.1+incompatible";
 const module = `github.com/summerwind/h2spec/cmd/h2spec@${version}`;

@@ -5,12 +5,12 @@ import { create, createFileRegistry, type FileRegistry, fromBinary, type Message
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { anyTypes } from "../../packages/gateway/src/codec/json.ts";
+import { listen } from "../../packages/gateway/src/http/server.ts";
+import { adapterRoom } from "../../packages/gateway/src/rpc/adapter/room.ts";
+import { jsonDoor } from "../../packages/gateway/src/rpc/door.ts";
+import { lane } from "../../packages/gateway/src/rpc/lane/lane.ts";
 import { newId } from "../../src/deps.ts";
-import { adapterRoom } from "../../src/transport/adapter/room.ts";
-import { jsonDoor } from "../../src/transport/door.ts";
-import { anyTypes } from "../../src/transport/json.ts";
-import { lane } from "../../src/transport/lane/lane.ts";
-import { listen } from "../../src/transport/listen.ts";
 import { aside, asideKey, withAsides } from "./aside.ts";
 import { conformanceService } from "./service.ts";
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { create, type FileRegistry, type Message } from "@bufbuild/protobuf";
 import { type Any, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
-import { encodingNames } from "../../src/transport/lane/compression.ts";
+import { encodingNames } from "../../packages/gateway/src/codec/compression.ts";
 import {
   type Call,
   type Guard,
@@ -10,8 +10,8 @@ import {
   type Operation,
   type Rpc,
   standardRpcs,
-} from "../../src/transport/operations.ts";
-import type { Parts } from "../../src/transport/rooms.ts";
+} from "../../packages/gateway/src/rpc/operations.ts";
+import type { Parts } from "../../packages/gateway/src/rpc/rooms.ts";
 import { type Aside, asideKey, type Header } from "./aside.ts";
 
 // What the suite sends; its contract is not part of this repository, so its messages have no generated types here.

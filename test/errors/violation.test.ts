@@ -2,6 +2,8 @@ import type { ConnectError } from "@connectrpc/connect";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { describe, expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { fittingStatusOf, statusOf } from "../../packages/gateway/src/rpc/protocols/grpc_status.ts";
+import { problem } from "../../packages/gateway/src/rpc/protocols/json_error.ts";
 import { namedFields } from "../../src/errors/violation.ts";
 import {
   countListed,
@@ -13,8 +15,6 @@ import {
   type Violation,
   withFewer,
 } from "../../src/errors.ts";
-import { fittingStatusOf, statusOf } from "../../src/transport/lane/status.ts";
-import { problem } from "../../src/transport/problem.ts";
 
 describe("a text that an answer repeats", () => {
   test("is left as it is up to 200 characters", () => {

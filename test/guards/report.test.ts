@@ -6,11 +6,11 @@ import { expect, test } from "vitest";
 import { LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { ChangePhoneRequestSchema, UserService } from "../../gen/postern/v1/user_pb.ts";
+import { problem } from "../../packages/gateway/src/rpc/protocols/json_error.ts";
 import { type Call, keys } from "../../src/deps.ts";
 import { reasonOf, refuse } from "../../src/errors.ts";
 import { report } from "../../src/guards/report.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
-import { problem } from "../../src/transport/problem.ts";
 
 const request = create(ChangePhoneRequestSchema, { phone: "+41791234567" });
 

@@ -12,8 +12,8 @@ import { AddMemberRequestSchema } from "../../gen/postern/v1/member_pb.ts";
 import { SetLockoutPolicyRequestSchema, SetPasswordPolicyRequestSchema } from "../../gen/postern/v1/policy_pb.ts";
 import { AddUserGrantsRequestSchema } from "../../gen/postern/v1/user_grant_pb.ts";
 import { CreateHumanUserRequestSchema, ListUsersRequestSchema } from "../../gen/postern/v1/user_pb.ts";
+import { decodeJson } from "../../packages/gateway/src/codec/json.ts";
 import { messageRules, validate } from "../../src/guards/validate.ts";
-import { decodeJson } from "../../src/transport/json.ts";
 
 const rules = messageRules();
 const broken = (type: DescMessage, message: Message) =>

@@ -1,10 +1,12 @@
 import { afterAll, expect, test } from "vitest";
 import { type Import, importsOf, openProgram } from "./tree.ts";
 
-const program = openProgram(["src", "gen"]);
+const isOurs = (path: string) => path.startsWith("src/") || path.startsWith("packages/");
+
+const program = openProgram(["src", "gen", "packages/gateway/src"]);
 afterAll(() => program[Symbol.dispose]());
 const imports = program.sources.flatMap(importsOf);
-const ours = imports.filter(({ from }) => from.startsWith("src/"));
+const ours = imports.filter(({ from }) => isOurs(from));
 
 const house = [
   "gen",
@@ -12,7 +14,7 @@ const house = [
   "deps",
   "errors",
   "guards",
-  "transport",
+  "gateway",
   "events",
   "postgres",
   "security",
@@ -31,7 +33,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   house: everything,
   services: ["gen", "events", "security", "errors", "deps", "messages", "postgres/connect#Sql"],
   guards: ["gen", "security", "errors", "deps"],
-  transport: ["gen", "errors"],
+  gateway: ["gen", "errors"],
   events: ["gen", "errors", "postgres/connect#Sql", "postgres/failure"],
   notify: ["gen", "events", "security", "errors", "deps", "postgres/connect#Sql"],
   tracing: ["gen"],
@@ -44,10 +46,10 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 };
 
 // The doors and the log carry nouns without knowing them.
-const nounless = ["transport", "events", "postgres", "security", "tracing"];
+const nounless = ["gateway", "events", "postgres", "security", "tracing"];
 const noun = /^gen\/postern\/v1\/(?!options_|event_|details_)/;
 
-const partOf = (path: string): string => path.replace(/^src\//, "").replace(/(\.ts$|\/.*)/, "");
+const partOf = (path: string): string => path.replace(/^(src|packages)\//, "").replace(/(\.ts$|\/.*)/, "");
 
 const told = ({ from, to, name, type }: Import) => `${from} imports ${type ? "type " : ""}${name} of ${to}`;
 
@@ -67,7 +69,7 @@ test("every import follows an arrow of the house", () => {
 });
 
 test("every part of src is in the table, and the table names no other", () => {
-  const parts = program.sources.filter(({ path }) => path.startsWith("src/")).map(({ path }) => partOf(path));
+  const parts = program.sources.filter(({ path }) => isOurs(path)).map(({ path }) => partOf(path));
   expect([...new Set(parts)].sort()).toEqual(Object.keys(arrows).sort());
 });
 
@@ -97,6 +99,6 @@ test("imports make no cycle, types included", () => {
 test("every file of src is reached from main", () => {
   const reached = new Set(["src/main.ts"]);
   for (const path of reached) for (const { from, to } of ours) if (from === path) reached.add(to);
-  const files = program.sources.map(({ path }) => path).filter((path) => path.startsWith("src/"));
+  const files = program.sources.map(({ path }) => path).filter(isOurs);
   expect(files.filter((path) => !reached.has(path))).toEqual([]);
 });

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
-import { type BodyAccount, type BodyBudget, bodyBudget, networkOf } from "../../src/transport/body_budget.ts";
-import { BodyBuffer } from "../../src/transport/body_buffer.ts";
+import {
+  type BodyAccount,
+  type BodyBudget,
+  bodyBudget,
+  networkOf,
+} from "../../packages/gateway/src/http/body_budget.ts";
+import { BodyBuffer } from "../../packages/gateway/src/http/body_buffer.ts";
 
 /** An account of a request whose caller is unknown. */
 function stranger(budget: BodyBudget, address: string): BodyAccount {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
-import type { Certificate } from "../../src/transport/tls.ts";
+import type { Certificate } from "../../packages/gateway/src/http/tls.ts";
 
 /** A certificate that signs itself, and goes when it is disposed. */
 export async function certificateFor(name: string): Promise<Certificate & AsyncDisposable> {

@@ -7,9 +7,9 @@ import {
   RotateClientSecretRequestSchema,
 } from "../../gen/postern/v1/application_pb.ts";
 import { AddUserGrantRequestSchema, AddUserGrantsRequestSchema } from "../../gen/postern/v1/user_grant_pb.ts";
+import { itemCount } from "../../packages/gateway/src/codec/item_count.ts";
+import { seeded } from "../../packages/gateway/test/http/http2/seeded.ts";
 import { reasonOf } from "../../src/errors.ts";
-import { itemCount } from "../../src/transport/item_count.ts";
-import { seeded } from "./h2/seeded.ts";
 import { sampleMessage } from "./sample.ts";
 
 /** What a count refuses, as `path REASON`; the reason alone when it names nothing. */

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { seeded } from "../../packages/gateway/test/http/http2/seeded.ts";
 import { type Postern, startPostern } from "../harness.ts";
-import { seeded } from "./h2/seeded.ts";
 
 let postern: Postern;
 

@@ -2,11 +2,11 @@ import { type AddressInfo, createServer as createTcp, type Server } from "node:n
 import type { DescService } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { jsonDoor } from "../../src/transport/door.ts";
-import { lane } from "../../src/transport/lane/lane.ts";
-import type { LaneParts } from "../../src/transport/lane/visit.ts";
-import type { CallLimits } from "../../src/transport/rooms.ts";
-import { openSessions } from "../../src/transport/sessions.ts";
+import { openSessions } from "../../packages/gateway/src/http/connections.ts";
+import { jsonDoor } from "../../packages/gateway/src/rpc/door.ts";
+import { lane } from "../../packages/gateway/src/rpc/lane/lane.ts";
+import type { LaneParts } from "../../packages/gateway/src/rpc/lane/visit.ts";
+import type { CallLimits } from "../../packages/gateway/src/rpc/rooms.ts";
 import { ask, type Read, type SampleOptions, sampleParts } from "./sample_door.ts";
 
 const limits: CallLimits = { messageMaxBytes: 100_000, bodyTimeoutMs: 5000, deadlineMaxMs: 60_000 };

@@ -316,7 +316,7 @@ test("a call that does not end is cut off after the grace", async () => {
 
 test("a port that is taken is an error that says so", async () => {
   await using port = await openSample();
-  const { listen } = await import("../../src/transport/listen.ts");
+  const { listen } = await import("../../packages/gateway/src/http/server.ts");
   const limits = { messageMaxBytes: 1, headersMaxBytes: 1024, headerTimeoutMs: 1, bodyTimeoutMs: 1 };
   const more = { streamsMax: 1, connectionAgeMs: 0, bodiesMaxBytes: 1024, unknownStreamsMax: 100_000 };
   const options = { limits: { ...limits, ...more, idleTimeoutMs: 1, shutdownGraceMs: 1 }, door: async () => never() };

@@ -10,11 +10,11 @@ import {
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { durationFromMs, OptionSchema, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
-import { longestTexts, mostItems } from "../../src/transport/field_bounds.ts";
-import { largestMessage } from "../../src/transport/largest_message.ts";
-import { messageBytes } from "../../src/transport/message_limit.ts";
-import { type Guard, operationTable } from "../../src/transport/operations.ts";
-import { standardServices } from "../../src/transport/standard/services.ts";
+import { longestTexts, mostItems } from "../../packages/gateway/src/limits/field_bounds.ts";
+import { largestMessage } from "../../packages/gateway/src/limits/largest_message.ts";
+import { messageBytes } from "../../packages/gateway/src/limits/message_limit.ts";
+import { type Guard, operationTable } from "../../packages/gateway/src/rpc/operations.ts";
+import { standardServices } from "../../packages/gateway/src/services/services.ts";
 import { type SampleRpc, sampleMessage, sampleService } from "./sample.ts";
 import { sampleImplementation } from "./sample_door.ts";
 import { allOperations } from "./standard/parts.ts";

@@ -9,9 +9,9 @@ import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { SessionService } from "../../gen/postern/v1/session_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
+import { compileRest } from "../../packages/gateway/src/rest/compile.ts";
+import { type Guard, operationTable } from "../../packages/gateway/src/rpc/operations.ts";
 import { messageRules } from "../../src/guards/validate.ts";
-import { type Guard, operationTable } from "../../src/transport/operations.ts";
-import { compileRest } from "../../src/transport/rest/compile.ts";
 import { type SampleRpc, sampleService } from "./sample.ts";
 import { sampleDoor, sampleImplementation } from "./sample_door.ts";
 

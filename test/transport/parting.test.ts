@@ -1,8 +1,8 @@
 import { Duplex } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { openSessions, type SessionLimits } from "../../src/transport/sessions.ts";
-import { hello, request } from "./h2/peer.ts";
+import { openSessions, type SessionLimits } from "../../packages/gateway/src/http/connections.ts";
+import { hello, request } from "../../packages/gateway/test/http/http2/peer.ts";
 
 const limits: SessionLimits = {
   ...{

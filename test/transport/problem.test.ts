@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { problem } from "../../packages/gateway/src/rpc/protocols/json_error.ts";
 import { localized, type Reason, refuse } from "../../src/errors.ts";
-import { problem } from "../../src/transport/problem.ts";
 
 const statuses: readonly [reason: Reason, status: number, code: number][] = [
   ["CANCELLED", 499, 1],

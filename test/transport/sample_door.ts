@@ -1,16 +1,21 @@
 import type { DescService, Message } from "@bufbuild/protobuf";
 import { createContextValues } from "@connectrpc/connect";
 import pino, { type Logger } from "pino";
+import { bodyBudget } from "../../packages/gateway/src/http/body_budget.ts";
+import { type Door, jsonDoor } from "../../packages/gateway/src/rpc/door.ts";
+import {
+  type Call,
+  type Guard,
+  type Implementation,
+  operationTable,
+} from "../../packages/gateway/src/rpc/operations.ts";
+import { HeaderFields } from "../../packages/gateway/src/rpc/protocols/protocol.ts";
+import type { Asked } from "../../packages/gateway/src/rpc/request.ts";
+import type { Parts } from "../../packages/gateway/src/rpc/rooms.ts";
 import { keys, newId } from "../../src/deps.ts";
 import { type Report, report } from "../../src/guards/report.ts";
 import { messageRules, validate } from "../../src/guards/validate.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
-import { bodyBudget } from "../../src/transport/body_budget.ts";
-import { type Door, jsonDoor } from "../../src/transport/door.ts";
-import type { Asked } from "../../src/transport/exchange.ts";
-import { HeaderFields } from "../../src/transport/lane/protocol.ts";
-import { type Call, type Guard, type Implementation, operationTable } from "../../src/transport/operations.ts";
-import type { Parts } from "../../src/transport/rooms.ts";
 import { type SampleRpc, sampleService } from "./sample.ts";
 
 /** What answers an rpc of the sample in a test. */

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { expect, test } from "vitest";
-import type { Listening } from "../../src/transport/listen.ts";
+import type { Listening } from "../../packages/gateway/src/http/server.ts";
 import { certificateFor } from "./certificate.ts";
 import { dial, heard, openSample } from "./wire.ts";
 

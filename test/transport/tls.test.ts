@@ -3,7 +3,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { request } from "node:https";
 import { connect } from "node:tls";
 import { expect, test } from "vitest";
-import type { Certificate } from "../../src/transport/tls.ts";
+import type { Certificate } from "../../packages/gateway/src/http/tls.ts";
 import { certificateFor, nameShown } from "./certificate.ts";
 import { dial, heard, openSample } from "./wire.ts";
 

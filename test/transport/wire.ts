@@ -1,9 +1,9 @@
 import { connect, type Socket } from "node:net";
-import { adapterRoom } from "../../src/transport/adapter/room.ts";
-import { jsonDoor } from "../../src/transport/door.ts";
-import { type Limits, type Listening, listen } from "../../src/transport/listen.ts";
-import type { Rpc } from "../../src/transport/operations.ts";
-import type { Certificate } from "../../src/transport/tls.ts";
+import { type Limits, type Listening, listen } from "../../packages/gateway/src/http/server.ts";
+import type { Certificate } from "../../packages/gateway/src/http/tls.ts";
+import { adapterRoom } from "../../packages/gateway/src/rpc/adapter/room.ts";
+import { jsonDoor } from "../../packages/gateway/src/rpc/door.ts";
+import type { Rpc } from "../../packages/gateway/src/rpc/operations.ts";
 import { type SampleOptions, sampleParts } from "./sample_door.ts";
 
 /** What a port in a test is made of, where it differs from the plainest. */

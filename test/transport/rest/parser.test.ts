@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseTemplate, type Template } from "../../../src/transport/rest/parser.ts";
+import { parseTemplate, type Template } from "../../../packages/gateway/src/rest/parser.ts";
 
 /** Writes a template out again: segments, then each variable with its range, then the verb. */
 function shown({ segments, variables, verb }: Template): string {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parseTemplate } from "../../../src/transport/rest/parser.ts";
-import { createRouter } from "../../../src/transport/rest/router.ts";
+import { parseTemplate } from "../../../packages/gateway/src/rest/parser.ts";
+import { createRouter } from "../../../packages/gateway/src/rest/router.ts";
 
 const routes = [
   "GET /v1/users/me",

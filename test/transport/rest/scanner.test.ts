@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { scan } from "../../../src/transport/rest/scanner.ts";
+import { scan } from "../../../packages/gateway/src/rest/scanner.ts";
 
 const rows: readonly { template: string; want?: readonly string[]; error?: string }[] = [
   { template: "/v1/users", want: ["/@1", "text v1@2", "/@4", "text users@5", "end@10"] },

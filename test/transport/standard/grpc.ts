@@ -8,11 +8,11 @@ import {
 } from "@bufbuild/protobuf";
 import { Client, type ClientReadableStream, credentials, type MethodDefinition } from "@grpc/grpc-js";
 import pino from "pino";
+import type { Limits } from "../../../packages/gateway/src/http/server.ts";
+import type { Ready } from "../../../packages/gateway/src/services/readiness.ts";
+import { standardServices } from "../../../packages/gateway/src/services/services.ts";
 import { report } from "../../../src/guards/report.ts";
 import { chooseLanguage } from "../../../src/messages/catalogue.ts";
-import type { Limits } from "../../../src/transport/listen.ts";
-import type { Ready } from "../../../src/transport/standard/readiness.ts";
-import { standardServices } from "../../../src/transport/standard/services.ts";
 import { openSample } from "../wire.ts";
 import { silentOperations } from "./parts.ts";
 

@@ -2,8 +2,8 @@ import { expect, test, vi } from "vitest";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { UserService } from "../../../gen/postern/v1/user_pb.ts";
-import { callMetrics } from "../../../src/transport/standard/metrics/calls.ts";
-import { exposition } from "../../../src/transport/standard/metrics/text.ts";
+import { callMetrics } from "../../../packages/gateway/src/services/metrics/calls.ts";
+import { exposition } from "../../../packages/gateway/src/services/metrics/text.ts";
 import { clientOf, startPostern } from "../../harness.ts";
 import { grpcClient } from "./grpc.ts";
 

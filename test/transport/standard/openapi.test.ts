@@ -1,8 +1,8 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
+import type { OperationObject, Schema } from "../../../packages/gateway/src/services/openapi/document.ts";
+import { openapi } from "../../../packages/gateway/src/services/openapi/openapi.ts";
 import { reasons } from "../../../src/errors.ts";
-import type { OperationObject, Schema } from "../../../src/transport/standard/openapi/document.ts";
-import { openapi } from "../../../src/transport/standard/openapi/openapi.ts";
 import { allOperations } from "./parts.ts";
 import { broken } from "./schema_check.ts";
 

@@ -9,7 +9,7 @@ import { ProjectService } from "../../../gen/postern/v1/project_pb.ts";
 import { SessionService } from "../../../gen/postern/v1/session_pb.ts";
 import { UserGrantService } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../../gen/postern/v1/user_pb.ts";
-import { type Guard, type Operations, operationTable } from "../../../src/transport/operations.ts";
+import { type Guard, type Operations, operationTable } from "../../../packages/gateway/src/rpc/operations.ts";
 import { sampleImplementation } from "../sample_door.ts";
 
 const open: Guard = { unary: (_method, handler) => handler, stream: (_method, handler) => handler };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { readiness } from "../../../src/transport/standard/readiness.ts";
+import { readiness } from "../../../packages/gateway/src/services/readiness.ts";
 
 test("all who ask share one question, and its answer for a moment", async () => {
   let questions = 0;

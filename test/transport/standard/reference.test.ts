@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Document, Schema } from "../../../src/transport/standard/openapi/document.ts";
+import type { Document, Schema } from "../../../packages/gateway/src/services/openapi/document.ts";
 import { type Answer, type Postern, startPostern } from "../../harness.ts";
 import { broken } from "./schema_check.ts";
 

@@ -1,4 +1,4 @@
-import type { Document, Schema } from "../../../src/transport/standard/openapi/document.ts";
+import type { Document, Schema } from "../../../packages/gateway/src/services/openapi/document.ts";
 
 /** What a value breaks of a schema, as `path: rule`; only what our documents use of JSON Schema. */
 export function broken(document: Document, schema: Schema, value: unknown, path = "$"): string[] {

@@ -1,0 +1,35 @@
+import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import { refuse } from "../../../../src/errors.ts";
+import { itemCount } from "./item_count.ts";
+import { type Draft, decodeJson, type Rules, readJsonObject } from "./json.ts";
+
+/** Decodes requests of one type, for every door: first their values are counted, as no decoder can be stopped midway. */
+export type Decoder = {
+  readonly fromBinary: (bytes: Uint8Array) => Message;
+  /** From a JSON text that is the whole message. */
+  readonly fromJson: (text: Uint8Array) => Message;
+  /** From a JSON value that was put together from a body, a path and a query. */
+  readonly fromDraft: (draft: Draft) => Message;
+};
+
+/** Makes the decoder of a type of message. */
+export function decoderOf(type: DescMessage, rules: Rules): Decoder {
+  const count = itemCount(type);
+  const fromDraft = (draft: Draft) => {
+    count.json(draft.value);
+    return decodeJson(type, draft, rules);
+  };
+  return {
+    fromBinary(bytes) {
+      try {
+        count.binary(bytes);
+        return fromBinary(type, bytes, { readUnknownFields: false });
+      } catch (cause) {
+        throw cause instanceof ConnectError ? cause : refuse.because("MALFORMED_BODY", { cause });
+      }
+    },
+    fromJson: (text) => fromDraft(readJsonObject(text, type)),
+    fromDraft,
+  };
+}

@@ -1,0 +1,37 @@
+import { refuse } from "../../../../src/errors.ts";
+import type { Enclosed } from "../rpc/protocols/protocol.ts";
+
+/** How many bytes precede each message of gRPC and gRPC-Web: flags and length. */
+export const prefixBytes = 5;
+
+const compressedFlag = 1;
+
+/** Takes the one message of a unary request out of its envelope. */
+export function open(body: Buffer): Enclosed {
+  if (body.length === 0) throw refuse.because("UNIMPLEMENTED");
+  const end = endOf(body, 0);
+  // https://grpc.io/docs/guides/status-codes: a wrong number of messages is UNIMPLEMENTED.
+  if (end < body.length) throw refuse.because(endOf(body, end) > 0 ? "UNIMPLEMENTED" : "MALFORMED_BODY");
+  return { message: body.subarray(prefixBytes), compressed: body[0] === compressedFlag };
+}
+
+function endOf(body: Buffer, start: number): number {
+  const complete = body.length >= start + prefixBytes && (body[start] ?? 0) <= compressedFlag;
+  const end = complete ? start + prefixBytes + body.readUInt32BE(start + 1) : Number.POSITIVE_INFINITY;
+  if (end > body.length) throw refuse.because("MALFORMED_BODY");
+  return end;
+}
+
+/** Puts a message into an envelope, with room for more behind it. */
+export function enclose(message: Uint8Array | string, flags: number, after: Uint8Array = none): Buffer {
+  const length = typeof message === "string" ? Buffer.byteLength(message) : message.length;
+  const whole = Buffer.allocUnsafe(prefixBytes + length + after.length);
+  whole[0] = flags;
+  whole.writeUInt32BE(length, 1);
+  if (typeof message === "string") whole.write(message, prefixBytes);
+  else whole.set(message, prefixBytes);
+  whole.set(after, prefixBytes + length);
+  return whole;
+}
+
+const none = new Uint8Array(0);

@@ -1,0 +1,113 @@
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { isWellKnown } from "../codec/json/leaf.ts";
+import { longestTexts, mostInnerItems, mostItems } from "./field_bounds.ts";
+
+/** How large a message may become by the rules of its fields. */
+export type Largest = {
+  /** Bytes in the binary format. */
+  readonly binary: number;
+  /** Bytes as JSON that is indented by four blanks, with every character escaped as far as it can be. */
+  readonly json: number;
+  /** How many fields and items of lists it has, with those inside. */
+  readonly values: number;
+  /** The same without the items of its own lists. */
+  readonly ownValues: number;
+  /** The path of the first field that has no bound. */
+  readonly unbounded?: string | undefined;
+};
+
+/** Computes the largest message of a type that its rules allow. */
+export const largestMessage = (type: DescMessage): Largest => largestOf(type, []);
+
+const none: Largest = { binary: 0, json: 0, values: 0, ownValues: 0 };
+const infinite = Number.POSITIVE_INFINITY;
+const unbounded: Largest = { ...none, binary: infinite, json: infinite };
+const uncounted: Largest = { ...unbounded, values: infinite, ownValues: infinite };
+
+const sum = (a: Largest, b: Largest): Largest => ({
+  binary: a.binary + b.binary,
+  json: a.json + b.json,
+  values: a.values + b.values,
+  ownValues: a.ownValues + b.ownValues,
+  unbounded: a.unbounded ?? b.unbounded,
+});
+
+function largestOf(type: DescMessage, outer: readonly DescField[]): Largest {
+  const fields = type.fields.map((field) => inMessage(field, [...outer, field]));
+  // Braces, and a new line before the second.
+  return fields.reduce(sum, { ...none, json: 2 + newLine(outer.length) });
+}
+
+/** A field with its name. */
+function inMessage(field: DescField, path: readonly DescField[]): Largest {
+  const one = sizeOf(field, path);
+  const many = field.fieldKind === "list" ? listOf(field, one, path.length) : one;
+  const name = Math.max(field.name.length, field.jsonName.length);
+  const isUnbounded = many.unbounded === undefined && !Number.isFinite(many.binary + many.json);
+  return {
+    binary: field.fieldKind === "list" ? many.binary : recordOf(many.binary),
+    json: newLine(path.length) + name + '"": ,'.length + many.json,
+    values: 1 + many.values,
+    ownValues: 1 + (field.fieldKind === "list" ? 0 : many.values),
+    unbounded: isUnbounded ? path.map((step) => step.name).join(".") : many.unbounded,
+  };
+}
+
+function listOf(field: DescField, item: Largest, depth: number): Largest {
+  const most = mostItems(field);
+  const json = most * (newLine(depth + 1) + item.json + 1);
+  const values = Math.min(most * (1 + item.values), most * (1 + item.ownValues) + mostInnerItems(field));
+  return { ...item, binary: most * recordOf(item.binary), json: json + newLine(depth) + 2, values };
+}
+
+function sizeOf(field: DescField, path: readonly DescField[]): Largest {
+  if (field.fieldKind === "map") return uncounted;
+  if (field.enum) return { ...none, ...enumSize(field.enum.values.map(({ name }) => name)) };
+  if (!field.message) return { ...none, ...scalarSize(field) };
+  if (isWellKnown(field.message)) return { ...none, ...(wellKnownSizes[field.message.typeName] ?? uncounted) };
+  const isInside = path.slice(0, -1).some((step) => step.message === field.message);
+  return isInside ? uncounted : largestOf(field.message, path);
+}
+
+type Size = Pick<Largest, "binary" | "json">;
+
+// A negative number of 32 bits takes ten bytes; in quotation marks JSON may have numbers too.
+const enumSize = (names: readonly string[]): Size => ({
+  binary: 10,
+  json: Math.max('"-2147483648"'.length, ...names.map((name) => name.length + 2)),
+});
+
+const wellKnownSizes: Readonly<Record<string, Size & { readonly values: number }>> = {
+  "google.protobuf.Timestamp": { binary: 22, json: '"9999-12-31T23:59:59.999999999+00:00"'.length, values: 2 },
+  "google.protobuf.Duration": { binary: 22, json: '"-315576000000.999999999s"'.length, values: 2 },
+};
+
+function scalarSize(field: DescField): Size {
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return textSize(longestTexts(field));
+    case ScalarType.BYTES:
+      return unbounded;
+    case ScalarType.BOOL:
+      return { binary: 1, json: "false".length };
+    case ScalarType.FLOAT:
+    case ScalarType.DOUBLE:
+      return { binary: 8, json: '"-1.7976931348623157e+308"'.length };
+    default:
+      return { binary: 10, json: '"-9223372036854775808"'.length };
+  }
+}
+
+// A character is four bytes of UTF-8 at most, and twelve where JSON escapes it as two halves: \ud83d\ude00.
+function textSize(texts: number | readonly string[]): Size {
+  if (typeof texts === "number") return { binary: 4 * texts, json: 2 + 12 * texts };
+  return {
+    binary: Math.max(...texts.map((text) => Buffer.byteLength(text))),
+    json: Math.max(...texts.map((text) => 2 + 6 * text.length)),
+  };
+}
+
+/** A value in the binary format, with its tag of at most five bytes and its length. */
+const recordOf = (bytes: number) => 5 + 5 + bytes;
+
+const newLine = (depth: number) => 1 + 4 * depth;

@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { type Health, HealthCheckResponse_ServingStatus as Status } from "../../../../gen/grpc/health/v1/health_pb.ts";
+import { refuse } from "../../../../src/errors.ts";
+
+/** What health is told from. */
+export type HealthParts = {
+  /** The full names of all services. */
+  readonly names: readonly string[];
+  readonly ready: () => Promise<boolean>;
+  /** Aborts when the server is about to stop. */
+  readonly stopping: AbortSignal;
+  /** How often the state is looked at for those who watch. */
+  readonly everyMs: number;
+};
+
+/** `grpc.health.v1`: all services share one process and one database, so they are well or unwell together. */
+export function health({ names, ready, stopping, everyMs }: HealthParts) {
+  const known = new Set(["", ...names]);
+
+  return {
+    async check({ service }) {
+      if (!known.has(service)) throw refuse.notFound("service", service);
+      return { status: await now() };
+    },
+
+    async list() {
+      const status = await now();
+      return { statuses: Object.fromEntries([...known].map((name) => [name, { status }])) };
+    },
+
+    async *watch({ service }, { signal }) {
+      const over = AbortSignal.any([signal, stopping]);
+      let told: Status | undefined;
+      while (true) {
+        const status = known.has(service) ? await now() : Status.SERVICE_UNKNOWN;
+        if (status !== told) yield { status };
+        told = status;
+        if (stopping.aborted) return;
+        signal.throwIfAborted();
+        await sleep(everyMs, undefined, { signal: over }).catch(() => {});
+      }
+    },
+  } satisfies ServiceImpl<typeof Health>;
+
+  async function now(): Promise<Status> {
+    return !stopping.aborted && (await ready()) ? Status.SERVING : Status.NOT_SERVING;
+  }
+}

@@ -1,0 +1,103 @@
+import type { DescMessage } from "@bufbuild/protobuf";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  LocalizedMessageSchema,
+  ResourceInfoSchema,
+  RetryInfoSchema,
+} from "../../../../../gen/google/rpc/error_details_pb.ts";
+import { type Reason, reasons, refuse } from "../../../../../src/errors.ts";
+import { problem } from "../../rpc/protocols/json_error.ts";
+import type { Header, Response, Schema } from "./document.ts";
+import type { Schemas } from "./schemas.ts";
+
+/** A text header that every answer of ours has. */
+export const requestIdHeader = { "x-request-id": { $ref: "#/components/headers/x-request-id" } };
+
+/** The headers that several answers share. */
+export const headers: Readonly<Record<string, Header>> = {
+  "x-request-id": { description: "Names this call in the log of the server.", schema: { type: "string" } },
+  "www-authenticate": { description: "How to sign in (RFC 6750).", schema: { type: "string" } },
+  "retry-after": { description: "Seconds after which another try may succeed.", schema: { type: "string" } },
+};
+
+const titles: Readonly<Record<number, string>> = {
+  400: "The request is wrong, or does not fit the state of things",
+  401: "Nobody is signed in",
+  403: "The permission is missing",
+  404: "Something does not exist, as far as the caller may know",
+  405: "The path does not know the method",
+  409: "Something is in the way",
+  413: "The body is too large",
+  415: "The body is not JSON",
+  429: "Too much was asked for",
+  431: "The headers are too large",
+  499: "The client went away",
+  500: "Something went wrong on the server",
+  501: "The server cannot do this",
+  503: "The server cannot answer now",
+  504: "It took too long",
+  505: "gRPC needs HTTP/2",
+};
+
+const moreHeaders: Readonly<Record<number, readonly string[]>> = {
+  401: ["www-authenticate"],
+  429: ["retry-after"],
+  503: ["retry-after"],
+};
+
+/** The reasons that are refused with each HTTP status. */
+export function reasonsByStatus(): ReadonlyMap<number, readonly Reason[]> {
+  return Map.groupBy(Object.keys(reasons).filter(isReason), (reason) => problem(refuse.because(reason)).status);
+}
+
+const isReason = (name: string): name is Reason => name in reasons;
+
+/** One answer for each status that refuses something. */
+export function refusals(): Record<string, Response> {
+  const all = [...reasonsByStatus()].sort(([a], [b]) => a - b);
+  return Object.fromEntries(all.map(([status, why]) => [String(status), refusal(status, why)]));
+}
+
+function refusal(status: number, why: readonly Reason[]): Response {
+  const more = (moreHeaders[status] ?? []).map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+  return {
+    description: `${titles[status] ?? "Refused"}: ${why.map((reason) => `\`${reason}\``).join(", ")}.`,
+    headers: { ...requestIdHeader, ...Object.fromEntries(more) },
+    content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+  };
+}
+
+/** The one error body, and the reasons in it. */
+export function errorSchemas({ message }: Schemas): Record<string, Schema> {
+  const typed = (type: DescMessage, more: Readonly<Record<string, Schema>> = {}): Schema => ({
+    allOf: [
+      {
+        type: "object",
+        properties: { "@type": { type: "string", const: `type.googleapis.com/${type.typeName}` }, ...more },
+        required: ["@type"],
+      },
+      message(type, "answer"),
+    ],
+  });
+  const info = { reason: { $ref: "#/components/schemas/Reason" }, domain: { type: "string", const: "postern" } };
+  const others = [BadRequestSchema, ResourceInfoSchema, RetryInfoSchema, LocalizedMessageSchema];
+  const details = { anyOf: [typed(ErrorInfoSchema, info), ...others.map((type) => typed(type))] };
+  return {
+    Reason: {
+      type: "string",
+      description: "Why something was refused; stable.",
+      enum: Object.keys(reasons),
+    },
+    Error: {
+      type: "object",
+      description: "A refusal, the same on every path.",
+      properties: {
+        code: { type: "integer", description: "The code of gRPC.", minimum: 1, maximum: 16 },
+        message: { type: "string", description: "In English, for people." },
+        details: { type: "array", items: details },
+      },
+      required: ["code", "message", "details"],
+    },
+  };
+}

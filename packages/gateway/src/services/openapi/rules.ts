@@ -1,0 +1,80 @@
+import { type DescField, getOption, hasOption } from "@bufbuild/protobuf";
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import { type FieldRules, field as fieldOption, Ignore } from "../../../../../gen/buf/validate/validate_pb.ts";
+import { max_inner_items, trim } from "../../../../../gen/postern/v1/options_pb.ts";
+import type { Schema } from "./document.ts";
+
+/** The rules of a field, unless it has none. */
+export function rulesOf(field: DescField): FieldRules | undefined {
+  const rules = hasOption(field, fieldOption) ? getOption(field, fieldOption) : undefined;
+  return rules && rules.ignore === Ignore.UNSPECIFIED ? rules : undefined;
+}
+
+/** What a value must satisfy, as far as JSON Schema can say it; of a list, what the list must. */
+export function keywords({ type }: FieldRules): Schema {
+  switch (type.case) {
+    case "string": {
+      const { minLen, maxLen, pattern, in: allowed, email } = type.value;
+      return {
+        ...(minLen > 0n && { minLength: Number(minLen) }),
+        ...(maxLen > 0n && { maxLength: Number(maxLen) }),
+        ...(pattern && { pattern }),
+        ...(email && { format: "email" }),
+        ...(allowed.length > 0 && { enum: allowed }),
+      };
+    }
+    case "int32":
+    case "uint32":
+      return bounds(type.value);
+    case "repeated": {
+      const { minItems, maxItems, unique } = type.value;
+      return {
+        ...(minItems > 0n && { minItems: Number(minItems) }),
+        ...(maxItems > 0n && { maxItems: Number(maxItems) }),
+        ...(unique && { uniqueItems: true }),
+      };
+    }
+    case "enum":
+    case "duration":
+    case undefined:
+      return {};
+  }
+}
+
+// Fields of proto2 have defaults: a bound is there only when it was written.
+function bounds(rules: { gte: number; lte: number }): Schema {
+  return {
+    ...(Object.hasOwn(rules, "gte") && { minimum: rules.gte }),
+    ...(Object.hasOwn(rules, "lte") && { maximum: rules.lte }),
+  };
+}
+
+/** The rules of a list's items. */
+export const itemRules = ({ type }: FieldRules): FieldRules | undefined =>
+  type.case === "repeated" ? type.value.items : undefined;
+
+/** Whether a request without the field breaks a rule. */
+export function isNeeded(rules: FieldRules): boolean {
+  if (rules.required) return true;
+  const { minLength = 0, minItems = 0, minimum = 0, enum: allowed, pattern } = keywords(rules);
+  const refusesEmpty = pattern !== undefined && !new RegExp(pattern, "u").test("");
+  return (
+    minLength > 0 || minItems > 0 || minimum > 0 || refusesEmpty || (allowed !== undefined && !allowed.includes(""))
+  );
+}
+
+/** The rules that only words can tell. */
+export function remarks(field: DescField): string[] {
+  const rules = rulesOf(field);
+  const { gte, lte } = rules?.type.case === "duration" ? rules.type.value : {};
+  return [
+    ...(hasOption(field, trim) && getOption(field, trim) ? ["Blanks around it are dropped."] : []),
+    ...(hasOption(field, max_inner_items)
+      ? [`At most ${getOption(field, max_inner_items)} items in its inner lists together.`]
+      : []),
+    ...(gte ? [`At least ${seconds(gte)}.`] : []),
+    ...(lte ? [`At most ${seconds(lte)}.`] : []),
+  ];
+}
+
+const seconds = ({ seconds: whole, nanos }: Duration) => `${Number(whole) + nanos / 1e9}s`;

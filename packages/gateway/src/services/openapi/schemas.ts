@@ -1,0 +1,206 @@
+import { type DescEnum, type DescField, type DescMessage, type DescOneof, ScalarType } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { comments } from "../../../../../gen/comments.ts";
+import type { Schema } from "./document.ts";
+import { isNeeded, itemRules, keywords, remarks, rulesOf } from "./rules.ts";
+
+/** A message is described by what has to be sent, or by what is always answered. */
+export type Direction = "request" | "answer";
+
+/** The schemas of messages, and all that were needed for them. */
+export type Schemas = {
+  readonly message: (type: DescMessage, direction: Direction) => Schema;
+  readonly object: (type: DescMessage, fields: readonly DescField[], direction: Direction) => Schema;
+  readonly property: (field: DescField, direction: Direction) => Schema;
+  readonly all: () => Record<string, Schema>;
+};
+
+/** Makes schemas; `answered` are the types of all answers. */
+export function schemas(answered: readonly DescMessage[]): Schemas {
+  const inAnswers = new Set(answered.flatMap((type) => [...reachable(type)]));
+  const components = new Map<string, Schema>();
+  const way = (direction: Direction): Way => ({ inAnswers, components, direction });
+  return {
+    message: (type, direction) => message(way(direction), type),
+    object: (type, fields, direction) => object(way(direction), type, fields),
+    property: (field, direction) => property(way(direction), field),
+    all: () => Object.fromEntries([...components].sort(byName)),
+  };
+}
+
+type Way = {
+  readonly inAnswers: ReadonlySet<DescMessage>;
+  readonly components: Map<string, Schema>;
+  readonly direction: Direction;
+};
+
+function message(way: Way, type: DescMessage): Schema {
+  const known = wellKnown(type);
+  if (known) return known;
+  const both = way.direction === "request" && way.inAnswers.has(type);
+  return component(way, both ? `${shortName(type)}.Input` : shortName(type), () => object(way, type, type.fields));
+}
+
+function component({ components }: Way, name: string, make: () => Schema): Schema {
+  if (!components.has(name)) {
+    components.set(name, {});
+    components.set(name, make());
+  }
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+function object(way: Way, type: DescMessage, fields: readonly DescField[]): Schema {
+  const required = fields.filter((field) => isRequired(field, way.direction)).map(({ jsonName }) => jsonName);
+  const oneofs = type.oneofs.filter((oneof) => oneof.fields.some((field) => fields.includes(field)));
+  return {
+    type: "object",
+    ...described(comments[type.typeName] ?? ""),
+    properties: Object.fromEntries(fields.map((field) => [field.jsonName, property(way, field)])),
+    ...(required.length > 0 && { required }),
+    ...(way.direction === "request" && { additionalProperties: false }),
+    ...(oneofs.length > 0 && { allOf: oneofs.map(atMostOne) }),
+  };
+}
+
+function property(way: Way, field: DescField): Schema {
+  const rules = rulesOf(field);
+  const text = [commentOf(field), ...remarks(field)].join(" ").trim();
+  return {
+    ...shape(way, field),
+    ...(rules && keywords(rules)),
+    ...(way.direction === "request" && defaultOf(field)),
+    ...described(text),
+  };
+}
+
+function shape(way: Way, field: DescField): Schema {
+  switch (field.fieldKind) {
+    case "list": {
+      const rules = rulesOf(field);
+      const items = rules && itemRules(rules);
+      return { type: "array", items: { ...single(way, field), ...(items && keywords(items)) } };
+    }
+    case "map":
+      return { type: "object", additionalProperties: single(way, field) };
+    default:
+      return single(way, field);
+  }
+}
+
+function single(way: Way, field: DescField): Schema {
+  if (field.message) return message(way, field.message);
+  return field.enum ? enumeration(way, field.enum) : scalar(field.scalar, way.direction);
+}
+
+function enumeration(way: Way, type: DescEnum): Schema {
+  return component(way, shortName(type), () => ({
+    type: "string",
+    ...described(comments[type.typeName] ?? ""),
+    enum: type.values.map(({ name }) => name),
+  }));
+}
+
+const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
+
+const shortName = ({ typeName }: DescMessage | DescEnum) => typeName.replace(/^postern\.v1\./, "");
+
+function commentOf({ parent, name, message }: DescField): string {
+  return inJson([...parent.fields, ...(message?.fields ?? [])], comments[`${parent.typeName}.${name}`] ?? "");
+}
+
+/** A comment of the proto with the names of these fields as JSON spells them. */
+export function inJson(fields: readonly DescField[], comment: string): string {
+  const names = new Map(fields.map(({ name, jsonName }) => [name, jsonName]));
+  return comment.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (word) => names.get(word) ?? word);
+}
+
+const described = (description: string) => (description === "" ? {} : { description });
+
+function reachable(type: DescMessage, seen = new Set<DescMessage>()): ReadonlySet<DescMessage> {
+  if (seen.has(type)) return seen;
+  seen.add(type);
+  for (const { message } of type.fields) if (message) reachable(message, seen);
+  return seen;
+}
+
+const isImplicit = (field: DescField) => field.presence === FeatureSet_FieldPresence.IMPLICIT;
+
+function isRequired(field: DescField, direction: Direction): boolean {
+  if (direction === "answer") return isImplicit(field);
+  const rules = rulesOf(field);
+  return rules !== undefined && (rules.required || isImplicit(field)) && isNeeded(rules);
+}
+
+/** What a request without the field says; nothing where that is different from every value. */
+function defaultOf(field: DescField): Schema {
+  if (!isImplicit(field) || isRequired(field, "request") || field.fieldKind === "map") return {};
+  if (field.fieldKind === "list") return { default: [] };
+  if (field.enum) return { default: field.enum.values[0]?.name ?? "" };
+  switch (field.scalar) {
+    case ScalarType.BOOL:
+      return { default: false };
+    case ScalarType.STRING:
+    case ScalarType.BYTES:
+      return { default: "" };
+    default:
+      return { default: 0 };
+  }
+}
+
+/** One of the fields, or none of them. */
+function atMostOne({ fields }: DescOneof): Schema {
+  const there = fields.map(({ jsonName }) => ({ required: [jsonName] }));
+  return { oneOf: [...there, { not: { anyOf: there } }] };
+}
+
+function scalar(type: ScalarType | undefined, direction: Direction): Schema {
+  switch (type) {
+    case ScalarType.BOOL:
+      return { type: "boolean" };
+    case ScalarType.BYTES:
+      return { type: "string", contentEncoding: "base64" };
+    case ScalarType.FLOAT:
+    case ScalarType.DOUBLE:
+      return { type: "number", format: type === ScalarType.FLOAT ? "float" : "double" };
+    case ScalarType.INT32:
+    case ScalarType.SINT32:
+    case ScalarType.SFIXED32:
+      return { type: "integer", format: "int32" };
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return { type: "integer", format: "uint32", minimum: 0 };
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return { ...wide(direction), format: "uint64", pattern: "^[0-9]+$" };
+    case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
+      return { ...wide(direction), format: "int64", pattern: "^-?[0-9]+$" };
+    default:
+      return { type: "string" };
+  }
+}
+
+// JSON numbers lose digits beyond 2^53, so proto3 JSON writes 64 bits as text, and reads both.
+const wide = (direction: Direction): Schema => ({ type: direction === "answer" ? "string" : ["string", "integer"] });
+
+const wellKnowns: Readonly<Record<string, Schema>> = {
+  "google.protobuf.Timestamp": { type: "string", format: "date-time" },
+  "google.protobuf.Duration": { type: "string", pattern: "^-?[0-9]+(\\.[0-9]{1,9})?s$" },
+  "google.protobuf.FieldMask": { type: "string" },
+  "google.protobuf.Empty": { type: "object", additionalProperties: false },
+  "google.protobuf.Struct": { type: "object", additionalProperties: true },
+  "google.protobuf.Value": {},
+  "google.protobuf.Any": {
+    type: "object",
+    properties: { "@type": { type: "string" } },
+    required: ["@type"],
+    additionalProperties: true,
+  },
+};
+
+function wellKnown(type: DescMessage): Schema | undefined {
+  if (/^google\.protobuf\.\w+Value$/.test(type.typeName) && type.field.value?.scalar)
+    return scalar(type.field.value.scalar, "request");
+  return wellKnowns[type.typeName];
+}

@@ -1,0 +1,75 @@
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { openSessions, type SessionLimits, type Sessions } from "../../../src/http/connections.ts";
+import type { Exchange } from "../../../src/http/exchange.ts";
+
+const limits: SessionLimits = {
+  streamsMax: 100,
+  headersMaxBytes: 4096,
+  messageMaxBytes: 100_000,
+  headerTimeoutMs: 60_000,
+  bodyTimeoutMs: 60_000,
+  idleTimeoutMs: 60_000,
+  connectionAgeMs: 0,
+  bodiesMaxBytes: 67_108_864,
+  unknownStreamsMax: 100_000,
+};
+
+/** A server of HTTP/1.1 alone. */
+export type Served = AsyncDisposable & { readonly port: number; readonly sessions: Sessions };
+
+/** Serves exchanges on a port of their own, and fails when an error of ours was told. */
+export async function serveExchanges(
+  serve: (exchange: Exchange) => void = echo,
+  some: Partial<SessionLimits> = {},
+): Promise<Served> {
+  const told: unknown[] = [];
+  const sessions = openSessions({ limits: { ...limits, ...some }, serve, told: (error) => void told.push(error) });
+  const server = createServer((socket) => sessions.accept(socket, "1.1"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    ...{ port: (server.address() as AddressInfo).port, sessions },
+    [Symbol.asyncDispose]: async () => {
+      sessions.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      if (told.length > 0) throw told[0];
+    },
+  };
+}
+
+/** Answers with the method, the target and the body, or names what is wrong. */
+export function echo(exchange: Exchange): void {
+  const { method, target, flaw } = exchange;
+  if (flaw) return void exchange.answer({ status: 400, headers: {}, body: flaw });
+  const parts: Buffer[] = [];
+  exchange.receive({
+    overloaded() {},
+    data: (part) => void parts.push(part),
+    end: () => exchange.answer({ status: 200, headers: {}, body: `${method} ${target} ${Buffer.concat(parts)}` }),
+  });
+}
+
+/** Opens a connection. */
+export async function dial({ port }: Served): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
+  return socket.on("error", () => {});
+}
+
+/** Sends bytes, one piece after the other, and collects what comes back until the server hangs up or it fits. */
+export async function talk(server: Served, pieces: readonly string[], until = /$^/): Promise<string> {
+  const socket = await dial(server);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let text = "";
+  socket.on("data", (part) => {
+    text += part.toString("latin1");
+    if (until.test(text)) resolve(text);
+  });
+  socket.on("close", () => resolve(text));
+  for (const piece of pieces) {
+    socket.write(Buffer.from(piece, "latin1"));
+    await new Promise((next) => setImmediate(next));
+  }
+  const heard = await promise;
+  socket.destroy();
+  return heard;
+}

@@ -1,0 +1,47 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { expect, test } from "vitest";
+import { framed, raw } from "../../../../../test/transport/ways.ts";
+import { openSample } from "../../../../../test/transport/wire.ts";
+
+const many = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`x-${index}`, "a"]));
+
+test.each([
+  ["too large", { x: "a".repeat(8000) }],
+  ["too many", many],
+])("fields that are %s are refused with an answer", async (_, extra) => {
+  await using port = await openSample();
+  const answer = await raw(port.url, { ":path": "/one/a", ...extra });
+  expect(answer.status).toBe(431);
+  expect(JSON.parse(answer.body.toString()).details[0].reason).toBe("HEADERS_TOO_LARGE");
+  const grpc = { ":path": "/sample.Samples/Do", "content-type": "application/grpc", ...extra };
+  expect((await raw(port.url, grpc, framed(""))).status).toBe(431);
+});
+
+test("an answer says when it was made, and how long it is", async () => {
+  await using port = await openSample();
+  const { headers, body } = await raw(port.url, { ":path": "/one/a" });
+  expect(Date.parse(headers.date ?? "")).toBeGreaterThan(Date.now() - 60_000);
+  expect(headers["content-length"]).toBe(String(body.length));
+});
+
+test("a client that asks whether to go on is told so", async () => {
+  await using port = await openSample();
+  const session = connect(port.url);
+  const headers = { ":method": "POST", ":path": "/do", "content-type": "application/json", expect: "100-continue" };
+  const stream = session.request(headers);
+  await once(stream, "continue");
+  stream.end('{"name":"ada"}');
+  let text = "";
+  for await (const part of stream) text += part;
+  expect(text).toContain('"name":"ada"');
+  session.destroy();
+});
+
+test("HEAD answers like GET, without the body", async () => {
+  await using port = await openSample();
+  const head = await raw(port.url, { ":method": "HEAD", ":path": "/one/a" });
+  const get = await raw(port.url, { ":path": "/one/a" });
+  expect([head.status, head.body.length]).toEqual([200, 0]);
+  expect(head.headers["content-length"]).toBe(get.headers["content-length"]);
+});

@@ -1,0 +1,180 @@
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { openSessions, type SessionLimits, type Sessions } from "../../../src/http/connections.ts";
+import { preface, types } from "../../../src/http/http2/protocol.ts";
+import { Stream } from "../../../src/http/http2/stream.ts";
+
+const limits: SessionLimits = {
+  streamsMax: 100,
+  headersMaxBytes: 4096,
+  messageMaxBytes: 100_000,
+  headerTimeoutMs: 60_000,
+  bodyTimeoutMs: 60_000,
+  idleTimeoutMs: 60_000,
+  connectionAgeMs: 0,
+  bodiesMaxBytes: 67_108_864,
+  unknownStreamsMax: 100_000,
+};
+
+/** A server of HTTP/2 alone. */
+export type Served = AsyncDisposable & {
+  readonly port: number;
+  readonly sessions: Sessions;
+  /** What went wrong that should never go wrong. */
+  readonly told: unknown[];
+};
+
+/** Serves streams on a port of their own, and fails when an error of ours was told that no test expected. */
+export async function serveStreams(
+  serve: (stream: Stream) => void = echo,
+  some: Partial<SessionLimits> = {},
+): Promise<Served> {
+  const told: unknown[] = [];
+  const sessions = openSessions({
+    limits: { ...limits, ...some },
+    serve: (exchange) => exchange instanceof Stream && serve(exchange),
+    told: (error) => void told.push(error),
+  });
+  const server = createServer((socket) => sessions.accept(socket, "2"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    ...{ port: (server.address() as AddressInfo).port, sessions, told },
+    [Symbol.asyncDispose]: async () => {
+      sessions.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      if (told.length > 0) throw told[0];
+    },
+  };
+}
+
+/** Answers every request with its body. */
+export function echo(stream: Stream): void {
+  const parts: Buffer[] = [];
+  stream.receive({
+    overloaded() {},
+    data: (part) => void parts.push(part),
+    end: () =>
+      stream.answer({ status: 200, headers: { "x-a": "b" }, body: Buffer.concat(parts), trailers: { c: "d" } }),
+  });
+}
+
+/** A frame as it was heard. */
+export type Heard = {
+  readonly type: number;
+  readonly flags: number;
+  readonly id: number;
+  readonly payload: Buffer;
+};
+
+/** A client that says whatever it is told to. */
+export type Peer = AsyncDisposable & {
+  readonly socket: Socket;
+  readonly heard: Heard[];
+  readonly say: (...frames: readonly Uint8Array[]) => void;
+  /** The first frame that fits, heard before or still to come; an error when the connection ends without it. */
+  readonly hears: (fits: (frame: Heard) => boolean) => Promise<Heard>;
+  /** When the server has hung up. */
+  readonly ended: Promise<void>;
+};
+
+/** Opens a connection with the preface and SETTINGS, or with what else it begins with. */
+export async function dial({ port }: Pick<Served, "port">, begin: Uint8Array = hello): Promise<Peer> {
+  const socket = connect(port, "127.0.0.1");
+  const heard: Heard[] = [];
+  const waiting = new Set<() => void>();
+  let over = false;
+  const wake = () => [...waiting].forEach((look) => void look());
+  listenTo(socket, (frame) => {
+    heard.push(frame);
+    wake();
+  });
+  const ended = new Promise<void>((resolve) => {
+    socket
+      .on("error", () => {})
+      .on("close", () => {
+        over = true;
+        wake();
+        resolve();
+      });
+  });
+  await new Promise((resolve) => socket.once("connect", resolve));
+  socket.write(begin);
+  const hears: Peer["hears"] = (fits) =>
+    new Promise((resolve, reject) => {
+      const look = () => {
+        const found = heard.find(fits);
+        if (!found && !over) return;
+        waiting.delete(look);
+        if (found) resolve(found);
+        else reject(new Error(`it ended after ${JSON.stringify(heard)}`));
+      };
+      waiting.add(look);
+      look();
+    });
+  const say = (...frames: readonly Uint8Array[]) => void socket.write(Buffer.concat(frames));
+  return { socket, heard, say, hears, ended, [Symbol.asyncDispose]: async () => void socket.destroy() };
+}
+
+function listenTo(socket: Socket, tell: (frame: Heard) => void): void {
+  let rest = Buffer.alloc(0);
+  socket.on("data", (chunk: Buffer) => {
+    rest = Buffer.concat([rest, chunk]);
+    while (rest.length >= 9 && rest.length >= 9 + rest.readUIntBE(0, 3)) {
+      const end = 9 + rest.readUIntBE(0, 3);
+      tell({
+        ...{ type: rest[3] ?? 0, flags: rest[4] ?? 0, id: rest.readUInt32BE(5) },
+        payload: rest.subarray(9, end),
+      });
+      rest = rest.subarray(end);
+    }
+  });
+}
+
+type Parts = { readonly flags?: number; readonly id?: number; readonly payload?: Uint8Array | string };
+
+/** RFC 9113, 4.1. */
+export function frame(type: number, { flags = 0, id = 0, payload = "" }: Parts = {}): Buffer {
+  const bytes = Buffer.from(payload as string);
+  const header = Buffer.alloc(9);
+  header.writeUIntBE(bytes.length, 0, 3);
+  header[3] = type;
+  header[4] = flags;
+  header.writeUInt32BE(id, 5);
+  return Buffer.concat([header, bytes]);
+}
+
+/** The preface and empty SETTINGS. */
+export const hello = Buffer.concat([preface, frame(types.settings)]);
+
+/** Four bytes of a number. */
+export function four(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value >>> 0);
+  return bytes;
+}
+
+/** SETTINGS of one entry. */
+export const setting = (name: number, value: number): Buffer =>
+  frame(types.settings, { payload: Buffer.concat([Buffer.of(0, name), four(value)]) });
+
+/** RFC 7541, 6.2.2: literals without indexing, their names new. */
+export function block(fields: readonly (readonly [string, string])[]): Buffer {
+  const text = (value: string) => {
+    const bytes = Buffer.from(value, "latin1");
+    const { length } = bytes;
+    const low = length < 127 ? [length] : [127, ((length - 127) & 127) | 128, (length - 127) >> 7];
+    return Buffer.concat([Buffer.from(low), bytes]);
+  };
+  return Buffer.concat(fields.map(([name, value]) => Buffer.concat([Buffer.of(0), text(name), text(value)])));
+}
+
+/** What every request has. */
+export const plain: readonly (readonly [string, string])[] = [
+  [":method", "POST"],
+  [":scheme", "http"],
+  [":authority", "localhost"],
+  [":path", "/"],
+];
+
+/** The fields of a request, with more of them. */
+export const request = (id: number, flags: number, more: readonly (readonly [string, string])[] = []): Buffer =>
+  frame(types.headers, { id, flags, payload: block([...plain, ...more]) });
