@@ -166,12 +166,13 @@ type Watching = {
 
 async function openDoors(house: House, config: Config, { runtime, tracing, isBootstrapped }: Watching) {
   const { logger, deps } = house;
-  const rules = messageRules(wholeRules(house, config));
+  const declared = wholeRules(house, config);
+  const rules = messageRules(declared);
   const served = implementations(house, config);
   const calls = runtime && callMetrics([...served, ...standardOnes]);
   const trace = tracing && tracerOf(tracing, operationsOf(served));
   const reports = report({ logger, languageOf: chooseLanguage, trace, ...(calls && { observe: calls.observe }) });
-  const operations = operationTable(served, guards(house, { rules, report: reports }));
+  const operations = operationTable(served, guards(house, { rules, declared, report: reports }));
   const stopping = new AbortController();
   const parts = {
     operations,
@@ -227,10 +228,12 @@ async function loadOf(
   };
 }
 
-function guards(house: House, { rules, report }: { rules: RulesOf; report: Report }) {
+type Checks = { readonly rules: RulesOf; readonly declared: readonly MessageRule[]; readonly report: Report };
+
+function guards(house: House, { rules, declared, report }: Checks) {
   const { callers, deps } = house;
   return chain({
-    ...{ report, callers, rules, lookups: lookupsOf(house), outages: { isUnavailable, isStatementTimeout } },
+    ...{ report, callers, rules, declared, lookups: lookupsOf(house), outages: { isUnavailable, isStatementTimeout } },
     idempotency: { recordOf: reads.doneBeforeRead(deps.sql), keyring: deps.secrets.keys, clock: deps.clock },
   });
 }

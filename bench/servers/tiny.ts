@@ -20,7 +20,7 @@ const rules = messageRules();
 const reports = report({ logger: pino({ level: "warn" }), languageOf: chooseLanguage });
 const nothing = async () => undefined;
 const guards = chain({
-  ...{ report: reports, rules, callers: { find: nothing, forget() {} } },
+  ...{ report: reports, rules, declared: [], callers: { find: nothing, forget() {} } },
   outages: { isUnavailable: () => false, isStatementTimeout: () => false },
   lookups: {
     ...{ instanceId: "", organizationExists: async () => false, ownerOfUser: nothing, userOfSession: nothing },

@@ -2,10 +2,11 @@ import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import type { Call } from "../deps.ts";
-import { reasonOf } from "../errors.ts";
+import { type MessageRule, reasonOf } from "../errors.ts";
 import { type Authenticate, authenticate } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
 import type { CallerCache } from "./caller_cache.ts";
+import { crossFieldRules } from "./cross_field.ts";
 import type { Lookups } from "./holding.ts";
 import { type IdempotencyParts, idempotency } from "./idempotency.ts";
 import { type Outages, outage } from "./outage.ts";
@@ -24,6 +25,8 @@ export type ChainParts = {
   readonly report: Report;
   readonly callers: CallerCache;
   readonly rules: RulesOf;
+  /** The declared rules of requests as a whole. */
+  readonly declared: readonly MessageRule[];
   readonly lookups: Lookups;
   readonly idempotency: IdempotencyParts;
   readonly outages: Outages;
@@ -46,7 +49,8 @@ export function chain(parts: ChainParts) {
       const enter = entrance(method, parts);
       const { once, answered } = idempotency(method, parts.idempotency);
       // A lost race begins again outside the idempotency guard: the race may have been lost to its own twin.
-      const command = isRead(method) ? handler : retry(once(handler));
+      const sound = crossFieldRules(method, parts.declared, handler);
+      const command = isRead(method) ? sound : retry(once(sound));
       return parts.report.unary(method, async (request, call) => {
         try {
           await enter(request, call);
@@ -65,7 +69,7 @@ export function chain(parts: ChainParts) {
     },
 
     stream(method: DescMethod, handler: Stream): Stream {
-      const checked = rechecked(entrance(method, parts), handler);
+      const checked = rechecked(entrance(method, parts), crossFieldRules(method, parts.declared, handler));
       return parts.report.stream(method, async function* (request, call) {
         try {
           yield* checked(request, call);

@@ -6,8 +6,8 @@ import { isWithin, type MessageRule, refuseAny, type Violation } from "../errors
 import { valuesOf } from "./values.ts";
 
 /**
- * Every rule of its fields that a message breaks; trims the fields that say so on the way. When something is wrong with them,
- * or was found wrong before, what else is wrong with the message is told too; else the handler will tell.
+ * Finds every rule of its fields that a message breaks, and trims the fields that say so on the way. When a field is wrong, or
+ * was found wrong before, the declared rules of the message that are broken are found too; else `crossFieldRules` enforces them.
  */
 export type Rules = (message: Message, found?: readonly Violation[]) => readonly Violation[];
 

@@ -6,7 +6,7 @@ import {
   type UserService,
 } from "../../gen/postern/v1/user_pb.ts";
 import { type Deps, organizationOf } from "../deps.ts";
-import { messageRule, refuse, refuseAny, type Violation } from "../errors.ts";
+import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
@@ -26,7 +26,6 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   return {
     async createAccessToken({ userId, expirationDate }, call) {
       const owner = organizationOf(call);
-      refuseAny(past(expirationDate, clock()));
       if (!(await userExists({ owner, id: userId }, call.signal))) throw refuse.notFound("user", userId);
       const token = newToken("pt");
       const at = first(owner, ids(), clock());

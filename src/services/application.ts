@@ -13,7 +13,7 @@ import {
   OidcResponseType,
 } from "../../gen/postern/v1/application_pb.ts";
 import { type Call, type Deps, keys, organizationOf } from "../deps.ts";
-import { messageRule, refuse, refuseAny, type Violation } from "../errors.ts";
+import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
@@ -117,10 +117,9 @@ export const applicationFolds = {
   },
 } satisfies NounFolds<"application">;
 
-/** The configuration that a request asks for, with what it leaves out; refuses it naming every field that is wrong. */
+/** The configuration that a request asks for, with the flow that it leaves out. */
 export function configurationOf(request: CreateOidcApplicationRequest): OidcConfiguration {
   const flow = flowOf(request);
-  refuseAny([...flowViolations(flow), ...apartViolations(request)]);
   const { clockSkew } = request;
   return create(OidcConfigurationSchema, {
     ...flow,

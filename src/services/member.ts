@@ -7,7 +7,7 @@ import {
   RemoveMemberRequestSchema,
 } from "../../gen/postern/v1/member_pb.ts";
 import { type Call, type Deps, type Membership, organizationOf, reachOf } from "../deps.ts";
-import { messageRule, refuse, refuseAny, type Violation } from "../errors.ts";
+import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import type { Cascade, NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
@@ -20,7 +20,6 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
 
   return {
     async addMember({ userId, roles, ...request }, call) {
-      refuseAny(wrongIn({ roles, ...request }));
       const place = placeOf(request, call);
       const standing = await standingIn(place, userId, call);
       if (!standing.userExists) throw refuse.notFound("user", userId);
@@ -31,7 +30,6 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
     },
 
     async changeMember({ userId, roles, ...request }, call) {
-      refuseAny(wrongIn({ roles, ...request }));
       const place = placeOf(request, call);
       const { member, othersOwn } = await standingIn(place, userId, call);
       if (!member) throw refuse.notFound("member", userId);
@@ -43,7 +41,6 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
     },
 
     async listMembers({ pageSize, pageToken, ...request }, call) {
-      refuseAny(besideInstance(request));
       const page = pageOf({ pageSize, pageToken }, 1);
       const place = placeOf(request, call);
       await standingIn(place, "", call);
@@ -53,7 +50,6 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
     },
 
     async removeMember({ userId, ...request }, call) {
-      refuseAny(besideInstance(request));
       const { member, othersOwn } = await standingIn(placeOf(request, call), userId, call);
       if (!member) throw refuse.notFound("member", userId);
       if (ownsInstance(member.roles) && !othersOwn) throw refuse.because("LAST_OWNER");

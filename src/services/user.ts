@@ -7,7 +7,7 @@ import {
   UserState,
 } from "../../gen/postern/v1/user_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../deps.ts";
-import { messageRule, refuse, refuseAny, type Violation } from "../errors.ts";
+import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
@@ -41,7 +41,6 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
     ...userAccessTokens(deps),
 
     async createHumanUser({ username, givenName, familyName, email, phone, password }, call) {
-      refuseAny(wrongInNew({ username, phone }, settings));
       const at = first(organizationOf(call), ids(), clock());
       const { loginName, policy } = await freeName(username, call);
       const names = [username, givenName, familyName, email];
@@ -55,7 +54,6 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
     },
 
     async createMachineUser({ username, name }, call) {
-      refuseAny(longName({ username }));
       const at = first(organizationOf(call), ids(), clock());
       const { loginName } = await freeName(username, call);
       const created = factOf("user", at, { case: "machineCreated", value: { username, loginName, name } });

@@ -34,7 +34,7 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
     async addUserGrants({ items, allOrNothing }, call) {
       const wanted = items.map((item) => wantedOf(organizationOf(call), item));
       const decided = decide(wanted, await aroundAll(sql, wanted), call);
-      if (allOrNothing) refuseAny(decided);
+      if (allOrNothing) refuseBatch(decided);
       return log.append(call, factsIn(decided), answerOf(decided, call)).catch((error: unknown) => {
         // What has a key is written together with its record or not at all: then it begins again as a whole.
         const keyed = call.values.get(keys.idempotency) !== undefined;
@@ -112,7 +112,7 @@ function outcomeOf({ fact, no }: Decided, call: Call, statusOf: ReturnType<typeo
 }
 
 /** Refuses all for the first refused item's reason, with the violations of every refused item. */
-function refuseAny(decided: readonly Decided[]): void {
+function refuseBatch(decided: readonly Decided[]): void {
   const nos = decided.flatMap(({ no }) => no ?? []);
   const [worst] = nos;
   if (worst) throw refuse.because(worst.reason, { ...worst, violations: nos.flatMap(violationsOf) });

@@ -6,7 +6,7 @@ import {
   type UserService,
 } from "../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, organizationOf } from "../deps.ts";
-import { messageRule, refuse, refuseAny, type Violation } from "../errors.ts";
+import { messageRule, refuse, type Violation } from "../errors.ts";
 import { type At, details, detailsAfter, factOf, next } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
@@ -34,7 +34,8 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
 
   return {
     async changePhone(request, call) {
-      const { phone, isVerified = false } = wantedOf(request, settings.phoneDefaultRegion);
+      const { isVerified = false } = request;
+      const phone = phoneNumberOf(request.phone, settings.phoneDefaultRegion);
       const user = await userOf(request.userId, call, phone);
       refuseUnchanged(user, phone);
       const code = isVerified ? undefined : codeFor(user, phone, request.returnCode !== undefined);
@@ -56,7 +57,6 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
     },
 
     async resendPhoneCode(request, call) {
-      refuseAny(exclusive(request));
       const user = await userOf(request.userId, call);
       refuseUnverifiable(user);
       const { named, secret, answered } = codeFor(user, user.phone ?? "", request.returnCode !== undefined);
@@ -142,12 +142,6 @@ export const phoneRules = ({ phoneDefaultRegion: region }: PhoneSettings) => [
   messageRule(ChangePhoneRequestSchema, (request) => wrongIn(request, region)),
   messageRule(ResendPhoneCodeRequestSchema, exclusive),
 ];
-
-/** The number in E.164 form; every field that is wrong is refused at once. */
-function wantedOf(request: ChangePhoneRequest, region: string | undefined) {
-  if (exclusive(request).length > 0) throw refuse.invalid(wrongIn(request, region));
-  return { ...request, phone: phoneNumberOf(request.phone, region) };
-}
 
 const wrongIn = (request: ChangePhoneRequest, region: string | undefined): Violation[] => [
   ...(e164(request.phone, region) ? [] : [notAPhone]),

@@ -40,6 +40,12 @@ test("only errors.ts makes a refusal", () => {
   expect(places(sources, made)).not.toEqual([]);
 });
 
+test("no handler calls refuseAny: the guard enforces the declared rules of requests", () => {
+  const repeated = (node: Node) => isCallExpression(node) && node.expression.getText() === "refuseAny";
+  expect(places(sources, repeated, ["src/guards/validate.ts", "src/guards/cross_field.ts"])).toEqual([]);
+  expect(places(sources, repeated)).toHaveLength(2);
+});
+
 test("only migrate.ts uses what makes the driver lose writes: begin, reserve and cancel", () => {
   const lossy = (node: Node) => isCallExpression(node) && isOfDriver(node.expression, ["begin", "reserve", "cancel"]);
   expect(places(sources, lossy, ["src/postgres/migrate.ts"])).toEqual([]);

@@ -1,0 +1,60 @@
+import { create, type Message } from "@bufbuild/protobuf";
+import { createContextValues } from "@connectrpc/connect";
+import { expect, test } from "vitest";
+import { EventService } from "../../gen/postern/v1/event_pb.ts";
+import { ListUsersRequestSchema, UserService } from "../../gen/postern/v1/user_pb.ts";
+import { messageRule, reasonOf } from "../../src/errors.ts";
+import { crossFieldRules } from "../../src/guards/cross_field.ts";
+
+const call = {
+  values: createContextValues(),
+  signal: new AbortController().signal,
+  requestHeader: new Headers(),
+};
+
+const smallPages = messageRule(ListUsersRequestSchema, ({ pageSize }) =>
+  pageSize > 10 ? [{ field: "pageSize", description: "is more than 10", reason: "PAGE_LARGE" }] : [],
+);
+const noTokens = messageRule(ListUsersRequestSchema, ({ pageToken }) =>
+  pageToken === "" ? [] : [{ field: "pageToken", description: "is not empty", reason: "TOKEN_GIVEN" }],
+);
+
+const guarded = (method = UserService.method.listUsers) => {
+  const handled: Message[] = [];
+  const run = crossFieldRules(method, [smallPages, noTokens], async (request) => {
+    handled.push(request);
+    return {};
+  });
+  return { handled, run };
+};
+
+const refusalOf = (run: () => unknown) => {
+  try {
+    run();
+  } catch (error) {
+    return [reasonOf(error), error instanceof Error ? error.message : ""];
+  }
+  return undefined;
+};
+
+test("a declared rule refuses a request before its handler runs, naming every field that is wrong", () => {
+  const { handled, run } = guarded();
+  const wrong = create(ListUsersRequestSchema, { pageSize: 11, pageToken: "x" });
+  const [reason, message] = refusalOf(() => run(wrong, call)) ?? [];
+  expect(reason).toBe("VALIDATION_FAILED");
+  expect(message).toMatch(/pageSize, pageToken/);
+  expect(handled).toEqual([]);
+});
+
+test("a request that keeps its rules reaches the handler", async () => {
+  const { handled, run } = guarded();
+  const right = create(ListUsersRequestSchema, { pageSize: 10 });
+  await run(right, call);
+  expect(handled).toEqual([right]);
+});
+
+test("a rule binds requests of its own type only", async () => {
+  const { handled, run } = guarded(EventService.method.listEvents as never);
+  await run(create(ListUsersRequestSchema, { pageSize: 11 }), call);
+  expect(handled).toHaveLength(1);
+});
