@@ -25,6 +25,13 @@ type FactInit<N extends FactNoun> = Exclude<
 /** The kinds of fact about a noun. */
 export type FactCase<N extends FactNoun> = Exclude<FactsOf<N>["fact"]["case"], undefined>;
 
+/** The name that a kind of fact has in the log: `user.phone_changed`. */
+export type FactType = { [N in FactNoun]: `${Snake<N>}.${Snake<FactCase<N>>}` }[FactNoun];
+
+type Snake<S extends string> = S extends `${infer A}${infer Rest}`
+  ? `${A extends Lowercase<A> ? A : `_${Lowercase<A>}`}${Snake<Rest>}`
+  : S;
+
 /** The next place in an object's history, and when it is taken. */
 export type At = {
   readonly owner: string;

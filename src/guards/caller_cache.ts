@@ -1,4 +1,5 @@
 import type { Caller } from "../deps.ts";
+import type { FactType } from "../events/fact.ts";
 
 /** A caller as the token's hash finds it, and until when. */
 export type FoundCaller = {
@@ -41,8 +42,9 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
     },
 
     forget({ type, stream }) {
-      const drops = dropped(type, stream);
-      if (!drops) return;
+      const revokes = revokesOf(type);
+      if (revokes === nobody) return;
+      const drops: Drops = (one) => revokes(one, stream);
       for (const meanwhile of underWay) meanwhile.push(drops);
       for (const [hash, one] of kept) if (drops(one)) kept.delete(hash);
     },
@@ -67,26 +69,60 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
   }
 }
 
-/** Which callers a fact makes untrue; undefined when none. */
-function dropped(type: string, stream: string): Drops | undefined {
-  const [noun = ""] = type.split(".");
-  switch (noun) {
-    case "session":
-      return type === "session.ended" ? ({ caller }) => caller.sessionId === stream : undefined;
-    case "access_token":
-      return type === "access_token.revoked" ? ({ tokenId }) => tokenId === stream : undefined;
-    case "user":
-      return untelling.test(type) ? undefined : ({ caller }) => caller.userId === stream;
-    // A membership's stream does not tell whose it is, and a project or grant that goes takes memberships with it.
-    case "member":
-      return () => true;
-    case "project":
-    case "project_grant":
-      return type === "project.deleted" || type === "project_grant.revoked" ? () => true : undefined;
-    default:
-      return undefined;
-  }
-}
+/** Whether a fact, by the stream that it stands in, makes what is kept of a caller untrue. */
+type Revokes = (one: FoundCaller, stream: string) => boolean;
 
-// Whoever was just created is no caller yet, and a phone says nothing about what its user may.
-const untelling = /^user\.(human_created|machine_created|phone_\w+)$/;
+const nobody: Revokes = () => false;
+const everyone: Revokes = () => true;
+const user: Revokes = ({ caller }, stream) => caller.userId === stream;
+const session: Revokes = ({ caller }, stream) => caller.sessionId === stream;
+const token: Revokes = ({ tokenId }, stream) => tokenId === stream;
+
+const revokesBy = {
+  "instance.created": nobody,
+  "organization.created": nobody,
+  // A user who was just created is no caller yet, and a phone does not decide what its user may do.
+  "user.human_created": nobody,
+  "user.machine_created": nobody,
+  "user.phone_changed": nobody,
+  "user.phone_code_requested": nobody,
+  "user.phone_verified": nobody,
+  "user.phone_removed": nobody,
+  "user.password_changed": user,
+  "user.deactivated": user,
+  "user.reactivated": user,
+  "user.locked": user,
+  "user.unlocked": user,
+  "user.deleted": user,
+  "access_token.created": nobody,
+  "access_token.revoked": token,
+  "session.created": nobody,
+  "session.ended": session,
+  "project.created": nobody,
+  // Memberships go with their project or project grant.
+  "project.deleted": everyone,
+  "project.role_added": nobody,
+  "project.role_removed": nobody,
+  "project_grant.created": nobody,
+  "project_grant.role_removed": nobody,
+  "project_grant.revoked": everyone,
+  "application.oidc_created": nobody,
+  "application.client_secret_rotated": nobody,
+  "application.deleted": nobody,
+  "user_grant.added": nobody,
+  "user_grant.changed": nobody,
+  "user_grant.role_removed": nobody,
+  "user_grant.removed": nobody,
+  // The stream of a membership does not name its user.
+  "member.added": everyone,
+  "member.changed": everyone,
+  "member.removed": everyone,
+  "policy.password_set": nobody,
+  "policy.lockout_set": nobody,
+
+} satisfies Record<FactType, Revokes>;
+
+const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));
+
+// A node of a newer release may write facts that this one does not know: they could revoke anybody.
+const revokesOf = (type: string): Revokes => revokesByType.get(type) ?? everyone;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { callerCache } from "../../src/guards/caller_cache.ts";
 
 const ada = {
-  caller: { userId: "ada", organization: "acme", memberships: [] },
+  caller: { userId: "ada", organization: "acme", sessionId: "session", memberships: [] },
   tokenId: "token",
   expires: undefined,
 };
@@ -42,12 +42,22 @@ for (const type of ["user.deactivated", "user.password_changed", "user.deleted"]
   });
 }
 
+test("a caller who is looked up while a fact of a newer release is appended is not kept", async () => {
+  expect(await waitingCache().isKeptAfter({ type: "user.merged", stream: "grace" })).toBe(false);
+  expect(await waitingCache().isKeptAfter({ type: "toString", stream: "grace" })).toBe(false);
+});
+
 test("a caller whose token is revoked while it is looked up is not kept", async () => {
   expect(await waitingCache().isKeptAfter({ type: "access_token.revoked", stream: "token" })).toBe(false);
 });
 
 test("a caller who is looked up while a membership changes is not kept, whosever it is", async () => {
   expect(await waitingCache().isKeptAfter({ type: "member.removed", stream: "some" })).toBe(false);
+});
+
+test("a caller whose session ends while it is looked up is not kept, one with another session is", async () => {
+  expect(await waitingCache().isKeptAfter({ type: "session.ended", stream: "session" })).toBe(false);
+  expect(await waitingCache().isKeptAfter({ type: "session.ended", stream: "other" })).toBe(true);
 });
 
 test("a caller whose phone changes is kept", async () => {

@@ -32,7 +32,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   doctor: everything,
   house: everything,
   services: ["gen", "events", "security", "errors", "deps", "messages", "postgres/connect#Sql"],
-  guards: ["gen", "security", "errors", "deps"],
+  guards: ["gen", "security", "errors", "deps", "events/fact#FactType"],
   gateway: ["gen", "errors"],
   events: ["gen", "errors", "postgres/connect#Sql", "postgres/failure"],
   notify: ["gen", "events", "security", "errors", "deps", "postgres/connect#Sql"],
