@@ -119,7 +119,6 @@ const revokesBy = {
   "member.removed": everyone,
   "policy.password_set": nobody,
   "policy.lockout_set": nobody,
-
 } satisfies Record<FactType, Revokes>;
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));

@@ -11,6 +11,7 @@ import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import type { Cascade, NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
+import type { Role } from "../guards/permissions.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 
@@ -183,7 +184,9 @@ const homes = {
   ORG_VIEWER: "organization",
   PROJECT_OWNER: "project",
   PROJECT_GRANT_OWNER: "project_grant",
-} as const satisfies Record<string, Scope>;
+} as const satisfies Record<Role, Scope>;
+
+const homeOf: ReadonlyMap<string, Scope> = new Map(Object.entries(homes));
 
 const howTo = {
   instance: "the instance: set instance",
@@ -194,9 +197,11 @@ const howTo = {
 
 function foreign(roles: readonly string[], scope: Scope): Violation[] {
   return roles.flatMap((role, at) => {
-    const home = homes[role as keyof typeof homes];
+    const home = homeOf.get(role);
+    // The rule of the field refuses a role that there is not.
+    if (home === undefined || home === scope) return [];
     const description = `${role} is a role on ${howTo[home]}`;
-    return home === scope ? [] : [{ field: `roles[${at}]`, description, reason: "MEMBER_ROLE_SCOPE" }];
+    return [{ field: `roles[${at}]`, description, reason: "MEMBER_ROLE_SCOPE" }];
   });
 }
 
