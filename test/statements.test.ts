@@ -1,0 +1,215 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { Node, ObjectLiteralExpression } from "typescript/unstable/ast";
+import {
+  isNoSubstitutionTemplateLiteral,
+  isObjectLiteralExpression,
+  isPropertyAssignment,
+  isStringLiteral,
+  isTaggedTemplateExpression,
+  isTemplateExpression,
+} from "typescript/unstable/ast/is";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { statementFor } from "../src/events/fold.ts";
+import { beginning, formatPosition } from "../src/events/follow.ts";
+import { folds } from "../src/house.ts";
+import * as reads from "../src/services/caller.ts";
+import { expiryChores } from "../src/services/expiry.ts";
+import { fixtureOf, lentFixtureOf } from "./guards/matrix_fixture.ts";
+import { type Row, rows } from "./guards/matrix_rows.ts";
+import { organization, type Postern, signedUp, startPostern } from "./harness.ts";
+import { lineOf, nodesOf, openProgram, root } from "./house/tree.ts";
+import { type HandlerCall, type Handlers, openHandlers } from "./sent_statements.ts";
+
+const folder = join(root, "test/statements");
+const there = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".sql"));
+const shown = new Map<string, string>();
+const factsFile = (name: string) => join("facts", `${name}.sql`);
+
+let postern: Postern;
+let handlers: Handlers;
+beforeAll(async () => {
+  postern = await startPostern();
+  handlers = openHandlers(postern);
+});
+afterAll(async () => {
+  await handlers?.[Symbol.asyncDispose]();
+  await postern?.[Symbol.asyncDispose]();
+});
+
+/** Compares a file with the statements that it shows. */
+async function show(file: string, statements: readonly string[]): Promise<void> {
+  const text = `${statements.map(ended).join("\n\n")}\n`;
+  shown.set(file, text);
+  await expect(text).toMatchFileSnapshot(join(folder, file));
+}
+
+const ended = (statement: string) => (statement.startsWith("--") ? statement : `${readable(statement)};`);
+
+/** The lines of a statement without the indentation of the code that they stood in. */
+function readable(statement: string): string {
+  const [first = "", ...rest] = statement.trim().split("\n");
+  const indents = rest.filter((line) => line.trim()).map((line) => line.length - line.trimStart().length);
+  const common = Math.min(...indents, Number.MAX_SAFE_INTEGER);
+  return [first.trimEnd(), ...rest.filter((line) => line.trim()).map((line) => line.slice(common).trimEnd())].join(
+    "\n",
+  );
+}
+
+const appending = new Map([...folds.keys()].map((type) => [statementFor([type], folds), type]));
+
+/** What a handler sent; instead of the statement that appends facts, the file that shows it. */
+const sent = (statements: readonly string[]): string[] =>
+  statements.map((text) => {
+    const type = appending.get(text);
+    return type ? `-- appends: ${factsFile(type)}` : text;
+  });
+
+test("each type of fact is appended by the statement of its file", async () => {
+  for (const [text, type] of appending) await show(factsFile(type), [text]);
+});
+
+test("the first start appends its facts by the statement of its file", async () => {
+  const [start] = await handlers.deps.sql<{ types: string[] }[]>`
+    select array_agg(distinct type order by type) as types from events
+    where request_id = (select request_id from events order by position limit 1)`;
+  expect(start?.types.length).toBeGreaterThan(1);
+  await show(factsFile("first_start"), [statementFor(start?.types ?? [], folds)]);
+});
+
+test("each rpc sends the statements of its file", async () => {
+  // A watch reads the log in stretches of 5,000 events.
+  await handlers.deps.sql`
+    insert into events (owner, stream, version, type, payload, actor, request_id, time)
+    select ${postern.organizationId}, 'object' || n, 1, 'project.created', '{"name": "Year"}', 'actor', 'load', now()
+    from generate_series(1, 6000) n`;
+  const more = await furtherCalls();
+  for (const method of handlers.methods) {
+    const name = `${method.parent.name}.${method.name}`;
+    const calls = [...(await usualCalls(method, name)), ...(more[name] ?? [])];
+    handlers.heard();
+    for (const call of calls) await handlers.run(method, call);
+    await show(`${name}.sql`, sent(handlers.heard()));
+  }
+});
+
+// A row of the matrix is refused here: its password is wrong.
+const refusedRows = ["AccountService.ChangePassword", "SessionService.CreateSession", "EventService.WatchEvents"];
+
+/** The call that the matrix of permissions makes, and the one for the second page where there are pages. */
+async function usualCalls(method: DescMethod, name: string): Promise<HandlerCall[]> {
+  if (refusedRows.includes(name)) return [];
+  const fixture = await fixtureOf(postern, postern.organizationId);
+  const request = await (rows[name] as Row).request(fixture);
+  return [{ request }, ...tokenOf(method, name).map((pageToken) => ({ request: { ...request, pageToken } }))];
+}
+
+const twoKeys = ["OrganizationService.ListOrganizations", "UserService.ListUsers", "ProjectService.ListProjects"];
+const encoded = (keys: readonly string[]) => Buffer.from(JSON.stringify(keys)).toString("base64url");
+
+function tokenOf({ input }: DescMethod, name: string): string[] {
+  if (!input.field.pageToken) return [];
+  if (name === "EventService.ListEvents") return [encoded(["2999-01-01T00:00:00.000Z", "1"])];
+  // A list that goes the other way has its first rows after the last key.
+  return [encoded(twoKeys.includes(name) ? ["a", "b"] : ["a"])];
+}
+
+/** Calls of the rpcs that ask something else of the database when their requests are others. */
+async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerCall[]>>> {
+  const fixture = await fixtureOf(postern, postern.organizationId);
+  const lent = await lentFixtureOf(postern, fixture, await organization(postern));
+  const guest = { organizationId: lent.organizationId };
+  const [changing, { userId, username, password }] = [await signedUp(postern), await signedUp(postern)];
+  const someReach = { reach: { whole: false, organizations: ["o"], projects: ["p"], projectGrants: ["g"] } } as const;
+  const { events } = (await postern.admin.get("/v1/events?pageSize=2")).body;
+  const everything = { objectId: "o", actorId: "a", types: ["user.locked"], since: time, until: time };
+  const person = { username: "someone", givenName: "Ada", familyName: "Byron", email: "ada@example.com" };
+  const { projectId } = fixture;
+  return {
+    "AccountService.ChangePassword": [
+      {
+        userId: changing.userId,
+        request: { oldPassword: changing.password, newPassword: "Green-Teapot-77" },
+      },
+    ],
+    "SessionService.CreateSession": [{ request: { loginName: username, password } }],
+    "EventService.ListEvents": [{ request: everything }, { request: { instance: true } }],
+    "EventService.WatchEvents": [
+      { request: {}, isLeft: true },
+      { request: { after: events.at(-1).position } },
+      { request: { after: formatPosition(beginning) } },
+    ],
+    "OrganizationService.ListOrganizations": [{ request: {}, ...someReach }],
+    "ProjectService.ListProjects": [{ request: {}, ...someReach }],
+    "ProjectService.ListProjectRoles": [
+      { request: { projectId }, ...guest },
+      { request: { projectId, pageToken: encoded(["a"]) }, ...guest },
+    ],
+    "ProjectService.ListProjectGrants": [{ request: { projectId }, ...guest }],
+    "UserGrantService.ListUserGrants": [{ request: { userId: "u", projectId: "p" }, ...someReach }],
+    "UserService.CreateHumanUser": [{ request: { ...person, phone: "+41446681800", password: "Blue-Kettle-42" } }],
+    "UserService.ChangePhone": [{ request: { userId, phone: "+41446681801" } }],
+  };
+}
+
+const time = "2026-01-01T00:00:00Z";
+
+test("each question of the guards is the statement of its file", async () => {
+  const { sql } = handlers.deps;
+  for (const [name, read] of Object.entries(reads)) {
+    handlers.heard();
+    await asked(read(sql) as (key: never) => Promise<unknown>, name);
+    await show(join("guards", `${name}.sql`), handlers.heard());
+  }
+});
+
+async function asked(read: (key: never) => Promise<unknown>, name: string): Promise<void> {
+  const record = { caller: "c", operation: "o", key: "k" };
+  await read((name === "doneBeforeRead" ? record : "00") as never);
+}
+
+test("what is over is cleared away by the statements of its file", async () => {
+  handlers.heard();
+  for (const { batch } of expiryChores(handlers.deps, postern.config)) await batch(10);
+  await show("expiry.sql", handlers.heard());
+});
+
+test("every file shows statements that are sent", () => {
+  // One that is missing is written by this run: it belongs to the change.
+  expect([...shown.keys()].sort()).toEqual(there.sort());
+});
+
+// Sent only when the queue of password hashes is full; nothing of it is composed.
+const unsent = ["update password_attempts set attempts = attempts - 1 where user_id =", "and attempts between 1 and"];
+
+test("every statement that the services compose is in a file", () => {
+  using program = openProgram(["src/services"]);
+  const all = [...shown].map(([, text]) => words(text)).join("\n");
+  const pieces = program.sources.flatMap(({ path, ast }) =>
+    [...nodesOf(ast)].flatMap((node) => piecesOf(node).map((text) => ({ at: `${path}:${lineOf(ast, node)}`, text }))),
+  );
+  expect(pieces.length).toBeGreaterThan(100);
+  const hidden = pieces.filter(({ text }) => !all.includes(text) && !unsent.includes(text));
+  expect(hidden).toEqual([]);
+});
+
+const words = (text: string): string => text.replace(/\s+/g, " ").trim();
+
+/** The parts of a statement that are written in the code: a template of `sql`, and what a shared read asks. */
+function piecesOf(node: Node): string[] {
+  if (isTaggedTemplateExpression(node) && /^sql\b/.test(node.tag.getText())) return textsIn(node.template);
+  return isQuestion(node)
+    ? node.properties.filter(isPropertyAssignment).flatMap((one) => textsIn(one.initializer))
+    : [];
+}
+
+const isQuestion = (node: Node): node is ObjectLiteralExpression =>
+  isObjectLiteralExpression(node) &&
+  node.properties.map((one) => isPropertyAssignment(one) && one.name.getText()).join() === "asked,select";
+
+function textsIn(template: Node): string[] {
+  if (isNoSubstitutionTemplateLiteral(template) || isStringLiteral(template)) return [words(template.text)];
+  if (!isTemplateExpression(template)) return [];
+  return [template.head, ...template.templateSpans.map(({ literal }) => literal)].map(({ text }) => words(text));
+}

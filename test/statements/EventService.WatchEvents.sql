@@ -1,0 +1,25 @@
+select epoch, xid::text as xid, position from events
+where is_settled(events.epoch, events.xid) order by events.epoch desc, events.xid desc, events.position desc limit 1;
+
+select exists (select from events
+where (events.epoch, events.xid, events.position) >= ($1::integer, $2::text::xid8, $3::bigint)) as reached;
+
+select epoch, xid::text as xid, position from events
+where (events.epoch, events.xid, events.position) > ($1::integer, $2::text::xid8, $3::bigint) and is_settled(events.epoch, events.xid)
+order by events.epoch, events.xid, events.position offset $4 limit 1;
+
+select
+epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time from events
+where
+owner = $1
+  and (events.epoch, events.xid, events.position) > ($2::integer, $3::text::xid8, $4::bigint)
+  and is_settled(events.epoch, events.xid)
+order by events.epoch, events.xid, events.position limit $5;
+
+select
+epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time from events
+where
+owner = $1
+  and (events.epoch, events.xid, events.position) > ($2::integer, $3::text::xid8, $4::bigint)
+  and (events.epoch, events.xid, events.position) <= ($5::integer, $6::text::xid8, $7::bigint)
+order by events.epoch, events.xid, events.position limit $8;

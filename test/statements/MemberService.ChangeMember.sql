@@ -1,0 +1,14 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, scope text, id text, project text, "user" text)
+)
+select n, coalesce(p.project_id, g.project_id) as "projectId",
+               asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "placeExists",
+               exists (select from users u where u.user_id = asked."user") as "userExists",
+               exists (select from members o join users w on w.user_id = o.user_id and w.active
+  where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles) and o.user_id <> asked."user") as "othersOwn",
+               m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
+             from asked
+             left join projects p on asked.scope = 'project' and p.owner = asked.owner and p.project_id = asked.id
+             left join project_grants g on asked.scope = 'project_grant' and g.project_grant_id = asked.id
+               and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)
+             left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id;

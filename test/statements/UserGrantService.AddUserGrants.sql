@@ -1,0 +1,22 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, user_id text, project_id text, project_grant_id text, role_keys text[])
+)
+select n,
+(select p.owner = asked.owner from projects p where p.project_id = asked.project_id) as owned,
+(select g.project_grant_id from project_grants g
+ where g.project_id = asked.project_id and g.granted_organization_id = asked.owner) as "projectGrantId",
+(select u.user_id from users u where u.user_id = asked.user_id) as "userId",
+(select g.user_grant_id from (
+   select * from user_grants g where (g.user_id, g.project_id)
+     between (asked.user_id, asked.project_id) and (asked.user_id, asked.project_id) offset 0) g
+ where g.owner = asked.owner and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
+case when asked.project_grant_id = '' then array(
+  select r.role_key from project_roles r
+  where r.project_id = asked.project_id and r.role_key = any(asked.role_keys))
+else array(
+  select r.role_key from project_grant_roles r
+  where r.project_grant_id = asked.project_grant_id and r.role_key = any(asked.role_keys))
+end as "roleKeys"
+from asked order by n;
+
+-- appends: facts/user_grant.added.sql

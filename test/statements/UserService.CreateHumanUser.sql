@@ -1,0 +1,29 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, login_name text)
+)
+select n, l.user_id as "takenBy", l.owner as "takenIn", (
+  select jsonb_build_object(
+    'minimumLength', coalesce(p.minimum_length, 8),
+    'requiresUpper', coalesce(p.requires_upper, true),
+    'requiresLower', coalesce(p.requires_lower, true),
+    'requiresDigit', coalesce(p.requires_digit, true),
+    'requiresSymbol', coalesce(p.requires_symbol, true),
+    'historyDepth', coalesce(p.history_depth, 0),
+    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds)
+  from instance
+    left join lateral (select q.* from password_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) p on true
+    left join lateral (select q.* from lockout_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) l on true) as policy
+             from asked left join login_names l on l.login_name = asked.login_name;
+
+-- appends: facts/user.human_created.sql
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text, phone text)
+)
+select n,
+  (select s.time from phone_sends s
+   where (s.user_id, s.time) between (asked.id, timestamptz '-infinity') and (asked.id, timestamptz 'infinity')
+   order by s.user_id desc, s.time desc offset 9 limit 1) as "userLimit",
+  (select s.time from phone_sends s where s.phone = asked.phone
+   order by s.n desc offset 19 limit 1) as "numberLimit",
+  (select coalesce(max(s.n), 0) + 1 from phone_sends s where s.phone = asked.phone) as nth from asked;

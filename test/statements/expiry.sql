@@ -1,0 +1,9 @@
+select session_id as id, owner, user_id as "userId", version, created, changed from sessions
+where expiration_date <= $1 order by expiration_date limit $2;
+
+delete from bearers where hash in (
+select hash from bearers where expiration_date <= $1
+order by expiration_date limit $2 for update skip locked);
+
+delete from phone_sends where (phone, n) in (
+select phone, n from phone_sends where time < $1 order by time limit $2 for update skip locked);

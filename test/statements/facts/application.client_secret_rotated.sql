@@ -1,0 +1,24 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"application.client_secret_rotated/0" as (update applications a set version = f.version, changed = f.time
+       from (select * from facts where type = 'application.client_secret_rotated') f where a.owner = f.owner and a.app_id = f.stream),
+"application.client_secret_rotated/1" as (delete from client_secrets s using (select * from input where type = 'application.client_secret_rotated') i
+       where s.app_id = i.stream and (s.expiration_date is not null or (i.payload->>'previousSecretExpirationDate')::timestamptz <= i.time)),
+"application.client_secret_rotated/2" as (update client_secrets s set expiration_date = (i.payload->>'previousSecretExpirationDate')::timestamptz from (select * from input where type = 'application.client_secret_rotated') i
+       where s.app_id = i.stream and s.expiration_date is null and (i.payload->>'previousSecretExpirationDate')::timestamptz > i.time),
+"application.client_secret_rotated/3" as (insert into client_secrets (app_id, hash) select i.stream, decode(i.secret->>'hash', 'hex') from (select * from input where type = 'application.client_secret_rotated') i),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

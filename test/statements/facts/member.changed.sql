@@ -1,0 +1,32 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'member.changed' as type, c.payload, i.actor, i.request_id, i.time
+  from (
+    select i.n, i.owner, i.stream, i.version, i.payload
+    from (select * from input where type = 'member.changed') i join members m on m.owner = i.owner and m.member_id = i.stream and not i.payload->'roles' ? 'INSTANCE_OWNER'
+    where m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles) and not exists (
+      select from (
+        select o.user_id from members o join users w on w.user_id = o.user_id and w.active
+  where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles) order by o.member_id for no key update
+      ) owners where owners.user_id <> m.user_id)) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"member.changed/0" as (update members m set roles = array(select jsonb_array_elements_text(f.payload->'roles')),
+         version = f.version, changed = f.time
+       from (select * from facts where type = 'member.changed') f where m.owner = f.owner and m.member_id = f.stream),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

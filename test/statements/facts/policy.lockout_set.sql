@@ -1,0 +1,23 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"policy.lockout_set/0" as (insert into lockout_policies as l (owner, maximum_attempts, lock_seconds, version, created, changed)
+       select f.owner, (f.payload->>'maximumAttempts')::integer,
+         rtrim(f.payload->>'lockDuration', 's')::double precision, f.version, f.time, f.time
+       from (select * from facts where type = 'policy.lockout_set') f
+       on conflict (owner) do update set maximum_attempts = excluded.maximum_attempts,
+         lock_seconds = excluded.lock_seconds, version = excluded.version, changed = excluded.changed),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

@@ -1,0 +1,27 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"policy.password_set/0" as (insert into password_policies as p (owner, minimum_length, requires_upper, requires_lower, requires_digit,
+         requires_symbol, history_depth, version, created, changed)
+       select f.owner, (f.payload->>'minimumLength')::integer, (f.payload->>'requiresUpper')::boolean,
+         (f.payload->>'requiresLower')::boolean, (f.payload->>'requiresDigit')::boolean,
+         (f.payload->>'requiresSymbol')::boolean, (f.payload->>'historyDepth')::integer, f.version, f.time, f.time
+       from (select * from facts where type = 'policy.password_set') f
+       on conflict (owner) do update set minimum_length = excluded.minimum_length,
+         requires_upper = excluded.requires_upper, requires_lower = excluded.requires_lower,
+         requires_digit = excluded.requires_digit, requires_symbol = excluded.requires_symbol,
+         history_depth = excluded.history_depth, version = excluded.version, changed = excluded.changed),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

@@ -1,0 +1,51 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'application.deleted' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
+                 from (select * from input where type = 'project.deleted') i join applications a on a.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_1 as (
+  select c.owner, c.stream, c.version, 'project_grant.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
+                 from (select * from input where type = 'project.deleted') i join project_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_2 as (
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+                 from (select * from input where type = 'project.deleted') i join user_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_3 as (
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+                 from (select * from input where type = 'project.deleted') i join members m on m.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_2
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_3
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"application.deleted/0" as (delete from applications a using (select * from facts where type = 'application.deleted') f where a.owner = f.owner and a.app_id = f.stream),
+"application.deleted/1" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
+"application.deleted/2" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
+"member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
+"project.deleted/0" as (delete from projects p using (select * from facts where type = 'project.deleted') f where p.owner = f.owner and p.project_id = f.stream),
+"project.deleted/1" as (delete from project_roles r using (select * from facts where type = 'project.deleted') f where r.project_id = f.stream),
+"project_grant.revoked/0" as (delete from project_grants g using (select * from facts where type = 'project_grant.revoked') f where g.owner = f.owner and g.project_grant_id = f.stream),
+"project_grant.revoked/1" as (delete from project_grant_roles r using (select * from facts where type = 'project_grant.revoked') f where r.project_grant_id = f.stream),
+"user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
+"user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

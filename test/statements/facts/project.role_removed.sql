@@ -1,0 +1,44 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'project_grant.role_removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
+                 from (select * from input where type = 'project.role_removed') i
+                 join project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
+                 join project_grants g on g.project_grant_id = r.project_grant_id) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_1 as (
+  select c.owner, c.stream, c.version, 'user_grant.role_removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
+                 from (select * from input where type = 'project.role_removed') i
+                 join user_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
+                 join user_grants g on g.user_grant_id = r.user_grant_id) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"project.role_removed/0" as (delete from project_roles r using (select * from facts where type = 'project.role_removed') f where r.project_id = f.stream and r.role_key = f.payload->>'key'),
+"project.role_removed/1" as (update projects p set version = f.version, changed = f.time
+       from (select * from facts where type = 'project.role_removed') f where p.owner = f.owner and p.project_id = f.stream),
+"project_grant.role_removed/0" as (delete from project_grant_roles r using (select * from facts where type = 'project_grant.role_removed') f
+       where r.project_grant_id = f.stream and r.role_key = f.payload->>'key'),
+"project_grant.role_removed/1" as (update project_grants g set version = f.version, changed = f.time
+       from (select * from facts where type = 'project_grant.role_removed') f where g.owner = f.owner and g.project_grant_id = f.stream),
+"user_grant.role_removed/0" as (update user_grants g set version = f.version, changed = f.time
+       from (select * from facts where type = 'user_grant.role_removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+"user_grant.role_removed/1" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.role_removed') f
+       where r.user_grant_id = f.stream and r.role_key = f.payload->>'key'),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

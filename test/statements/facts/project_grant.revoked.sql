@@ -1,0 +1,34 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+                 from (select * from input where type = 'project_grant.revoked') i join user_grants g on g.project_grant_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_1 as (
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+                 from (select * from input where type = 'project_grant.revoked') i join members m on m.project_grant_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
+"project_grant.revoked/0" as (delete from project_grants g using (select * from facts where type = 'project_grant.revoked') f where g.owner = f.owner and g.project_grant_id = f.stream),
+"project_grant.revoked/1" as (delete from project_grant_roles r using (select * from facts where type = 'project_grant.revoked') f where r.project_grant_id = f.stream),
+"user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
+"user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

@@ -1,0 +1,44 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'session.ended' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
+           from (select * from input where type = 'user.deactivated') i join sessions s on s.user_id = i.stream
+           where s.session_id is distinct from i.payload->>'keepSessionId') c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_1 as (
+  select c.owner, c.stream, c.version, 'user.deactivated' as type, c.payload, i.actor, i.request_id, i.time
+  from (
+    select i.n, i.owner, i.stream, i.version, i.payload
+    from (select * from input where type = 'user.deactivated') i join members m on m.user_id = i.stream
+    where m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles) and not exists (
+      select from (
+        select o.user_id from members o join users w on w.user_id = o.user_id and w.active
+  where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles) order by o.member_id for no key update
+      ) owners where owners.user_id <> m.user_id)) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
+"session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"user.deactivated/0" as (update users u set active = false, version = f.version, changed = f.time
+   from (select * from facts where type = 'user.deactivated') f where u.owner = f.owner and u.user_id = f.stream),
+"user.deactivated/1" as (
+  update passwords p set sign_ins = p.sign_ins + 1,
+    user_id = case when p.sign_ins = q.sign_ins then p.user_id else 'came meanwhile' end
+  from (select * from input where type = 'user.deactivated') i join passwords q on q.user_id = i.stream where p.user_id = i.stream),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

@@ -1,0 +1,67 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'session.ended' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
+           from (select * from input where type = 'user.deleted') i join sessions s on s.user_id = i.stream
+           where s.session_id is distinct from i.payload->>'keepSessionId') c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_1 as (
+  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
+           from (select * from input where type = 'user.deleted') i join access_tokens t on t.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_2 as (
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+           from (select * from input where type = 'user.deleted') i join members m on m.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_3 as (
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+           from (select * from input where type = 'user.deleted') i join user_grants g on g.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_4 as (
+  select c.owner, c.stream, c.version, 'user.deleted' as type, c.payload, i.actor, i.request_id, i.time
+  from (
+    select i.n, i.owner, i.stream, i.version, i.payload
+    from (select * from input where type = 'user.deleted') i join members m on m.user_id = i.stream
+    where m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles) and not exists (
+      select from (
+        select o.user_id from members o join users w on w.user_id = o.user_id and w.active
+  where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles) order by o.member_id for no key update
+      ) owners where owners.user_id <> m.user_id)) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_2
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_3
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_4
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
+"access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
+"member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
+"session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
+"session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"user.deleted/0" as (delete from users u using (select * from facts where type = 'user.deleted') f where u.owner = f.owner and u.user_id = f.stream),
+"user.deleted/1" as (delete from login_names t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/2" as (delete from passwords t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/3" as (delete from password_history t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/4" as (delete from password_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
+"user.deleted/5" as (delete from phone_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
+"user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
+"user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;
