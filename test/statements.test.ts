@@ -70,6 +70,16 @@ test("each type of fact is appended by the statement of its file", async () => {
   for (const [text, type] of appending) await show(factsFile(type), [text]);
 });
 
+test("a fold reads the facts of its own type only", () => {
+  const texts = [...folds.values()].flatMap(({ views = [], credentials = [], cascades = [] }) => [
+    ...views,
+    ...credentials,
+    ...cascades.map(({ select }) => select),
+  ]);
+  expect(texts.filter((text) => /(?<!\$)\b(facts|input)\b/.test(text))).toEqual([]);
+  expect(texts.filter((text) => /\$(facts|input)\b/.test(text)).length).toBeGreaterThan(50);
+});
+
 test("the first start appends its facts by the statement of its file", async () => {
   const [start] = await handlers.deps.sql<{ types: string[] }[]>`
     select array_agg(distinct type order by type) as types from events

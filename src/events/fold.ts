@@ -4,15 +4,15 @@ import { type FactCase, type FactNoun, typeOf } from "./fact.ts";
 export type Cascade = {
   /** Their type, such as `user_grant.removed`. */
   readonly makes: string;
-  /** A select from `input` i (the facts being appended) and views that yields i.n, owner, stream, version, payload. */
+  /** A select from `$input` i (the facts being appended) and views that yields i.n, owner, stream, version, payload. */
   readonly select: string;
 };
 
-/** What a kind of fact does to the tables, set-wise: `facts` holds the facts of its type that are being folded. */
+/** What a kind of fact does to the tables, set-wise: `$facts` stands for the facts of its type that are being folded. */
 export type Fold = {
-  /** Statements that read `facts` (owner, stream, version, payload, time) and write view tables. */
+  /** Statements that read `$facts` (owner, stream, version, payload, time) and write view tables. */
   readonly views?: readonly string[];
-  /** Statements that write credentials; they may read `secret` from `input`. Not replayed by a rebuild. */
+  /** Statements that write credentials; they may read `secret` from `$input`. Not replayed by a rebuild. */
   readonly credentials?: readonly string[];
   readonly cascades?: readonly Cascade[];
 };
@@ -53,9 +53,9 @@ export function statementFor(types: readonly string[], folds: ReadonlyMap<string
   }
 }
 
-/** A fold's statement with `facts` and `input` narrowed to one type. */
+/** A fold's statement with the facts of one type in place of `$facts` and `$input`. */
 export function ofType(text: string, type: string): string {
-  return text.replace(/\b(facts|input)\b/g, (name) => `(select * from ${name} where type = '${type}')`);
+  return text.replace(/\$(facts|input)\b/g, (_, name) => `(select * from ${name} where type = '${type}')`);
 }
 
 const asJson = `select * from jsonb_to_recordset($1::text::jsonb) as input (

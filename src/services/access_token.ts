@@ -58,17 +58,17 @@ export const accessTokenFolds = {
     views: [
       `insert into access_tokens (owner, token_id, user_id, expiration_date, version, created, changed)
        select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz,
-         f.version, f.time, f.time from facts f`,
+         f.version, f.time, f.time from $facts f`,
     ],
     credentials: [
       `insert into bearers (hash, owner, user_id, token_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
-         (i.payload->>'expirationDate')::timestamptz from input i`,
+         (i.payload->>'expirationDate')::timestamptz from $input i`,
     ],
   },
   revoked: {
-    views: [`delete from access_tokens t using facts f where t.owner = f.owner and t.token_id = f.stream`],
-    credentials: [`delete from bearers b using facts f where b.token_id = f.stream`],
+    views: [`delete from access_tokens t using $facts f where t.owner = f.owner and t.token_id = f.stream`],
+    credentials: [`delete from bearers b using $facts f where b.token_id = f.stream`],
   },
 } satisfies NounFolds<"accessToken">;
 

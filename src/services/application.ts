@@ -87,33 +87,33 @@ export const applicationFolds = {
     views: [
       `insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed)
        select f.owner, f.stream, f.payload->>'projectId', f.payload->>'name', f.payload->>'clientId', f.payload->'oidc',
-         f.version, f.time, f.time from facts f`,
-      `insert into client_ids (client_id, owner, app_id) select f.payload->>'clientId', f.owner, f.stream from facts f`,
+         f.version, f.time, f.time from $facts f`,
+      `insert into client_ids (client_id, owner, app_id) select f.payload->>'clientId', f.owner, f.stream from $facts f`,
     ],
     credentials: [
       `insert into client_secrets (app_id, hash)
-       select i.stream, decode(i.secret->>'hash', 'hex') from input i where i.secret->>'hash' is not null`,
+       select i.stream, decode(i.secret->>'hash', 'hex') from $input i where i.secret->>'hash' is not null`,
     ],
   },
   clientSecretRotated: {
     views: [
       `update applications a set version = f.version, changed = f.time
-       from facts f where a.owner = f.owner and a.app_id = f.stream`,
+       from $facts f where a.owner = f.owner and a.app_id = f.stream`,
     ],
     credentials: [
-      `delete from client_secrets s using input i
+      `delete from client_secrets s using $input i
        where s.app_id = i.stream and (s.expiration_date is not null or ${replaced} <= i.time)`,
-      `update client_secrets s set expiration_date = ${replaced} from input i
+      `update client_secrets s set expiration_date = ${replaced} from $input i
        where s.app_id = i.stream and s.expiration_date is null and ${replaced} > i.time`,
-      `insert into client_secrets (app_id, hash) select i.stream, decode(i.secret->>'hash', 'hex') from input i`,
+      `insert into client_secrets (app_id, hash) select i.stream, decode(i.secret->>'hash', 'hex') from $input i`,
     ],
   },
   deleted: {
     views: [
-      `delete from applications a using facts f where a.owner = f.owner and a.app_id = f.stream`,
-      `delete from client_ids c using facts f where c.owner = f.owner and c.app_id = f.stream`,
+      `delete from applications a using $facts f where a.owner = f.owner and a.app_id = f.stream`,
+      `delete from client_ids c using $facts f where c.owner = f.owner and c.app_id = f.stream`,
     ],
-    credentials: [`delete from client_secrets s using facts f where s.app_id = f.stream`],
+    credentials: [`delete from client_secrets s using $facts f where s.app_id = f.stream`],
   },
 } satisfies NounFolds<"application">;
 

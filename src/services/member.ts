@@ -66,7 +66,7 @@ const activeOwners = `members o join users w on w.user_id = o.user_id and w.acti
   where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles)`;
 
 /**
- * Makes a fact whose `leaving` memberships `m` (joined to `input` i) would leave the instance without an owner lose its
+ * Makes a fact whose `leaving` memberships `m` (joined to `$input` i) would leave the instance without an owner lose its
  * race, so that the command is decided again and refused.
  */
 export function keepsAnOwner(makes: string, leaving: string): Cascade {
@@ -74,7 +74,7 @@ export function keepsAnOwner(makes: string, leaving: string): Cascade {
   // of two last owners that leave at once the later one waits, and then finds nobody.
   const select = `
     select i.n, i.owner, i.stream, i.version, i.payload
-    from input i join members m on ${leaving}
+    from $input i join members m on ${leaving}
     where m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles) and not exists (
       select from (
         select o.user_id from ${activeOwners} order by o.member_id for no key update
@@ -94,14 +94,14 @@ export const memberFolds = {
          coalesce(f.payload->>'projectGrantId', f.payload->>'projectId', f.payload->>'organizationId', f.owner),
          f.payload->>'projectId', f.payload->>'projectGrantId',
          array(select jsonb_array_elements_text(f.payload->'roles')), f.version, f.time, f.time
-       from facts f`,
+       from $facts f`,
     ],
   },
   changed: {
     views: [
       `update members m set roles = array(select jsonb_array_elements_text(f.payload->'roles')),
          version = f.version, changed = f.time
-       from facts f where m.owner = f.owner and m.member_id = f.stream`,
+       from $facts f where m.owner = f.owner and m.member_id = f.stream`,
     ],
     cascades: [
       keepsAnOwner(
@@ -111,7 +111,7 @@ export const memberFolds = {
     ],
   },
   removed: {
-    views: [`delete from members m using facts f where m.owner = f.owner and m.member_id = f.stream`],
+    views: [`delete from members m using $facts f where m.owner = f.owner and m.member_id = f.stream`],
     cascades: [keepsAnOwner("member.removed", `m.owner = i.owner and m.member_id = i.stream`)],
   },
 } satisfies NounFolds<"member">;

@@ -50,7 +50,7 @@ export const organizationFolds = {
   created: {
     views: [
       `insert into organizations (organization_id, name, version, created, changed)
-       select f.stream, f.payload->>'name', f.version, f.time, f.time from facts f`,
+       select f.stream, f.payload->>'name', f.version, f.time, f.time from $facts f`,
     ],
   },
 } satisfies NounFolds<"organization">;

@@ -106,7 +106,7 @@ export const passwordSecret = (hash: string, { historyDepth }: PolicyInForce) =>
 /** Credentials of a new user, who may have a password. */
 export const firstPassword: readonly string[] = [
   `insert into passwords (user_id, owner, hash, changed)
-   select i.stream, i.owner, i.secret->>'hash', i.time from input i where i.secret->>'hash' is not null`,
+   select i.stream, i.owner, i.secret->>'hash', i.time from $input i where i.secret->>'hash' is not null`,
 ];
 
 // What ends a user's sessions loses its race to a sign-in that its statement does not see: `q` is the row as it was when the
@@ -114,7 +114,7 @@ export const firstPassword: readonly string[] = [
 const seesSignIns = (columns = "") => `
   update passwords p set ${columns}sign_ins = p.sign_ins + 1,
     user_id = case when p.sign_ins = q.sign_ins then p.user_id else 'came meanwhile' end
-  from input i join passwords q on q.user_id = i.stream where p.user_id = i.stream`;
+  from $input i join passwords q on q.user_id = i.stream where p.user_id = i.stream`;
 
 /** Credentials of a fact after which nobody is signed in. */
 export const endSignIns: readonly string[] = [seesSignIns()];
@@ -123,7 +123,7 @@ export const endSignIns: readonly string[] = [seesSignIns()];
 export const countSignIn: readonly string[] = [
   `update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash)
    from (
-     select q.user_id, i.secret->>'rehashed' as rehashed from input i join passwords q on q.user_id = i.payload->>'userId'
+     select q.user_id, i.secret->>'rehashed' as rehashed from $input i join passwords q on q.user_id = i.payload->>'userId'
      where q.changed::text = i.secret->>'since' order by q.user_id for update of q
    ) checked where p.user_id = checked.user_id`,
 ];
@@ -132,12 +132,12 @@ export const countSignIn: readonly string[] = [
 export const replacePassword: readonly string[] = [
   seesSignIns("hash = i.secret->>'hash', changed = i.time, "),
   `insert into passwords (user_id, owner, hash, changed)
-   select i.stream, i.owner, i.secret->>'hash', i.time from input i
+   select i.stream, i.owner, i.secret->>'hash', i.time from $input i
    where not exists (select from passwords q where q.user_id = i.stream)`,
   `insert into password_history (user_id, hash, changed)
-   select p.user_id, p.hash, p.changed from input i join passwords p on p.user_id = i.stream
+   select p.user_id, p.hash, p.changed from $input i join passwords p on p.user_id = i.stream
    where (i.secret->>'depth')::integer > 0 on conflict do nothing`,
-  `delete from password_history h using input i
+  `delete from password_history h using $input i
    where h.user_id = i.stream and h.changed not in (
      select k.changed from password_history k where k.user_id = i.stream
      order by k.changed desc limit greatest((i.secret->>'depth')::integer - 1, 0))`,
@@ -148,12 +148,12 @@ const spent = 2 ** 31 - 1;
 
 /** Credentials of a fact after which wrong passwords are counted from the start. */
 export const clearAttempts: readonly string[] = [
-  `delete from password_attempts a using facts f where a.user_id = f.stream`,
+  `delete from password_attempts a using $facts f where a.user_id = f.stream`,
 ];
 
 /** Credentials of the lock: the attempts are spent, until it runs out. */
 export const spendAttempts: readonly string[] = [
-  `update password_attempts a set attempts = ${spent} from facts f where a.user_id = f.stream`,
+  `update password_attempts a set attempts = ${spent} from $facts f where a.user_id = f.stream`,
 ];
 
 /** Runs a piece of hashing; a full queue refuses the call at once. */

@@ -116,16 +116,16 @@ export const keepPhoneCode: readonly string[] = [
   `insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date)
    select c.code->>'id', i.owner, i.stream, c.code->>'phone', decode(c.code->>'mac', 'hex'),
      decode(c.code->>'sealed', 'hex'), (c.code->>'expirationDate')::timestamptz
-   from input i cross join lateral (select i.secret->'phoneCode' as code) c where c.code is not null
+   from $input i cross join lateral (select i.secret->'phoneCode' as code) c where c.code is not null
    on conflict (user_id) do update set phone_code_id = excluded.phone_code_id, phone = excluded.phone, mac = excluded.mac,
      sealed = excluded.sealed, attempts = 0, expiration_date = excluded.expiration_date`,
   `insert into phone_sends (phone, n, user_id, time)
    select c.code->>'phone', (c.code->>'nth')::bigint, i.stream, i.time
-   from input i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null`,
+   from $input i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null`,
 ];
 
 /** Credentials of a fact after which no code is in force for its user. */
-export const dropPhoneCode: readonly string[] = [`delete from phone_codes c using facts f where c.user_id = f.stream`];
+export const dropPhoneCode: readonly string[] = [`delete from phone_codes c using $facts f where c.user_id = f.stream`];
 
 /** The code that a try was counted for. */
 export type TriedCode = { readonly id: string; readonly phone: string; readonly mac: Uint8Array };

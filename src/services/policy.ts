@@ -67,7 +67,7 @@ export const policyFolds = {
        select f.owner, (f.payload->>'minimumLength')::integer, (f.payload->>'requiresUpper')::boolean,
          (f.payload->>'requiresLower')::boolean, (f.payload->>'requiresDigit')::boolean,
          (f.payload->>'requiresSymbol')::boolean, (f.payload->>'historyDepth')::integer, f.version, f.time, f.time
-       from facts f
+       from $facts f
        on conflict (owner) do update set minimum_length = excluded.minimum_length,
          requires_upper = excluded.requires_upper, requires_lower = excluded.requires_lower,
          requires_digit = excluded.requires_digit, requires_symbol = excluded.requires_symbol,
@@ -79,7 +79,7 @@ export const policyFolds = {
       `insert into lockout_policies as l (owner, maximum_attempts, lock_seconds, version, created, changed)
        select f.owner, (f.payload->>'maximumAttempts')::integer,
          rtrim(f.payload->>'lockDuration', 's')::double precision, f.version, f.time, f.time
-       from facts f
+       from $facts f
        on conflict (owner) do update set maximum_attempts = excluded.maximum_attempts,
          lock_seconds = excluded.lock_seconds, version = excluded.version, changed = excluded.changed`,
     ],

@@ -74,64 +74,64 @@ export const projectFolds = {
   created: {
     views: [
       `insert into projects (owner, project_id, name, version, created, changed)
-       select f.owner, f.stream, f.payload->>'name', f.version, f.time, f.time from facts f`,
+       select f.owner, f.stream, f.payload->>'name', f.version, f.time, f.time from $facts f`,
     ],
   },
   deleted: {
     // What refers to a project locks it before its roles: deleting in the same order makes the one wait for the other.
     views: [
-      `delete from projects p using facts f where p.owner = f.owner and p.project_id = f.stream`,
-      `delete from project_roles r using facts f where r.project_id = f.stream`,
+      `delete from projects p using $facts f where p.owner = f.owner and p.project_id = f.stream`,
+      `delete from project_roles r using $facts f where r.project_id = f.stream`,
     ],
     cascades: [
       {
         makes: "application.deleted",
         select: `select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
-                 from input i join applications a on a.project_id = i.stream`,
+                 from $input i join applications a on a.project_id = i.stream`,
       },
       {
         makes: "project_grant.revoked",
         select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
-                 from input i join project_grants g on g.project_id = i.stream`,
+                 from $input i join project_grants g on g.project_id = i.stream`,
       },
       {
         makes: "user_grant.removed",
         select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
-                 from input i join user_grants g on g.project_id = i.stream`,
+                 from $input i join user_grants g on g.project_id = i.stream`,
       },
       {
         makes: "member.removed",
         select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
-                 from input i join members m on m.project_id = i.stream`,
+                 from $input i join members m on m.project_id = i.stream`,
       },
     ],
   },
   roleAdded: {
     views: [
       `insert into project_roles (owner, project_id, role_key, display_name)
-       select f.owner, f.stream, f.payload->>'key', f.payload->>'displayName' from facts f`,
+       select f.owner, f.stream, f.payload->>'key', f.payload->>'displayName' from $facts f`,
       `update projects p set version = f.version, changed = f.time
-       from facts f where p.owner = f.owner and p.project_id = f.stream`,
+       from $facts f where p.owner = f.owner and p.project_id = f.stream`,
     ],
   },
   roleRemoved: {
     views: [
-      `delete from project_roles r using facts f where r.project_id = f.stream and r.role_key = f.payload->>'key'`,
+      `delete from project_roles r using $facts f where r.project_id = f.stream and r.role_key = f.payload->>'key'`,
       `update projects p set version = f.version, changed = f.time
-       from facts f where p.owner = f.owner and p.project_id = f.stream`,
+       from $facts f where p.owner = f.owner and p.project_id = f.stream`,
     ],
     cascades: [
       {
         makes: "project_grant.role_removed",
         select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
-                 from input i
+                 from $input i
                  join project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
                  join project_grants g on g.project_grant_id = r.project_grant_id`,
       },
       {
         makes: "user_grant.role_removed",
         select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
-                 from input i
+                 from $input i
                  join user_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
                  join user_grants g on g.user_grant_id = r.user_grant_id`,
       },

@@ -62,36 +62,36 @@ export const projectGrantFolds = {
     views: [
       `insert into project_grants (owner, project_grant_id, project_id, granted_organization_id, version, created, changed)
        select f.owner, f.stream, f.payload->>'projectId', f.payload->>'grantedOrganizationId', f.version, f.time, f.time
-       from facts f`,
+       from $facts f`,
       `insert into project_grant_roles (owner, project_grant_id, project_id, role_key)
        select f.owner, f.stream, f.payload->>'projectId', role_key
-       from facts f, jsonb_array_elements_text(f.payload->'roleKeys') role_key`,
+       from $facts f, jsonb_array_elements_text(f.payload->'roleKeys') role_key`,
     ],
   },
   roleRemoved: {
     views: [
-      `delete from project_grant_roles r using facts f
+      `delete from project_grant_roles r using $facts f
        where r.project_grant_id = f.stream and r.role_key = f.payload->>'key'`,
       `update project_grants g set version = f.version, changed = f.time
-       from facts f where g.owner = f.owner and g.project_grant_id = f.stream`,
+       from $facts f where g.owner = f.owner and g.project_grant_id = f.stream`,
     ],
   },
   revoked: {
     // A user grant locks the project grant before its roles: deleting in the same order avoids a deadlock.
     views: [
-      `delete from project_grants g using facts f where g.owner = f.owner and g.project_grant_id = f.stream`,
-      `delete from project_grant_roles r using facts f where r.project_grant_id = f.stream`,
+      `delete from project_grants g using $facts f where g.owner = f.owner and g.project_grant_id = f.stream`,
+      `delete from project_grant_roles r using $facts f where r.project_grant_id = f.stream`,
     ],
     cascades: [
       {
         makes: "user_grant.removed",
         select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
-                 from input i join user_grants g on g.project_grant_id = i.stream`,
+                 from $input i join user_grants g on g.project_grant_id = i.stream`,
       },
       {
         makes: "member.removed",
         select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
-                 from input i join members m on m.project_grant_id = i.stream`,
+                 from $input i join members m on m.project_grant_id = i.stream`,
       },
     ],
   },

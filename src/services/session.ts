@@ -77,18 +77,18 @@ export const sessionFolds = {
     views: [
       `insert into sessions (owner, session_id, user_id, expiration_date, version, created, changed)
        select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz,
-         f.version, f.time, f.time from facts f`,
+         f.version, f.time, f.time from $facts f`,
     ],
     credentials: [
       `insert into bearers (hash, owner, user_id, session_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
-         (i.payload->>'expirationDate')::timestamptz from input i`,
+         (i.payload->>'expirationDate')::timestamptz from $input i`,
       ...countSignIn,
     ],
   },
   ended: {
-    views: [`delete from sessions s using facts f where s.owner = f.owner and s.session_id = f.stream`],
-    credentials: [`delete from bearers b using facts f where b.session_id = f.stream`],
+    views: [`delete from sessions s using $facts f where s.owner = f.owner and s.session_id = f.stream`],
+    credentials: [`delete from bearers b using $facts f where b.session_id = f.stream`],
   },
 } satisfies NounFolds<"session">;
 

@@ -6,37 +6,37 @@ import { phoneFolds } from "./user_phone.ts";
 
 const changed = (columns = "") =>
   `update users u set ${columns}version = f.version, changed = f.time
-   from facts f where u.owner = f.owner and u.user_id = f.stream`;
+   from $facts f where u.owner = f.owner and u.user_id = f.stream`;
 
 const loginName = `insert into login_names (login_name, owner, user_id)
-  select f.payload->>'loginName', f.owner, f.stream from facts f`;
+  select f.payload->>'loginName', f.owner, f.stream from $facts f`;
 
 const sessionsEnd: Cascade = {
   makes: "session.ended",
   select: `select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
-           from input i join sessions s on s.user_id = i.stream
+           from $input i join sessions s on s.user_id = i.stream
            where s.session_id is distinct from i.payload->>'keepSessionId'`,
 };
 
 const tokensEnd: Cascade = {
   makes: "access_token.revoked",
   select: `select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
-           from input i join access_tokens t on t.user_id = i.stream`,
+           from $input i join access_tokens t on t.user_id = i.stream`,
 };
 
 const membershipsEnd: Cascade = {
   makes: "member.removed",
   select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
-           from input i join members m on m.user_id = i.stream`,
+           from $input i join members m on m.user_id = i.stream`,
 };
 
 const grantsEnd: Cascade = {
   makes: "user_grant.removed",
   select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
-           from input i join user_grants g on g.user_id = i.stream`,
+           from $input i join user_grants g on g.user_id = i.stream`,
 };
 
-const gone = (table: string) => `delete from ${table} t using facts f where t.user_id = f.stream`;
+const gone = (table: string) => `delete from ${table} t using $facts f where t.user_id = f.stream`;
 
 /** What the facts about a user do to its row, its credentials, and what hangs on it. */
 export const userFolds = {
@@ -45,7 +45,7 @@ export const userFolds = {
     views: [
       `insert into users (owner, user_id, kind, username, given_name, family_name, email, phone, version, created, changed)
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
-         f.payload->>'email', f.payload->>'phone', f.version, f.time, f.time from facts f`,
+         f.payload->>'email', f.payload->>'phone', f.version, f.time, f.time from $facts f`,
       loginName,
     ],
     credentials: [...firstPassword, ...keepPhoneCode],
@@ -54,7 +54,7 @@ export const userFolds = {
     views: [
       `insert into users (owner, user_id, kind, username, name, version, created, changed)
        select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', f.version, f.time, f.time
-       from facts f`,
+       from $facts f`,
       loginName,
     ],
   },
@@ -75,7 +75,7 @@ export const userFolds = {
   },
   unlocked: { views: [changed("locked = false, locked_until = null, ")], credentials: clearAttempts },
   deleted: {
-    views: [`delete from users u using facts f where u.owner = f.owner and u.user_id = f.stream`, gone("login_names")],
+    views: [`delete from users u using $facts f where u.owner = f.owner and u.user_id = f.stream`, gone("login_names")],
     credentials: [gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode],
     cascades: [sessionsEnd, tokensEnd, membershipsEnd, grantsEnd, keepsAnOwner("user.deleted", "m.user_id = i.stream")],
   },

@@ -72,7 +72,7 @@ export const userGrantService = (deps: Deps) => {
 };
 
 const versionTaken = `update user_grants g set version = f.version, changed = f.time
-       from facts f where g.owner = f.owner and g.user_grant_id = f.stream`;
+       from $facts f where g.owner = f.owner and g.user_grant_id = f.stream`;
 
 /** What requests about user grants must keep. */
 export const userGrantRules = [pageRule(ListUserGrantsRequestSchema, 1)];
@@ -84,20 +84,20 @@ export const userGrantFolds = {
       `insert into user_grants (owner, user_grant_id, user_id, project_id, project_grant_id, version, created, changed)
        select f.owner, f.stream, f.payload->>'userId', f.payload->>'projectId', f.payload->>'projectGrantId',
          f.version, f.time, f.time
-       from facts f`,
+       from $facts f`,
       `insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
        select f.owner, f.stream, f.payload->>'projectId', f.payload->>'projectGrantId', k.role_key
-       from facts f cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)`,
+       from $facts f cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)`,
     ],
   },
   changed: {
     views: [
       versionTaken,
-      `delete from user_grant_roles r using facts f
+      `delete from user_grant_roles r using $facts f
        where r.user_grant_id = f.stream and not f.payload->'roleKeys' ? r.role_key`,
       `insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
        select g.owner, g.user_grant_id, g.project_id, g.project_grant_id, k.role_key
-       from facts f join user_grants g on g.owner = f.owner and g.user_grant_id = f.stream
+       from $facts f join user_grants g on g.owner = f.owner and g.user_grant_id = f.stream
        cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)
        on conflict (user_grant_id, role_key) do nothing`,
     ],
@@ -105,14 +105,14 @@ export const userGrantFolds = {
   roleRemoved: {
     views: [
       versionTaken,
-      `delete from user_grant_roles r using facts f
+      `delete from user_grant_roles r using $facts f
        where r.user_grant_id = f.stream and r.role_key = f.payload->>'key'`,
     ],
   },
   removed: {
     views: [
-      `delete from user_grant_roles r using facts f where r.user_grant_id = f.stream`,
-      `delete from user_grants g using facts f where g.owner = f.owner and g.user_grant_id = f.stream`,
+      `delete from user_grant_roles r using $facts f where r.user_grant_id = f.stream`,
+      `delete from user_grants g using $facts f where g.owner = f.owner and g.user_grant_id = f.stream`,
     ],
   },
 } satisfies NounFolds<"userGrant">;

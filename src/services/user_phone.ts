@@ -83,7 +83,7 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
 
 const changed = (columns: string) =>
   `update users u set ${columns}version = f.version, changed = f.time
-   from facts f where u.owner = f.owner and u.user_id = f.stream`;
+   from $facts f where u.owner = f.owner and u.user_id = f.stream`;
 
 /** What the facts about a user's phone do to its row and to its code. */
 export const phoneFolds = {
@@ -91,7 +91,7 @@ export const phoneFolds = {
     views: [changed(`phone = f.payload->>'phone', phone_verified = (f.payload->>'verified')::boolean, `)],
     credentials: [
       ...keepPhoneCode,
-      `delete from phone_codes c using input i where c.user_id = i.stream and i.secret->'phoneCode' is null`,
+      `delete from phone_codes c using $input i where c.user_id = i.stream and i.secret->'phoneCode' is null`,
     ],
   },
   phoneCodeRequested: { views: [changed("")], credentials: keepPhoneCode },
