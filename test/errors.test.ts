@@ -6,7 +6,7 @@ import { callRows } from "./errors/calls.ts";
 import { nounRows } from "./errors/nouns.ts";
 import { germanOf, type Row, type Scene } from "./errors/provocation.ts";
 import { troubleRows } from "./errors/troubles.ts";
-import { fixtureOf } from "./guards/matrix_fixture.ts";
+import { fixtureOf } from "./fixture/organization.ts";
 import { type Postern, startPostern } from "./harness.ts";
 
 // A reason that code could not answer would have no row that passes; the compiler refuses one without a row.

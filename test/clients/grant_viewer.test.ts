@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fixtureOf } from "../guards/matrix_fixture.ts";
+import { fixtureOf } from "../fixture/organization.ts";
 import { startPostern } from "../harness.ts";
 import { grantViewer } from "./grant_viewer.ts";
 

@@ -6,9 +6,9 @@ import { ApplicationService } from "../../gen/postern/v1/application_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
-import { type Fixture, fixtureOf } from "../guards/matrix_fixture.ts";
+import { holdUser } from "../fixture/held_row.ts";
+import { type Fixture, fixtureOf } from "../fixture/organization.ts";
 import { organization, type Postern, signedUp } from "../harness.ts";
-import { holdUser } from "./held_row.ts";
 import type { Client, Told } from "./told.ts";
 
 const { changePassword } = AccountService.method;

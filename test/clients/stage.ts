@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
-import { fixtureOf } from "../guards/matrix_fixture.ts";
+import { fixtureOf } from "../fixture/organization.ts";
 import { organization, type Postern, signedUp, startPostern } from "../harness.ts";
 
 /** What a program is told by its environment. */

@@ -2,7 +2,7 @@ import { connect } from "node:http2";
 import { createRegistry, fromBinary, type JsonObject, toJson } from "@bufbuild/protobuf";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
-import type { Fixture } from "../guards/matrix_fixture.ts";
+import type { Fixture } from "../fixture/organization.ts";
 import type { Client, Postern } from "../harness.ts";
 
 /** What came back: the HTTP status and the one error body, from whichever door. */

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Config } from "../../src/config.ts";
 import type { Reason } from "../../src/errors.ts";
 import { freshDatabase } from "../database.ts";
-import { startChild } from "../guards/child_server.ts";
+import { startChild } from "../fixture/child_server.ts";
 import { type Client, type Postern, startPostern } from "../harness.ts";
 import { openProbe, type Probe, sleeper, slowCommits, slowWrites } from "../probe.ts";
 import { fresh, germanOf, type Row, type Seen } from "./provocation.ts";

@@ -1,6 +1,6 @@
 import { connect } from "node:http2";
 import { describe, expect, test } from "vitest";
-import { holdTable } from "../clients/held_row.ts";
+import { holdTable } from "../fixture/held_row.ts";
 import { machine, startPostern } from "../harness.ts";
 
 const getMe = "/postern.v1.AccountService/GetMe";

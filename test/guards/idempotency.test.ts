@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { different, eventsOf, grantedWrites, keyedWrites } from "../fixture/keyed_writes.ts";
+import { fixtureOf } from "../fixture/organization.ts";
+import { callRest } from "../fixture/rest_call.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { openProbe, type Probe } from "../probe.ts";
-import { different, eventsOf, grantedWrites, keyedWrites } from "./keyed_writes.ts";
-import { fixtureOf } from "./matrix_fixture.ts";
-import { callRest } from "./rest_call.ts";
 
 let postern: Postern;
 let granted: ReturnType<typeof grantedWrites>;

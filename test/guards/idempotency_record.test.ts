@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { expiredRecords } from "../../src/events/sweep.ts";
 import { startServer } from "../../src/server.ts";
+import { startChild } from "../fixture/child_server.ts";
+import { type Fixture, fixtureOf } from "../fixture/organization.ts";
 import { type Answer, clientOf, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { openProbe, type Probe, sleeper, slowCommits } from "../probe.ts";
-import { startChild } from "./child_server.ts";
-import { type Fixture, fixtureOf } from "./matrix_fixture.ts";
 
 let postern: Postern;
 let probe: Probe;

@@ -12,10 +12,10 @@ import { file_postern_v1_project } from "../../gen/postern/v1/project_pb.ts";
 import { file_postern_v1_session } from "../../gen/postern/v1/session_pb.ts";
 import { file_postern_v1_user_grant } from "../../gen/postern/v1/user_grant_pb.ts";
 import { file_postern_v1_user } from "../../gen/postern/v1/user_pb.ts";
+import { type Fixture, fixtureOf, lentFixtureOf } from "../fixture/organization.ts";
+import { callRest } from "../fixture/rest_call.ts";
 import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
-import { type Fixture, fixtureOf, lentFixtureOf } from "./matrix_fixture.ts";
 import { type Row, rows } from "./matrix_rows.ts";
-import { callRest } from "./rest_call.ts";
 
 const files = [
   ...[file_postern_v1_account, file_postern_v1_application, file_postern_v1_event, file_postern_v1_member],

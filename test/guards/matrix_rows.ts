@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Fixture } from "./matrix_fixture.ts";
+import type { Fixture } from "../fixture/organization.ts";
 
 /** How an rpc decides who may call it, as the design says it, written down apart from the code that is tested. */
 export type Row = {

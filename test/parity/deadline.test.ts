@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { holdTable, holdUser } from "../clients/held_row.ts";
+import { holdTable, holdUser } from "../fixture/held_row.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { type Door, openDoors, type Told } from "./doors.ts";
 import { methods } from "./play.ts";

@@ -14,8 +14,8 @@ import { type AnySchema, MethodOptions_IdempotencyLevel as Idempotency } from "@
 import { Code } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
+import { restRequest } from "../fixture/rest_call.ts";
 import { type Packing, packed, packingHeaders, unpacked as unpackedBytes } from "./packing.ts";
-import { restRequest } from "./rest.ts";
 import { type Got, type Sent, type Wire, wire1, wire2 } from "./wire.ts";
 
 /** Bytes in place of a written message, for requests that no client would write. */

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { different, eventsOf, grantedWrites, keyedWrites } from "../guards/keyed_writes.ts";
-import { fixtureOf } from "../guards/matrix_fixture.ts";
+import { different, eventsOf, grantedWrites, keyedWrites } from "../fixture/keyed_writes.ts";
+import { fixtureOf } from "../fixture/organization.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { openProbe, type Probe } from "../probe.ts";
 import { type Door, openDoors } from "./doors.ts";

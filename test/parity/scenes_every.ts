@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { fixtureOf } from "../guards/matrix_fixture.ts";
+import { fixtureOf } from "../fixture/organization.ts";
 import { type Row, rows } from "../guards/matrix_rows.ts";
 import { machine, organization, signedUp } from "../harness.ts";
 import { made, type Scene, within } from "./stage.ts";

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { WatchEventsRequestSchema } from "../../gen/postern/v1/event_pb.ts";
 import { followTail, isAfter, parsePosition } from "../../src/events/follow.ts";
 import { eventService } from "../../src/services/event.ts";
-import { holdTable } from "../clients/held_row.ts";
 import { oneConnection, openTestLog, organizationCreated, somebody, unique } from "../events/log_of.ts";
+import { holdTable } from "../fixture/held_row.ts";
 import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
 import { ask } from "../postgres/holder.ts";
 

@@ -1,7 +1,7 @@
 import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startChild } from "../guards/child_server.ts";
+import { startChild } from "../fixture/child_server.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { certificateFor, nameShown } from "./certificate.ts";
 

@@ -3,7 +3,7 @@ import { ApplicationService } from "../../../gen/postern/v1/application_pb.ts";
 import { UserGrantService } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../../gen/postern/v1/user_pb.ts";
 import { startServer } from "../../../src/server.ts";
-import { fixtureOf } from "../../guards/matrix_fixture.ts";
+import { fixtureOf } from "../../fixture/organization.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { certificateFor } from "../../transport/certificate.ts";
 import { hearsStreams, keepsPromises, newcomer, typeIn } from "../promises.ts";

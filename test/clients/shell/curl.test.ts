@@ -3,7 +3,7 @@ import { createRegistry, fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
-import { restRequest } from "../../parity/rest.ts";
+import { restRequest } from "../../fixture/rest_call.ts";
 import { type Command, type Ended, ended, printing } from "../command.ts";
 import { keepsPromises } from "../promises.ts";
 import { openStage, type Stage } from "../stage.ts";

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { readConfig } from "../../../../../src/config.ts";
 import { freshDatabase } from "../../../../../test/database.ts";
-import { startChild } from "../../../../../test/guards/child_server.ts";
+import { startChild } from "../../../../../test/fixture/child_server.ts";
 
 const unknownPath = "POST /nope HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
 const refusedByHeaders = [
