@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { newToken } from "../src/security/token.ts";
-import { type Ground, open, type Served, serve } from "./ground.ts";
+import { openClient } from "../test/fixture/database_client.ts";
+import { type Ground, type Served, serve } from "./ground.ts";
 
 /** A running service with a database of its own, and its administrator. */
 export type Bed = AsyncDisposable & {
@@ -25,7 +26,7 @@ export async function makeBed(ground: Ground, name: string, { like, settings }: 
   const secrets = await secretsIn(join(ground.folder, `${like ?? name}.json`));
   const env = { DATABASE_URL: databaseUrl, PORT: "0", LOG_LEVEL: "warn", ...settings, ...secrets };
   const server = await serve("postern", { env });
-  await using sql = open(databaseUrl);
+  await using sql = openClient(databaseUrl);
   const [admin] = await sql.client`select owner, user_id from users where username = 'admin'`;
   return {
     ...{ databaseUrl, server, env, token: secrets.POSTERN_ADMIN_TOKEN },

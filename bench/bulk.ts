@@ -1,7 +1,8 @@
 import { availableParallelism } from "node:os";
 import type { Sql } from "../src/postgres/connect.ts";
-import { open } from "./ground.ts";
-import { append, type Size } from "./seed.ts";
+import { openClient } from "../test/fixture/database_client.ts";
+
+import { append, type Size } from "../test/fixture/seed.ts";
 
 /** Settings of a database server that only loads: what is lost with it is loaded again. */
 export const loading = {
@@ -12,7 +13,7 @@ export const loading = {
 /** Loads a new database: what only guards or finds rows is taken away meanwhile, and made again of all that is there. */
 export async function bulk(url: string, owner: string, size: Size): Promise<void> {
   await using opened = new AsyncDisposableStack();
-  const sqls = Array.from({ length: availableParallelism() }, () => opened.use(open(url)).client);
+  const sqls = Array.from({ length: availableParallelism() }, () => opened.use(openClient(url)).client);
   const [sql] = sqls;
   if (!sql) return;
   for (const one of sqls) await one.unsafe("set maintenance_work_mem = '512MB'");

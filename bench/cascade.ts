@@ -1,8 +1,9 @@
+import { openClient } from "../test/fixture/database_client.ts";
+import { idOf, role } from "../test/fixture/seed.ts";
 import { type Bed, makeBed } from "./bed.ts";
-import { makeFolder, open, startGround } from "./ground.ts";
+import { makeFolder, startGround } from "./ground.ts";
 import { loaded } from "./loaded.ts";
 import { type Row, row } from "./report.ts";
-import { idOf, role } from "./seed.ts";
 import { round } from "./stats.ts";
 
 const megabyte = 1024 * 1024;
@@ -23,7 +24,7 @@ export async function cascade(users: number, kept?: string): Promise<Row[]> {
     await timed(bed, `a role of ${users} grants is removed`, `${project}/roles/${role}`),
     await timed(bed, `a project with ${users} grants is deleted`, project),
   ];
-  await using sql = open(bed.databaseUrl);
+  await using sql = openClient(bed.databaseUrl);
   const [left] = await sql.client`
     select (select count(*)::int from user_grants) as grants, (select count(*)::int from user_grant_roles) as roles`;
   return [...rows, { ...row("left", "tables", left ?? {}), goals: { grants: { most: 0 }, roles: { most: 0 } } }];
@@ -31,7 +32,7 @@ export async function cascade(users: number, kept?: string): Promise<Row[]> {
 
 /** One call that takes long, and how the service fares meanwhile: the most memory, and the longest answer to somebody else. */
 async function timed({ server, token, databaseUrl }: Bed, subject: string, path: string): Promise<Row> {
-  await using sql = open(databaseUrl);
+  await using sql = openClient(databaseUrl);
   const count = async () => Number((await sql.client`select count(*) as count from events`)[0]?.count);
   const before = await count();
   const headers = { authorization: `Bearer ${token}` };

@@ -4,12 +4,8 @@ import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import postgres from "postgres";
-import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
 import { startEmbedded } from "../src/postgres/embedded.ts";
-
-/** A log that tells nothing but what goes wrong. */
-export const quiet = { debug() {}, info() {}, warn: console.warn, error: console.error };
+import { openClient, warningsOnly } from "../test/fixture/database_client.ts";
 
 /** A folder for a database server. */
 export type Folder = AsyncDisposable & { readonly path: string };
@@ -42,12 +38,12 @@ export async function startGround({ folder, settings = {} }: GroundOptions = {})
   await using opened = new AsyncDisposableStack();
   const path = folder ?? opened.use(await makeFolder()).path;
   const all = { max_connections: "300", ...settings };
-  const { url } = opened.use(await startEmbedded({ dataDir: join(path, "data"), log: quiet, settings: all }));
+  const { url } = opened.use(await startEmbedded({ dataDir: join(path, "data"), log: warningsOnly, settings: all }));
   const stack = opened.move();
   return {
     folder: path,
     async database(name, like = "template1") {
-      await using sql = open(url);
+      await using sql = openClient(url);
       const [there] = await sql.client`select from pg_database where datname = ${name}`;
       if (!there) await sql.client.unsafe(`create database ${name} template ${like}`);
       const made = new URL(url);
@@ -55,18 +51,11 @@ export async function startGround({ folder, settings = {} }: GroundOptions = {})
       return made.href;
     },
     async drop(name) {
-      await using sql = open(url);
+      await using sql = openClient(url);
       await sql.client.unsafe(`drop database if exists ${name} with (force)`);
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
-}
-
-/** A client with one connection and no time limits. */
-export function open(url: string, debug?: (text: string, parameters: readonly unknown[]) => void) {
-  const listening = debug ? { debug: (_: number, text: string, parameters: unknown[]) => debug(text, parameters) } : {};
-  const client = postgres(driverUrl(url), { ...clientOptions(url, quiet), max: 1, ...listening });
-  return { client, [Symbol.asyncDispose]: () => client.end({ timeout: 1 }) };
 }
 
 /** A server in a process of its own. */

@@ -1,9 +1,10 @@
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { openClient } from "../test/fixture/database_client.ts";
 import { makeBed } from "./bed.ts";
 import { bulk, loading } from "./bulk.ts";
-import { type Ground, open, startGround } from "./ground.ts";
+import { type Ground, startGround } from "./ground.ts";
 
 /** What a database is filled with: users, and for each of them grants and changes of grants, each grant in a project of its own. */
 export type Filling = {
@@ -25,7 +26,7 @@ export async function loaded(folder: string, fillings: readonly Filling[]): Prom
 }
 
 async function isLoaded(ground: Ground, { name }: Filling): Promise<boolean> {
-  await using sql = open(await ground.database(name));
+  await using sql = openClient(await ground.database(name));
   const [row] = await sql.client`select obj_description(to_regclass('events')) is not null as loaded`;
   return row?.loaded === true;
 }
@@ -37,7 +38,7 @@ async function load(ground: Ground, { name, users, grantsEach, changesEach }: Fi
   const owner = await madeIn(ground, name);
   const began = performance.now();
   await bulk(url, owner, { users, projects: grantsEach, grants: users * grantsEach, changes: users * changesEach });
-  await using sql = open(url);
+  await using sql = openClient(url);
   await sql.client`comment on table events is 'loaded'`;
   const seconds = Math.round((performance.now() - began) / 1000);
   process.stdout.write(`${users} users with ${grantsEach} grants each: loaded in ${seconds} s\n`);

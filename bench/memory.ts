@@ -1,8 +1,9 @@
+import { openClient } from "../test/fixture/database_client.ts";
+import { seed } from "../test/fixture/seed.ts";
 import { type Bed, makeBed } from "./bed.ts";
-import { open, startGround } from "./ground.ts";
+import { startGround } from "./ground.ts";
 import { type Load, together } from "./load/generator.ts";
 import { type Row, row } from "./report.ts";
-import { seed } from "./seed.ts";
 import { starts } from "./start.ts";
 import { round } from "./stats.ts";
 
@@ -16,7 +17,7 @@ export async function memory(calls: number): Promise<Row[]> {
   const begun = await starts();
   await using bed = await makeBed(ground, "memory");
   const idle = await bed.server.usage();
-  await using sql = open(bed.databaseUrl);
+  await using sql = openClient(bed.databaseUrl);
   await seed(sql.client, bed.organizationId, { users, projects: Math.ceil(calls / users) + 20, grants: 0, changes: 0 });
   const send = sender(bed);
   // The heap takes its shape in the first calls.

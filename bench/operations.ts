@@ -1,13 +1,14 @@
+import { openClient } from "../test/fixture/database_client.ts";
+import { phoneOf, type Recipe, scattered, scatteredSql } from "../test/fixture/recipes.ts";
+import { idOf, idSql, seed } from "../test/fixture/seed.ts";
+import { markOf, statementsOf } from "../test/fixture/statements.ts";
 import { type Bed, makeBed } from "./bed.ts";
-import { open, startGround } from "./ground.ts";
+import { startGround } from "./ground.ts";
 import { generate, type Outcome } from "./load/generator.ts";
-import { phoneOf, type Recipe, scattered, scatteredSql } from "./load/recipes.ts";
 import { provide, whyOf } from "./load/tools.ts";
 import { pgbench, type Slot } from "./pgbench.ts";
 import { type Goal, type Row, row } from "./report.ts";
 import { type Entrant, interleave, middle, type Pace, ratio } from "./rounds.ts";
-import { idOf, idSql, seed } from "./seed.ts";
-import { markOf, statementsOf } from "./statements.ts";
 import { round } from "./stats.ts";
 
 const callers = [1, 32, 128];
@@ -28,7 +29,7 @@ type Case = {
 export async function operations(pace: Pace, only?: string): Promise<Row[]> {
   await using ground = await startGround();
   await using bed = await makeBed(ground, "operations");
-  await using sql = open(bed.databaseUrl);
+  await using sql = openClient(bed.databaseUrl);
   await seed(sql.client, bed.organizationId, { users, projects: 200, grants: 0, changes: 0 });
   const peer = await provide("pgbench");
   if (!peer) process.stdout.write("the column of pgbench is left out\n");

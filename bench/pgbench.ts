@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { planning } from "../src/postgres/connect.ts";
+import type { Statement } from "../test/fixture/statements.ts";
 import type { Outcome } from "./load/generator.ts";
-import type { Statement } from "./statements.ts";
 import { percentile, round } from "./stats.ts";
 
 const run = promisify(execFile);

@@ -1,13 +1,14 @@
 import { endOfLog, type Position } from "../src/events/follow.ts";
+import { openClient } from "../test/fixture/database_client.ts";
+import type { Recipe } from "../test/fixture/recipes.ts";
+import { idOf, seed } from "../test/fixture/seed.ts";
 import { type Bed, makeBed } from "./bed.ts";
-import { type Folder, makeFolder, open, serve, startGround } from "./ground.ts";
+import { type Folder, makeFolder, serve, startGround } from "./ground.ts";
 import { generate, type Outcome } from "./load/generator.ts";
-import type { Recipe } from "./load/recipes.ts";
 import { fillingOf, loaded, warmFiles } from "./loaded.ts";
 import { strangerTo } from "./people.ts";
 import { type Row, row } from "./report.ts";
 import { interleave, middle, type Pace, ratio } from "./rounds.ts";
-import { idOf, seed } from "./seed.ts";
 import { round } from "./stats.ts";
 
 const callers = 32;
@@ -66,7 +67,7 @@ type Wanted = { readonly users: number; readonly calls: number };
 
 /** New projects for the grants to come, whatever came in earlier runs. */
 async function sideOf(name: string, bed: Bed, { users, calls }: Wanted): Promise<Side> {
-  await using sql = open(bed.databaseUrl);
+  await using sql = openClient(bed.databaseUrl);
   const [row] = await sql.client`select count(*)::int as count from projects where project_id like '000p%'`;
   const firstProject: number = row?.count ?? 0;
   const projects = Math.ceil(calls / users) + 1;
@@ -142,7 +143,7 @@ async function deepToken({ server, token }: Bed): Promise<string> {
 async function nodes(side: Side, pace: Pace): Promise<Row[]> {
   const { bed } = side;
   await using second = await serve("postern", { env: bed.env });
-  await using sql = open(bed.databaseUrl);
+  await using sql = openClient(bed.databaseUrl);
   const since = await endOfLog(sql.client);
   const before = await grantsIn(sql.client, side, since);
   let granted = 0;
@@ -179,7 +180,7 @@ async function nodes(side: Side, pace: Pace): Promise<Row[]> {
 }
 
 /** How many grants there are in the projects of this run, and how many events added one since a place in the log. */
-async function grantsIn(sql: ReturnType<typeof open>["client"], { firstProject }: Side, since: Position) {
+async function grantsIn(sql: ReturnType<typeof openClient>["client"], { firstProject }: Side, since: Position) {
   const { epoch, xid, position } = since;
   const [row] = await sql<{ grants: number; events: number }[]>`
     select (select count(*)::int from user_grants where project_id >= ${idOf("project", firstProject)}) as grants,

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { createContextValues, type HandlerContext } from "@connectrpc/connect";
 import type postgres from "postgres";
-import { open } from "../bench/ground.ts";
 import { type Deps, keys, newId } from "../src/deps.ts";
 import { planning } from "../src/postgres/connect.ts";
 import { secretsOf } from "../src/security/secrets.ts";
+import { openClient } from "./fixture/database_client.ts";
 
 type Client = postgres.Sql<{ bigint: bigint }>;
 
@@ -24,7 +24,7 @@ export type Found = {
 /** What some work with the parts of a service asks of the database. */
 export async function askedBy(url: string, work: (parts: Omit<Deps, "log">) => Promise<unknown>): Promise<Asked[]> {
   const heard: Asked[] = [];
-  await using opened = open(url, (text, given) => heard.push({ text, parameters: given.map(literal) }));
+  await using opened = openClient(url, (text, given) => heard.push({ text, parameters: given.map(literal) }));
   const secrets = secretsOf([randomBytes(32)], cheap);
   await work({ sql: opened.client, clock: () => new Date(), ids: newId, secrets });
   return heard.filter(({ text }) => !text.includes("pg_catalog"));

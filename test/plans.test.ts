@@ -1,10 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { open } from "../bench/ground.ts";
-import type { Recipe } from "../bench/load/recipes.ts";
-import { idOf, seed } from "../bench/seed.ts";
-import { type Statement, statementsOf } from "../bench/statements.ts";
 import { ListEventsRequestSchema } from "../gen/postern/v1/event_pb.ts";
 import { ListUserGrantsRequestSchema } from "../gen/postern/v1/user_grant_pb.ts";
 import { GetUserRequestSchema } from "../gen/postern/v1/user_pb.ts";
@@ -16,6 +12,10 @@ import { eventService } from "../src/services/event.ts";
 import { watch } from "../src/services/event_watch.ts";
 import { userService } from "../src/services/user.ts";
 import { userGrantService } from "../src/services/user_grant.ts";
+import { openClient } from "./fixture/database_client.ts";
+import type { Recipe } from "./fixture/recipes.ts";
+import { idOf, seed } from "./fixture/seed.ts";
+import { type Statement, statementsOf } from "./fixture/statements.ts";
 import { type Postern, startPostern } from "./harness.ts";
 import { askedBy, callIn, found, planAsTheService } from "./plan.ts";
 
@@ -23,11 +23,11 @@ const [users, projects, grants, others] = [2_000, 20, 20_000, 30_000];
 const page = 100;
 
 let postern: Postern;
-let client: ReturnType<typeof open>["client"];
+let client: ReturnType<typeof openClient>["client"];
 let close: () => Promise<void>;
 beforeAll(async () => {
   postern = await startPostern();
-  const opened = open(postern.databaseUrl);
+  const opened = openClient(postern.databaseUrl);
   [client, close] = [opened.client, () => opened[Symbol.asyncDispose]()];
   await seed(client, postern.organizationId, { users, projects, grants, changes: 0 });
   await planAsTheService(client);
@@ -231,7 +231,7 @@ const hot: readonly Recipe[] = [
 test("the plans of the hot statements, made while the tables are small, read no table whole", async () => {
   await using small = await startPostern();
   const { databaseUrl: url, adminId: userId, organizationId } = small;
-  await using sql = open(url);
+  await using sql = openClient(url);
   await seed(sql.client, organizationId, { users: few, projects: 2, grants: 20, changes: 0 });
   // As the service connects, and with the plans that stay.
   await planAsTheService(sql.client);
@@ -257,7 +257,7 @@ test("the plans of the hot statements, made while the tables are small, read no 
 test("whether a grant is there is found by user and project, also while no grant is", async () => {
   await using small = await startPostern();
   const { databaseUrl: url, adminId: userId, organizationId } = small;
-  await using sql = open(url);
+  await using sql = openClient(url);
   await seed(sql.client, organizationId, { users: few, projects: 2, grants: 0, changes: 0 });
   await planAsTheService(sql.client);
   const [read] = await statementsOf({ url, userId, organizationId }, { kind: "add_user_grant", users: few }, 30);

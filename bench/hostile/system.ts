@@ -1,6 +1,7 @@
 import { once } from "node:events";
+import { openClient } from "../../test/fixture/database_client.ts";
 import { type Bed, makeBed } from "../bed.ts";
-import { type Ground, open, serve } from "../ground.ts";
+import { type Ground, serve } from "../ground.ts";
 import { post } from "../people.ts";
 import { cpuSecondsOfFamily, parentOf } from "./process.ts";
 
@@ -39,7 +40,7 @@ export async function prepareSystem(ground: Ground): Promise<System> {
 }
 
 async function postmasterOf(databaseUrl: string): Promise<number> {
-  await using sql = open(databaseUrl);
+  await using sql = openClient(databaseUrl);
   const [row] = await sql.client`select pg_backend_pid() as pid`;
   return parentOf(Number(row?.pid));
 }

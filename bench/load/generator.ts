@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { Recipe } from "./recipes.ts";
+import type { Recipe } from "../../test/fixture/recipes.ts";
 
 /** One call that is sent again and again. */
 export type Shot = {

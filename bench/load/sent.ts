@@ -1,5 +1,5 @@
+import { requestOf } from "../../test/fixture/recipes.ts";
 import type { Load } from "./generator.ts";
-import { requestOf } from "./recipes.ts";
 
 /** The headers that all calls over HTTP/2 have; undefined when they go over HTTP/1.1. */
 export function headOf(load: Load): Readonly<Record<string, string>> | undefined {
