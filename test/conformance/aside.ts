@@ -4,6 +4,7 @@ import { createContextKey } from "@connectrpc/connect";
 import type { Exchange, Sent, Whole } from "../../packages/gateway/src/http/exchange.ts";
 import type { Lane } from "../../packages/gateway/src/rpc/lane/lane.ts";
 import type { Fields } from "../../packages/gateway/src/rpc/protocols/protocol.ts";
+import { frame, readFrame } from "../wire/frame.ts";
 
 /** A header with its values, as the suite writes it. */
 export type Header = { readonly name: string; readonly value: readonly string[] };
@@ -97,15 +98,15 @@ function partWith(part: Uint8Array, about: Aside, manner: Manner): Uint8Array {
 }
 
 function withTrailers(body: Buffer, about: Aside, manner: "grpc-web" | "connect stream"): Buffer {
-  if (body.length < 5) return body;
-  const end = 5 + body.readUInt32BE(1);
-  if (end > body.length) throw new Error("a frame was written in parts");
+  if (body.length === 0) return body;
+  const read = readFrame(body);
+  if (!read) throw new Error("a frame was written in parts");
+  const { flags, message } = read.frame;
   const last = manner === "grpc-web" ? 0x80 : 0x02;
-  const rest = withTrailers(body.subarray(end), about, manner);
-  const flags = body[0] ?? 0;
-  if ((flags & ~1) !== last) return Buffer.concat([body.subarray(0, end), rest]);
-  const text = (flags & 1 ? inflated(body.subarray(5, end)) : body.subarray(5, end)).toString();
-  return framed(last, manner === "grpc-web" ? linesWith(text, about) : jsonWith(text, about));
+  const rest = withTrailers(read.rest, about, manner);
+  if ((flags & ~1) !== last) return Buffer.concat([frame(message, flags), rest]);
+  const text = (flags & 1 ? inflated(message) : message).toString();
+  return frame(manner === "grpc-web" ? linesWith(text, about) : jsonWith(text, about), last);
 }
 
 const inflated = (bytes: Buffer) => (bytes[0] === 0x1f ? gunzipSync(bytes) : brotliDecompressSync(bytes));
@@ -117,11 +118,4 @@ function linesWith(text: string, { trailers }: Aside): string {
 function jsonWith(text: string, { trailers }: Aside): string {
   const ending = JSON.parse(text);
   return JSON.stringify({ ...ending, metadata: { ...ending.metadata, ...fieldsOf(trailers) } });
-}
-
-function framed(flags: number, text: string): Buffer {
-  const bytes = Buffer.from(text);
-  const prefix = Buffer.of(flags, 0, 0, 0, 0);
-  prefix.writeUInt32BE(bytes.length, 1);
-  return Buffer.concat([prefix, bytes]);
 }

@@ -1,11 +1,11 @@
-import { request } from "node:http";
 import type { Reason } from "../../src/errors.ts";
 import { signedUp } from "../harness.ts";
 import { openProbe } from "../probe.ts";
+import { frame } from "../wire/frame.ts";
+import { connectHttp1 } from "../wire/http1.ts";
 import { fresh, grpc, type Row, type Seen } from "./provocation.ts";
 
 const json = (type = "application/json") => ({ "content-type": type });
-const framed = (...bytes: number[]) => Buffer.from([0, 0, 0, 0, bytes.length, ...bytes]);
 
 /** Why a call is refused before anything of its content matters. */
 export const callRows = {
@@ -65,8 +65,7 @@ export const callRows = {
     status: 200,
   },
   SERVICE_NOT_FOUND: {
-    by: ({ postern: { url } }) =>
-      grpc(url, "/grpc.health.v1.Health/Check", { body: framed(10, 4, ...Buffer.from("none")) }),
+    by: ({ postern: { url } }) => grpc(url, "/grpc.health.v1.Health/Check", { body: frame("\n\u0004none") }),
     details: ["ResourceInfo"],
     status: 200,
   },
@@ -74,13 +73,10 @@ export const callRows = {
 } as const satisfies Partial<Record<Reason, Row>>;
 
 /** gRPC where only HTTP/1.1 is spoken. */
-function overHttp1(url: string): Promise<Seen> {
+async function overHttp1(url: string): Promise<Seen> {
+  using client = connectHttp1(url);
   const headers = { "content-type": "application/grpc", "accept-language": "de" };
-  return new Promise((resolve, reject) => {
-    const asked = request(`${url}/postern.v1.AccountService/GetMe`, { method: "POST", headers }, async (answer) => {
-      const text = (await answer.toArray()).join("");
-      resolve({ status: answer.statusCode ?? 0, body: text === "" ? {} : JSON.parse(text) });
-    });
-    asked.on("error", reject).end(framed());
-  });
+  const path = "/postern.v1.AccountService/GetMe";
+  const { status, body } = await client.send({ method: "POST", path, headers, body: frame("") });
+  return { status, body: JSON.parse(body.toString()) };
 }

@@ -1,9 +1,8 @@
-import { connect } from "node:http2";
-import { createRegistry, fromBinary, type JsonObject, toJson } from "@bufbuild/protobuf";
-import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
-import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 import type { Fixture } from "../fixture/organization.ts";
 import type { Client, Postern } from "../harness.ts";
+import { fieldsOf } from "../wire/http.ts";
+import { requestHttp2 } from "../wire/http2.ts";
+import { readStatusJson } from "../wire/refusal.ts";
 
 /** What came back: the HTTP status and the one error body, from whichever door. */
 export type Seen = { readonly status: number; readonly body: unknown };
@@ -46,28 +45,12 @@ export function germanOf({ call: ask, token }: Client): Client {
   };
 }
 
-const registry = createRegistry(file_google_rpc_error_details);
-
 /** Makes a gRPC call with these bytes as its body, in German. */
-export function grpc(url: string, path: string, { token = "", body = Buffer.alloc(0) } = {}): Promise<Seen> {
-  const session = connect(url);
-  const asked = session.request({
-    ...{ ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" },
-    ...{ ...(token && { authorization: `Bearer ${token}` }), "accept-language": "de" },
-  });
-  const told: Record<string, unknown> = {};
-  asked.on("response", (headers) => Object.assign(told, headers));
-  asked.on("trailers", (trailers) => Object.assign(told, trailers));
-  return new Promise<Seen>((resolve, reject) => {
-    asked.on("error", reject);
-    asked.on("close", () => resolve({ status: Number(told[":status"]), body: statusIn(told) }));
-    asked.resume().end(body);
-  }).finally(() => session.close());
-}
-
-function statusIn(told: Record<string, unknown>): JsonObject {
-  const bytes = Buffer.from(String(told["grpc-status-details-bin"] ?? ""), "base64");
-  return toJson(StatusSchema, fromBinary(StatusSchema, bytes), { registry }) as JsonObject;
+export async function grpc(url: string, path: string, { token = "", body = Buffer.alloc(0) } = {}): Promise<Seen> {
+  const authorization = token && { authorization: `Bearer ${token}` };
+  const grpc = { ":path": path, "content-type": "application/grpc", te: "trailers", "accept-language": "de" };
+  const response = await requestHttp2(url, { ...grpc, ...authorization }, body);
+  return { status: response.status, body: readStatusJson(fieldsOf(response)) };
 }
 
 /** A name that nothing else has. */

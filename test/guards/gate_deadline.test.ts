@@ -1,7 +1,9 @@
-import { connect } from "node:http2";
 import { describe, expect, test } from "vitest";
 import { holdTable } from "../fixture/held_row.ts";
 import { machine, startPostern } from "../harness.ts";
+import { frame } from "../wire/frame.ts";
+import { fieldsOf } from "../wire/http.ts";
+import { connectHttp2 } from "../wire/http2.ts";
 
 const getMe = "/postern.v1.AccountService/GetMe";
 const watchEvents = "/postern.v1.EventService/WatchEvents";
@@ -21,18 +23,11 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
     const robot = await machine(postern);
     await using _locked = await holdTable(postern.databaseUrl, "bearers");
     const authorization = `Bearer ${robot.client.token}`;
-    const session = connect(postern.url).on("error", () => {});
-    const stream = session.request(
-      { ":method": method, ":path": path, "connect-timeout-ms": "200", authorization, ...headers },
-      { endStream: method === "GET" },
-    );
-    if (method === "POST") stream.end(Buffer.concat([Buffer.of(0, 0, 0, 0, 2), Buffer.from("{}")]));
-    let text = "";
-    stream.on("response", (fields) => {
-      text += JSON.stringify(fields);
-    });
-    for await (const part of stream) text += part;
-    session.destroy();
+    using client = connectHttp2(postern.url);
+    const all = { "connect-timeout-ms": "200", authorization, ...headers };
+    const body = method === "POST" ? frame("{}") : Buffer.of();
+    const response = await client.send({ method, path, headers: all, body });
+    const text = JSON.stringify(fieldsOf(response)) + response.body;
     expect(text).toMatch(/DEADLINE_EXCEEDED|"grpc-status":"4"|deadline_exceeded/);
   });
 });

@@ -3,8 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { type Postern, startPostern } from "../harness.ts";
+import { frame } from "../wire/frame.ts";
+import { fieldsOf, type HttpRequest, type HttpResponse } from "../wire/http.ts";
+import { connectHttp1 } from "../wire/http1.ts";
+import { connectHttp2 } from "../wire/http2.ts";
 import { type Door, openDoors, type Told } from "./doors.ts";
-import { type Got, type Sent, type Wire, wire1, wire2 } from "./wire.ts";
 
 const { addUserGrants: method } = UserGrantService.method;
 const { watchEvents } = EventService.method;
@@ -52,9 +55,12 @@ const mostBodyBytes = 64 * 1024;
 // What clients of gRPC take: https://grpc.io/docs/guides/metadata.
 const mostHeaderBytes = 8 * 1024;
 
-function expectFitting({ body, fields }: Got, at: string): void {
-  expect(body.length, at).toBeLessThanOrEqual(mostBodyBytes);
-  const headers = Object.entries(fields).reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0);
+function expectFitting(response: HttpResponse, at: string): void {
+  expect(response.body.length, at).toBeLessThanOrEqual(mostBodyBytes);
+  const headers = Object.entries(fieldsOf(response)).reduce(
+    (sum, [name, value]) => sum + name.length + value.length + 32,
+    0,
+  );
   expect(headers, at).toBeLessThanOrEqual(mostHeaderBytes);
 }
 
@@ -80,12 +86,12 @@ function expectBounded(told: Told, { found, isLowerBound }: Case, at: string): v
 describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
   let postern: Postern;
   let doors: ReturnType<typeof openDoors>;
-  let got: Got | undefined;
+  let response: HttpResponse | undefined;
 
   beforeAll(async () => {
     postern = await startPostern({ lane });
-    doors = openDoors(postern.url, (answer) => {
-      got = answer;
+    doors = openDoors(postern.url, (one) => {
+      response = one;
     });
   });
   afterAll(async () => {
@@ -103,7 +109,7 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
     for (const door of open) {
       const told = await ask(door, { raw: { json: wrong.body } });
       expectBounded(told, wrong, door.name);
-      if (got) expectFitting(got, door.name);
+      if (response) expectFitting(response, door.name);
       tolds.push(told);
     }
     const [first] = tolds;
@@ -123,7 +129,7 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
     for (const door of doors.all.filter((one) => one.shut(method) === undefined)) {
       const told = await ask(door, { request });
       expectBounded(told, { body: "", found: 240 }, door.name);
-      if (got) expectFitting(got, door.name);
+      if (response) expectFitting(response, door.name);
       expect(told.message, door.name).toMatch(
         /^the request is not valid: items\[0\]\.userId, .*\[4\]\.projectId and 230 more$/,
       );
@@ -132,24 +138,24 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
 
   test("the message says in each language how many fields it does not name", async () => {
     const [door] = doors.all;
-    const said = async (language: string, count: number) => {
+    const message = async (language: string, count: number) => {
       const headers = { authorization: `Bearer ${postern.admin.token}`, "accept-language": language };
       const told = door && (await ask(door, { headers, raw: { json: keys(count, (n) => `k${n}`) } }));
       return told?.details.map((one) => (one as JsonObject).message).at(-1);
     };
     const ten = Array.from({ length: 10 }, (_, n) => `k${n}`).join(", ");
-    expect(await said("en", 11)).toBe(`The request is not valid: ${ten} and 2 more.`);
-    expect(await said("de", 11)).toBe(`Die Anfrage ist ungültig: ${ten} und 2 weitere.`);
-    expect(await said("fr", 11)).toBe(`La requête n'est pas valide\u00a0: ${ten} et 2 de plus.`);
-    expect(await said("es", 11)).toBe(`La solicitud no es válida: ${ten} y 2 más.`);
-    expect(await said("de", 2000)).toBe(`Die Anfrage ist ungültig: ${ten} und mindestens 990 weitere.`);
+    expect(await message("en", 11)).toBe(`The request is not valid: ${ten} and 2 more.`);
+    expect(await message("de", 11)).toBe(`Die Anfrage ist ungültig: ${ten} und 2 weitere.`);
+    expect(await message("fr", 11)).toBe(`La requête n'est pas valide\u00a0: ${ten} et 2 de plus.`);
+    expect(await message("es", 11)).toBe(`La solicitud no es válida: ${ten} y 2 más.`);
+    expect(await message("de", 2000)).toBe(`Die Anfrage ist ungültig: ${ten} und mindestens 990 weitere.`);
   });
 
   test("query parameters that are unknown, or there too often, are refused by a bounded answer", async () => {
-    using wire = wire1(postern.url);
+    using client = connectHttp1(postern.url);
     const headers = { authorization: `Bearer ${postern.admin.token}` };
     for (const query of [names(1500).join("&"), `${"x".repeat(15_000)}=1`, Array(1200).fill("pageSize=1").join("&")]) {
-      const answer = await wire.send({ method: "GET", path: `/v1/projects?${query}`, headers, body: Buffer.of() });
+      const answer = await client.send({ method: "GET", path: `/v1/projects?${query}`, headers, body: Buffer.of() });
       expectFitting(answer, query.slice(0, 20));
       const { details } = JSON.parse(answer.body.toString());
       const { metadata, violations } = detailsIn(details);
@@ -160,12 +166,14 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
   });
 
   test("a stream is refused by a bounded answer", async () => {
-    for (const [door, sent] of streams(keys(157, (n) => `k${n}`))) {
-      using wire: Wire = door === "gRPC" ? wire2(postern.url) : wire1(postern.url);
+    for (const [door, request] of streams(keys(157, (n) => `k${n}`))) {
+      using client = (door === "gRPC" ? connectHttp2 : connectHttp1)(postern.url);
       const authorization = `Bearer ${postern.admin.token}`;
-      const answer = await wire.send({ ...sent, headers: { ...sent.headers, authorization } });
+      const answer = await client.send({ ...request, headers: { ...request.headers, authorization } });
       expectFitting(answer, door);
-      expect(answer.body.toString() + (answer.fields["grpc-message"] ?? ""), door).toMatch(/and(%20| )147(%20| )more/);
+      expect(answer.body.toString() + (fieldsOf(answer)["grpc-message"] ?? ""), door).toMatch(
+        /and(%20| )147(%20| )more/,
+      );
     }
   });
 });
@@ -173,19 +181,16 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
 const names = (count: number) => Array.from({ length: count }, (_, n) => `a${n}=1`);
 
 /** A request for a stream in each protocol that carries JSON. */
-function streams(json: string): readonly [string, Sent][] {
+function streams(json: string): readonly [string, HttpRequest][] {
   const body = Buffer.from(json);
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(body.length, 1);
-  const framed = Buffer.concat([prefix, body]);
   const path = `/${watchEvents.parent.typeName}/${watchEvents.name}`;
-  const post = (type: string, bytes: Buffer): Sent => ({
+  const post = (type: string, bytes: Buffer): HttpRequest => ({
     ...{ method: "POST", path, headers: { "content-type": type }, body: bytes },
   });
   return [
     ["plain JSON", post("application/json", body)],
-    ["Connect", post("application/connect+json", framed)],
-    ["gRPC-Web", post("application/grpc-web+json", framed)],
-    ["gRPC", post("application/grpc+json", framed)],
+    ["Connect", post("application/connect+json", frame(body))],
+    ["gRPC-Web", post("application/grpc-web+json", frame(body))],
+    ["gRPC", post("application/grpc+json", frame(body))],
   ];
 }

@@ -13,10 +13,20 @@ import {
 import { type AnySchema, MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
-import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 import { restRequest } from "../fixture/rest_call.ts";
+import { type Frame, frame, readFrames } from "../wire/frame.ts";
+import {
+  type Fields,
+  fieldsOf,
+  type HttpClient,
+  type HttpRequest,
+  type HttpResponse,
+  readTrailers,
+} from "../wire/http.ts";
+import { connectHttp1 } from "../wire/http1.ts";
+import { connectHttp2 } from "../wire/http2.ts";
+import { readStatus } from "../wire/refusal.ts";
 import { type Packing, packed, packingHeaders, unpacked as unpackedBytes } from "./packing.ts";
-import { type Got, type Sent, type Wire, wire1, wire2 } from "./wire.ts";
 
 /** Bytes in place of a written message, for requests that no client would write. */
 export type Raw = { readonly json?: string | Uint8Array; readonly binary?: Uint8Array };
@@ -57,20 +67,23 @@ export type Door = {
   readonly ask: (asking: Asking) => Promise<Told>;
 };
 
-/** Every door of a server, open; `onAnswer` is given the bytes of each answer. */
-export function openDoors(url: string, onAnswer?: (got: Got) => void): Disposable & { readonly all: readonly Door[] } {
+/** Every door of a server, open; `onResponse` is given the bytes of each answer. */
+export function openDoors(
+  url: string,
+  onResponse?: (response: HttpResponse) => void,
+): Disposable & { readonly all: readonly Door[] } {
   const stack = new DisposableStack();
-  const one = watched(stack.use(wire1(url)), onAnswer);
-  const two = watched(stack.use(wire2(url)), onAnswer);
+  const one = watched(stack.use(connectHttp1(url)), onResponse);
+  const two = watched(stack.use(connectHttp2(url)), onResponse);
   const both = [
-    { over: "HTTP/1.1", wire: one },
-    { over: "HTTP/2", wire: two },
-  ].flatMap(({ over, wire }) => [
-    door(`REST over ${over}`, "json", wire, rest),
-    door(`plain JSON on the rpc path over ${over}`, "json", wire, plain),
-    door(`Connect binary over ${over}`, "binary", wire, connectPost("binary")),
-    { ...door(`Connect GET binary over ${over}`, "binary", wire, connectGet("binary")), shut: unlessRead },
-    door(`gRPC-Web binary over ${over}`, "binary", wire, grpcWeb("binary", false)),
+    { over: "HTTP/1.1", client: one },
+    { over: "HTTP/2", client: two },
+  ].flatMap(({ over, client }) => [
+    door(`REST over ${over}`, "json", client, rest),
+    door(`plain JSON on the rpc path over ${over}`, "json", client, plain),
+    door(`Connect binary over ${over}`, "binary", client, connectPost("binary")),
+    { ...door(`Connect GET binary over ${over}`, "binary", client, connectGet("binary")), shut: unlessRead },
+    door(`gRPC-Web binary over ${over}`, "binary", client, grpcWeb("binary", false)),
   ]);
   // The version of HTTP and the format are read apart, so not every pair of them is tried.
   const once = [
@@ -85,21 +98,24 @@ export function openDoors(url: string, onAnswer?: (got: Got) => void): Disposabl
   return { all: [...both, ...once], [Symbol.dispose]: () => stack.dispose() };
 }
 
-function watched({ send, ...wire }: Wire, onAnswer: (got: Got) => void = () => {}): Wire {
-  const watchedSend: Wire["send"] = async (sent) => {
-    const got = await send(sent);
-    onAnswer(got);
-    return got;
+function watched({ send, ...client }: HttpClient, onResponse: (response: HttpResponse) => void = () => {}): HttpClient {
+  const watchedSend: HttpClient["send"] = async (request) => {
+    const response = await send(request);
+    onResponse(response);
+    return response;
   };
-  return { ...wire, send: watchedSend };
+  return { ...client, send: watchedSend };
 }
 
 type Format = Door["format"];
 
-type Manner = { readonly write: (asking: Asking) => Sent; readonly read: (got: Got, output: DescMessage) => Told };
+type Manner = {
+  readonly write: (asking: Asking) => HttpRequest;
+  readonly read: (response: HttpResponse, output: DescMessage) => Told;
+};
 
-function door(name: string, format: Format, wire: Wire, { write, read }: Manner): Door {
-  const ask = async (asking: Asking) => read(await wire.send(write(asking)), asking.method.output);
+function door(name: string, format: Format, client: HttpClient, { write, read }: Manner): Door {
+  const ask = async (asking: Asking) => read(await client.send(write(asking)), asking.method.output);
   const timeout = name.startsWith("gRPC") ? "grpc-timeout" : "connect-timeout-ms";
   return { name, format, timeout, shut: () => undefined, ask };
 }
@@ -131,14 +147,14 @@ const plain: Manner = {
   read: readPlain,
 };
 
-function readPlain({ status, ...got }: Got, output: DescMessage): Told {
-  const { bytes, encoding } = contentOf(got);
+function readPlain({ status, ...response }: HttpResponse, output: DescMessage): Told {
+  const { bytes, encoding } = contentOf(response);
   const json = JSON.parse(bytes.toString());
   return status === 200 ? answered(output, json, encoding) : refused(json.code, json.message, json.details);
 }
 
-function contentOf({ fields, body }: Pick<Got, "fields" | "body">) {
-  const encoding = fields["content-encoding"];
+function contentOf({ headers, body }: Pick<HttpResponse, "headers" | "body">) {
+  const encoding = headers["content-encoding"];
   return { encoding, bytes: unpackedBytes(body, encoding) };
 }
 
@@ -149,7 +165,7 @@ function connectPost(format: Format): Manner {
       const headers = { "connect-protocol-version": "1", ...packingHeaders(asking.packing) };
       return post(asking, type, packedIn(format, asking), headers);
     },
-    read: (got, output) => readConnect(got, output, format),
+    read: (response, output) => readConnect(response, output, format),
   };
 }
 
@@ -164,12 +180,12 @@ function connectGet(format: Format): Manner {
       const headers = { ...asking.headers, ...packingHeaders(accepting) };
       return { method: "GET", path: `${pathOf(asking.method)}?${query}`, headers, body: Buffer.of() };
     },
-    read: (got, output) => readConnect(got, output, format),
+    read: (response, output) => readConnect(response, output, format),
   };
 }
 
-function readConnect({ status, ...got }: Got, output: DescMessage, format: Format): Told {
-  const { bytes, encoding } = contentOf(got);
+function readConnect({ status, ...response }: HttpResponse, output: DescMessage, format: Format): Told {
+  const { bytes, encoding } = contentOf(response);
   if (status === 200) return answered(output, readMessage(output, format, bytes), encoding);
   const { code, message = "", details = [] } = JSON.parse(bytes.toString());
   const any = (details as { type: string; value: string }[]).map(({ type, value }) =>
@@ -187,7 +203,10 @@ function grpc(format: Format): Manner {
   const type = `application/grpc${format === "json" ? "+json" : ""}`;
   return {
     write: (asking) => post(asking, type, framedIn(format, asking), { te: "trailers", ...grpcPacking(asking) }),
-    read: ({ fields, body }, output) => readStatus(fields, format, { output, frame: framesIn(body)[0], first: fields }),
+    read(response, output) {
+      const fields = fieldsOf(response);
+      return readGrpc(fields, format, { output, frame: readFrames(response.body)[0], first: fields });
+    },
   };
 }
 
@@ -195,36 +214,32 @@ function grpcWeb(format: Format, text: boolean): Manner {
   const type = `application/grpc-web${text ? "-text" : ""}+${format === "json" ? "json" : "proto"}`;
   return {
     write(asking) {
-      const frame = framedIn(format, asking);
+      const bytes = framedIn(format, asking);
       const headers = { "x-grpc-web": "1", ...grpcPacking(asking) };
-      return post(asking, type, text ? Buffer.from(frame.toString("base64")) : frame, headers);
+      return post(asking, type, text ? Buffer.from(bytes.toString("base64")) : bytes, headers);
     },
-    read({ fields: first, body }, output) {
-      const frames = framesIn(text ? Buffer.from(body.toString(), "base64") : body);
-      const trailer = frames.find(({ flags }) => flags === 0x80)?.bytes.toString() ?? "";
-      const lines = trailer.split("\r\n").filter((line) => line !== "");
-      const fields = Object.fromEntries(lines.map((line) => line.split(/:\s*(.*)/s)));
-      return readStatus(fields, format, { output, frame: frames.find(({ flags }) => (flags & 0x80) === 0), first });
+    read({ headers: first, body }, output) {
+      const frames = readFrames(text ? Buffer.from(body.toString(), "base64") : body);
+      const fields = readTrailers(frames.find(({ flags }) => flags === 0x80)?.message ?? Buffer.of());
+      return readGrpc(fields, format, { output, frame: frames.find(({ flags }) => (flags & 0x80) === 0), first });
     },
   };
 }
 
-type Frame = { readonly flags: number; readonly bytes: Buffer };
-type Answered = { readonly output: DescMessage; readonly frame: Frame | undefined; readonly first: Got["fields"] };
+type Answered = { readonly output: DescMessage; readonly frame: Frame | undefined; readonly first: Fields };
 
-function readStatus(fields: Got["fields"], format: Format, { output, frame, first }: Answered): Told {
+function readGrpc(fields: Fields, format: Format, { output, frame, first }: Answered): Told {
   if (fields["grpc-status"] === "0" && frame) {
     const encoding = frame.flags & 1 ? first["grpc-encoding"] : undefined;
-    return answered(output, readMessage(output, format, unpackedBytes(frame.bytes, encoding)), encoding);
+    return answered(output, readMessage(output, format, unpackedBytes(frame.message, encoding)), encoding);
   }
-  const bytes = Buffer.from(fields["grpc-status-details-bin"] ?? "", "base64");
-  const status = fromBinary(StatusSchema, bytes);
-  const said = decodeURIComponent(fields["grpc-message"] ?? "");
-  if (`${status.code}` !== fields["grpc-status"] || status.message !== said)
+  const status = readStatus(fields);
+  const message = decodeURIComponent(fields["grpc-message"] ?? "");
+  if (`${status.code}` !== fields["grpc-status"] || status.message !== message)
     throw new Error(
-      `grpc-status ${fields["grpc-status"]} ${said}, but its details say ${status.code} ${status.message}`,
+      `grpc-status ${fields["grpc-status"]} ${message}, but its details say ${status.code} ${status.message}`,
     );
-  return refused(status.code, said, status.details.map(unpackedAny));
+  return refused(status.code, message, status.details.map(unpackedAny));
 }
 
 const unpackedAny = ({ typeUrl, value }: MessageShape<typeof AnySchema>) =>
@@ -239,7 +254,7 @@ function unpacked(name: string, bytes: Uint8Array): JsonValue {
 
 const registry = createRegistry(file_google_rpc_error_details);
 
-function post(asking: Asking, type: string, body: Buffer, headers: Sent["headers"] = {}): Sent {
+function post(asking: Asking, type: string, body: Buffer, headers: Fields = {}): HttpRequest {
   const all = { ...asking.headers, ...headers, "content-type": type };
   return { method: "POST", path: pathOf(asking.method), headers: all, body };
 }
@@ -253,26 +268,12 @@ function messageIn(format: Format, { method, request, raw }: Asking): Buffer {
 
 const packedIn = (format: Format, asking: Asking) => packed(messageIn(format, asking), asking.packing);
 const framedIn = (format: Format, asking: Asking) =>
-  framed(packedIn(format, asking), (asking.packing?.request ?? "identity") === "identity" ? 0 : 1);
+  frame(packedIn(format, asking), (asking.packing?.request ?? "identity") === "identity" ? 0 : 1);
 const grpcPacking = ({ packing }: Asking) => packingHeaders(packing, "grpc");
 
 function readMessage(type: DescMessage, format: Format, bytes: Buffer): JsonValue {
   if (format === "json") return JSON.parse(bytes.toString());
   return toJson(type, fromBinary(type, bytes), { alwaysEmitImplicit: true, registry });
-}
-
-function framed(message: Uint8Array, flags: number): Buffer {
-  const prefix = Buffer.alloc(5);
-  prefix[0] = flags;
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
-}
-
-function framesIn(body: Buffer): Frame[] {
-  if (body.length === 0) return [];
-  const end = 5 + body.readUInt32BE(1);
-  if (end > body.length) throw new Error("a frame is cut off");
-  return [{ flags: body[0] ?? 0, bytes: body.subarray(5, end) }, ...framesIn(body.subarray(end))];
 }
 
 function answered(output: DescMessage, body: JsonValue, encoding?: string): Told {

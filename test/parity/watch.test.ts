@@ -15,9 +15,11 @@ import {
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ErrorInfoSchema, file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
-import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { machine, type Postern, startPostern } from "../harness.ts";
+import { frame, readFrame } from "../wire/frame.ts";
+import { readTrailers } from "../wire/http.ts";
+import { codeAndReason } from "../wire/refusal.ts";
 import { fresh, made, type Stage, stageOf, within } from "./stage.ts";
 
 const { watchEvents: method } = EventService.method;
@@ -42,12 +44,6 @@ const written = (format: Format, request: JsonObject) =>
     ? Buffer.from(JSON.stringify(request))
     : Buffer.from(toBinary(method.input, fromJson(method.input, request)));
 
-function framed(message: Uint8Array): Buffer {
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
-}
-
 const post = (headers: Headers, body: Buffer) => ({ verb: "POST", path: rpcPath, headers, body });
 
 function readMessage(format: Format, bytes: Buffer, type: DescMessage = method.output): JsonValue {
@@ -58,24 +54,16 @@ function readMessage(format: Format, bytes: Buffer, type: DescMessage = method.o
 /** The end of a stream in its words: by trailers of gRPC, by the last frame of gRPC-Web or Connect. */
 function enveloped(format: Format, endOf: (flags: number, bytes: Buffer) => string | undefined) {
   return (bytes: Buffer, fields: Headers) => {
-    if (bytes.length < 5 || bytes.length < 5 + bytes.readUInt32BE(1)) {
-      const status = fields["grpc-status-details-bin"];
-      return status ? { heard: { end: statusIn(status) }, rest: bytes } : undefined;
-    }
-    const [payload, rest] = [bytes.subarray(5, 5 + bytes.readUInt32BE(1)), bytes.subarray(5 + bytes.readUInt32BE(1))];
-    const end = endOf(bytes[0] ?? 0, payload);
-    return { heard: end === undefined ? { message: readMessage(format, payload) } : { end }, rest };
+    const read = readFrame(bytes);
+    if (!read)
+      return fields["grpc-status-details-bin"] ? { heard: { end: codeAndReason(fields) }, rest: bytes } : undefined;
+    const { flags, message } = read.frame;
+    const end = endOf(flags, message);
+    return { heard: end === undefined ? { message: readMessage(format, message) } : { end }, rest: read.rest };
   };
 }
 
-function statusIn(base64: string): string {
-  const { code, details } = fromBinary(StatusSchema, Buffer.from(base64, "base64"));
-  const info = details.find(({ typeUrl }) => typeUrl.endsWith("ErrorInfo"));
-  return `${Code[code]} ${info ? fromBinary(ErrorInfoSchema, info.value).reason : ""}`;
-}
-
-const inTrailer = (flags: number, bytes: Buffer) =>
-  flags & 0x80 ? statusIn(/grpc-status-details-bin: (\S+)/.exec(bytes.toString())?.[1] ?? "") : undefined;
+const inTrailer = (flags: number, bytes: Buffer) => (flags & 0x80 ? codeAndReason(readTrailers(bytes)) : undefined);
 
 function inEnd(flags: number, bytes: Buffer): string | undefined {
   if (!(flags & 2)) return undefined;
@@ -151,11 +139,11 @@ const doors: readonly Door[] = [
       return [
         {
           ...{ name: `Connect ${format} over HTTP/${version}`, version, take: enveloped(format, inEnd) },
-          ask: (request) => post({ "content-type": `application/connect+${type}` }, framed(written(format, request))),
+          ask: (request) => post({ "content-type": `application/connect+${type}` }, frame(written(format, request))),
         },
         {
           ...{ name: `gRPC-Web ${format} over HTTP/${version}`, version, take: enveloped(format, inTrailer) },
-          ask: (request) => post({ "content-type": `application/grpc-web+${type}` }, framed(written(format, request))),
+          ask: (request) => post({ "content-type": `application/grpc-web+${type}` }, frame(written(format, request))),
         },
         {
           ...{ name: `gRPC-Web text ${format} over HTTP/${version}`, version },
@@ -163,7 +151,7 @@ const doors: readonly Door[] = [
           ask: (request) =>
             post(
               { "content-type": `application/grpc-web-text+${type}` },
-              Buffer.from(framed(written(format, request)).toString("base64")),
+              Buffer.from(frame(written(format, request)).toString("base64")),
             ),
         },
       ];
@@ -175,7 +163,7 @@ const doors: readonly Door[] = [
       ask: (request) =>
         post(
           { "content-type": `application/grpc${format === "json" ? "+json" : ""}`, te: "trailers" },
-          framed(written(format, request)),
+          frame(written(format, request)),
         ),
     }),
   ),

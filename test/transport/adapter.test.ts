@@ -4,7 +4,10 @@ import { AccountService } from "../../gen/postern/v1/account_pb.ts";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
 import { type Postern, startPostern } from "../harness.ts";
-import { framed, raw, refusal, said, told, ways } from "./ways.ts";
+import { frame } from "../wire/frame.ts";
+import { requestHttp2 } from "../wire/http2.ts";
+import { readError, readProblem, refusalOf } from "../wire/refusal.ts";
+import { transports } from "../wire/transports.ts";
 
 describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
   let postern: Postern;
@@ -13,7 +16,7 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
   });
   afterAll(() => postern[Symbol.asyncDispose]());
 
-  describe.each(ways)("$name", ({ open }) => {
+  describe.each(transports)("$name", ({ open }) => {
     const client = () => open(postern.url, postern.admin.token);
 
     test("a call is answered, with a request id", async () => {
@@ -27,22 +30,22 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
 
     test("a missing object is refused as over REST, in the language asked for", async () => {
       const headers = { "accept-language": "fr" };
-      const error = await refusal(createClient(UserService, client()).getUser({ userId: "nobody" }, { headers }));
-      expect(said(error)).toEqual(told(await postern.admin.get("/v1/users/nobody", headers)));
-      expect(said(error)).toMatchObject({ reason: "USER_NOT_FOUND", local: expect.stringMatching(/./) });
+      const error = await refusalOf(createClient(UserService, client()).getUser({ userId: "nobody" }, { headers }));
+      expect(readError(error)).toEqual(readProblem((await postern.admin.get("/v1/users/nobody", headers)).body));
+      expect(readError(error)).toMatchObject({ reason: "USER_NOT_FOUND", localized: expect.stringMatching(/./) });
       expect(error.metadata.get("x-request-id")).toMatch(/^[0-9a-z]{24}$/);
     });
 
     test("every wrong field is named as over REST", async () => {
       const request = { username: "", givenName: "", familyName: "", email: "" };
-      const error = await refusal(createClient(UserService, client()).createHumanUser(request));
-      expect(said(error)).toEqual(told(await postern.admin.post("/v1/users/human", request)));
-      expect(said(error).fields?.length).toBeGreaterThan(2);
+      const error = await refusalOf(createClient(UserService, client()).createHumanUser(request));
+      expect(readError(error)).toEqual(readProblem((await postern.admin.post("/v1/users/human", request)).body));
+      expect(readError(error).violations?.length).toBeGreaterThan(2);
     });
 
     test("without a token it is UNAUTHENTICATED", async () => {
-      const error = await refusal(createClient(AccountService, open(postern.url)).getMe({}));
-      expect(said(error)).toMatchObject({ code: "Unauthenticated", reason: "UNAUTHENTICATED" });
+      const error = await refusalOf(createClient(AccountService, open(postern.url)).getMe({}));
+      expect(readError(error)).toMatchObject({ code: "Unauthenticated", reason: "UNAUTHENTICATED" });
     });
 
     test("a write is read by the next call", async () => {
@@ -55,14 +58,14 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
 
     test("a message that is too large is refused", async () => {
       const name = "a".repeat(postern.config.messageMaxBytes);
-      const error = await refusal(createClient(ProjectService, client()).createProject({ name }));
-      expect(said(error)).toMatchObject({ code: "ResourceExhausted", reason: "BODY_TOO_LARGE" });
+      const error = await refusalOf(createClient(ProjectService, client()).createProject({ name }));
+      expect(readError(error)).toMatchObject({ code: "ResourceExhausted", reason: "BODY_TOO_LARGE" });
     });
   });
 
   const getMe = "/postern.v1.AccountService/GetMe";
   const getUser = "/postern.v1.UserService/GetUser";
-  const nothing = framed("");
+  const nothing = frame("");
   const grpc = { "content-type": "application/grpc" };
   const connect = { "content-type": "application/json", "connect-protocol-version": "1" };
 
@@ -77,24 +80,24 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
       "UNSUPPORTED_CONTENT_TYPE",
     ],
     ["an unknown encoding", getMe, { ...grpc, "grpc-encoding": "lzma" }, nothing, 12, "UNSUPPORTED_ENCODING"],
-    ["malformed bytes", getUser, grpc, framed(Buffer.of(0xff)), 3, "MALFORMED_BODY"],
-    ["invalid UTF-8", getUser, grpc, framed(Buffer.of(0x0a, 1, 0xff)), 3, "MALFORMED_BODY"],
+    ["malformed bytes", getUser, grpc, frame(Buffer.of(0xff)), 3, "MALFORMED_BODY"],
+    ["invalid UTF-8", getUser, grpc, frame(Buffer.of(0x0a, 1, 0xff)), 3, "MALFORMED_BODY"],
     ["no message", getMe, grpc, "", 12, "UNIMPLEMENTED"],
     ["two messages", getMe, grpc, Buffer.concat([nothing, nothing]), 12, "UNIMPLEMENTED"],
-    ["half a message", getMe, grpc, framed("abc").subarray(0, 6), 3, "MALFORMED_BODY"],
-    ["a message compressed by nothing", getMe, grpc, framed("abc", 1), 13, "ENCODING_MISSING"],
+    ["half a message", getMe, grpc, frame("abc").subarray(0, 6), 3, "MALFORMED_BODY"],
+    ["a message compressed by nothing", getMe, grpc, frame("abc", 1), 13, "ENCODING_MISSING"],
     ["a malformed time-out", getMe, { ...grpc, "grpc-timeout": "soon" }, nothing, 3, "MALFORMED_REQUEST"],
     [
       "an unknown JSON field",
       getUser,
       { "content-type": "application/grpc+json" },
-      framed('{"x":1}'),
+      frame('{"x":1}'),
       3,
       "VALIDATION_FAILED",
     ],
   ])("gRPC: %s is refused with details", async (_, path, headers, body, code, reason) => {
     const authorization = `Bearer ${postern.admin.token}`;
-    const answer = await raw(postern.url, { ":path": path, authorization, ...headers }, body);
+    const answer = await requestHttp2(postern.url, { ":path": path, authorization, ...headers }, body);
     expect([answer.status, answer.headers["grpc-status"]]).toEqual([200, String(code)]);
     expect(answer.headers["x-request-id"]).toMatch(/^[0-9a-z]{24}$/);
     const details = Buffer.from(answer.headers["grpc-status-details-bin"] ?? "", "base64").toString("latin1");
@@ -134,7 +137,7 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
     ["an unknown field", getUser, connect, '{"userID":"1"}', 400, "invalid_argument", "VALIDATION_FAILED"],
   ] as const)("Connect: %s is refused with details", async (_, path, headers, body, status, code, reason) => {
     const authorization = `Bearer ${postern.admin.token}`;
-    const answer = await raw(postern.url, { ":path": path, authorization, ...headers }, body);
+    const answer = await requestHttp2(postern.url, { ":path": path, authorization, ...headers }, body);
     const error = JSON.parse(answer.body.toString());
     expect([answer.status, error.code, error.details[0].debug?.reason]).toEqual([status, code, reason]);
     expect(error.details[0].type).toBe("google.rpc.ErrorInfo");
@@ -175,18 +178,20 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
 
   test.each(["[", "a b", "a:b", ""])("the authority %j ends nothing, whatever the protocol", async (authority) => {
     for (const type of ["application/grpc", "application/proto", "application/connect+json", "application/json"])
-      await raw(postern.url, { ":path": getMe, ":authority": authority, "content-type": type }, "{}").catch(() => {});
+      await requestHttp2(postern.url, { ":path": getMe, ":authority": authority, "content-type": type }, "{}").catch(
+        () => {},
+      );
     expect((await fetch(`${postern.url}/healthz`)).status).toBe(200);
   });
 
   test("REST and plain JSON answer over HTTP/2 as well", async () => {
     const authorization = `Bearer ${postern.admin.token}`;
-    const rest = await raw(postern.url, { ":path": "/v1/users/me", authorization });
+    const rest = await requestHttp2(postern.url, { ":path": "/v1/users/me", authorization });
     expect([rest.status, JSON.parse(rest.body.toString()).user.id]).toEqual([200, postern.adminId]);
     const type = { "content-type": "application/json" };
-    const plain = await raw(postern.url, { ":path": getMe, authorization, ...type }, "{}");
+    const plain = await requestHttp2(postern.url, { ":path": getMe, authorization, ...type }, "{}");
     expect([plain.status, JSON.parse(plain.body.toString()).user.id]).toEqual([200, postern.adminId]);
-    const problem = await raw(postern.url, { ":path": "/nowhere" });
+    const problem = await requestHttp2(postern.url, { ":path": "/nowhere" });
     expect([problem.status, JSON.parse(problem.body.toString()).code]).toEqual([404, 5]);
   });
 });

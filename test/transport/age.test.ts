@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import { expect, test } from "vitest";
 import type { SampleHandler } from "./sample_door.ts";
-import { openSample } from "./wire.ts";
+import { openSample } from "./sample_port.ts";
 
 /** Counts the calls that begin, each of which takes a while. */
 function counting() {

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
-import { connect as dial } from "node:net";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { machine, type Postern, startPostern } from "../harness.ts";
+import { frame } from "../wire/frame.ts";
+import { sendBytes } from "../wire/tcp.ts";
 
 // The smallest budget there is: a caller may hold 256 KiB of it, strangers as much together, and one network 64 KiB.
 const bodiesMaxBytes = 1_048_576;
@@ -147,29 +148,20 @@ describe("a client that takes no answers", () => {
     // What was sent before has been read once it is answered.
     await new Promise<void>((resolve) => stuck.ping(() => resolve()));
     // The first call of a token looks its caller up, with the body in the packet of its head.
-    const text = await exchanged(`POST /v1/user-grants:batchAdd HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\
-authorization: Bearer ${robot.client.token}\r\ncontent-type: application/json\r\ncontent-length: 13\r\n\r\n{"items": []}`);
+    const text = await sendBytes(
+      postern,
+      `POST /v1/user-grants:batchAdd HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\
+authorization: Bearer ${robot.client.token}\r\ncontent-type: application/json\r\ncontent-length: 13\r\n\r\n{"items": []}`,
+    );
     expect(text).toMatch(/^HTTP\/1\.1 400 /);
     stuck.destroy();
   });
 });
 
-/** What a connection answers to these bytes until it ends. */
-async function exchanged(bytes: string): Promise<string> {
-  const { hostname, port } = new URL(postern.url);
-  const socket = dial(Number(port), hostname);
-  socket.write(bytes);
-  let text = "";
-  for await (const part of socket) text += part;
-  return text;
-}
-
 test("watching health holds nothing of the share of strangers", async () => {
   const watching = connect(postern.url).on("error", () => {});
   const name = Buffer.alloc(16_000, "a");
   const message = Buffer.concat([Buffer.of(0x0a, (name.length & 0x7f) | 0x80, name.length >> 7), name]);
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(message.length, 1);
   // Four times what one network may hold.
   for (let count = 0; count < 16; count++) {
     const stream = watching.request({
@@ -177,7 +169,7 @@ test("watching health holds nothing of the share of strangers", async () => {
       ":path": "/grpc.health.v1.Health/Watch",
       ...{ "content-type": "application/grpc", te: "trailers" },
     });
-    stream.end(Buffer.concat([prefix, message]));
+    stream.end(frame(message));
     const [headers] = await once(stream, "response");
     // A refusal has its status in its headers, a stream that is open has none.
     expect(headers["grpc-status"]).toBeUndefined();
@@ -194,7 +186,7 @@ test("streams that strangers leave open have a limit, and count no more once the
       ":path": "/grpc.health.v1.Health/Watch",
       ...{ "content-type": "application/grpc", te: "trailers" },
     });
-    stream.on("error", () => {}).end(Buffer.alloc(5));
+    stream.on("error", () => {}).end(frame(""));
     const [headers] = await once(stream, "response");
     return { stream, status: headers["grpc-status"] };
   };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postern, startPostern } from "../harness.ts";
-import { framed } from "./ways.ts";
+import { frame } from "../wire/frame.ts";
 
 const origin = "https://app.example";
 let postern: Postern;
@@ -14,9 +14,9 @@ const doors: readonly (readonly [door: string, path: string, init: RequestInit &
   ["REST", "/v1/users/me", { method: "GET" }],
   ["plain JSON", getMe, post("application/json", "{}")],
   ["Connect", getMe, post("application/proto", "")],
-  ["streaming Connect", getMe, post("application/connect+json", framed("{}"))],
-  ["gRPC-Web", getMe, post("application/grpc-web+proto", framed(""))],
-  ["gRPC-Web text", getMe, post("application/grpc-web-text", framed("").toString("base64"))],
+  ["streaming Connect", getMe, post("application/connect+json", frame("{}"))],
+  ["gRPC-Web", getMe, post("application/grpc-web+proto", frame(""))],
+  ["gRPC-Web text", getMe, post("application/grpc-web-text", frame("").toString("base64"))],
   ["a wrong path", "/nowhere", { method: "DELETE" }],
 ];
 

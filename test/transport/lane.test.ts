@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { refuse } from "../../src/errors.ts";
-import { binary, call, post, refused, said } from "./lane_call.ts";
-import { openLane, ways } from "./lane_sample.ts";
+import { readError, readProblem, refusalOf } from "../wire/refusal.ts";
+import { transports } from "../wire/transports.ts";
+import { binary, call, post } from "./lane_call.ts";
+import { openLane } from "./lane_sample.ts";
 
 const filled = {
   name: "añ😀",
@@ -16,29 +18,29 @@ const filled = {
   whole: 2n ** 64n - 1n,
 };
 
-describe.each(ways)("$name", (way) => {
+describe.each(transports)("$name", (transport) => {
   test("an answer holds what was sent", async () => {
     await using lane = await openLane();
     let id: string | null = null;
     const onHeader = (headers: Headers) => {
       id = headers.get("x-request-id");
     };
-    expect(await call(lane, way, filled, { onHeader })).toMatchObject(filled);
+    expect(await call(lane, transport, filled, { onHeader })).toMatchObject(filled);
     expect(id).toMatch(/^[0-9a-z]{24}$/);
   });
 
   test("an empty message is answered", async () => {
     await using lane = await openLane();
-    expect(await call(lane, way, {})).toMatchObject({ name: "", tags: [] });
+    expect(await call(lane, transport, {})).toMatchObject({ name: "", tags: [] });
   });
 
   test("broken rules are refused as over REST, in the language asked for", async () => {
     await using lane = await openLane();
     const wrong = { name: "too long", tags: ["a", "a"] };
     const headers = { "accept-language": "de" };
-    const error = await refused(call(lane, way, wrong, { headers }));
-    expect(said(error)).toEqual(saidIn(await lane.rest(wrong, headers)));
-    expect(said(error).local).toMatch(/Anfrage/);
+    const error = await refusalOf(call(lane, transport, wrong, { headers }));
+    expect(readError(error)).toEqual(readProblem((await lane.rest(wrong, headers)).json));
+    expect(readError(error).localized).toMatch(/Anfrage/);
     expect(error.metadata.get("x-request-id")).toMatch(/^[0-9a-z]{24}$/);
   });
 
@@ -49,27 +51,27 @@ describe.each(ways)("$name", (way) => {
     ["CONFLICT", {}],
   ] as const)("the refusal %s is the same as over REST", async (reason, refusal) => {
     await using lane = await openLane({ handler: () => Promise.reject(refuse.because(reason, refusal)) });
-    expect(said(await refused(call(lane, way, {})))).toEqual(saidIn(await lane.rest({})));
+    expect(readError(await refusalOf(call(lane, transport, {})))).toEqual(readProblem((await lane.rest({})).json));
   });
 
   test("an unexpected error says nothing of itself", async () => {
     await using lane = await openLane({ handler: () => Promise.reject(new Error("the secret")) });
-    const error = await refused(call(lane, way, {}));
-    expect(said(error)).toEqual(saidIn(await lane.rest({})));
+    const error = await refusalOf(call(lane, transport, {}));
+    expect(readError(error)).toEqual(readProblem((await lane.rest({})).json));
     expect(JSON.stringify([error, ...error.metadata])).not.toMatch(/secret/);
   });
 
   test("a large answer arrives whole", async () => {
     await using lane = await openLane();
     const data = new Uint8Array(70_000).map((_, index) => index % 251);
-    const answer = await call(lane, way, { data });
+    const answer = await call(lane, transport, { data });
     expect(Buffer.compare(answer.data as Uint8Array, data)).toBe(0);
   });
 
   test("many calls at once each get their own answer", async () => {
     await using lane = await openLane();
     const counts = Array.from({ length: 100 }, (_, index) => index);
-    const answers = await Promise.all(counts.map((itemCount) => call(lane, way, { itemCount })));
+    const answers = await Promise.all(counts.map((itemCount) => call(lane, transport, { itemCount })));
     expect(answers.map(({ itemCount }) => itemCount)).toEqual(counts);
   });
 
@@ -78,8 +80,8 @@ describe.each(ways)("$name", (way) => {
     const seen: (string | null)[] = [];
     const onHeader = (headers: Headers) => seen.push(headers.get("access-control-allow-origin"));
     const headers = { origin: "https://a.example" };
-    await call(lane, way, {}, { headers, onHeader });
-    const error = await refused(call(lane, way, { name: "too long" }, { headers }));
+    await call(lane, transport, {}, { headers, onHeader });
+    const error = await refusalOf(call(lane, transport, { name: "too long" }, { headers }));
     expect([...seen, error.metadata.get("access-control-allow-origin")]).toEqual(Array(2).fill("https://a.example"));
   });
 });
@@ -88,12 +90,12 @@ test("Connect says over HTTP what to do about a refusal", async () => {
   await using unknown = await openLane({ handler: () => Promise.reject(refuse.because("TOKEN_INVALID")) });
   const headers = { "content-type": "application/proto" };
   const answer = await post(unknown, new Uint8Array(), headers);
-  expect(answer.headers).toMatchObject({ ":status": 401, "www-authenticate": 'Bearer realm="postern"' });
+  expect(answer.headers).toMatchObject({ ":status": "401", "www-authenticate": 'Bearer realm="postern"' });
   await using busy = await openLane({
     handler: () => Promise.reject(refuse.because("OVERLOADED", { retrySeconds: 2.5 })),
   });
   const later = await post(busy, new Uint8Array(), headers);
-  expect(later.headers).toMatchObject({ ":status": 429, "retry-after": "3", "cache-control": "no-store" });
+  expect(later.headers).toMatchObject({ ":status": "429", "retry-after": "3", "cache-control": "no-store" });
 });
 
 test("what is not a unary call is left to others", async () => {
@@ -104,7 +106,7 @@ test("what is not a unary call is left to others", async () => {
     { ":path": "/sample.Samples/Nothing", "content-type": "application/grpc" },
     { ":method": "PUT", "content-type": "application/grpc" },
   ];
-  for (const headers of left) expect((await post(lane, new Uint8Array(), headers)).headers[":status"]).toBe(404);
+  for (const headers of left) expect((await post(lane, new Uint8Array(), headers)).status).toBe(404);
   const grpc = await fetch(`${lane.http1}/sample.Samples/Do`, {
     method: "POST",
     headers: { "content-type": "application/grpc" },
@@ -115,10 +117,10 @@ test("what is not a unary call is left to others", async () => {
 test("plain JSON takes the lane, also where the protocols do not", async () => {
   await using lane = await openLane({ protocols: false });
   const json = { "content-type": "application/json" };
-  expect((await post(lane, Buffer.from('{"name":"ada"}'), json)).headers[":status"]).toBe(200);
-  expect((await post(lane, new Uint8Array(), {})).headers[":status"]).toBe(200);
-  expect((await post(lane, new Uint8Array(), { "content-type": "text/plain" })).headers[":status"]).toBe(415);
-  expect((await post(lane, new Uint8Array(), { "content-type": "application/proto" })).headers[":status"]).toBe(404);
+  expect((await post(lane, Buffer.from('{"name":"ada"}'), json)).status).toBe(200);
+  expect((await post(lane, new Uint8Array(), {})).status).toBe(200);
+  expect((await post(lane, new Uint8Array(), { "content-type": "text/plain" })).status).toBe(415);
+  expect((await post(lane, new Uint8Array(), { "content-type": "application/proto" })).status).toBe(404);
 });
 
 test("bytes of the binary format that a newer client sends are ignored", async () => {
@@ -127,22 +129,3 @@ test("bytes of the binary format that a newer client sends are ignored", async (
   const answer = await post(lane, newer, { "content-type": "application/proto" });
   expect(Buffer.compare(answer.body, binary(lane, { name: "ada" }))).toBe(0);
 });
-
-type Details = readonly Record<string, unknown>[];
-
-/** What a refusal over REST says, in the words of `said`. */
-function saidIn({ json }: { readonly json: Record<string, unknown> }) {
-  const find = (type: string) => (json.details as Details).find((one) => String(one["@type"]).endsWith(type)) ?? {};
-  const info = find("ErrorInfo");
-  const violations = find("BadRequest").fieldViolations as { field: string; reason: string; description: string }[];
-  const delay = find("RetryInfo").retryDelay;
-  return {
-    code: json.code,
-    message: json.message,
-    reason: info.reason,
-    metadata: info.metadata,
-    violations: violations?.map(({ field, reason, description }) => `${field} ${reason} ${description}`),
-    retrySeconds: delay === undefined ? undefined : Number.parseInt(String(delay), 10),
-    local: find("LocalizedMessage").message,
-  };
-}

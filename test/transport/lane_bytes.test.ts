@@ -6,13 +6,14 @@ import {
   zstdCompressSync,
   zstdDecompressSync,
 } from "node:zlib";
-import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 import { refuse } from "../../src/errors.ts";
-import { binary, framed, post, type Raw, statusIn } from "./lane_call.ts";
+import { frame } from "../wire/frame.ts";
+import { fieldsOf, type HttpResponse } from "../wire/http.ts";
+import { readStatus } from "../wire/refusal.ts";
+import { binary, post, statusIn } from "./lane_call.ts";
 import { openLane, type SampleLane } from "./lane_sample.ts";
 
 const grpc = { "content-type": "application/grpc" };
@@ -21,15 +22,15 @@ const reply = async (lane: SampleLane, body: Uint8Array, headers = {}) =>
 
 test.each([
   ["no message", Buffer.alloc(0), "Unimplemented UNIMPLEMENTED"],
-  ["two messages", Buffer.concat([framed(""), framed("")]), "Unimplemented UNIMPLEMENTED"],
+  ["two messages", Buffer.concat([frame(""), frame("")]), "Unimplemented UNIMPLEMENTED"],
   ["half a prefix", Buffer.from([0, 0, 0]), "InvalidArgument MALFORMED_BODY"],
-  ["half a message", framed("\n\u0003ada").subarray(0, 7), "InvalidArgument MALFORMED_BODY"],
-  ["a byte too many", Buffer.concat([framed(""), Buffer.from([0])]), "InvalidArgument MALFORMED_BODY"],
+  ["half a message", frame("\n\u0003ada").subarray(0, 7), "InvalidArgument MALFORMED_BODY"],
+  ["a byte too many", Buffer.concat([frame(""), Buffer.from([0])]), "InvalidArgument MALFORMED_BODY"],
   ["a length of 4 GiB", Buffer.from([0, 255, 255, 255, 255, 1]), "InvalidArgument MALFORMED_BODY"],
-  ["unknown flags", framed("", 2), "InvalidArgument MALFORMED_BODY"],
-  ["a message that is none", framed(Buffer.from([0xff, 0xff, 0xff])), "InvalidArgument MALFORMED_BODY"],
-  ["text that is not UTF-8", framed(Buffer.from([10, 2, 0xc3, 0x28])), "InvalidArgument MALFORMED_BODY"],
-  ["compressed, without saying how", framed(gzipSync(""), 1), "Internal ENCODING_MISSING"],
+  ["unknown flags", frame("", 2), "InvalidArgument MALFORMED_BODY"],
+  ["a message that is none", frame(Buffer.from([0xff, 0xff, 0xff])), "InvalidArgument MALFORMED_BODY"],
+  ["text that is not UTF-8", frame(Buffer.from([10, 2, 0xc3, 0x28])), "InvalidArgument MALFORMED_BODY"],
+  ["compressed, without saying how", frame(gzipSync(""), 1), "Internal ENCODING_MISSING"],
 ])("gRPC: %s", async (_what, body, expected) => {
   await using lane = await openLane();
   expect(await reply(lane, body)).toBe(expected);
@@ -38,16 +39,16 @@ test.each([
 test("gRPC: a refusal comes as headers alone", async () => {
   await using lane = await openLane();
   const { headers, trailers, body } = await post(lane, Buffer.alloc(0), grpc);
-  expect(headers).toMatchObject({ ":status": 200, "content-type": "application/grpc", "grpc-status": "12" });
+  expect(headers).toMatchObject({ ":status": "200", "content-type": "application/grpc", "grpc-status": "12" });
   expect([Object.keys(trailers), body.length]).toEqual([[], 0]);
 });
 
 test.each(["application/grpc", "application/grpc+proto"])("gRPC: %s is answered in kind", async (type) => {
   await using lane = await openLane();
-  const answer = await post(lane, framed(binary(lane, { name: "ada" })), { "content-type": type });
+  const answer = await post(lane, frame(binary(lane, { name: "ada" })), { "content-type": type });
   expect(answer.headers["content-type"]).toBe(type);
   expect(answer.trailers).toMatchObject({ "grpc-status": "0" });
-  expect(answer.body).toEqual(framed(binary(lane, { name: "ada" })));
+  expect(answer.body).toEqual(frame(binary(lane, { name: "ada" })));
 });
 
 test.each([
@@ -59,14 +60,14 @@ test.each([
   await using lane = await openLane();
   const headers = { "content-type": type, "connect-protocol-version": "1" };
   const answer = await post(lane, Buffer.from(body), headers);
-  expect(answer.headers[":status"]).toBe(400);
+  expect(answer.status).toBe(400);
   expect(JSON.parse(answer.body.toString())).toMatchObject({ code: "invalid_argument" });
 });
 
 test.each(["application/json", "application/grpc+json"])("%s: every wrong field is named", async (type) => {
   await using lane = await openLane();
   const text = '{"nmae": "x", "itemCount": "many", "name": "too long", "on": true, "on": false}';
-  const body = type === "application/json" ? Buffer.from(text) : framed(text);
+  const body = type === "application/json" ? Buffer.from(text) : frame(text);
   const answer = await post(lane, body, { "content-type": type, "connect-protocol-version": "1" });
   const details = String(answer.headers["grpc-status-details-bin"] ?? JSON.parse(`${answer.body}`).details[0].value);
   expect(Buffer.from(details, "base64").toString("latin1")).toMatch(/on, nmae, itemCount, name/);
@@ -75,7 +76,7 @@ test.each(["application/json", "application/grpc+json"])("%s: every wrong field 
 test("Connect: another version of the protocol is refused", async () => {
   await using lane = await openLane();
   const headers = { "content-type": "application/json", "connect-protocol-version": "2" };
-  expect((await post(lane, Buffer.from("{}"), headers)).headers[":status"]).toBe(400);
+  expect((await post(lane, Buffer.from("{}"), headers)).status).toBe(400);
 });
 
 const codecs = [
@@ -88,7 +89,7 @@ test.each(codecs)("%s goes in and, when asked for, out", async (name, pack, unpa
   await using lane = await openLane();
   const message = binary(lane, { data: new Uint8Array(5000) });
   const encoding = { "grpc-encoding": name, "grpc-accept-encoding": `identity,${name}` };
-  const answer = await post(lane, framed(pack(message), 1), { ...grpc, ...encoding });
+  const answer = await post(lane, frame(pack(message), 1), { ...grpc, ...encoding });
   expect([answer.headers["grpc-encoding"], answer.body[0]]).toEqual([name, 1]);
   expect(Buffer.compare(unpack(answer.body.subarray(5)), message)).toBe(0);
 
@@ -101,8 +102,8 @@ test.each(codecs)("%s goes in and, when asked for, out", async (name, pack, unpa
 test("an answer is as it is when it is small, or nobody asked for less", async () => {
   await using lane = await openLane();
   const large = { data: new Uint8Array(5000) };
-  const small = await post(lane, framed(""), { ...grpc, "grpc-accept-encoding": "gzip" });
-  const plain = await post(lane, framed(binary(lane, large)), grpc);
+  const small = await post(lane, frame(""), { ...grpc, "grpc-accept-encoding": "gzip" });
+  const plain = await post(lane, frame(binary(lane, large)), grpc);
   const never = await post(lane, binary(lane, large), {
     "content-type": "application/proto",
     "accept-encoding": "gzip;q=0, *",
@@ -112,16 +113,16 @@ test("an answer is as it is when it is small, or nobody asked for less", async (
 
 test("an encoding nobody here knows is refused, naming those that are known", async () => {
   await using lane = await openLane();
-  const answer = await post(lane, framed("x", 1), { ...grpc, "grpc-encoding": "snappy" });
+  const answer = await post(lane, frame("x", 1), { ...grpc, "grpc-encoding": "snappy" });
   expect(statusIn(answer)).toBe("Unimplemented UNSUPPORTED_ENCODING");
   expect(answer.headers["grpc-accept-encoding"]).toBe("gzip,br,zstd");
 });
 
 test.each(codecs)("%s: what is too large only when unpacked, or broken, is refused", async (name, pack) => {
   await using lane = await openLane();
-  const bomb = framed(pack(Buffer.alloc(10_000_000)), 1);
+  const bomb = frame(pack(Buffer.alloc(10_000_000)), 1);
   expect(await reply(lane, bomb, { "grpc-encoding": name })).toBe("ResourceExhausted BODY_TOO_LARGE");
-  expect(await reply(lane, framed("no", 1), { "grpc-encoding": name })).toBe("InvalidArgument MALFORMED_BODY");
+  expect(await reply(lane, frame("no", 1), { "grpc-encoding": name })).toBe("InvalidArgument MALFORMED_BODY");
 });
 
 test.each([
@@ -131,15 +132,15 @@ test.each([
 ])("%s: a body that is too large is refused before it is all there", async (type, status) => {
   await using lane = await openLane();
   const answer = await post(lane, Buffer.alloc(400_000), { "content-type": type });
-  expect(answer.headers[":status"]).toBe(status);
+  expect(answer.status).toBe(status);
 });
 
 test("a body of just the limit is taken", async () => {
   await using lane = await openLane({ limits: { messageMaxBytes: 5000 } });
   const fits = binary(lane, { data: new Uint8Array(4997) });
   expect(fits.length).toBe(5000);
-  expect((await post(lane, framed(fits), grpc)).trailers).toMatchObject({ "grpc-status": "0" });
-  const over = framed(binary(lane, { data: new Uint8Array(4998) }));
+  expect((await post(lane, frame(fits), grpc)).trailers).toMatchObject({ "grpc-status": "0" });
+  const over = frame(binary(lane, { data: new Uint8Array(4998) }));
   expect(await reply(lane, over)).toBe("ResourceExhausted BODY_TOO_LARGE");
 });
 
@@ -147,12 +148,12 @@ const web = { "content-type": "application/grpc-web-text+proto" };
 
 test("gRPC-Web text: base64 in one piece or in padded parts", async () => {
   await using lane = await openLane();
-  const message = framed(binary(lane, { name: "ada" }));
+  const message = frame(binary(lane, { name: "ada" }));
   const parts = [message.subarray(0, 4), message.subarray(4)].map((part) => part.toString("base64"));
   for (const text of [message.toString("base64"), parts.join("")]) {
     const { headers, body } = await post(lane, Buffer.from(text), web);
     expect(headers["content-type"]).toBe(web["content-type"]);
-    const ok = framed("grpc-status: 0\r\n", 0x80);
+    const ok = frame("grpc-status: 0\r\n", 0x80);
     expect(Buffer.from(body.toString(), "base64")).toEqual(Buffer.concat([message, ok]));
   }
 });
@@ -169,7 +170,7 @@ test("a refusal with more violations than headers can hold arrives with the firs
     description: "is wrong",
   }));
   await using lane = await openLane({ handler: () => Promise.reject(refuse.invalid(violations)) });
-  const answer = await post(lane, framed(""), grpc);
+  const answer = await post(lane, frame(""), grpc);
   expect(statusIn(answer)).toBe("InvalidArgument VALIDATION_FAILED");
   const size = Object.values(answer.headers).join("").length;
   expect(size).toBeGreaterThan(2000);
@@ -180,14 +181,13 @@ test("a refusal with more violations than headers can hold arrives with the firs
 
   await using long = await openLane();
   const name = "x".repeat(50_000);
-  const other = await post(long, framed(`{"${name}": 1}`), { "content-type": "application/grpc+json" });
+  const other = await post(long, frame(`{"${name}": 1}`), { "content-type": "application/grpc+json" });
   expect(statusIn(other)).toBe("InvalidArgument VALIDATION_FAILED");
 });
 
 /** How many violations a refusal of gRPC lists, and how many it says that it leaves out. */
-function countsIn({ headers, trailers }: Raw): { listed: number; omitted: number } {
-  const bytes = Buffer.from(String({ ...headers, ...trailers }["grpc-status-details-bin"]), "base64");
-  const { details } = fromBinary(StatusSchema, bytes);
+function countsIn(response: HttpResponse): { listed: number; omitted: number } {
+  const { details } = readStatus(fieldsOf(response));
   const [info] = details.flatMap((one) => anyUnpack(one, ErrorInfoSchema) ?? []);
   const [bad] = details.flatMap((one) => anyUnpack(one, BadRequestSchema) ?? []);
   return { listed: bad?.fieldViolations.length ?? 0, omitted: Number(info?.metadata.omitted) };
@@ -198,16 +198,16 @@ test.each(["application/grpc+json", "application/grpc-web+json", "application/js
   async (type) => {
     await using lane = await openLane();
     const text = '{"\\ud800": 1}';
-    const body = type === "application/json" ? Buffer.from(text) : framed(text);
+    const body = type === "application/json" ? Buffer.from(text) : frame(text);
     const answer = await post(lane, body, { "content-type": type, "connect-protocol-version": "1" });
     const said = `${answer.headers["grpc-message"]}${answer.body}`;
     expect(said).toMatch(/not(%20| )valid/);
-    expect((await post(lane, framed(""), grpc)).trailers["grpc-status"]).toBe("0");
+    expect((await post(lane, frame(""), grpc)).trailers["grpc-status"]).toBe("0");
   },
 );
 
 test.each(["[", "a:99999"])("an authority that is none is left to the door: %s", async (authority) => {
   await using lane = await openLane();
   const headers = { ...grpc, ":authority": authority };
-  expect((await post(lane, framed(""), headers)).headers[":status"]).toBe(404);
+  expect((await post(lane, frame(""), headers)).status).toBe(404);
 });

@@ -1,7 +1,5 @@
 import { type AddressInfo, createServer as createTcp, type Server } from "node:net";
 import type { DescService } from "@bufbuild/protobuf";
-import type { Transport } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { openSessions } from "../../packages/gateway/src/http/connections.ts";
 import { jsonDoor } from "../../packages/gateway/src/rpc/door.ts";
 import { lane } from "../../packages/gateway/src/rpc/lane/lane.ts";
@@ -71,33 +69,3 @@ async function opened(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
-
-/** A way into the lane. */
-export type Way = { readonly name: string; readonly transport: (lane: SampleLane) => Transport };
-
-const formats = [
-  { format: "proto", useBinaryFormat: true },
-  { format: "json", useBinaryFormat: false },
-];
-const versions = [
-  { version: "1.1", port: "http1" },
-  { version: "2", port: "http2" },
-] as const;
-
-/** Every protocol, format and version of HTTP that the lane takes and a client of Connect speaks. */
-export const ways: readonly Way[] = formats.flatMap(({ format, useBinaryFormat }): Way[] => [
-  {
-    name: `gRPC ${format}`,
-    transport: ({ http2 }) => createGrpcTransport({ baseUrl: http2, useBinaryFormat }),
-  },
-  ...versions.flatMap(({ version, port }): Way[] => [
-    {
-      name: `gRPC-Web ${format} over HTTP/${version}`,
-      transport: (lane) => createGrpcWebTransport({ baseUrl: lane[port], httpVersion: version, useBinaryFormat }),
-    },
-    {
-      name: `Connect ${format} over HTTP/${version}`,
-      transport: (lane) => createConnectTransport({ baseUrl: lane[port], httpVersion: version, useBinaryFormat }),
-    },
-  ]),
-]);

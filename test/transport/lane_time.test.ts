@@ -6,8 +6,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { Client, status as codes, credentials, Metadata } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
-import { call, framed, heard, post, refused, said, statusIn } from "./lane_call.ts";
-import { openLane, path, type SampleLane, ways } from "./lane_sample.ts";
+import { frame } from "../wire/frame.ts";
+import { readResponse } from "../wire/http2.ts";
+import { readError, refusalOf } from "../wire/refusal.ts";
+import { transports } from "../wire/transports.ts";
+import { call, post, statusIn } from "./lane_call.ts";
+import { openLane, path, type SampleLane } from "./lane_sample.ts";
 import type { SampleHandler } from "./sample_door.ts";
 
 const grpc = { "content-type": "application/grpc" };
@@ -29,28 +33,28 @@ function endless() {
   return { handler, deaf, started, ended };
 }
 
-describe.each(ways)("$name", (way) => {
+describe.each(transports)("$name", (transport) => {
   test.each(["handler", "deaf"] as const)("a deadline ends a call, whatever its %s does", async (kind) => {
     const work = endless();
     await using lane = await openLane({ handler: work[kind] });
     // Sent as a header, so that the client's own timer does not answer first.
-    const name = way.name.startsWith("Connect") ? "connect-timeout-ms" : "grpc-timeout";
+    const name = transport.name.startsWith("Connect") ? "connect-timeout-ms" : "grpc-timeout";
     const headers = { [name]: name === "grpc-timeout" ? "50m" : "50" };
-    const error = await refused(call(lane, way, {}, { headers }));
-    expect(said(error)).toMatchObject({ code: Code.DeadlineExceeded, reason: "DEADLINE_EXCEEDED" });
+    const error = await refusalOf(call(lane, transport, {}, { headers }));
+    expect(readError(error)).toMatchObject({ code: "DeadlineExceeded", reason: "DEADLINE_EXCEEDED" });
     expect(await work.ended).toMatchObject({ code: Code.DeadlineExceeded });
   });
 
   test("a deadline in the far future is no reason to refuse", async () => {
     await using lane = await openLane();
-    expect(await call(lane, way, { name: "ada" }, { timeoutMs: 99_999_999 })).toMatchObject({ name: "ada" });
+    expect(await call(lane, transport, { name: "ada" }, { timeoutMs: 99_999_999 })).toMatchObject({ name: "ada" });
   });
 
   test("a client that gives up ends the work", async () => {
     const work = endless();
     await using lane = await openLane({ handler: work.handler });
     const abort = new AbortController();
-    const answer = refused(call(lane, way, {}, { signal: abort.signal }));
+    const answer = refusalOf(call(lane, transport, {}, { signal: abort.signal }));
     await work.started;
     abort.abort();
     expect((await answer).code).toBe(Code.Canceled);
@@ -68,19 +72,19 @@ test.each([
 ])("grpc-timeout: %s", async (timeout, expected) => {
   const handler: SampleHandler = async (message) => pause(20, message);
   await using lane = await openLane({ handler });
-  const answer = await post(lane, framed(""), { ...grpc, "grpc-timeout": timeout });
+  const answer = await post(lane, frame(""), { ...grpc, "grpc-timeout": timeout });
   expect(answer.trailers["grpc-status"] === "0" ? "Ok" : statusIn(answer)).toBe(expected);
 });
 
 test("a deadline is cut to the longest that is allowed", async () => {
   await using lane = await openLane({ handler: endless().deaf, limits: { deadlineMaxMs: 30 } });
-  expect(statusIn(await post(lane, framed(""), { ...grpc, "grpc-timeout": "9H" }))).toMatch(/^DeadlineExceeded/);
+  expect(statusIn(await post(lane, frame(""), { ...grpc, "grpc-timeout": "9H" }))).toMatch(/^DeadlineExceeded/);
 });
 
 test("a call without a deadline ends too", async () => {
   const work = endless();
   await using lane = await openLane({ handler: work.deaf, limits: { deadlineMaxMs: 30 } });
-  expect(statusIn(await post(lane, framed(""), grpc))).toMatch(/^DeadlineExceeded/);
+  expect(statusIn(await post(lane, frame(""), grpc))).toMatch(/^DeadlineExceeded/);
   expect(await work.ended).toMatchObject({ code: Code.DeadlineExceeded });
 });
 
@@ -111,8 +115,8 @@ test("a body that never ends is refused in time, and never runs", async () => {
   await using lane = await openLane({ handler, limits: { bodyTimeoutMs: 50 } });
   const session = connect(lane.http2);
   const stream = session.request({ ":method": "POST", ":path": path, ...grpc });
-  stream.write(framed("").subarray(0, 3));
-  expect(statusIn(await heard(stream))).toBe("DeadlineExceeded DEADLINE_EXCEEDED");
+  stream.write(frame("").subarray(0, 3));
+  expect(statusIn(await readResponse(stream))).toBe("DeadlineExceeded DEADLINE_EXCEEDED");
   session.destroy();
   expect(ran).toBe(false);
 });
@@ -130,12 +134,17 @@ test.each([constants.NGHTTP2_NO_ERROR, constants.NGHTTP2_CANCEL, constants.NGHTT
     const socket = dial(Number(new URL(lane.http2).port), "127.0.0.1").on("error", () => {});
     const types = ["application/grpc", "application/proto"];
     const opened = types.map((type, index) => [
-      ...frame(1, 4, 2 * index + 1, Buffer.concat(Object.entries({ ...pseudo, "content-type": type }).map(literal))),
-      ...frame(0, 0, 2 * index + 1, framed("")),
-      ...frame(3, 0, 2 * index + 1, Buffer.from([0, 0, 0, code])),
+      ...http2Frame(
+        1,
+        4,
+        2 * index + 1,
+        Buffer.concat(Object.entries({ ...pseudo, "content-type": type }).map(literal)),
+      ),
+      ...http2Frame(0, 0, 2 * index + 1, frame("")),
+      ...http2Frame(3, 0, 2 * index + 1, Buffer.from([0, 0, 0, code])),
     ]);
     socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-    socket.write(Buffer.from([...frame(4, 0, 0, Buffer.alloc(0)), ...opened.flat()]));
+    socket.write(Buffer.from([...http2Frame(4, 0, 0, Buffer.alloc(0)), ...opened.flat()]));
     await pause(50);
     expect(runs).toBe(0);
     expect(await answers(lane)).toBe(true);
@@ -146,7 +155,7 @@ test.each([constants.NGHTTP2_NO_ERROR, constants.NGHTTP2_CANCEL, constants.NGHTT
 const pseudo = { ":method": "POST", ":scheme": "http", ":authority": "localhost", ":path": path };
 
 // RFC 9113, 4.1.
-function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+function http2Frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
   const header = Buffer.alloc(9);
   header.writeUIntBE(payload.length, 0, 3);
   header.writeUInt8(type, 3);
@@ -166,7 +175,7 @@ test("a connection lost before the answer harms nobody else", async () => {
   session.on("error", () => {});
   const stream = session.request({ ":method": "POST", ":path": path, ...grpc });
   stream.on("error", () => {});
-  stream.end(framed(""));
+  stream.end(frame(""));
   await work.started;
   session.destroy();
   expect(await work.ended).toMatchObject({ code: Code.Canceled });
@@ -182,7 +191,7 @@ test("an answer to a stream that was reset meanwhile is dropped", async () => {
   const session = connect(lane.http2);
   const stream = session.request({ ":method": "POST", ":path": path, ...grpc });
   stream.on("error", () => {});
-  stream.end(framed(""));
+  stream.end(frame(""));
   await pause(30);
   stream.close(constants.NGHTTP2_CANCEL);
   await pause(30);
@@ -248,4 +257,4 @@ function stub({ http2 }: SampleLane) {
   };
 }
 
-const answers = async (lane: SampleLane) => (await post(lane, framed(""), grpc)).trailers["grpc-status"] === "0";
+const answers = async (lane: SampleLane) => (await post(lane, frame(""), grpc)).trailers["grpc-status"] === "0";

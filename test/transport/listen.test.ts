@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { dial, heard, openSample, talk } from "./wire.ts";
+import { openSocket, readUntil, sendBytes } from "../wire/tcp.ts";
+import { openSample } from "./sample_port.ts";
 
 const complete = /\r\n\r\n\{.*\}$/s;
 
@@ -95,7 +96,7 @@ test("the content type may name utf-8 and be written in capitals", async () => {
 
 test("HEAD answers like GET, without the body", async () => {
   await using port = await openSample();
-  const text = await talk(port, "HEAD /one/ada HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+  const text = await sendBytes(port, "HEAD /one/ada HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
   expect(text).toMatch(/^HTTP\/1.1 200 /);
   expect(text).toMatch(/content-length: [1-9]\d+\r\n/);
   expect(text).toMatch(/\r\n\r\n$/);
@@ -106,7 +107,7 @@ const authorities = ["[", "a b", "", "a/b", "a@b", "a?b", "a#b", "[::zz]", "a:99
 for (const authority of authorities) {
   test(`Host: ${authority || "empty"} is 400 and ends nothing`, async () => {
     await using port = await openSample();
-    const text = await talk(port, `GET /one/a HTTP/1.1\r\nHost: ${authority}\r\n\r\n`, complete);
+    const text = await sendBytes(port, `GET /one/a HTTP/1.1\r\nHost: ${authority}\r\n\r\n`, complete);
     expect(text).toMatch(/^HTTP\/1.1 400 [\s\S]*MALFORMED_REQUEST/);
     expect((await fetch(`${port.url}/one/a`)).status).toBe(200);
   });
@@ -138,7 +139,7 @@ const malformed: readonly [what: string, bytes: string, status: number][] = [
 for (const [what, bytes, status] of malformed) {
   test(`${what} is ${status} with the one error body, and ends nothing`, async () => {
     await using port = await openSample();
-    const text = await talk(port, Buffer.from(bytes, "latin1"), complete);
+    const text = await sendBytes(port, Buffer.from(bytes, "latin1"), complete);
     expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(text).toMatch(/x-request-id: \w{24}\r\n/);
     expect(JSON.parse(text.slice(text.indexOf("\r\n\r\n"))).details[0].domain).toBe("postern");
@@ -158,7 +159,7 @@ const withoutHost: readonly [what: string, head: string, answer: RegExp][] = [
 for (const [what, head, answer] of withoutHost) {
   test(`HTTP/1.0 without Host: ${what} is answered, and the connection closes`, async () => {
     await using port = await openSample();
-    const text = await talk(port, `${head}\r\n\r\n`);
+    const text = await sendBytes(port, `${head}\r\n\r\n`);
     expect(text).toMatch(answer);
     expect(text).toMatch(/\r\nconnection: close\r\n/);
   });
@@ -166,31 +167,37 @@ for (const [what, head, answer] of withoutHost) {
 
 test("the absolute form of a target is understood", async () => {
   await using port = await openSample();
-  const text = await talk(port, "GET http://a.example/one/ada?left=x HTTP/1.1\r\nhost: a.example\r\n\r\n", complete);
+  const text = await sendBytes(
+    port,
+    "GET http://a.example/one/ada?left=x HTTP/1.1\r\nhost: a.example\r\n\r\n",
+    complete,
+  );
   expect(text).toMatch(/^HTTP\/1.1 200 [\s\S]*"name":"ada"[\s\S]*"left":"x"/);
 });
 
 test("Upgrade: h2c is not taken up", async () => {
   await using port = await openSample();
   const upgrade = "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n";
-  expect(await talk(port, `GET /one/a HTTP/1.1\r\nhost: a\r\n${upgrade}\r\n`, complete)).toMatch(/^HTTP\/1.1 200 /);
+  expect(await sendBytes(port, `GET /one/a HTTP/1.1\r\nhost: a\r\n${upgrade}\r\n`, complete)).toMatch(
+    /^HTTP\/1.1 200 /,
+  );
 });
 
 test("a chunked body is read, and one that grows too large is 413", async () => {
   await using port = await openSample();
   const head = "POST /do HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
-  expect(await talk(port, `${head}5\r\n{"nam\r\n7\r\ne":"a"}\r\n0\r\n\r\n`, complete)).toMatch(
+  expect(await sendBytes(port, `${head}5\r\n{"nam\r\n7\r\ne":"a"}\r\n0\r\n\r\n`, complete)).toMatch(
     /^HTTP\/1.1 200 .*"name":"a"/s,
   );
   const chunk = `258\r\n${" ".repeat(600)}\r\n`;
-  expect(await talk(port, head + chunk + chunk, complete)).toMatch(/^HTTP\/1.1 413 [\s\S]*"code":8/);
+  expect(await sendBytes(port, head + chunk + chunk, complete)).toMatch(/^HTTP\/1.1 413 [\s\S]*"code":8/);
 });
 
 test("a body that is announced as too large is refused before it is sent", async () => {
   await using port = await openSample();
   const head = "POST /do HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 99999999\r\n";
-  expect(await talk(port, `${head}\r\n`, complete)).toMatch(/^HTTP\/1.1 413 /);
-  const expecting = await talk(port, `${head}expect: 100-continue\r\n\r\n`);
+  expect(await sendBytes(port, `${head}\r\n`, complete)).toMatch(/^HTTP\/1.1 413 /);
+  const expecting = await sendBytes(port, `${head}expect: 100-continue\r\n\r\n`);
   expect(expecting).toMatch(/^HTTP\/1.1 413 [\s\S]*connection: close/i);
 });
 
@@ -198,44 +205,44 @@ test("after a refused body the connection serves on", async () => {
   await using port = await openSample();
   const body = "a".repeat(2000);
   const first = `POST /do HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 2000\r\n\r\n${body}`;
-  const text = await talk(port, `${first}GET /one/b HTTP/1.1\r\nhost: a\r\n\r\n`, /"name":"b"/);
+  const text = await sendBytes(port, `${first}GET /one/b HTTP/1.1\r\nhost: a\r\n\r\n`, /"name":"b"/);
   expect(text).toMatch(/^HTTP\/1.1 413 [\s\S]*HTTP\/1.1 200 /);
 });
 
 test("expect: 100-continue is answered, then the body is taken", async () => {
   await using port = await openSample();
-  const socket = await dial(port);
+  const socket = await openSocket(port);
   const head = "POST /do HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 12\r\n";
   socket.write(`${head}expect: 100-continue\r\n\r\n`);
-  expect(await heard(socket, /\r\n\r\n/)).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+  expect(await readUntil(socket, /\r\n\r\n/)).toBe("HTTP/1.1 100 Continue\r\n\r\n");
   socket.write('{"name":"a"}');
-  expect(await heard(socket, complete)).toMatch(/^HTTP\/1.1 200 .*"name":"a"/s);
+  expect(await readUntil(socket, complete)).toMatch(/^HTTP\/1.1 200 .*"name":"a"/s);
   socket.destroy();
 });
 
 test("headers that do not come in time end the connection with 408", async () => {
   await using port = await openSample({ headerTimeoutMs: 200, bodyTimeoutMs: 200 });
-  expect(await talk(port, "GET /one/a HTTP/1.1\r\nhost:")).toMatch(/^HTTP\/1.1 408 [\s\S]*DEADLINE_EXCEEDED/);
+  expect(await sendBytes(port, "GET /one/a HTTP/1.1\r\nhost:")).toMatch(/^HTTP\/1.1 408 [\s\S]*DEADLINE_EXCEEDED/);
 });
 
 test("a connection that says nothing is closed", async () => {
   await using port = await openSample({ headerTimeoutMs: 200, bodyTimeoutMs: 200 });
-  const socket = await dial(port);
-  await heard(socket);
+  const socket = await openSocket(port);
+  await readUntil(socket);
   expect(socket.destroyed).toBe(true);
 });
 
 test("a body that does not come in time ends the connection with 408", async () => {
   await using port = await openSample({ headerTimeoutMs: 200, bodyTimeoutMs: 200 });
   const head = "POST /do HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 12\r\n\r\n";
-  expect(await talk(port, `${head}{"na`)).toMatch(/^HTTP\/1.1 408 /);
+  expect(await sendBytes(port, `${head}{"na`)).toMatch(/^HTTP\/1.1 408 /);
 });
 
 test("a connection without a call is closed after the idle time", async () => {
   await using port = await openSample({ idleTimeoutMs: 200 });
-  const socket = await dial(port);
+  const socket = await openSocket(port);
   socket.write("GET /one/a HTTP/1.1\r\nhost: a\r\n\r\n");
-  await heard(socket);
+  await readUntil(socket);
   expect(socket.destroyed).toBe(true);
 });
 
@@ -251,7 +258,7 @@ test("clients that reset their connection at any moment end nothing", async () =
     `${head}{"name":"a"}`,
     "GET /watch HTTP/1.1\r\nhost: a\r\n\r\n",
   ]) {
-    const socket = await dial(port);
+    const socket = await openSocket(port);
     socket.write(bytes);
     await pause(10);
     socket.resetAndDestroy();
@@ -274,7 +281,7 @@ test("the signal of a call aborts when its client goes away, and not before", as
       },
     },
   );
-  const socket = await dial(port);
+  const socket = await openSocket(port);
   socket.write("GET /one/a HTTP/1.1\r\nhost: a\r\n\r\n");
   await called;
   socket.destroy();
@@ -294,21 +301,21 @@ test("a call that is running when the server stops gets its answer, and its conn
       },
     },
   );
-  const idle = await dial(port);
-  const socket = await dial(port);
+  const idle = await openSocket(port);
+  const socket = await openSocket(port);
   socket.write("GET /one/a HTTP/1.1\r\nhost: a\r\n\r\n");
   await called.promise;
   const stopped = port[Symbol.asyncDispose]();
   await expect(fetch(`${port.url}/one/b`)).rejects.toThrow();
-  await heard(idle);
+  await readUntil(idle);
   gate.resolve();
-  expect(await heard(socket)).toMatch(/^HTTP\/1.1 200 [\s\S]*connection: close/i);
+  expect(await readUntil(socket)).toMatch(/^HTTP\/1.1 200 [\s\S]*connection: close/i);
   await stopped;
 });
 
 test("a call that does not end is cut off after the grace", async () => {
   const port = await openSample({ shutdownGraceMs: 200 }, { handler: () => new Promise(() => {}) });
-  const socket = await dial(port);
+  const socket = await openSocket(port);
   socket.write("GET /one/a HTTP/1.1\r\nhost: a\r\n\r\n");
   await pause(50);
   await port[Symbol.asyncDispose]();

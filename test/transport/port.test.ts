@@ -2,8 +2,10 @@ import { type ClientHttp2Session, connect, constants } from "node:http2";
 import { setTimeout as pause } from "node:timers/promises";
 import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { framed, raw } from "./ways.ts";
-import { dial, heard, openSample, talk } from "./wire.ts";
+import { frame } from "../wire/frame.ts";
+import { requestHttp2 } from "../wire/http2.ts";
+import { openSocket, readUntil, sendBytes } from "../wire/tcp.ts";
+import { openSample } from "./sample_port.ts";
 
 const preface = Buffer.concat([
   Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
@@ -14,8 +16,8 @@ const closed = (session: ClientHttp2Session) => new Promise<void>((resolve) => s
 
 test("one port tells HTTP/1.1 and HTTP/2 apart, also byte by byte", async () => {
   await using port = await openSample();
-  const two = await dial(port);
-  const one = await dial(port);
+  const two = await openSocket(port);
+  const one = await openSocket(port);
   two.setNoDelay(true);
   for (const [index, byte] of preface.entries()) {
     two.write(Buffer.of(byte));
@@ -26,7 +28,7 @@ test("one port tells HTTP/1.1 and HTTP/2 apart, also byte by byte", async () => 
   const first = await new Promise<Buffer>((resolve) => two.once("data", resolve));
   expect(first[3]).toBe(constants.NGHTTP2_SETTINGS_ENABLE_PUSH + 2);
   one.write("PUT /one/a HTTP/1.1\r\nhost: a\r\n\r\n".slice(preface.length));
-  expect(await heard(one, /405/)).toMatch(/^HTTP\/1.1 405 /);
+  expect(await readUntil(one, /405/)).toMatch(/^HTTP\/1.1 405 /);
   two.destroy();
   one.destroy();
 });
@@ -34,16 +36,16 @@ test("one port tells HTTP/1.1 and HTTP/2 apart, also byte by byte", async () => 
 test("a connection that stops within the preface is cut", async () => {
   await using port = await openSample({ headerTimeoutMs: 200 });
   for (const length of [1, 3, 23]) {
-    const socket = await dial(port);
+    const socket = await openSocket(port);
     socket.write(preface.subarray(0, length));
-    expect(await heard(socket)).toBe("");
+    expect(await readUntil(socket)).toBe("");
   }
 });
 
 test("clients that reset at any moment of HTTP/2 end nothing", async () => {
   await using port = await openSample();
   for (const length of [0, 1, 23, 24, 28, preface.length]) {
-    const socket = await dial(port);
+    const socket = await openSocket(port);
     socket.write(preface.subarray(0, length));
     await pause(10);
     socket.resetAndDestroy();
@@ -63,8 +65,8 @@ test("headers of HTTP/2 that are too large, or too many, end their stream only",
     { x: "a".repeat(8000) },
     Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`x-${i}`, "a"])),
   ])
-    await raw(port.url, { ":path": "/one/a", ...extra }).catch(() => {});
-  expect((await raw(port.url, { ":path": "/one/a" })).status).toBe(200);
+    await requestHttp2(port.url, { ":path": "/one/a", ...extra }).catch(() => {});
+  expect((await requestHttp2(port.url, { ":path": "/one/a" })).status).toBe(200);
 });
 
 test("a client is told how many calls it may make at once", async () => {
@@ -92,11 +94,11 @@ test("a client that keeps resetting its calls loses the connection", async () =>
 
 test("a client that floods with PING loses the connection", async () => {
   await using port = await openSample();
-  const socket = await dial(port);
+  const socket = await openSocket(port);
   socket.write(preface);
   const ping = Buffer.from([0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
   socket.write(Buffer.concat(Array.from({ length: 5000 }, () => ping)));
-  await heard(socket);
+  await readUntil(socket);
   expect(socket.destroyed).toBe(true);
 });
 
@@ -121,12 +123,12 @@ test("a connection that is old takes no new calls", async () => {
   await using port = await openSample({ connectionAgeMs: 100 });
   const session = connect(port.url);
   await closed(session);
-  const socket = await dial(port);
+  const socket = await openSocket(port);
   socket.write("GET /one/a HTTP/1.1\r\nhost: a\r\n\r\n");
-  await heard(socket, /"name":"a"/);
+  await readUntil(socket, /"name":"a"/);
   await pause(150);
   socket.write("GET /one/a HTTP/1.1\r\nhost: a\r\n\r\n");
-  expect(await heard(socket)).toMatch(/connection: close/i);
+  expect(await readUntil(socket)).toMatch(/connection: close/i);
 });
 
 test("a body of HTTP/2 that does not come in time is refused", async () => {
@@ -178,16 +180,24 @@ test("the deadline of a caller, or ours, ends the wait, on every door", async ()
   expect([rest.status, Object(await rest.json()).code]).toEqual([504, 4]);
   const path = "/sample.Samples/Do";
   const calls = [{}, { "grpc-timeout": "20m" }, { "grpc-timeout": "99999999H" }].map(async (timeout) => {
-    const answer = await raw(port.url, { ":path": path, "content-type": "application/grpc", ...timeout }, framed(""));
+    const answer = await requestHttp2(
+      port.url,
+      { ":path": path, "content-type": "application/grpc", ...timeout },
+      frame(""),
+    );
     return answer.headers["grpc-status"];
   });
   expect(await Promise.all(calls)).toEqual(["4", "4", "4"]);
   const connectCall = { ...json, "connect-protocol-version": "1", "connect-timeout-ms": "20" };
-  expect((await raw(port.url, { ":path": path, ...connectCall }, "{}")).status).toBe(504);
+  expect((await requestHttp2(port.url, { ":path": path, ...connectCall }, "{}")).status).toBe(504);
 });
 
 test("Upgrade to HTTP/2 within a connection is not taken up", async () => {
   await using port = await openSample();
-  const text = await talk(port, "GET /one/a HTTP/1.1\r\nhost: a\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n", /\}$/);
+  const text = await sendBytes(
+    port,
+    "GET /one/a HTTP/1.1\r\nhost: a\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n",
+    /\}$/,
+  );
   expect(text).toMatch(/^HTTP\/1.1 200 /);
 });

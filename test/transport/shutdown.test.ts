@@ -3,9 +3,10 @@ import { connect } from "node:http2";
 import { connect as dialHalfOpen } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { frame } from "../wire/frame.ts";
+import { requestHttp2 } from "../wire/http2.ts";
 import type { SampleHandler } from "./sample_door.ts";
-import { framed, raw } from "./ways.ts";
-import { openSample } from "./wire.ts";
+import { openSample } from "./sample_port.ts";
 
 const slow: SampleHandler = async (request) => {
   await pause(200);
@@ -16,8 +17,8 @@ const path = "/sample.Samples/Do";
 const doors = [
   ["REST", { ":path": "/one/a" }, undefined],
   ["plain JSON", { ":path": path, "content-type": "application/json" }, "{}"],
-  ["gRPC", { ":path": path, "content-type": "application/grpc" }, framed("")],
-  ["gRPC-Web", { ":path": path, "content-type": "application/grpc-web+proto" }, framed("")],
+  ["gRPC", { ":path": path, "content-type": "application/grpc" }, frame("")],
+  ["gRPC-Web", { ":path": path, "content-type": "application/grpc-web+proto" }, frame("")],
   ["Connect", { ":path": path, "content-type": "application/proto" }, ""],
 ] as const;
 
@@ -30,7 +31,7 @@ test.each(doors)("%s: calls that run over HTTP/2 when the server stops get their
     return slow(request, call);
   };
   const port = await openSample({ shutdownGraceMs: 60_000 }, { handler });
-  const calls = Array.from({ length: 20 }, () => raw(port.url, headers, body));
+  const calls = Array.from({ length: 20 }, () => requestHttp2(port.url, headers, body));
   await begun.promise;
   await port[Symbol.asyncDispose]();
   for (const { status, headers } of await Promise.all(calls))
@@ -91,7 +92,7 @@ test("an idle session does not hold the server up", async () => {
 
 test("a call over HTTP/2 that does not end is cut off after the grace", async () => {
   const port = await openSample({ shutdownGraceMs: 200 }, { handler: () => new Promise(() => {}) });
-  const call = raw(port.url, { ":path": "/one/a" }).catch(() => "cut");
+  const call = requestHttp2(port.url, { ":path": "/one/a" }).catch(() => "cut");
   await pause(50);
   await port[Symbol.asyncDispose]();
   await call;

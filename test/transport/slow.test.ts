@@ -4,8 +4,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { expect, test } from "vitest";
 import type { Listening } from "../../packages/gateway/src/http/server.ts";
+import { openSocket, readUntil } from "../wire/tcp.ts";
 import { certificateFor } from "./certificate.ts";
-import { dial, heard, openSample } from "./wire.ts";
+import { openSample } from "./sample_port.ts";
 
 const times = { headerTimeoutMs: 300, bodyTimeoutMs: 300 };
 const post = "POST /do HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n";
@@ -25,8 +26,8 @@ test.each([
   ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM", /^$/],
 ])("%s that comes byte by byte is cut when its time is over, however alive the client is", async (_, begin, said) => {
   await using port = await openSample(times);
-  const socket = await dial(port);
-  const answer = heard(socket);
+  const socket = await openSocket(port);
+  const answer = readUntil(socket);
   const alone = begin.startsWith("PRI");
   if (!alone) socket.write(begin);
   await drip(socket, alone ? begin : "a".repeat(800));
@@ -65,7 +66,7 @@ async function openLarge(way: (typeof ways)[number]) {
   );
   return {
     port,
-    dial: () => (certificate ? dialTls(port) : dial(port)),
+    dial: () => (certificate ? dialTls(port) : openSocket(port)),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -82,7 +83,7 @@ test.each(ways)("over %s, an answer of HTTP/1.1 that nobody reads is given up, a
   socket.pause();
   socket.write("GET /one/a HTTP/1.1\r\nhost: a\r\n\r\n");
   await pause(3000);
-  const answer = heard(socket);
+  const answer = readUntil(socket);
   socket.resume();
   const text = await answer;
   expect(text).toMatch(/^HTTP\/1.1 200 /);
@@ -105,7 +106,7 @@ test.each(ways)("over %s, headers that stop half-way end the connection", async 
   await using server = await openLarge(way);
   const socket = await server.dial();
   socket.write("GET /one/a HTTP/1.1\r\nhost:");
-  expect(await heard(socket)).toMatch(/^HTTP\/1.1 408 /);
+  expect(await readUntil(socket)).toMatch(/^HTTP\/1.1 408 /);
 });
 
 test.each(ways)("over %s, a handler may take longer than any reader", async (way) => {
@@ -117,10 +118,10 @@ test.each(ways)("over %s, a handler may take longer than any reader", async (way
     return { name: "late" };
   };
   const port = stack.use(await openSample({ bodyTimeoutMs: 200 }, { handler, ...(certificate && { certificate }) }));
-  const socket = certificate ? await dialTls(port) : await dial(port);
+  const socket = certificate ? await dialTls(port) : await openSocket(port);
   for (const _again of [1, 2]) {
     socket.write("GET /one/a HTTP/1.1\r\nhost: a\r\n\r\n");
-    expect(await heard(socket, /late/)).toContain('"name":"late"');
+    expect(await readUntil(socket, /late/)).toContain('"name":"late"');
     socket.removeAllListeners("data").removeAllListeners("close");
   }
   socket.destroy();
@@ -136,7 +137,7 @@ test("a stream that nobody reads is given up, and its handler ends", async () =>
     }
   };
   await using port = await openSample({ bodyTimeoutMs: 300 }, { handler });
-  const socket = await dial(port);
+  const socket = await openSocket(port);
   socket.pause();
   socket.write("GET /watch HTTP/1.1\r\nhost: a\r\n\r\n");
   await ended;

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { refuse } from "../../src/errors.ts";
+import { openSocket, sendBytes } from "../wire/tcp.ts";
 import type { SampleHandler } from "./sample_door.ts";
-import { dial, openSample, talk } from "./wire.ts";
+import { openSample } from "./sample_port.ts";
 
 const lines = async (answer: Response) =>
   (await answer.text())
@@ -33,7 +34,7 @@ test("to HTTP/1.0 without Host a stream goes without chunks, and ends with the c
     yield { name: "b" };
   };
   await using port = await openSample({}, { handler: messages });
-  const text = await talk(port, "GET /watch HTTP/1.0\r\n\r\n");
+  const text = await sendBytes(port, "GET /watch HTTP/1.0\r\n\r\n");
   expect(text).toMatch(/^HTTP\/1.1 200 [\s\S]*connection: close\r\n/);
   expect(text).not.toMatch(/transfer-encoding/i);
   const [, body = ""] = text.split("\r\n\r\n");
@@ -102,7 +103,7 @@ const untilAborted: (ended: () => void) => SampleHandler = (ended) =>
 test("a client that leaves ends its stream", async () => {
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   await using port = await openSample({}, { handler: untilAborted(resolve) });
-  const socket = await dial(port);
+  const socket = await openSocket(port);
   socket.write("GET /watch HTTP/1.1\r\nhost: a\r\n\r\n");
   await new Promise((seen) => socket.once("data", seen));
   socket.destroy();
@@ -138,7 +139,7 @@ test("a slow reader is waited for, without memory growing with what it has not r
       },
     },
   );
-  const socket = await dial(port);
+  const socket = await openSocket(port);
   socket.pause();
   socket.write("GET /watch HTTP/1.1\r\nhost: a\r\n\r\n");
   await pause(300);

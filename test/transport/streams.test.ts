@@ -3,7 +3,9 @@ import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { type Postern, startPostern } from "../harness.ts";
-import { framed, refusal, said, told, ways } from "./ways.ts";
+import { frame } from "../wire/frame.ts";
+import { readError, readProblem, refusalOf } from "../wire/refusal.ts";
+import { transports } from "../wire/transports.ts";
 
 let postern: Postern;
 beforeAll(async () => {
@@ -22,7 +24,7 @@ async function positionBefore(projectId: string): Promise<string> {
   return body.events[at + 1].position;
 }
 
-describe.each(ways)("$name", ({ open }) => {
+describe.each(transports)("$name", ({ open }) => {
   const client = (url = postern.url) => createClient(EventService, open(url, postern.admin.token));
 
   test("events stream, from a position on and as they happen", async () => {
@@ -38,7 +40,7 @@ describe.each(ways)("$name", ({ open }) => {
         if (event?.objectId === second) ended.abort();
       }
     })();
-    expect(said(await refusal(reading)).code).toBe("Canceled");
+    expect(readError(await refusalOf(reading)).code).toBe("Canceled");
     expect(seen).toEqual([first, second]);
   });
 
@@ -46,7 +48,9 @@ describe.each(ways)("$name", ({ open }) => {
     const reading = (async () => {
       for await (const _ of client().watchEvents({ after: "nowhere" }));
     })();
-    expect(said(await refusal(reading))).toEqual(told(await postern.admin.get("/v1/events:watch?after=nowhere")));
+    expect(readError(await refusalOf(reading))).toEqual(
+      readProblem((await postern.admin.get("/v1/events:watch?after=nowhere")).body),
+    );
   });
 
   test("a stream that is running when the server stops ends with UNAVAILABLE", async () => {
@@ -57,17 +61,17 @@ describe.each(ways)("$name", ({ open }) => {
     const reading = (async () => {
       for await (const _ of client(mine.url).watchEvents({ after })) begun.resolve();
     })();
-    const ended = refusal(reading);
+    const ended = refusalOf(reading);
     await begun.promise;
     await mine[Symbol.asyncDispose]();
-    expect(said(await ended)).toMatchObject({ code: "Unavailable", reason: "UNAVAILABLE" });
+    expect(readError(await ended)).toMatchObject({ code: "Unavailable", reason: "UNAVAILABLE" });
   });
 });
 
 test.each([
-  ["gRPC", "application/grpc", framed("")],
-  ["gRPC-Web", "application/grpc-web+proto", framed("")],
-  ["Connect", "application/connect+json", framed("{}")],
+  ["gRPC", "application/grpc", frame("")],
+  ["gRPC-Web", "application/grpc-web+proto", frame("")],
+  ["Connect", "application/connect+json", frame("{}")],
 ])("%s: a stream is open before its first message", async (_, type, body) => {
   const session = connect(postern.url);
   const authorization = `Bearer ${postern.admin.token}`;

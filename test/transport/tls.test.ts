@@ -4,8 +4,9 @@ import { request } from "node:https";
 import { connect } from "node:tls";
 import { expect, test } from "vitest";
 import type { Certificate } from "../../packages/gateway/src/http/tls.ts";
+import { openSocket, readUntil } from "../wire/tcp.ts";
 import { certificateFor, nameShown } from "./certificate.ts";
-import { dial, heard, openSample } from "./wire.ts";
+import { openSample } from "./sample_port.ts";
 
 const secured = async (certificate: Certificate) => openSample({ headerTimeoutMs: 500 }, { certificate });
 const trusting = { rejectUnauthorized: false };
@@ -41,11 +42,11 @@ test("clear text, half a handshake and silence are cut, and end nothing", async 
   await using certificate = await certificateFor("localhost");
   await using port = await secured(certificate);
   for (const bytes of ["GET / HTTP/1.1\r\nhost: a\r\n\r\n", "\x16\x03\x01\x02\x00\x01", ""]) {
-    const socket = await dial(port);
+    const socket = await openSocket(port);
     socket.write(bytes, "latin1");
-    expect(await heard(socket)).not.toContain("HTTP/1.1 200");
+    expect(await readUntil(socket)).not.toContain("HTTP/1.1 200");
   }
-  const reset = await dial(port);
+  const reset = await openSocket(port);
   reset.resetAndDestroy();
   expect(await overHttp2(port.url)).toContain('"name":"ada"');
 });

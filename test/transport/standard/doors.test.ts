@@ -8,8 +8,11 @@ import {
   ServerReflectionRequestSchema,
   ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
-import { framed, raw, refusal, said, ways } from "../ways.ts";
-import { dial, heard } from "../wire.ts";
+import { frame } from "../../wire/frame.ts";
+import { requestHttp2 } from "../../wire/http2.ts";
+import { readError, refusalOf } from "../../wire/refusal.ts";
+import { openSocket, readUntil } from "../../wire/tcp.ts";
+import { transports } from "../../wire/transports.ts";
 import { collected, openStandard } from "./grpc.ts";
 
 let house: Awaited<ReturnType<typeof openStandard>>;
@@ -19,23 +22,23 @@ beforeAll(async () => {
 afterAll(() => house[Symbol.asyncDispose]());
 
 const list = { messageRequest: { case: "listServices", value: "" } } as const;
-const question = framed(toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, list)));
+const question = frame(toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, list)));
 const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 
 async function* asking(times: number) {
   for (let asked = 0; asked < times; asked++) yield create(ServerReflectionRequestSchema, list);
 }
 
-describe.each(ways)("$name", ({ open }) => {
+describe.each(transports)("$name", ({ open }) => {
   test("health is told", async () => {
     expect(await createClient(Health, open(house.url)).check({})).toMatchObject({ status: Status.SERVING });
   });
 
   test("a service that is not here is refused with a reason, in the language asked for", async () => {
     const headers = { "accept-language": "de" };
-    const error = await refusal(createClient(Health, open(house.url)).check({ service: "none" }, { headers }));
-    const local = "Der Dienst none existiert nicht.";
-    expect(said(error)).toMatchObject({ code: "NotFound", reason: "SERVICE_NOT_FOUND", local });
+    const error = await refusalOf(createClient(Health, open(house.url)).check({ service: "none" }, { headers }));
+    const localized = "Der Dienst none existiert nicht.";
+    expect(readError(error)).toMatchObject({ code: "NotFound", reason: "SERVICE_NOT_FOUND", localized });
   });
 
   test("each question of a conversation is answered", async () => {
@@ -46,7 +49,7 @@ describe.each(ways)("$name", ({ open }) => {
   test("who watches is told when the time is over that it gave itself", async () => {
     const timeoutMs = 300;
     const watching = collected(createClient(Health, open(house.url)).watch({}, { timeoutMs }));
-    expect(said(await refusal(watching)).code).toBe("DeadlineExceeded");
+    expect(readError(await refusalOf(watching)).code).toBe("DeadlineExceeded");
   });
 });
 
@@ -90,9 +93,9 @@ test("the headers come before the first question", async () => {
 });
 
 test.each([
-  ["malformed bytes", framed(Buffer.of(0xff)), 3, "MALFORMED_BODY"],
-  ["a message compressed by nothing", framed("", 1), 13, "ENCODING_MISSING"],
-  ["a prefix of no kind", framed("", 4), 3, "MALFORMED_BODY"],
+  ["malformed bytes", frame(Buffer.of(0xff)), 3, "MALFORMED_BODY"],
+  ["a message compressed by nothing", frame("", 1), 13, "ENCODING_MISSING"],
+  ["a prefix of no kind", frame("", 4), 3, "MALFORMED_BODY"],
   ["a message that is too large", Buffer.of(0, 0, 1, 0, 0), 8, "BODY_TOO_LARGE"],
 ])("%s is refused with details, though the questions have no end", async (_, bytes, code, reason) => {
   await using talk = openTalk();
@@ -113,7 +116,7 @@ test("each question has 16 KiB, whatever the setting lets others have", async ()
     const padding = Buffer.alloc(length - question.length + 5 - 3, "a");
     // A host, which nobody looks at.
     const host = Buffer.concat([Buffer.of(0x0a, (padding.length & 127) | 128, padding.length >> 7), padding]);
-    talk.stream.end(framed(Buffer.concat([question.subarray(5), host])));
+    talk.stream.end(frame(Buffer.concat([question.subarray(5), host])));
     await ended(talk);
     expect(talk.told["grpc-status"]).toBe(status);
   }
@@ -131,7 +134,11 @@ test.each([
 });
 
 test("half a message at the end is refused", async () => {
-  const { headers } = await raw(house.url, { ":path": path, "content-type": "application/grpc" }, question.subarray(1));
+  const { headers } = await requestHttp2(
+    house.url,
+    { ":path": path, "content-type": "application/grpc" },
+    question.subarray(1),
+  );
   expect(headers["grpc-status"]).toBe("3");
 });
 
@@ -144,7 +151,7 @@ test("who asks nothing is told when the time is over that it gave itself", async
 test.each(["application/grpc+thrift", "application/connect+thrift", "application/proto"])(
   "the content type %s is refused with a reason",
   async (type) => {
-    const { headers, body } = await raw(house.url, { ":path": path, "content-type": type }, question);
+    const { headers, body } = await requestHttp2(house.url, { ":path": path, "content-type": type }, question);
     const text = Buffer.from(headers["grpc-status-details-bin"] ?? "", "base64").toString("latin1") + body;
     expect(text).toContain("UNSUPPORTED_CONTENT_TYPE");
   },
@@ -166,26 +173,26 @@ test("gRPC-Web as text converses as text, however the groups of four are cut", a
 });
 
 test("over HTTP/1.1 a refusal comes before the end of the questions, and the connection lives on", async () => {
-  const socket = await dial(house);
+  const socket = await openSocket(house);
   const headers = ["host: localhost", "content-type: application/connect+proto", "transfer-encoding: chunked"];
   const chunk = (bytes: Buffer) => Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, crlf]);
   socket.write(`POST ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n`);
-  socket.write(chunk(framed(Buffer.of(0xff))));
-  expect(await heard(socket, /MALFORMED_BODY/)).toContain("HTTP/1.1 200");
+  socket.write(chunk(frame(Buffer.of(0xff))));
+  expect(await readUntil(socket, /MALFORMED_BODY/)).toContain("HTTP/1.1 200");
   socket.write(
     Buffer.concat([chunk(question), Buffer.from("0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")]),
   );
-  expect(await heard(socket, /"ok"/)).toContain('{"status":"ok"}');
+  expect(await readUntil(socket, /"ok"/)).toContain('{"status":"ok"}');
   socket.destroy();
 });
 
 test("over HTTP/1.1 a refusal of more than can be held leaves the connection as it was", async () => {
   await using roomy = await openStandard(() => true, { messageMaxBytes: 10_000_000 });
-  const socket = await dial(roomy);
-  const rest = framed("a".repeat(5_000_000));
-  const bytes = Buffer.concat([framed(Buffer.of(0xff)), rest]);
+  const socket = await openSocket(roomy);
+  const rest = frame("a".repeat(5_000_000));
+  const bytes = Buffer.concat([frame(Buffer.of(0xff)), rest]);
   const headers = ["host: localhost", "content-type: application/connect+proto", `content-length: ${bytes.length}`];
-  const seen = heard(socket, /"ok"/);
+  const seen = readUntil(socket, /"ok"/);
   socket.write(`POST ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n`);
   socket.write(bytes);
   socket.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");

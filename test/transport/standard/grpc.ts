@@ -13,7 +13,7 @@ import type { Ready } from "../../../packages/gateway/src/services/readiness.ts"
 import { standardServices } from "../../../packages/gateway/src/services/services.ts";
 import { report } from "../../../src/guards/report.ts";
 import { chooseLanguage } from "../../../src/messages/catalogue.ts";
-import { openSample } from "../wire.ts";
+import { openSample } from "../sample_port.ts";
 import { silentOperations } from "./parts.ts";
 
 /** Serves health and reflection beside a contract that nobody calls; `stopping` is only what health is told of. */

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { expect, test } from "vitest";
-import { framed, raw } from "../../../../../test/transport/ways.ts";
-import { openSample } from "../../../../../test/transport/wire.ts";
+import { openSample } from "../../../../../test/transport/sample_port.ts";
+import { frame } from "../../../../../test/wire/frame.ts";
+import { requestHttp2 } from "../../../../../test/wire/http2.ts";
 
 const many = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`x-${index}`, "a"]));
 
@@ -11,16 +12,16 @@ test.each([
   ["too many", many],
 ])("fields that are %s are refused with an answer", async (_, extra) => {
   await using port = await openSample();
-  const answer = await raw(port.url, { ":path": "/one/a", ...extra });
+  const answer = await requestHttp2(port.url, { ":path": "/one/a", ...extra });
   expect(answer.status).toBe(431);
   expect(JSON.parse(answer.body.toString()).details[0].reason).toBe("HEADERS_TOO_LARGE");
   const grpc = { ":path": "/sample.Samples/Do", "content-type": "application/grpc", ...extra };
-  expect((await raw(port.url, grpc, framed(""))).status).toBe(431);
+  expect((await requestHttp2(port.url, grpc, frame(""))).status).toBe(431);
 });
 
 test("an answer says when it was made, and how long it is", async () => {
   await using port = await openSample();
-  const { headers, body } = await raw(port.url, { ":path": "/one/a" });
+  const { headers, body } = await requestHttp2(port.url, { ":path": "/one/a" });
   expect(Date.parse(headers.date ?? "")).toBeGreaterThan(Date.now() - 60_000);
   expect(headers["content-length"]).toBe(String(body.length));
 });
@@ -40,8 +41,8 @@ test("a client that asks whether to go on is told so", async () => {
 
 test("HEAD answers like GET, without the body", async () => {
   await using port = await openSample();
-  const head = await raw(port.url, { ":method": "HEAD", ":path": "/one/a" });
-  const get = await raw(port.url, { ":path": "/one/a" });
+  const head = await requestHttp2(port.url, { ":method": "HEAD", ":path": "/one/a" });
+  const get = await requestHttp2(port.url, { ":path": "/one/a" });
   expect([head.status, head.body.length]).toEqual([200, 0]);
   expect(head.headers["content-length"]).toBe(get.headers["content-length"]);
 });

@@ -1,4 +1,3 @@
-import { connect, type Socket } from "node:net";
 import { type Limits, type Listening, listen } from "../../packages/gateway/src/http/server.ts";
 import type { Certificate } from "../../packages/gateway/src/http/tls.ts";
 import { adapterRoom } from "../../packages/gateway/src/rpc/adapter/room.ts";
@@ -42,32 +41,4 @@ export function openSample(some: Partial<Limits> = {}, options: WireOptions = {}
   const parts = { ...sample, limits: { ...all, deadlineMaxMs } };
   const door = jsonDoor(parts, [adapterRoom({ ...parts, standard })]);
   return listen({ host: "127.0.0.1", port: 0, limits: all, door, certificate });
-}
-
-/** Opens a bare connection. */
-export async function dial({ url }: Pick<Listening, "url">): Promise<Socket> {
-  const socket = connect(Number(new URL(url).port), "127.0.0.1");
-  await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
-  return socket.on("error", () => {});
-}
-
-/** Sends bytes and collects what comes back until the server closes, or until it fits. */
-export async function talk(listening: Listening, bytes: string | Uint8Array, until = /$^/): Promise<string> {
-  const socket = await dial(listening);
-  socket.write(bytes);
-  const text = await heard(socket, until);
-  socket.destroy();
-  return text;
-}
-
-/** What a connection says until it closes, or until it fits. */
-export function heard(socket: Socket, until = /$^/): Promise<string> {
-  let text = "";
-  return new Promise((resolve) => {
-    socket.on("data", (chunk) => {
-      text += chunk.toString();
-      if (until.test(text)) resolve(text);
-    });
-    socket.on("close", () => resolve(text));
-  });
 }
