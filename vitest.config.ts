@@ -10,6 +10,8 @@ export const shared = {
   maxWorkers: 2,
   testTimeout: 90_000,
   hookTimeout: 120_000,
+  // How long a poll goes on that fails; one that succeeds waits no longer than it has to.
+  expect: { poll: { timeout: 60_000 } },
 } satisfies ViteUserConfig["test"];
 
 export default defineConfig({

@@ -5,10 +5,12 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import type { Config } from "../src/config.ts";
 import { startServer } from "../src/server.ts";
+import { freshDatabase } from "./database.ts";
 import { type Answer, type Client, clientOf, signedUp, startPostern } from "./harness.ts";
 import { ask } from "./postgres/holder.ts";
 
 const [old, fresh] = [randomBytes(32), randomBytes(32)];
+const app = { name: "Portal" };
 const key = { "idempotency-key": "the-application" };
 const done = ({ status, body }: Answer) => {
   expect([status, body]).toEqual([200, expect.anything()]);
@@ -27,24 +29,32 @@ const changed = async ({ post }: Client, userId: string, body: object) =>
 const verify = async ({ post }: Client, userId: string, verificationCode: string) =>
   (await post(`/v1/users/${userId}/phone:verify`, { verificationCode })).status;
 
+/** Writes what the old key seals and signs, on a node that has ended when this returns. */
+async function writeWithOldKey(databaseUrl: string, dataDir: string) {
+  await using postern = await startPostern({ databaseUrl, masterKeys: [old], dataDir });
+  const { admin, config } = postern;
+  const [answered, sent, person] = [await signedUp(postern), await signedUp(postern), await signedUp(postern)];
+  const { verificationCode } = await changed(admin, answered.userId, { returnCode: {} });
+  await changed(admin, sent.userId, {});
+  const { projectId } = done(await admin.post("/v1/projects", { name: "Portal" }));
+  const applications = `/v1/projects/${projectId}/applications`;
+  const { clientSecret, appId } = done(await admin.post(`${applications}/oidc`, app, key));
+  return { config, answered, sent, person, verificationCode, applications, clientSecret, appId };
+}
+
 test("after a rotation, what the old key sealed and signed is still good, and the old key may go", async () => {
   const folder = await mkdtemp(join(tmpdir(), "postern-rotation-"));
   await using cleared = new AsyncDisposableStack();
   cleared.defer(() => rm(folder, { recursive: true }));
-  // Where a folder stands no file can be written, so no SMS leaves yet.
+  // A file cannot be written where a folder stands, so no SMS leaves yet.
   const blocked = join(folder, "blocked");
   await mkdir(join(blocked, "sms.log"), { recursive: true });
-  await using postern = await startPostern({ masterKeys: [old], dataDir: blocked });
-  const { config, databaseUrl } = postern;
-  const [answered, sent, person] = [await signedUp(postern), await signedUp(postern), await signedUp(postern)];
-  const { verificationCode } = await changed(postern.admin, answered.userId, { returnCode: {} });
-  await changed(postern.admin, sent.userId, {});
-  const { projectId } = done(await postern.admin.post("/v1/projects", { name: "Portal" }));
-  const app = { name: "Portal" };
-  const path = `/v1/projects/${projectId}/applications/oidc`;
-  const { clientSecret, appId } = done(await postern.admin.post(path, app, key));
+  await using database = await freshDatabase();
+  // Each node ends before the next one starts: two nodes that look for SMS at the same rate may take turns for ever.
+  const written = await writeWithOldKey(database.url, blocked);
+  const { config, answered, sent, person, applications } = written;
   const checkValue = () =>
-    ask<{ check: string }>(databaseUrl, "select encode(key_check, 'hex') as check from instance");
+    ask<{ check: string }>(database.url, "select encode(key_check, 'hex') as check from instance");
   const before = await checkValue();
 
   {
@@ -57,28 +67,27 @@ test("after a rotation, what the old key sealed and signed is still good, and th
   {
     await using rotated = await node(config, [fresh, old], { dataDir: open });
     expect(await checkValue()).not.toEqual(before);
-    expect(done(await rotated.admin.post(path, app, key)).clientSecret).toBe(clientSecret);
-    expect(await verify(rotated.admin, answered.userId, verificationCode)).toBe(200);
-    // The node that cannot write it may be the one that takes it: then it is due again.
-    const code = await vi.waitFor(
-      async () => {
-        await ask(databaseUrl, "update sms_messages set due = now(), attempts = 0");
-        const [written] = /[0-9A-Z]{6}(?= is your)/.exec(await readFile(join(open, "sms.log"), "utf8")) ?? [];
-        if (written === undefined) throw new Error("the SMS is not written yet");
-        return written;
-      },
-      { timeout: 60_000, interval: 500 },
-    );
+    expect(done(await rotated.admin.post(`${applications}/oidc`, app, key)).clientSecret).toBe(written.clientSecret);
+    expect(await verify(rotated.admin, answered.userId, written.verificationCode)).toBe(200);
+    await ask(database.url, "update sms_messages set due = now(), attempts = 0, dead = null");
+    const code = await vi.waitFor(() => codeIn(join(open, "sms.log")), { timeout: 60_000, interval: 100 });
     expect(await verify(rotated.admin, sent.userId, code)).toBe(200);
     done(await rotated.as().post("/v1/sessions", { loginName: person.username, password: person.password }));
     done(await rotated.as(person.client.token).get("/v1/users/me"));
   }
   {
     await using alone = await node(config, [fresh]);
-    const applications = `/v1/projects/${projectId}/applications/${appId}`;
-    expect(done(await alone.admin.post(`${applications}:rotateClientSecret`)).clientSecret).not.toBe(clientSecret);
+    const rotation = await alone.admin.post(`${applications}/${written.appId}:rotateClientSecret`);
+    expect(done(rotation).clientSecret).not.toBe(written.clientSecret);
     const { verificationCode: next } = await changed(alone.admin, person.userId, { returnCode: {} });
     expect(await verify(alone.admin, person.userId, next)).toBe(200);
   }
   await expect(startServer({ ...config, masterKeys: [old] })).rejects.toThrow(/^POSTERN_MASTER_KEY is not the key/);
 });
+
+/** The code of the one SMS in the file; an error while it is not written whole. */
+async function codeIn(path: string): Promise<string> {
+  const [code] = /[0-9A-Z]{6}(?= is your)/.exec(await readFile(path, "utf8")) ?? [];
+  if (code === undefined) throw new Error("the SMS is not written yet");
+  return code;
+}
