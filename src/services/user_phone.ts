@@ -37,7 +37,7 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
       const { isVerified = false } = request;
       const phone = phoneNumberOf(request.phone, settings.phoneDefaultRegion);
       const user = await userOf(request.userId, call, phone);
-      refuseUnchanged(user, phone);
+      refuseUnchanged(user, phone, request);
       const code = isVerified ? undefined : codeFor(user, phone, request.returnCode !== undefined);
       const at = next(user, clock());
       const value = { phone, verified: isVerified, ...code?.named };
@@ -166,10 +166,14 @@ function exclusive({ sendCode, returnCode, isVerified }: Modes): Violation[] {
   }));
 }
 
-function refuseUnchanged({ id, kind, ...user }: UserRow, phone: string): void {
+function refuseUnchanged({ id, kind, ...user }: UserRow, phone: string, modes: Modes): void {
   if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
-  if (user.phone === phone && user.verified) throw refuse.because("PHONE_UNCHANGED");
+  if (user.phone === phone && user.verified && !asksForCode(modes)) throw refuse.because("PHONE_UNCHANGED");
 }
+
+/** A verified number stays verified unless the request asks for a code, or says that the number is not verified. */
+const asksForCode = ({ sendCode, returnCode, isVerified }: Modes): boolean =>
+  sendCode !== undefined || returnCode !== undefined || isVerified === false;
 
 function refuseUnverifiable({ phone, verified }: UserRow): void {
   if (phone === null) throw refuse.because("PHONE_MISSING");

@@ -65,7 +65,10 @@ export const phoneScenes: readonly Scene[] = [
   scene("the same number, not verified yet", "OK", (stage) => again(stage, { returnCode }, { returnCode })),
   scene("the same number, verified by this", "OK", (stage) => again(stage, { returnCode }, { isVerified })),
   scene("the same number, verified", "PHONE_UNCHANGED", (stage) => again(stage, { isVerified }, { isVerified })),
-  scene("the same number, verified, and a code", "PHONE_UNCHANGED", (stage) =>
+  scene("the same number, verified, and nothing asked", "PHONE_UNCHANGED", (stage) => again(stage, { isVerified }, {})),
+  scene("the same number, no longer verified", "OK", (stage) => again(stage, { isVerified }, { isVerified: false })),
+  scene("the same number, verified, and a code is sent", "OK", (stage) => again(stage, { isVerified }, { sendCode })),
+  scene("the same number, verified, and a code is answered", "OK", (stage) =>
     again(stage, { isVerified }, { returnCode }),
   ),
   ...[exclusive({ sendCode, returnCode }), exclusive({ sendCode, isVerified }), exclusive({ returnCode, isVerified })],

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
 import { type Answer, machine, type Postern, signedUp, startPostern } from "../harness.ts";
 
@@ -148,19 +148,68 @@ test("the number is stored in E.164 form, or refused by name", async () => {
   }
 });
 
-test("the same number again: a fresh code, verified, or unchanged", async () => {
+test("a fresh code for the same number replaces the one before, and no code verifies a number that is verified", async () => {
   const { userId } = await person();
   const phone = newNumber();
   const old = answered(await change(userId, { phone, returnCode: {} })).verificationCode;
   const fresh = answered(await change(userId, { phone, returnCode: {} })).verificationCode;
   expect(refused(await verify(userId, old))).toEqual([400, "CODE_INVALID"]);
   answered(await change(userId, { phone, isVerified: true }));
-  expect((await phoneOf(userId)).phoneVerified).toBe(true);
   expect(refused(await verify(userId, fresh))).toEqual([400, "PHONE_VERIFIED"]);
-  for (const mode of [{ isVerified: true }, { isVerified: false }, {}, { returnCode: {} }])
-    expect(refused(await change(userId, { phone, ...mode }))).toEqual([400, "PHONE_UNCHANGED"]);
   answered(await change(userId, { phone: newNumber() }));
   expect((await phoneOf(userId)).phoneVerified).toBe(false);
+});
+
+type Outcome = "verified" | "a code is sent" | "a code is answered" | "PHONE_UNCHANGED";
+
+/** What the same number in each mode does to a number that is verified, and to one that is not. */
+const sameNumber: readonly [mode: object, whenVerified: Outcome, whenUnverified: Outcome][] = [
+  [{}, "PHONE_UNCHANGED", "a code is sent"],
+  [{ isVerified: true }, "PHONE_UNCHANGED", "verified"],
+  [{ isVerified: false }, "a code is sent", "a code is sent"],
+  [{ sendCode: {} }, "a code is sent", "a code is sent"],
+  [{ sendCode: {}, isVerified: false }, "a code is sent", "a code is sent"],
+  [{ returnCode: {} }, "a code is answered", "a code is answered"],
+  [{ returnCode: {}, isVerified: false }, "a code is answered", "a code is answered"],
+];
+
+describe.each(sameNumber)("the same number again with %j", (mode, whenVerified, whenUnverified) => {
+  test.each([
+    [true, whenVerified],
+    [false, whenUnverified],
+  ])("where verified is %s: %s", async (isVerified, outcome) => {
+    const { userId } = await person();
+    const phone = newNumber();
+    answered(await change(userId, { phone, ...(isVerified ? { isVerified } : { returnCode: {} }) }));
+    const again = await change(userId, { phone, ...mode });
+    if (outcome === "PHONE_UNCHANGED") {
+      expect(refused(again)).toEqual([400, "PHONE_UNCHANGED"]);
+      expect(await facts(userId)).toHaveLength(2);
+    } else {
+      expect(answered(again).details.sequence).toBe("3");
+      expect(again.body.verificationCode !== undefined).toBe(outcome === "a code is answered");
+    }
+    const stays = outcome === "PHONE_UNCHANGED" || outcome === "verified";
+    expect(await phoneOf(userId)).toMatchObject({ phone, phoneVerified: stays });
+    expect(await sql`select from phone_codes where user_id = ${userId}`).toHaveLength(stays ? 0 : 1);
+    const sends = await sql`select from phone_sends where phone = ${phone}`;
+    expect(sends).toHaveLength(outcome === "a code is sent" ? 1 : 0);
+    if (outcome === "a code is sent") answered(await verify(userId, codeIn(await lastSms(phone))));
+    if (outcome === "a code is answered") answered(await verify(userId, again.body.verificationCode));
+    if (!stays) expect((await phoneOf(userId)).phoneVerified).toBe(true);
+  });
+});
+
+test("one may verify one's own number anew, and its codes are counted as any others", async () => {
+  const { userId, client } = await person();
+  const phone = newNumber();
+  for (let sent = 0; sent < limits.phoneSendsPerUser; sent++) {
+    answered(await change(userId, { phone, isVerified: true }));
+    answered(await change(userId, { phone, sendCode: {} }, client));
+  }
+  answered(await change(userId, { phone, isVerified: true }));
+  expect(refused(await change(userId, { phone, isVerified: false }, client))).toEqual([429, "SEND_LIMIT"]);
+  expect((await phoneOf(userId)).phoneVerified).toBe(true);
 });
 
 test("a machine has no phone", async () => {

@@ -421,7 +421,8 @@ export type ChangePhoneRequest = Message<"postern.v1.ChangePhoneRequest"> & {
   returnCode?: ReturnPhoneCode | undefined;
 
   /**
-   * Stores the phone as verified, without a code; needs user.write, also for oneself.
+   * True stores the phone as verified, without a code; that needs user.write, also for oneself. False is the default for a new
+   * number, and makes a verified one unverified.
    *
    * @generated from field: optional bool is_verified = 5;
    */
@@ -1406,7 +1407,8 @@ export const UserService: GenService<{
   },
   /**
    * Changes a user's phone. Unless it is stored as verified, a code is generated that VerifyPhone takes; it is sent by SMS or, on
-   * request and with the permission, answered.
+   * request and with the permission, answered. The number that the user has already, and verified, becomes unverified when the
+   * request asks for a code or sets is_verified to false; else it is refused as PHONE_UNCHANGED.
    *
    * @generated from rpc postern.v1.UserService.ChangePhone
    */
