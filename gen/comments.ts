@@ -4,7 +4,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.Access": "Who may call an rpc. Each scope that is named can give the permission; any one of them suffices.",
   "postern.v1.Access.anyone": "Nobody has to be signed in.",
   "postern.v1.Access.covers_roles": "The caller must hold every permission of the roles that this request field lists, in the scope that the request names.",
-  "postern.v1.Access.covers_user": "The caller must hold every permission of the user that this request field names.",
+  "postern.v1.Access.covers_user": "The caller must hold every permission of the user that this request field names (user_id, session_id), unless it is that user. Every write about one user has it.",
   "postern.v1.Access.covers_user_when": "`covers_user` counts only when one of these request fields is set; empty means always.",
   "postern.v1.Access.instance": "The boolean request field that moves the call from the organization to the instance.",
   "postern.v1.Access.instance_permission": "The permission that is needed in place of `permission` when `instance` is set.",

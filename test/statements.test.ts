@@ -16,7 +16,7 @@ import { beginning, formatPosition } from "../src/events/follow.ts";
 import { folds } from "../src/house.ts";
 import * as reads from "../src/services/caller.ts";
 import { expiryChores } from "../src/services/expiry.ts";
-import { fixtureOf, lentFixtureOf } from "./fixture/matrix_fixture.ts";
+import { fixtureOf, lentFixtureOf } from "./fixture/organization.ts";
 import { type Row, rows } from "./guards/matrix_rows.ts";
 import { organization, type Postern, signedUp, startPostern } from "./harness.ts";
 import { lineOf, nodesOf, openProgram, root } from "./house/tree.ts";

@@ -2,7 +2,8 @@ import type { Message } from "@bufbuild/protobuf";
 import { type Call, type Caller, callerOf, type Membership, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { fieldOf, textOf } from "./field.ts";
-import { given } from "./holding.ts";
+import { given, type Lookups } from "./holding.ts";
+import { permissions } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
 type Step = (request: Message, call: Call) => Promise<void>;
@@ -15,15 +16,32 @@ export function cover(rule: Rule): Step {
 }
 
 function coverUser({ method, option, lookups }: Rule): Step {
-  const target = textOf(method.input, option.coversUser);
+  const named = textOf(method.input, option.coversUser);
+  const userOf = userFinder(option.coversUser, lookups);
   const when = option.coversUserWhen.map((name) => fieldOf(method.input, name));
   return async (request, call) => {
     const caller = callerOf(call);
-    const userId = target(request);
-    if (userId === caller.userId || (when.length > 0 && !when.some((read) => read(request)))) return;
+    if (coversEverybody(caller) || (when.length > 0 && !when.some((read) => read(request)))) return;
+    const userId = await userOf(named(request));
+    if (userId === undefined || userId === caller.userId) return;
     refuseUncovered(caller, await lookups.membershipsOf(userId));
   };
 }
+
+/** Finds the user that a field names; one that is missing is refused by the handler. */
+function userFinder(field: string, lookups: Lookups): (id: string) => Promise<string | undefined> {
+  switch (field) {
+    case "user_id":
+      return async (id) => id;
+    case "session_id":
+      return async (id) => (await lookups.userOfSession(id))?.userId;
+    default:
+      throw new Error(`an access option covers the user by ${field}, which names none`);
+  }
+}
+
+const coversEverybody = ({ memberships }: Caller): boolean =>
+  memberships.some((own) => own.scope === "instance" && given(own).size === permissions.length);
 
 function coverRoles({ method, option, lookups }: Rule): Step {
   const roles = fieldOf(method.input, option.coversRoles);

@@ -1,5 +1,10 @@
+import { type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { access } from "../../gen/postern/v1/options_pb.ts";
+import { permissionsOf } from "../../src/guards/permissions.ts";
 import { type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+import { methods, nameOf } from "./methods.ts";
 
 let postern: Postern;
 let acme: string;
@@ -9,7 +14,7 @@ let projectGrantId: string;
 const people = new Map<string, { userId: string; client: Client }>();
 
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await startPostern({ phoneSendsPerNumber: 10_000 });
   acme = await organization(postern);
   headers = { "x-service-orgid": acme };
   projectId = (await postern.admin.post("/v1/projects", { name: "Rockets" }, headers)).body.projectId;
@@ -51,17 +56,100 @@ const covered: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const acts: Readonly<Record<string, (caller: Client, userId: string) => Promise<{ status: number; body: unknown }>>> = {
-  "sets the password": (caller, userId) =>
+type Act = (caller: Client, userId: string) => Promise<{ status: number; body: unknown }>;
+
+/** Every write about one user, done to somebody else. */
+const acts: Readonly<Record<string, Act>> = {
+  "UserService.SetPassword": (caller, userId) =>
     caller.put(`/v1/users/${userId}/password`, { newPassword: "Green-Teapot-77" }),
-  "makes a token": (caller, userId) => caller.post(`/v1/users/${userId}/tokens`),
-  "has the code returned": (caller, userId) =>
-    caller.post(`/v1/users/${userId}/phone`, { phone: "+41446681800", returnCode: {} }),
-  "verifies the phone": (caller, userId) =>
-    caller.post(`/v1/users/${userId}/phone`, { phone: "+41446681800", isVerified: true }),
+  "UserService.CreateAccessToken": (caller, userId) => caller.post(`/v1/users/${userId}/tokens`),
+  "UserService.ChangePhone": (caller, userId) => caller.post(`/v1/users/${userId}/phone`, { phone }),
+  "UserService.ChangePhone with the code returned": (caller, userId) =>
+    caller.post(`/v1/users/${userId}/phone`, { phone, returnCode: {} }),
+  "UserService.ChangePhone as verified": (caller, userId) =>
+    caller.post(`/v1/users/${userId}/phone`, { phone, isVerified: true }),
+  async "UserService.VerifyPhone"(caller, userId) {
+    const { body } = await postern.admin.post(`/v1/users/${userId}/phone`, { phone, returnCode: {} });
+    return caller.post(`/v1/users/${userId}/phone:verify`, { verificationCode: body.verificationCode });
+  },
+  async "UserService.ResendPhoneCode"(caller, userId) {
+    await postern.admin.post(`/v1/users/${userId}/phone`, { phone, returnCode: {} });
+    return caller.post(`/v1/users/${userId}/phone:resend`);
+  },
+  async "UserService.RemovePhone"(caller, userId) {
+    await postern.admin.post(`/v1/users/${userId}/phone`, { phone, isVerified: true });
+    return caller.delete(`/v1/users/${userId}/phone`);
+  },
+  "UserService.DeactivateUser": (caller, userId) => caller.post(`/v1/users/${userId}:deactivate`),
+  async "UserService.ReactivateUser"(caller, userId) {
+    await postern.admin.post(`/v1/users/${userId}:deactivate`);
+    return caller.post(`/v1/users/${userId}:reactivate`);
+  },
+  "UserService.UnlockUser": (caller, userId) => caller.post(`/v1/users/${userId}:unlock`),
+  "UserService.DeleteUser": (caller, userId) => caller.delete(`/v1/users/${userId}`),
+  async "UserService.RevokeAccessToken"(caller, userId) {
+    const { body } = await postern.admin.post(`/v1/users/${userId}/tokens`);
+    return caller.delete(`/v1/users/${userId}/tokens/${body.tokenId}`);
+  },
+  async "SessionService.DeleteSession"(caller, userId) {
+    const { body } = await postern.admin.get(`/v1/sessions?userId=${userId}`);
+    return caller.delete(`/v1/sessions/${body.sessions[0].id}`);
+  },
 };
 
-describe.each(Object.keys(acts))("who %s of another", (act) => {
+const phone = "+41446681800";
+
+/** Writes whose requests name a user and do nothing in the user's place, each with what holds them instead. */
+const givesOrTakes = {
+  "MemberService.AddMember": "the caller holds every permission of the roles that it gives",
+  "MemberService.ChangeMember": "as AddMember; the roles that it takes are of a place that the caller administers",
+  "MemberService.RemoveMember": "the roles that it takes are of a place that the caller administers",
+  "UserGrantService.AddUserGrant": "it gives a role of a project, which is the project's to give",
+  "UserGrantService.AddUserGrants": "it gives roles of projects, which are the projects' to give",
+} as const satisfies Record<string, string>;
+
+test("every write that names a user asks that the caller holds what the user holds", () => {
+  const writes = methods.filter((method) => isWrite(method) && namesUser(method.input));
+  const held = writes.filter((method) => !(nameOf(method) in givesOrTakes));
+  for (const method of held) {
+    const { coversUser, coversUserWhen, user } = getOption(method, access);
+    expect({ rpc: nameOf(method), coversUser, coversUserWhen }).toEqual({
+      rpc: nameOf(method),
+      coversUser: user,
+      coversUserWhen: [],
+    });
+  }
+  const tried = new Set(Object.keys(acts).map((act) => act.split(" ")[0]));
+  expect([...tried].sort()).toEqual(held.map(nameOf).sort());
+  expect(Object.keys(givesOrTakes).every((rpc) => writes.some((method) => nameOf(method) === rpc))).toBe(true);
+});
+
+// An rpc that anyone may call, or that is about its caller, names nobody else.
+const isWrite = (method: DescMethod) =>
+  method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS &&
+  getOption(method, access).who.case === "permission";
+
+function namesUser({ fields }: DescMessage): boolean {
+  return fields.some(
+    ({ name, message }) => ["user_id", "session_id"].includes(name) || (message && namesUser(message)),
+  );
+}
+
+test("a role that administers members has every permission of the roles that it can take there", () => {
+  for (const [role, scope] of Object.entries(scopes)) {
+    if (!permissionsOf([role]).has("member.write")) continue;
+    for (const other of Object.keys(scopes).filter((one) => scopes[one] === scope))
+      for (const permission of permissionsOf([other])) expect(permissionsOf([role]), other).toContain(permission);
+  }
+});
+
+const scopes: Readonly<Record<string, string>> = {
+  ...{ INSTANCE_OWNER: "instance", INSTANCE_VIEWER: "instance" },
+  ...{ ORG_OWNER: "organization", ORG_USER_MANAGER: "organization", ORG_VIEWER: "organization" },
+  ...{ PROJECT_OWNER: "project", PROJECT_GRANT_OWNER: "project_grant" },
+};
+
+describe.each(Object.keys(acts))("who may %s", (act) => {
   test.each(Object.keys(covered))("%s", async (role) => {
     for (const target of [...people.keys()].filter((one) => one !== role)) {
       const fresh = await twin(target);
@@ -96,21 +184,17 @@ const machineOrHuman = () => signedUp(postern, { organizationId: acme });
 
 test("nobody else may act in anybody's place", async () => {
   for (const role of ["nobody", "ORG_VIEWER", "PROJECT_OWNER", "PROJECT_GRANT_OWNER", "INSTANCE_VIEWER"])
-    for (const [act, attempt] of Object.entries(acts))
-      expect({
-        role,
-        act,
-        ...(await attempt(of(role), idOf("nobody") === idOf(role) ? idOf("ORG_VIEWER") : idOf("nobody"))),
-      }).toMatchObject({
-        status: 403,
-      });
+    for (const [act, attempt] of Object.entries(acts)) {
+      const { status } = await attempt(of(role), await twin("nobody"));
+      expect({ role, act, status }).toMatchObject({ status: 403 });
+    }
 });
 
 test("for oneself a token may be made, but no phone verified and no code returned", async () => {
   const { userId, client } = await signedUp(postern, { organizationId: acme });
-  expect((await acts["makes a token"]?.(client, userId))?.status).toBe(200);
-  expect((await acts["verifies the phone"]?.(client, userId))?.status).toBe(403);
-  expect((await acts["has the code returned"]?.(client, userId))?.status).toBe(403);
+  expect((await acts["UserService.CreateAccessToken"]?.(client, userId))?.status).toBe(200);
+  expect((await acts["UserService.ChangePhone as verified"]?.(client, userId))?.status).toBe(403);
+  expect((await acts["UserService.ChangePhone with the code returned"]?.(client, userId))?.status).toBe(403);
   expect((await client.post(`/v1/users/${userId}/phone`, { phone: "+41446681800", isVerified: false })).status).toBe(
     200,
   );

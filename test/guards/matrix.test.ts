@@ -1,29 +1,12 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
-import { file_postern_v1_account } from "../../gen/postern/v1/account_pb.ts";
-import { file_postern_v1_application } from "../../gen/postern/v1/application_pb.ts";
-import { file_postern_v1_event } from "../../gen/postern/v1/event_pb.ts";
-import { file_postern_v1_member } from "../../gen/postern/v1/member_pb.ts";
 import { access } from "../../gen/postern/v1/options_pb.ts";
-import { file_postern_v1_organization } from "../../gen/postern/v1/organization_pb.ts";
-import { file_postern_v1_policy } from "../../gen/postern/v1/policy_pb.ts";
-import { file_postern_v1_project } from "../../gen/postern/v1/project_pb.ts";
-import { file_postern_v1_session } from "../../gen/postern/v1/session_pb.ts";
-import { file_postern_v1_user_grant } from "../../gen/postern/v1/user_grant_pb.ts";
-import { file_postern_v1_user } from "../../gen/postern/v1/user_pb.ts";
 import { type Fixture, fixtureOf, lentFixtureOf } from "../fixture/organization.ts";
 import { callRest } from "../fixture/rest_call.ts";
 import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
 import { type Row, rows } from "./matrix_rows.ts";
-
-const files = [
-  ...[file_postern_v1_account, file_postern_v1_application, file_postern_v1_event, file_postern_v1_member],
-  ...[file_postern_v1_organization, file_postern_v1_policy, file_postern_v1_project, file_postern_v1_session],
-  ...[file_postern_v1_user, file_postern_v1_user_grant],
-];
-const methods: readonly DescMethod[] = files.flatMap(({ services }) => services.flatMap((service) => service.methods));
-const nameOf = (method: DescMethod) => `${method.parent.name}.${method.name}`;
+import { methods, nameOf } from "./methods.ts";
 
 // Section 7 of the design, written down again: the test must not learn the answer from what it tests.
 const given: Readonly<Record<string, (permission: string) => boolean>> = {

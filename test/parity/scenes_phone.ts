@@ -123,6 +123,13 @@ export const phoneScenes: readonly Scene[] = [
     ...(await change(stage)),
     by: stage.viewer,
   })),
+  scene("of somebody who holds more", "PERMISSION_DENIED", async (stage) => {
+    const [manager, owner] = [await person(stage), await person(stage)];
+    const headers = within(stage.fixture.organizationId);
+    await made(stage.admin, "/v1/members", { userId: manager.userId, roles: ["ORG_USER_MANAGER"] }, headers);
+    await made(stage.admin, "/v1/members", { userId: owner.userId, roles: ["ORG_OWNER"] }, headers);
+    return changeOf(stage, owner.userId, {}, manager.client);
+  }),
   scene("of a user who does not exist", "USER_NOT_FOUND", () => ({
     request: { userId: "nobody", phone: "+41446681800" },
   })),

@@ -107,7 +107,8 @@ export type Access = Message<"postern.v1.Access"> & {
   partial: boolean;
 
   /**
-   * The caller must hold every permission of the user that this request field names.
+   * The caller must hold every permission of the user that this request field names (user_id, session_id), unless it is that
+   * user. Every write about one user has it.
    *
    * @generated from field: string covers_user = 12;
    */
