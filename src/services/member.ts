@@ -35,7 +35,7 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
       const { member, othersOwn } = await standingIn(place, userId, call);
       if (!member) throw refuse.notFound("member", userId);
       if (sameSet(member.roles, roles)) return log.append(call, [], { details: details(member) });
-      if (ownsInstance(member.roles) && !ownsInstance(roles) && !othersOwn) throw refuse.because("LAST_OWNER");
+      if (owns(member.roles) && !owns(roles) && !othersOwn) throw refuse.because("LAST_OWNER");
       const at = next(member, clock());
       const changed = factOf("member", at, { case: "changed", value: { roles } });
       return log.append(call, [changed], { details: detailsAfter(at) });
@@ -53,7 +53,7 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
     async removeMember({ userId, ...request }, call) {
       const { member, othersOwn } = await standingIn(placeOf(request, call), userId, call);
       if (!member) throw refuse.notFound("member", userId);
-      if (ownsInstance(member.roles) && !othersOwn) throw refuse.because("LAST_OWNER");
+      if (owns(member.roles) && !othersOwn) throw refuse.because("LAST_OWNER");
       const at = next(member, clock());
       const removed = factOf("member", at, { case: "removed", value: { userId } });
       return log.append(call, [removed], { details: detailsAfter(at) });
@@ -61,13 +61,22 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
   } satisfies ServiceImpl<typeof MemberService>;
 };
 
+/** The role that owns a place, in SQL; the instance and organizations are never left without an owner. */
+const owning = (scope: string) =>
+  `case ${scope} when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end`;
+
 // An owner who is deactivated cannot act, and so keeps nothing.
-const activeOwners = `members o join users w on w.user_id = o.user_id and w.active
-  where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles)`;
+const activeOwners = (scope: string, id: string) => `members o join users w on w.user_id = o.user_id and w.active
+  where o.scope = ${scope} and o.scope_id = ${id} and ${owning("o.scope")} = any(o.roles)`;
+
+/** Says in SQL whether the instance or an organization would have no active owner without the user `u`. */
+export const isLastOwner = `exists (
+  select from members m where m.user_id = u.user_id and ${owning("m.scope")} = any(m.roles)
+    and not exists (select from ${activeOwners("m.scope", "m.scope_id")} and o.user_id <> m.user_id))`;
 
 /**
- * Makes a fact whose `leaving` memberships `m` (joined to `$input` i) would leave the instance without an owner lose its
- * race, so that the command is decided again and refused.
+ * Makes a fact whose `leaving` memberships `m` (joined to `$input` i) would leave the instance or an organization without an
+ * owner lose its race, so that the command is decided again and refused.
  */
 export function keepsAnOwner(makes: string, leaving: string): Cascade {
   // The fact comes out twice and breaks events_pkey. Each leaver holds the locks of an owner who stays, found in one order, so
@@ -75,9 +84,9 @@ export function keepsAnOwner(makes: string, leaving: string): Cascade {
   const select = `
     select i.n, i.owner, i.stream, i.version, i.payload
     from $input i join members m on ${leaving}
-    where m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles) and not exists (
+    where ${owning("m.scope")} = any(m.roles) and not exists (
       select from (
-        select o.user_id from ${activeOwners} order by o.member_id for no key update
+        select o.user_id from ${activeOwners("m.scope", "m.scope_id")} order by o.member_id for no key update
       ) owners where owners.user_id <> m.user_id)`;
   return { makes, select };
 }
@@ -106,7 +115,7 @@ export const memberFolds = {
     cascades: [
       keepsAnOwner(
         "member.changed",
-        `m.owner = i.owner and m.member_id = i.stream and not i.payload->'roles' ? 'INSTANCE_OWNER'`,
+        `m.owner = i.owner and m.member_id = i.stream and not i.payload->'roles' ? ${owning("m.scope")}`,
       ),
     ],
   },
@@ -209,7 +218,8 @@ function memberExists(userId: string) {
   return refuse.because("MEMBER_EXISTS", { params: { userId }, resource: { noun: "member", id: userId } });
 }
 
-const ownsInstance = (roles: readonly string[]) => roles.includes("INSTANCE_OWNER");
+/** Each of these roles can be held in one scope only. */
+const owns = (roles: readonly string[]) => roles.includes("INSTANCE_OWNER") || roles.includes("ORG_OWNER");
 
 const sameSet = (some: readonly string[], others: readonly string[]) =>
   some.length === others.length && some.every((one) => others.includes(one));
@@ -232,7 +242,7 @@ type Around = {
   readonly placeExists: boolean;
   readonly projectId: string | null;
   readonly userExists: boolean;
-  /** Whether the instance has another owner who is active. */
+  /** Whether the instance, or the organization, has another owner who is active. */
   readonly othersOwn: boolean;
 };
 type Asked = Place & { readonly user: string };
@@ -245,7 +255,7 @@ function standingRead(sql: Sql) {
     select: `select n, coalesce(p.project_id, g.project_id) as "projectId",
                asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "placeExists",
                exists (select from users u where u.user_id = asked."user") as "userExists",
-               exists (select from ${activeOwners} and o.user_id <> asked."user") as "othersOwn",
+               exists (select from ${activeOwners("asked.scope", "asked.id")} and o.user_id <> asked."user") as "othersOwn",
                m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
              from asked
              left join projects p on asked.scope = 'project' and p.owner = asked.owner and p.project_id = asked.id

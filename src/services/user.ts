@@ -12,6 +12,7 @@ import { details, detailsAfter, factOf, first, next, type Versioned } from "../e
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { accessTokenRules, userAccessTokens } from "./access_token.ts";
+import { isLastOwner } from "./member.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import {
   hashing,
@@ -160,7 +161,7 @@ export type UserRow = Versioned & {
   readonly active: boolean;
   readonly locked: boolean;
   readonly lockedUntil: Date | null;
-  /** Nobody who is active would own the instance without this user. */
+  /** Nobody who is active would own the instance, or an organization, without this user. */
   readonly lastOwner: boolean;
 };
 
@@ -168,16 +169,11 @@ const columns = `u.user_id as id, u.owner, u.kind, u.username, u.given_name as "
   u.email, u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
   u.version, u.created, u.changed`;
 
-const owners = `members m join users o on o.user_id = m.user_id and o.active
-  where m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles)`;
-
 /** Reads a user by its id. */
 export const userRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, UserRow>(sql, {
     asked: "owner text, id text",
-    select: `select n, ${columns},
-               exists (select from ${owners} and m.user_id = u.user_id)
-                 and not exists (select from ${owners} and m.user_id <> u.user_id) as "lastOwner"
+    select: `select n, ${columns}, ${isLastOwner} as "lastOwner"
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
   });
 

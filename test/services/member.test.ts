@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { unique } from "../events/log_of.ts";
-import { type Answer, machine, organization, type Postern, startPostern } from "../harness.ts";
+import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
 
 let postern: Postern;
 beforeAll(async () => {
@@ -204,4 +204,76 @@ test("of two owners of whom one is deactivated and the other removed at once, on
     for (const { userId } of members.filter(({ userId }: { userId: string }) => userId !== one.adminId))
       answered(await one.admin.delete(`/v1/members/${userId}?instance=true`));
   }
+});
+
+/** An organization with so many owners of its own, each a machine of another organization. */
+async function owned(at: Postern, count: number) {
+  const organizationId = await organization(at);
+  const path = `/v1/organizations/${organizationId}/members`;
+  const join = async () => {
+    const made = await machine(at);
+    answered(await at.admin.post(path, { userId: made.userId, roles: ["ORG_OWNER"] }));
+    return made;
+  };
+  const owners = [];
+  for (let nth = 0; nth < count; nth++) owners.push(await join());
+  return { path, owners, join };
+}
+
+/** Every way in which an owner of an organization can leave it. */
+const leaves = {
+  removed: (by, path, userId) => by.delete(`${path}/${userId}`),
+  demoted: (by, path, userId) => by.put(`${path}/${userId}`, { roles: ["ORG_VIEWER"] }),
+  deactivated: (by, _path, userId) => by.post(`/v1/users/${userId}:deactivate`),
+  deleted: (by, _path, userId) => by.delete(`/v1/users/${userId}`),
+} satisfies Record<string, (by: Client, path: string, userId: string) => Promise<Answer>>;
+
+describe.each(Object.entries(leaves))("the last active owner of an organization is not %s", (_way, leave) => {
+  test("until another one is there", async () => {
+    const { path, owners, join } = await owned(postern, 1);
+    const last = owners[0]?.userId ?? "";
+    expect(refused(await leave(postern.admin, path, last))).toEqual([400, "LAST_OWNER"]);
+    const second = await join();
+    answered(await postern.admin.post(`/v1/users/${second.userId}:deactivate`));
+    expect(refused(await leave(postern.admin, path, last))).toEqual([400, "LAST_OWNER"]);
+    answered(await postern.admin.post(`/v1/users/${second.userId}:reactivate`));
+    answered(await leave(postern.admin, path, last));
+    expect(refused(await leave(postern.admin, path, second.userId))).toEqual([400, "LAST_OWNER"]);
+  });
+});
+
+test("the last owner of one organization may leave another, and a role that owns nothing is taken from anybody", async () => {
+  const [one, other] = [await owned(postern, 1), await owned(postern, 1)];
+  const last = one.owners[0]?.userId ?? "";
+  answered(await postern.admin.post(other.path, { userId: last, roles: ["ORG_OWNER", "ORG_VIEWER"] }));
+  answered(await postern.admin.put(`${other.path}/${last}`, { roles: ["ORG_VIEWER"] }));
+  answered(await postern.admin.delete(`${other.path}/${last}`));
+  expect(refused(await postern.admin.delete(`/v1/users/${last}`))).toEqual([400, "LAST_OWNER"]);
+});
+
+test("of two nodes where the last two owners of an organization leave at once, one is refused", async () => {
+  await using one = await startPostern();
+  await using other = await startPostern(one.config);
+  const ways = Object.values(leaves);
+  for (const [at, first] of ways.entries())
+    for (const second of ways.slice(at))
+      for (let round = 0; round < 3; round++) {
+        const { path, owners } = await owned(one, 2);
+        const [ada = "", bob = ""] = owners.map(({ userId }) => userId);
+        const answers = await Promise.all([first(one.admin, path, ada), second(other.as(one.admin.token), path, bob)]);
+        expect(answers.map(({ status }) => status).sort(), `${first} ${second}`).toEqual([200, 400]);
+        expect(answers.map(({ body }) => body.code).filter(Boolean)).toEqual([9]);
+      }
+});
+
+test("of many owners of an organization who leave at once, on one node, one stays", async () => {
+  const { path, owners } = await owned(postern, 8);
+  const ways = Object.values(leaves);
+  const answers = await Promise.all(
+    owners.map(({ userId }, at) => (ways[at % ways.length] ?? leaves.removed)(postern.admin, path, userId)),
+  );
+  const refusals = answers.filter(({ status }) => status !== 200);
+  expect(refusals.map(({ body }) => body.message)).toHaveLength(1);
+  const { members } = answered(await postern.admin.get(path));
+  expect(members.filter(({ roles }: { roles: string[] }) => roles.includes("ORG_OWNER")).length).toBeGreaterThan(0);
 });

@@ -443,7 +443,7 @@ export const MemberService: GenService<{
     output: typeof AddMemberResponseSchema;
   },
   /**
-   * Replaces the roles of a member.
+   * Replaces the roles of a member. The last active owner of the instance or of an organization stays one.
    *
    * @generated from rpc postern.v1.MemberService.ChangeMember
    */
@@ -463,7 +463,7 @@ export const MemberService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Ends the membership of a user.
+   * Ends the membership of a user. The last active owner of the instance or of an organization stays.
    *
    * @generated from rpc postern.v1.MemberService.RemoveMember
    */

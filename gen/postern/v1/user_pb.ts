@@ -1458,7 +1458,8 @@ export const UserService: GenService<{
     output: typeof SetPasswordResponseSchema;
   },
   /**
-   * Keeps a user from calling and signing in until it is reactivated; its sessions end.
+   * Keeps a user from calling and signing in until it is reactivated; its sessions end. The last active owner of the instance or
+   * of an organization stays.
    *
    * @generated from rpc postern.v1.UserService.DeactivateUser
    */
@@ -1488,7 +1489,8 @@ export const UserService: GenService<{
     output: typeof UnlockUserResponseSchema;
   },
   /**
-   * Deletes a user with its sessions, access tokens, memberships and user grants.
+   * Deletes a user with its sessions, access tokens, memberships and user grants. The last active owner of the instance or of an
+   * organization stays.
    *
    * @generated from rpc postern.v1.UserService.DeleteUser
    */
