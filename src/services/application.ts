@@ -19,7 +19,7 @@ import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
-import { complianceOf } from "./compliance.ts";
+import { complianceOf, isDeviceOnly } from "./compliance.ts";
 import { originFault } from "./origin.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 
@@ -154,17 +154,25 @@ export const applicationRules = [
 const { AUTHORIZATION_CODE, IMPLICIT } = OidcGrantType;
 const { CODE } = OidcResponseType;
 
-// RFC 7591, 2: a client that names no response type means the code flow.
+// RFC 7591, 2: a client that names no response type means the code flow, and each response type has its grant type.
 function flowOf({ responseTypes, grantTypes }: Flow): Flow {
-  if (responseTypes.length > 0) return { responseTypes, grantTypes };
-  if (grantTypes.length === 0) return { responseTypes: [CODE], grantTypes: [AUTHORIZATION_CODE] };
-  return { responseTypes: grantTypes.includes(AUTHORIZATION_CODE) ? [CODE] : [], grantTypes };
+  if (responseTypes.length === 0 && grantTypes.length === 0)
+    return { responseTypes: [CODE], grantTypes: [AUTHORIZATION_CODE] };
+  if (responseTypes.length === 0)
+    return { responseTypes: grantTypes.includes(AUTHORIZATION_CODE) ? [CODE] : [], grantTypes };
+  if (grantTypes.length > 0) return { responseTypes, grantTypes };
+  const needed = new Set(responseTypes.map(grantTypeOf));
+  return { responseTypes, grantTypes: [AUTHORIZATION_CODE, IMPLICIT].filter((type) => needed.has(type)) };
 }
 
+const grantTypeOf = (type: OidcResponseType) => (type === CODE ? AUTHORIZATION_CODE : IMPLICIT);
+
 function flowViolations({ responseTypes, grantTypes }: Flow): Violation[] {
+  // Other servers store CODE for applications of the device flow, which never ask the authorization endpoint.
+  const isIdle = (type: OidcResponseType) => type === CODE && isDeviceOnly({ grantTypes });
   const uncovered = responseTypes.flatMap((type, index) => {
-    const needed = type === CODE ? AUTHORIZATION_CODE : IMPLICIT;
-    return grantTypes.includes(needed)
+    const needed = grantTypeOf(type);
+    return grantTypes.includes(needed) || isIdle(type)
       ? []
       : [flowViolation(`responseTypes[${index}]`, `grant type ${grantName[needed]}`)];
   });

@@ -27,6 +27,10 @@ export function complianceOf(oidc: OidcConfiguration, language: Language) {
   return { noneCompliant: complianceProblems.length > 0, complianceProblems };
 }
 
+/** Says whether the device flow is the only one, so that nothing comes by way of a redirect URI. */
+export const isDeviceOnly = ({ grantTypes }: Pick<OidcConfiguration, "grantTypes">): boolean =>
+  grantTypes.includes(DEVICE_CODE) && !grantTypes.includes(AUTHORIZATION_CODE) && !grantTypes.includes(IMPLICIT);
+
 type Kind = "https" | "http" | "loopback" | "custom" | "relative" | "dangerous";
 
 type ListName = "redirectUris" | "postLogoutRedirectUris";
@@ -97,9 +101,8 @@ function each(stands: (to: Redirect, oidc: OidcConfiguration) => boolean): Rule[
   return (oidc, uris) => uris.filter((to) => stands(to, oidc));
 }
 
-function lacksRedirectUris({ redirectUris, grantTypes }: OidcConfiguration): boolean {
-  const redirects = grantTypes.includes(AUTHORIZATION_CODE) || grantTypes.includes(IMPLICIT);
-  return redirectUris.length === 0 && (redirects || !grantTypes.includes(DEVICE_CODE));
+function lacksRedirectUris(oidc: OidcConfiguration): boolean {
+  return oidc.redirectUris.length === 0 && !isDeviceOnly(oidc);
 }
 
 // OpenID Connect Core 1.0, 3.2.2.1: with the implicit flow http is for native applications, on the loopback address.

@@ -53,6 +53,14 @@ export const applicationScenes: readonly Scene[] = [
     authMethodType: "OIDC_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT",
   }),
   creates("the device flow needs no response type", { grantTypes: [grant("DEVICE_CODE")] }),
+  creates("the code response type beside the device flow alone", {
+    responseTypes: ["OIDC_RESPONSE_TYPE_CODE"],
+    grantTypes: [grant("DEVICE_CODE")],
+  }),
+  creates("grant types that follow from the response types", {
+    redirectUris,
+    responseTypes: ["OIDC_RESPONSE_TYPE_ID_TOKEN", "OIDC_RESPONSE_TYPE_CODE"],
+  }),
   creates("only a report", { ...every, validateOnly: true }),
   creates("a name in Unicode, trimmed", { name: " Zoë 🦊 名前 \u202e ", redirectUris }),
   creates("a name of 200 characters outside the first plane", { name: "🦊".repeat(200), redirectUris }),

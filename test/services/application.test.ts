@@ -128,15 +128,12 @@ test("only BASIC and POST have a client secret, stored as its SHA-256 and in no 
 
 test("response types must be covered by grant types, and what is left out is what OIDC means by it", async () => {
   const refused: [string[], string[], string[]][] = [
-    [["CODE"], [], ["responseTypes[0]"]],
     [["CODE"], ["IMPLICIT"], ["responseTypes[0]"]],
+    [["CODE"], ["REFRESH_TOKEN"], ["responseTypes[0]"]],
+    [["CODE"], ["DEVICE_CODE", "IMPLICIT"], ["responseTypes[0]"]],
     [["ID_TOKEN"], ["AUTHORIZATION_CODE"], ["responseTypes[0]"]],
     [["CODE", "ID_TOKEN_TOKEN"], ["AUTHORIZATION_CODE"], ["responseTypes[1]"]],
-    [
-      ["CODE", "ID_TOKEN", "ID_TOKEN_TOKEN"],
-      ["DEVICE_CODE"],
-      ["responseTypes[0]", "responseTypes[1]", "responseTypes[2]"],
-    ],
+    [["CODE", "ID_TOKEN", "ID_TOKEN_TOKEN"], ["DEVICE_CODE"], ["responseTypes[1]", "responseTypes[2]"]],
     [[], ["DEVICE_CODE", "IMPLICIT"], ["grantTypes[1]"]],
   ];
   for (const [responses, grants, fields] of refused) {
@@ -148,6 +145,17 @@ test("response types must be covered by grant types, and what is left out is wha
     [[], ["AUTHORIZATION_CODE", "REFRESH_TOKEN"], ["CODE"], ["AUTHORIZATION_CODE", "REFRESH_TOKEN"]],
     [[], ["DEVICE_CODE"], [], ["DEVICE_CODE"]],
     [[], ["DEVICE_CODE", "REFRESH_TOKEN"], [], ["DEVICE_CODE", "REFRESH_TOKEN"]],
+    [["CODE"], [], ["CODE"], ["AUTHORIZATION_CODE"]],
+    [["ID_TOKEN"], [], ["ID_TOKEN"], ["IMPLICIT"]],
+    [["ID_TOKEN_TOKEN"], [], ["ID_TOKEN_TOKEN"], ["IMPLICIT"]],
+    [
+      ["ID_TOKEN_TOKEN", "CODE", "ID_TOKEN"],
+      [],
+      ["ID_TOKEN_TOKEN", "CODE", "ID_TOKEN"],
+      ["AUTHORIZATION_CODE", "IMPLICIT"],
+    ],
+    [["CODE"], ["DEVICE_CODE"], ["CODE"], ["DEVICE_CODE"]],
+    [["CODE"], ["REFRESH_TOKEN", "DEVICE_CODE"], ["CODE"], ["REFRESH_TOKEN", "DEVICE_CODE"]],
     [["ID_TOKEN"], ["IMPLICIT"], ["ID_TOKEN"], ["IMPLICIT"]],
     [["CODE"], ["AUTHORIZATION_CODE", "IMPLICIT"], ["CODE"], ["AUTHORIZATION_CODE", "IMPLICIT"]],
   ];
@@ -167,7 +175,8 @@ test("every malformed origin is refused by its index, together with the flow tha
     "a.example",
     "http://[::1]:80",
   ];
-  const answer = await create({ additionalOrigins, responseTypes: [response("ID_TOKEN")] });
+  const flow = { responseTypes: [response("ID_TOKEN")], grantTypes: [grant("AUTHORIZATION_CODE")] };
+  const answer = await create({ additionalOrigins, ...flow });
   expect(answer.status).toBe(400);
   expect(infoOf(answer).reason).toBe("VALIDATION_FAILED");
   const [violations] = (answer.body.details as Detail[]).flatMap(({ fieldViolations }) =>

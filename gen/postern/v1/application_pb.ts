@@ -210,13 +210,17 @@ export type CreateOidcApplicationRequest = Message<"postern.v1.CreateOidcApplica
   redirectUris: string[];
 
   /**
-   * With grant_types empty too: the code flow.
+   * Each needs its grant type: CODE needs AUTHORIZATION_CODE, ID_TOKEN and ID_TOKEN_TOKEN need IMPLICIT. CODE is also accepted
+   * where the device flow is the only one, and has no effect there. Left out, CODE follows from AUTHORIZATION_CODE; with
+   * grant_types empty too, the code flow is meant.
    *
    * @generated from field: repeated postern.v1.OidcResponseType response_types = 4;
    */
   responseTypes: OidcResponseType[];
 
   /**
+   * Left out, they follow from response_types: AUTHORIZATION_CODE from CODE, IMPLICIT from ID_TOKEN and ID_TOKEN_TOKEN.
+   *
    * @generated from field: repeated postern.v1.OidcGrantType grant_types = 5;
    */
   grantTypes: OidcGrantType[];
