@@ -57,7 +57,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.CreateHumanUserRequest.phone": "In international form, or national when a default region is configured; not verified by this.",
   "postern.v1.CreateHumanUserRequest.username": "Without blanks and control characters.",
   "postern.v1.CreateMachineUserRequest.username": "Without blanks and control characters.",
-  "postern.v1.CreateOidcApplicationRequest.additional_origins": "Each scheme://hostname[:port], without path, query and fragment.",
+  "postern.v1.CreateOidcApplicationRequest.additional_origins": "Each scheme://hostname[:port], without path, query and fragment. They are stored as browsers send them: scheme and hostname in lower case, the hostname in ASCII, without the default port, each once.",
   "postern.v1.CreateOidcApplicationRequest.dev_mode": "For development: relaxes the rules for redirect URIs, never the dangerous schemes.",
   "postern.v1.CreateOidcApplicationRequest.grant_types": "Left out, they follow from response_types: AUTHORIZATION_CODE from CODE, IMPLICIT from ID_TOKEN and ID_TOKEN_TOKEN.",
   "postern.v1.CreateOidcApplicationRequest.response_types": "Each needs its grant type: CODE needs AUTHORIZATION_CODE, ID_TOKEN and ID_TOKEN_TOKEN need IMPLICIT. CODE is also accepted where the device flow is the only one, and has no effect there. Left out, CODE follows from AUTHORIZATION_CODE; with grant_types empty too, the code flow is meant.",

@@ -20,7 +20,7 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { complianceOf, isDeviceOnly } from "./compliance.ts";
-import { originFault } from "./origin.ts";
+import { originFault, originOf } from "./origin.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 
 /** The applications of projects. */
@@ -133,7 +133,7 @@ export function configurationOf(request: CreateOidcApplicationRequest): OidcConf
     accessTokenRoleAssertion: request.accessTokenRoleAssertion,
     idTokenRoleAssertion: request.idTokenRoleAssertion,
     idTokenUserinfoAssertion: request.idTokenUserinfoAssertion,
-    additionalOrigins: request.additionalOrigins,
+    additionalOrigins: [...new Set(request.additionalOrigins.map(originOf))],
     skipNativeAppSuccessPage: request.skipNativeAppSuccessPage,
     ...(clockSkew ? { clockSkew } : {}),
   } satisfies Omit<OidcConfiguration, keyof Message>);

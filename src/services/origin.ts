@@ -47,31 +47,47 @@ function isLoopbackHost(host: string): boolean {
 
 /** What keeps a text from being an origin, scheme://hostname[:port], as a clause; undefined for an origin. */
 export function originFault(origin: string): string | undefined {
+  const parts = partsOf(origin);
+  return parts ? originFaults.find(({ stands }) => stands(parts))?.clause : "it has no scheme://";
+}
+
+/**
+ * An origin without a fault as browsers send it (RFC 6454, 6.2): scheme and host in lower case, the host in ASCII, the
+ * default port left out.
+ */
+export function originOf(origin: string): string {
+  const { scheme = "", host = "", port } = partsOf(origin) ?? {};
+  const name = scheme.toLowerCase();
+  const number = port === undefined ? undefined : Number(port);
+  return `${name}://${hostnameOf(host) ?? host}${number === undefined || number === defaultPorts[name] ? "" : `:${number}`}`;
+}
+
+const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443 };
+
+function partsOf(origin: string): Parts | undefined {
   const [, scheme, authority = "", rest = ""] = /^([^:/?#]*):\/\/([^/?#]*)(.*)$/s.exec(origin) ?? [];
-  if (scheme === undefined) return "it has no scheme://";
-  const parts = { origin, scheme, authority, rest, ...hostAndPort(authority) };
-  return originFaults.find(({ stands }) => stands(parts))?.clause(parts);
+  return scheme === undefined ? undefined : { origin, scheme, authority, rest, ...hostAndPort(authority) };
 }
 
 type Parts = Record<"origin" | "scheme" | "authority" | "rest" | "host", string> & { port: string | undefined };
 
-const originFaults: readonly { clause: (parts: Parts) => string; stands: (parts: Parts) => boolean }[] = [
-  { clause: () => "its scheme can run code or read files", stands: ({ origin }) => isDangerous(origin) },
-  { clause: () => "its scheme is malformed", stands: ({ scheme }) => !/^[a-z][a-z0-9+.-]*$/i.test(scheme) },
-  { clause: () => "it has user information", stands: ({ authority }) => authority.includes("@") },
-  { clause: () => "it has a path", stands: ({ rest }) => rest.startsWith("/") },
-  { clause: () => "it has a query", stands: ({ rest }) => rest.startsWith("?") },
-  { clause: () => "it has a fragment", stands: ({ rest }) => rest.startsWith("#") },
-  { clause: () => "its hostname is missing", stands: ({ host }) => host === "" },
-  { clause: hostnameFault, stands: ({ host }) => !isHostname(host) },
-  { clause: () => "its port is malformed", stands: ({ port }) => !isPort(port) },
+const originFaults: readonly { clause: string; stands: (parts: Parts) => boolean }[] = [
+  { clause: "its scheme can run code or read files", stands: ({ origin }) => isDangerous(origin) },
+  { clause: "its scheme is malformed", stands: ({ scheme }) => !/^[a-z][a-z0-9+.-]*$/i.test(scheme) },
+  { clause: "it has user information", stands: ({ authority }) => authority.includes("@") },
+  { clause: "it has a path", stands: ({ rest }) => rest.startsWith("/") },
+  { clause: "it has a query", stands: ({ rest }) => rest.startsWith("?") },
+  { clause: "it has a fragment", stands: ({ rest }) => rest.startsWith("#") },
+  { clause: "its hostname is missing", stands: ({ host }) => host === "" },
+  { clause: "its hostname is malformed", stands: ({ host }) => hostnameOf(host) === undefined },
+  { clause: "its port is malformed", stands: ({ port }) => !isPort(port) || Number(port) === 0 },
 ];
 
-function hostnameFault({ host }: Parts): string {
+/** The hostname as browsers write it: in ASCII and lower case, addresses in their shortest form. */
+function hostnameOf(host: string): string | undefined {
+  if (host.startsWith("[")) return isBracketed(host) ? new URL(`http://${host}`).hostname : undefined;
   const inAscii = /^[\p{L}\p{M}\p{N}._-]+$/u.test(host) ? domainToASCII(host) : "";
-  return inAscii && inAscii !== host && isHostname(inAscii)
-    ? `its hostname must be written as browsers send it, ${inAscii}`
-    : "its hostname is malformed";
+  return isHostname(inAscii) ? inAscii : undefined;
 }
 
 function hostAndPort(authority: string): { host: string; port: string | undefined } {
@@ -85,7 +101,6 @@ const isBracketed = (host: string) => host.endsWith("]") && isIPv6(host.slice(1,
 
 // A last label that looks like a number makes browsers read the whole as an IPv4 address (WHATWG URL, 3.5).
 function isHostname(host: string): boolean {
-  if (host.startsWith("[")) return isBracketed(host);
   if (/(?:^|\.)(?:\d+|0x[0-9a-f]*)$/i.test(host)) return isIPv4(host);
   return host.length <= 253 && host.split(".").every((label) => /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/i.test(label));
 }

@@ -61,6 +61,9 @@ export const applicationScenes: readonly Scene[] = [
     redirectUris,
     responseTypes: ["OIDC_RESPONSE_TYPE_ID_TOKEN", "OIDC_RESPONSE_TYPE_CODE"],
   }),
+  creates("origins in other forms than browsers send", {
+    additionalOrigins: ["HTTPS://Portal.Example:443", "https://portal.example", "https://bücher.example:08443"],
+  }),
   creates("only a report", { ...every, validateOnly: true }),
   creates("a name in Unicode, trimmed", { name: " Zoë 🦊 名前 \u202e ", redirectUris }),
   creates("a name of 200 characters outside the first plane", { name: "🦊".repeat(200), redirectUris }),

@@ -190,6 +190,25 @@ test("every malformed origin is refused by its index, together with the flow tha
   ]);
 });
 
+test("origins are stored as browsers send them, each once", async () => {
+  const sent = {
+    "HTTPS://App.Example:443": "https://app.example",
+    "https://app.example": "https://app.example",
+    "http://app.example:0080": "http://app.example",
+    "http://app.example:08443": "http://app.example:8443",
+    "http://app.example:443": "http://app.example:443",
+    "https://BÜCHER.example": "https://xn--bcher-kva.example",
+    "https://xn--bcher-kva.example:443": "https://xn--bcher-kva.example",
+    "http://127.1:8080": "http://127.0.0.1:8080",
+    "http://[::FFFF:1.2.3.4]": "http://[::ffff:102:304]",
+    "Capacitor://LocalHost": "capacitor://localhost",
+    "capacitor://localhost:80": "capacitor://localhost:80",
+  };
+  const { body } = await create({ additionalOrigins: Object.keys(sent) });
+  const { oidc } = (await get(body.appId)).body.application;
+  expect(oidc.additionalOrigins).toEqual([...new Set(Object.values(sent))]);
+});
+
 test("bounds and enums are refused naming the field", async () => {
   const rows: [object, string][] = [
     [{ name: "" }, "name"],

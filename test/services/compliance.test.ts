@@ -8,7 +8,7 @@ import {
   OidcGrantType,
 } from "../../gen/postern/v1/application_pb.ts";
 import { complianceOf, problemsOf } from "../../src/services/compliance.ts";
-import { isLoopback, originFault } from "../../src/services/origin.ts";
+import { isLoopback, originFault, originOf } from "../../src/services/origin.ts";
 
 type Configured = Partial<Omit<OidcConfiguration, "$typeName" | "$unknown">>;
 
@@ -349,6 +349,9 @@ test("an origin is scheme://hostname[:port] and nothing else", () => {
     "http://[::1]:8080",
     "http://my_service:80",
     "https://xn--mnchen-3ya.example",
+    "https://münchen.example",
+    "https://127.1",
+    "https://0x7f000001",
     "capacitor://localhost",
     "chrome-extension://abcdefghijklmnop",
   ];
@@ -383,15 +386,35 @@ test("an origin is scheme://hostname[:port] and nothing else", () => {
     ["https://app%2eexample", "its hostname is malformed"],
     ["https://app.example\\x", "its hostname is malformed"],
     ["https://256.0.0.1", "its hostname is malformed"],
-    ["https://127.1", "its hostname must be written as browsers send it, 127.0.0.1"],
-    ["https://0x7f000001", "its hostname must be written as browsers send it, 127.0.0.1"],
     ["https://[::1", "its hostname is malformed"],
     ["https://[1.2.3.4]", "its hostname is malformed"],
-    ["https://münchen.example", "its hostname must be written as browsers send it, xn--mnchen-3ya.example"],
     ["https://app.example:", "its port is malformed"],
     ["https://app.example:0x50", "its port is malformed"],
     ["https://app.example:65536", "its port is malformed"],
+    ["https://app.example:0", "its port is malformed"],
+    ["https://app。example", "its hostname is malformed"],
     ["https://app.example:80:80", "its port is malformed"],
   ];
   for (const [origin, fault] of faults) expect(originFault(origin), origin).toBe(fault);
+});
+
+test("the form that an origin is stored in is the one that browsers send, and stays so", () => {
+  const hosts = [
+    "App.Example",
+    "my_service",
+    "BÜCHER.example",
+    "straße.example",
+    "127.1",
+    "0x7f.1",
+    "[0:0::1]",
+    "[::ffff:1.2.3.4]",
+  ];
+  for (const scheme of ["http", "HTTPS"])
+    for (const host of hosts)
+      for (const port of ["", ":80", ":443", ":00443", ":8080", ":65535"]) {
+        const origin = `${scheme}://${host}${port}`;
+        expect(originFault(origin), origin).toBeUndefined();
+        expect(originOf(origin), origin).toBe(new URL(origin).origin);
+        expect(originOf(originOf(origin)), origin).toBe(originOf(origin));
+      }
 });

@@ -278,7 +278,8 @@ export type CreateOidcApplicationRequest = Message<"postern.v1.CreateOidcApplica
   clockSkew?: Duration | undefined;
 
   /**
-   * Each scheme://hostname[:port], without path, query and fragment.
+   * Each scheme://hostname[:port], without path, query and fragment. They are stored as browsers send them: scheme and hostname in
+   * lower case, the hostname in ASCII, without the default port, each once.
    *
    * @generated from field: repeated string additional_origins = 16;
    */
