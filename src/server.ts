@@ -194,7 +194,7 @@ async function openDoors(house: House, config: Config, { runtime, tracing, isBoo
   const also = config.corsOrigins.length > 0 && { also: ({ origin }: Fields) => cors(String(origin ?? "")) };
   return listen({
     ...{ host: config.host, port: config.port, limits: config, stopping },
-    told: (error) => logger.error({ err: error }, "a connection of HTTP/2 was ended by an error of ours"),
+    onFault: (error) => logger.error({ err: error }, "an internal error ended a connection"),
     door: withCors(jsonDoor(parts, [reference(operations), ...metrics, adapterRoom({ ...parts, standard })]), cors),
     lane: lane({ ...parts, ...also, protocols: config.lane === "on" }),
     certificate: config.tlsCertFile ? { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile } : undefined,

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import { type BodyBudget, type BudgetLimits, bodyBudget } from "./body_budget.ts";
 import type { Exchange } from "./exchange.ts";
 import { Http1Connection } from "./http1/connection.ts";
-import { Connection, type ConnectionLimits } from "./http2/connection.ts";
+import { type ConnectionLimits, Http2Connection } from "./http2/connection.ts";
 import type { Version } from "./preface.ts";
 
 /** What bounds a connection. */
@@ -12,11 +12,11 @@ export type SessionLimits = ConnectionLimits & { readonly connectionAgeMs: numbe
 export type SessionParts = {
   readonly limits: SessionLimits;
   readonly serve: (exchange: Exchange) => void;
-  /** Told of what should never happen, which ends its connection only. */
-  readonly told?: ((error: unknown) => void) | undefined;
+  /** Called with an error of ours, which ends its connection only. */
+  readonly onFault?: ((error: unknown) => void) | undefined;
 };
 
-/** All connections that have told what they speak. */
+/** All connections whose version of HTTP is known. */
 export type Sessions = {
   /** Speaks a version of HTTP on a connection from now on. */
   readonly accept: (socket: Duplex, version: Version) => void;
@@ -29,8 +29,8 @@ export type Sessions = {
 };
 
 /** Serves HTTP on the connections it is given. */
-export function openSessions({ limits, serve, told = () => {} }: SessionParts): Sessions {
-  const connections = new Set<Connection | Http1Connection>();
+export function openSessions({ limits, serve, onFault = () => {} }: SessionParts): Sessions {
+  const connections = new Set<Http2Connection | Http1Connection>();
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = limits;
   const everyMs = Math.max(10, Math.min(1000, headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs));
   const budget: BodyBudget = bodyBudget(limits);
@@ -44,8 +44,8 @@ export function openSessions({ limits, serve, told = () => {} }: SessionParts): 
 
   return {
     accept(socket, version) {
-      const parts = { socket, limits, serve, told, network: budget.from(addressOf(socket)) };
-      const connection = version === "2" ? new Connection(parts) : new Http1Connection(parts);
+      const parts = { socket, limits, serve, onFault, network: budget.from(addressOf(socket)) };
+      const connection = version === "2" ? new Http2Connection(parts) : new Http1Connection(parts);
       connections.add(connection);
       checking ??= setInterval(check, everyMs).unref();
       const retiring = retirement(limits.connectionAgeMs, connection);
@@ -72,7 +72,7 @@ export function openSessions({ limits, serve, told = () => {} }: SessionParts): 
 const addressOf = (socket: Duplex) =>
   "remoteAddress" in socket && typeof socket.remoteAddress === "string" ? socket.remoteAddress : undefined;
 
-function retirement(ageMs: number, connection: Connection | Http1Connection): NodeJS.Timeout | undefined {
+function retirement(ageMs: number, connection: Http2Connection | Http1Connection): NodeJS.Timeout | undefined {
   return ageMs === 0 ? undefined : setTimeout(() => connection.retire(), aboutAge(ageMs)).unref();
 }
 

@@ -67,19 +67,19 @@ export type Exchange = {
 };
 
 /** How long a connection waits for its client. */
-export type Patience = {
+export type Timeouts = {
   readonly headerTimeoutMs: number;
   readonly bodyTimeoutMs: number;
   readonly idleTimeoutMs: number;
 };
 
-/** What a connection is given, of either version of HTTP. */
+/** What a connection of either version of HTTP is made of. */
 export type ConnectionParts<Limits> = {
   readonly socket: Duplex;
   readonly limits: Limits;
   /** Where the client is, for what is held of its requests. */
   readonly network: Network;
   readonly serve: (exchange: Exchange) => void;
-  /** Told of what should never happen, which ends the connection and nothing else. */
-  readonly told: (error: unknown) => void;
+  /** Called with an error of ours, which ends the connection and nothing else. */
+  readonly onFault: (error: unknown) => void;
 };

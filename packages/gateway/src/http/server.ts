@@ -35,8 +35,8 @@ export type ListenOptions = {
   readonly lane?: Lane | undefined;
   /** Speaks TLS instead of clear text. */
   readonly certificate?: Certificate | undefined;
-  /** Told of what should never happen, which ends its connection only. */
-  readonly told?: (error: unknown) => void;
+  /** Called with an error of ours, which ends its connection only. */
+  readonly onFault?: (error: unknown) => void;
   /** Aborted by us when the server is about to stop. */
   readonly stopping?: AbortController;
 };
@@ -45,7 +45,7 @@ export type ListenOptions = {
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { host, port, limits, stopping = new AbortController() } = options;
   const server = createServer({ noDelay: true });
-  const sessions = openSessions({ limits, serve: serving(options, stopping.signal), told: options.told });
+  const sessions = openSessions({ limits, serve: serving(options, stopping.signal), onFault: options.onFault });
   const secured = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
   const sockets = shareConnections({ server, sessions, limits, encryption: secured });
   const { shutdownDelayMs: delayMs = 0, shutdownGraceMs: graceMs } = limits;
@@ -80,7 +80,7 @@ function urlOf(scheme: string, host: string, address: AddressInfo | string | nul
 type Draining = {
   readonly server: Server;
   readonly sessions: Sessions;
-  /** Connections that have not told yet what they speak. */
+  /** Connections whose version of HTTP is not known yet. */
   readonly sockets: ReadonlySet<Socket>;
   readonly stopping: AbortController;
   readonly delayMs: number;

@@ -1,10 +1,10 @@
-import type { ConnectionParts, Flaw, Patience } from "../exchange.ts";
+import type { ConnectionParts, Flaw, Timeouts } from "../exchange.ts";
 import { type BodyReader, bodyReader } from "./body.ts";
 import { type Host, Http1Exchange } from "./exchange.ts";
 import { type Head, readHead, type Unreadable } from "./head.ts";
 
 /** What bounds a connection. */
-export type ConnectionLimits = Patience & { readonly headersMaxBytes: number };
+export type ConnectionLimits = Timeouts & { readonly headersMaxBytes: number };
 
 const nothing = Buffer.alloc(0);
 const blank = Buffer.from("\r\n\r\n");
@@ -281,7 +281,7 @@ export class Http1Connection implements Host {
     try {
       work();
     } catch (error) {
-      this.#parts.told(error);
+      this.#parts.onFault(error);
       this.destroy();
     }
   }

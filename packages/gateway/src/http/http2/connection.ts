@@ -1,224 +1,229 @@
-import type { ConnectionParts, Patience } from "../exchange.ts";
-import { Allowance } from "./allowance.ts";
+import type { ConnectionParts, Timeouts } from "../exchange.ts";
+import { FlowControl } from "./flow_control.ts";
+import { type Frame, FrameReader } from "./frame_reader.ts";
+import { FrameWriter } from "./frame_writer.ts";
 import { HeaderFrames } from "./header_frames.ts";
-import { Outbox } from "./outbox.ts";
-import { ConnectionFault, codes, firstWindow, flags, frameHeaderBytes, largest, preface, types } from "./protocol.ts";
-import { type Frame, FrameReader } from "./reader.ts";
-import { Sender } from "./sender.ts";
+import { drainTimeoutMs, settingsFrames, unsentMaxBytes } from "./limits.ts";
+import { TokenBucket } from "./rate_limit.ts";
+import {
+  ConnectionError,
+  ErrorCode,
+  enhanceYourCalm,
+  Flag,
+  FrameType,
+  initialWindowSize,
+  maxStreamId,
+  preface,
+} from "./rfc9113.ts";
 import { readSettings, writeSettings } from "./settings.ts";
-import { calm, type StreamLimits, Streams } from "./streams.ts";
+import { type StreamLimits, Streams } from "./streams.ts";
 
-/** What bounds a connection. */
-export type ConnectionLimits = StreamLimits & Patience;
+/** Limits of a connection. */
+export type ConnectionLimits = StreamLimits & Timeouts;
 
-// What a client that does not read may leave with us before we read no more of it.
-const mostUnsent = 2 ** 20;
-// How long a client may take to answer a last PING, or to hang up.
-const partingMs = 1000;
-const parting = Buffer.from("farewell");
+const drainPing = Buffer.from("draining");
 
-/** HTTP/2 on one socket, by RFC 9113; nothing that comes in is thrown out of it. */
-export class Connection {
+/** A server's side of HTTP/2 on one socket: RFC 9113. Nothing that a client sends makes it throw. */
+export class Http2Connection {
   readonly #parts: ConnectionParts<ConnectionLimits>;
-  readonly #reader = new FrameReader((frame) => this.#frame(frame));
-  readonly #outbox: Outbox;
-  readonly #sender: Sender;
+  readonly #reader = new FrameReader((frame) => this.#dispatch(frame));
+  readonly #writer: FrameWriter;
+  readonly #flowControl: FlowControl;
   readonly #streams: Streams;
-  readonly #fields: HeaderFrames;
-  readonly #settings = new Allowance(100, 100);
-  readonly #idle: NodeJS.Timeout;
-  #patience: NodeJS.Timeout | undefined;
-  #parting: NodeJS.Timeout | undefined;
-  #prefaced = 0;
-  #greeted = false;
-  #state: "open" | "leaving" | "settled" | "over" = "open";
+  readonly #headerFrames: HeaderFrames;
+  readonly #settings = new TokenBucket(settingsFrames);
+  readonly #idleTimer: NodeJS.Timeout;
+  #readTimer: NodeJS.Timeout | undefined;
+  #drainTimer: NodeJS.Timeout | undefined;
+  #prefaceBytes = 0;
+  #hasSettings = false;
+  // Draining: a first GOAWAY is sent; drained: the last one is, and open streams end.
+  #state: "open" | "draining" | "drained" | "closed" = "open";
 
   constructor(parts: ConnectionParts<ConnectionLimits>) {
     const { socket, limits, serve, network } = parts;
     this.#parts = parts;
-    this.#outbox = new Outbox(socket, (error) => this.#break(error));
-    this.#sender = new Sender(this.#outbox, limits.bodyTimeoutMs, () => this.destroy());
-    const idle = () => this.#rest();
-    this.#streams = new Streams({ limits, serve, idle, network, outbox: this.#outbox, sender: this.#sender });
-    this.#fields = new HeaderFrames(this.#streams, limits.headersMaxBytes);
-    this.#idle = setTimeout(() => this.#streams.size === 0 && this.close(), limits.idleTimeoutMs);
-    this.#wait(false);
+    const writer = new FrameWriter(socket, (error) => this.#fault(error));
+    const flowControl = new FlowControl(writer, limits.bodyTimeoutMs, () => this.destroy());
+    const onIdle = () => this.#allStreamsClosed();
+    this.#writer = writer;
+    this.#flowControl = flowControl;
+    this.#streams = new Streams({ limits, serve, onIdle, network, writer, flowControl });
+    this.#headerFrames = new HeaderFrames(this.#streams, limits.headersMaxBytes);
+    this.#idleTimer = setTimeout(() => this.#streams.size === 0 && this.close(), limits.idleTimeoutMs);
+    this.#updateReadTimer(false);
     socket.on("data", (chunk: Buffer) => this.#guarded(() => this.#read(chunk)));
-    socket.on("drain", () => this.#guarded(() => this.#drained()));
-    socket.on("error", ignore).on("close", () => this.#guarded(() => this.#gone()));
+    socket.on("drain", () => this.#guarded(() => this.#socketDrained()));
+    socket.on("error", ignore).on("close", () => this.#guarded(() => this.#socketClosed()));
     socket.on("end", () => this.destroy());
-    const { streamsMax, headersMaxBytes } = limits;
-    writeSettings(this.#outbox, { streams: streamsMax, window: firstWindow, headerBytes: headersMaxBytes });
-    this.#streams.greet();
+    const { streamsMax: maxConcurrentStreams, headersMaxBytes: maxHeaderListSize } = limits;
+    writeSettings(writer, { maxConcurrentStreams, initialWindowSize, maxHeaderListSize });
+    this.#streams.openConnectionWindow();
     socket.resume();
   }
 
-  /** Whether it has begun a call. */
+  /** Whether a stream was ever opened. */
   get used(): boolean {
-    return this.#streams.last > 0;
+    return this.#streams.lastStreamId > 0;
   }
 
-  /** Lets what runs finish, and takes nothing new: RFC 9113, 6.8. */
+  /** Lets open streams end, and takes no new ones: RFC 9113, 6.8. */
   close(): void {
     if (this.#state !== "open") return;
-    this.#state = "leaving";
-    // What the client has sent until it knows is served too: its answer to the PING comes after that.
-    this.#outbox.goaway(largest, codes.none);
-    this.#outbox.ping(parting, flags.none);
-    this.#parting = setTimeout(() => this.#guarded(() => this.#settle()), partingMs);
+    this.#state = "draining";
+    // Streams that the client opens before it sees this GOAWAY are served: its answer to the PING comes after them.
+    this.#writer.goaway(maxStreamId, ErrorCode.NO_ERROR);
+    this.#writer.ping(drainPing, Flag.NONE);
+    this.#drainTimer = setTimeout(() => this.#guarded(() => this.#lastGoaway()), drainTimeoutMs);
   }
 
-  /** Ends when it may: what the client begins meanwhile is served by another connection. */
+  /** Ends the connection gracefully; the client opens another one for new requests. */
   retire(): void {
     this.close();
   }
 
-  /** Its own timers look after it. */
+  /** Does nothing: this connection has timers of its own. */
   check(): void {}
 
-  /** Cuts it off. */
+  /** Destroys the socket. */
   destroy(): void {
     this.#parts.socket.destroy();
   }
 
   #read(chunk: Buffer): void {
-    if (this.#state === "over") return;
+    if (this.#state === "closed") return;
     const before = this.#reader.count;
-    const rest = this.#prefaced < preface.length ? this.#preface(chunk) : chunk;
+    const rest = this.#prefaceBytes < preface.length ? this.#readPreface(chunk) : chunk;
     this.#reader.read(rest);
-    this.#wait(this.#reader.count > before);
-    if (this.#parts.socket.writableLength > mostUnsent) this.#parts.socket.pause();
+    this.#updateReadTimer(this.#reader.count > before);
+    if (this.#parts.socket.writableLength > unsentMaxBytes) this.#parts.socket.pause();
   }
 
-  #preface(chunk: Buffer): Buffer {
-    const part = chunk.subarray(0, preface.length - this.#prefaced);
-    if (!part.equals(preface.subarray(this.#prefaced, this.#prefaced + part.length)))
-      throw new ConnectionFault(codes.protocol, "no preface of HTTP/2");
-    this.#prefaced += part.length;
+  #readPreface(chunk: Buffer): Buffer {
+    const part = chunk.subarray(0, preface.length - this.#prefaceBytes);
+    if (!part.equals(preface.subarray(this.#prefaceBytes, this.#prefaceBytes + part.length)))
+      throw protocolError("not the connection preface");
+    this.#prefaceBytes += part.length;
     return chunk.subarray(part.length);
   }
 
-  /** Bounds the time for the first SETTINGS, for a block of fields, and for a frame that is not complete. */
-  #wait(moved: boolean): void {
-    if (this.#state === "over") return;
-    const waits = !this.#greeted || this.#fields.isWithin || this.#reader.isWithin;
-    if (waits && !this.#patience)
-      this.#patience = setTimeout(() => this.#lateness(), this.#parts.limits.headerTimeoutMs);
-    else if (waits && moved && this.#greeted && !this.#fields.isWithin) this.#patience?.refresh();
-    else if (!waits && this.#patience) {
-      clearTimeout(this.#patience);
-      this.#patience = undefined;
+  /** Bounds the time for the first SETTINGS, for a field block, and for a frame that is incomplete. */
+  #updateReadTimer(hasProgress: boolean): void {
+    if (this.#state === "closed") return;
+    const isBlockIncomplete = this.#headerFrames.isIncomplete;
+    const isWaiting = !this.#hasSettings || isBlockIncomplete || this.#reader.isIncomplete;
+    if (isWaiting && !this.#readTimer)
+      this.#readTimer = setTimeout(() => this.#readTimedOut(), this.#parts.limits.headerTimeoutMs);
+    else if (isWaiting && hasProgress && this.#hasSettings && !isBlockIncomplete) this.#readTimer?.refresh();
+    else if (!isWaiting && this.#readTimer) {
+      clearTimeout(this.#readTimer);
+      this.#readTimer = undefined;
     }
   }
 
-  #lateness(): void {
-    this.#guarded(() => {
-      throw new ConnectionFault(codes.calm, "a frame that does not come to its end");
-    });
+  #readTimedOut(): void {
+    this.#fault(new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "a frame or a field block took too long"));
   }
 
-  #frame(frame: Frame): void {
-    if (this.#state === "over") return;
+  #dispatch(frame: Frame): void {
+    if (this.#state === "closed") return;
     const { type } = frame;
-    if (!this.#greeted && (type !== types.settings || frame.has(flags.ack)))
-      throw new ConnectionFault(codes.protocol, "something else than SETTINGS first");
-    if (this.#fields.isWithin && type !== types.continuation)
-      throw new ConnectionFault(codes.protocol, "something else than CONTINUATION within a block");
+    if (!this.#hasSettings && (type !== FrameType.SETTINGS || frame.has(Flag.ACK)))
+      throw protocolError("the first frame is not SETTINGS");
+    if (this.#headerFrames.isIncomplete && type !== FrameType.CONTINUATION)
+      throw protocolError("a field block is interrupted by another frame");
     switch (type) {
-      case types.data:
+      case FrameType.DATA:
         return void this.#streams.data(frame);
-      case types.headers:
-        return void this.#fields.begin(frame);
-      case types.continuation:
-        return void this.#fields.proceed(frame);
-      case types.reset:
-        return void this.#streams.reset(frame);
-      case types.window:
-        return void this.#streams.widen(frame);
-      case types.priority:
+      case FrameType.HEADERS:
+        return void this.#headerFrames.headers(frame);
+      case FrameType.CONTINUATION:
+        return void this.#headerFrames.continuation(frame);
+      case FrameType.RST_STREAM:
+        return void this.#streams.rstStream(frame);
+      case FrameType.WINDOW_UPDATE:
+        return void this.#streams.windowUpdate(frame);
+      case FrameType.PRIORITY:
         return void this.#streams.priority(frame);
-      case types.push:
-        throw new ConnectionFault(codes.protocol, "PUSH_PROMISE of a client");
+      case FrameType.PUSH_PROMISE:
+        throw protocolError("PUSH_PROMISE from a client");
       default:
-        return void this.#own(frame);
+        return void this.#connectionFrame(frame);
     }
   }
 
-  /** Frames about the connection itself, and those that nobody knows. */
-  #own(frame: Frame): void {
-    const { type, id, length } = frame;
-    const known = type === types.settings || type === types.ping || type === types.goaway;
-    if (!known) return void this.#streams.spend();
-    if (id !== 0) throw new ConnectionFault(codes.protocol, "a stream where none belongs");
-    if (type === types.settings) return void this.#obey(frame);
-    if (type === types.ping && length !== 8) throw new ConnectionFault(codes.frameSize, "PING of an odd length");
-    if (type === types.ping) return void this.#ping(frame);
-    if (length < 8) throw new ConnectionFault(codes.frameSize, "GOAWAY of an odd length");
-    // The client begins nothing new; what runs may end.
-    if (this.#state === "open" || this.#state === "leaving") this.#settle();
+  /** SETTINGS, PING and GOAWAY; frames of unknown types are ignored: RFC 9113, 5.5. */
+  #connectionFrame(frame: Frame): void {
+    const { type, streamId, length } = frame;
+    const isKnown = type === FrameType.SETTINGS || type === FrameType.PING || type === FrameType.GOAWAY;
+    if (!isKnown) return void this.#streams.countControlFrame();
+    if (streamId !== 0) throw protocolError("a frame of the connection on a stream");
+    if (type === FrameType.SETTINGS) return void this.#settingsFrame(frame);
+    if (type === FrameType.PING && length !== 8) throw frameSizeError("PING of a wrong length");
+    if (type === FrameType.PING) return void this.#pingFrame(frame);
+    if (length < 8) throw frameSizeError("GOAWAY of a wrong length");
+    // The client opens no new streams; those that are open may end.
+    if (this.#state === "open" || this.#state === "draining") this.#lastGoaway();
   }
 
-  #obey(frame: Frame): void {
-    if (!this.#settings.spend()) throw calm("SETTINGS");
-    this.#greeted = true;
-    if (frame.has(flags.ack)) {
-      if (frame.length > 0) throw new ConnectionFault(codes.frameSize, "an acknowledgement that says something");
+  #settingsFrame(frame: Frame): void {
+    if (!this.#settings.take()) throw enhanceYourCalm("SETTINGS frames");
+    this.#hasSettings = true;
+    if (frame.has(Flag.ACK)) {
+      if (frame.length > 0) throw frameSizeError("SETTINGS acknowledgement with a payload");
       return;
     }
     readSettings(frame, {
-      tableBytes: (bytes) => this.#sender.encoder.resize(bytes),
-      window: (bytes) => this.#streams.resize(bytes),
+      headerTableSize: (bytes) => this.#flowControl.encoder.resize(bytes),
+      initialWindowSize: (bytes) => this.#streams.initialWindow(bytes),
     });
-    const outbox = this.#outbox;
-    outbox.reserve(frameHeaderBytes);
-    outbox.close(outbox.open(types.settings, 0), flags.ack);
-    // After the acknowledgement: it says that what follows goes by the new window.
-    this.#sender.pump();
+    this.#writer.settingsAck();
+    // After the acknowledgement, which tells the client that the DATA behind it goes by its new window.
+    this.#flowControl.pump();
   }
 
-  #ping(frame: Frame): void {
-    this.#streams.spend();
+  #pingFrame(frame: Frame): void {
+    this.#streams.countControlFrame();
     const payload = frame.bytes.subarray(frame.start, frame.end);
-    if (!frame.has(flags.ack)) this.#outbox.ping(payload, flags.ack);
-    else if (this.#state === "leaving" && payload.equals(parting)) this.#settle();
+    if (!frame.has(Flag.ACK)) this.#writer.ping(payload, Flag.ACK);
+    else if (this.#state === "draining" && payload.equals(drainPing)) this.#lastGoaway();
   }
 
-  /** Says which request is the last, and ends when all are answered. */
-  #settle(): void {
-    if (this.#state === "settled" || this.#state === "over") return;
-    this.#state = "settled";
-    clearTimeout(this.#parting);
-    this.#streams.close();
-    this.#outbox.goaway(this.#streams.last, codes.none);
+  /** Sends the GOAWAY that names the last stream, and closes the connection once all are answered. */
+  #lastGoaway(): void {
+    if (this.#state === "drained" || this.#state === "closed") return;
+    this.#state = "drained";
+    clearTimeout(this.#drainTimer);
+    this.#streams.refuseNew();
+    this.#writer.goaway(this.#streams.lastStreamId, ErrorCode.NO_ERROR);
     if (this.#streams.size === 0) this.#end();
   }
 
-  /** No stream is open. */
-  #rest(): void {
-    if (this.#state === "settled") this.#end();
-    else if (this.#state !== "over") this.#idle.refresh();
+  #allStreamsClosed(): void {
+    if (this.#state === "drained") this.#end();
+    else if (this.#state !== "closed") this.#idleTimer.refresh();
   }
 
-  #drained(): void {
-    this.#outbox.choked = false;
+  #socketDrained(): void {
+    this.#writer.isBlocked = false;
     this.#parts.socket.resume();
-    this.#sender.drained();
+    this.#flowControl.socketDrained();
   }
 
-  /** Sends what is left and hangs up; what still comes is read, or the client would lose our last words. */
+  /** Sends the rest and closes the socket. We go on reading: a reset for unread bytes would make the client lose our GOAWAY. */
   #end(): void {
-    if (this.#state === "over") return;
-    this.#state = "over";
-    this.#stop();
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#clearTimers();
     const { socket, limits } = this.#parts;
-    this.#outbox.flush();
-    // Our last words may take their time; the client, once it has them, may not.
-    let cutting = setTimeout(() => socket.destroy(), limits.bodyTimeoutMs);
+    this.#writer.flush();
+    // A slow client may take its time for our last frames; once it has them, it has to hang up.
+    let destroying = setTimeout(() => socket.destroy(), limits.bodyTimeoutMs);
     socket.on("finish", () => {
-      clearTimeout(cutting);
-      cutting = setTimeout(() => socket.destroy(), partingMs);
+      clearTimeout(destroying);
+      destroying = setTimeout(() => socket.destroy(), drainTimeoutMs);
     });
-    socket.on("close", () => clearTimeout(cutting));
+    socket.on("close", () => clearTimeout(destroying));
     socket.end();
     socket.resume();
   }
@@ -227,38 +232,42 @@ export class Connection {
     try {
       work();
     } catch (error) {
-      this.#break(error);
+      this.#fault(error);
     }
   }
 
-  #break(error: unknown): void {
-    const known = error instanceof ConnectionFault;
-    const { told, socket } = this.#parts;
+  #fault(error: unknown): void {
+    const isOfClient = error instanceof ConnectionError;
+    const { onFault, socket } = this.#parts;
     try {
-      if (!known) told(error);
-      if (this.#state === "over") return;
-      this.#outbox.goaway(this.#streams.last, known ? error.code : codes.internal, known ? error.message : "");
+      if (!isOfClient) onFault(error);
+      if (this.#state === "closed") return;
+      const code = isOfClient ? error.code : ErrorCode.INTERNAL_ERROR;
+      this.#writer.goaway(this.#streams.lastStreamId, code, isOfClient ? error.message : "");
       this.#end();
-      this.#streams.lose();
+      this.#streams.discardAll();
     } catch (again) {
-      told(again);
+      onFault(again);
       socket.destroy();
     }
   }
 
-  #gone(): void {
-    this.#state = "over";
-    this.#stop();
-    this.#streams.lose();
+  #socketClosed(): void {
+    this.#state = "closed";
+    this.#clearTimers();
+    this.#streams.discardAll();
   }
 
-  #stop(): void {
-    clearTimeout(this.#idle);
-    clearTimeout(this.#patience);
-    clearTimeout(this.#parting);
-    this.#sender.stop();
+  #clearTimers(): void {
+    clearTimeout(this.#idleTimer);
+    clearTimeout(this.#readTimer);
+    clearTimeout(this.#drainTimer);
+    this.#flowControl.stop();
   }
 }
 
-// The end of the socket says the same, and always comes.
+const protocolError = (message: string) => new ConnectionError(ErrorCode.PROTOCOL_ERROR, message);
+const frameSizeError = (message: string) => new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, message);
+
+// "close" always follows.
 function ignore() {}

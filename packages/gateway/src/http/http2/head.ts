@@ -1,46 +1,44 @@
-import { sizeOf, staticTable } from "./hpack/static_table.ts";
+import { entrySize, staticTable } from "./hpack/static_table.ts";
+import { headerFieldsMax } from "./limits.ts";
 
-/** The fields of a request by their lower-case names; those that came more than once are joined. */
+/** Header fields by their lower-case names; the values of repeated ones are joined. */
 export type Fields = Readonly<Record<string, string | undefined>>;
 
-/** A request before its body. */
+/** The header section of a request. */
 export type Head = {
   readonly fields: Fields;
-  /** Refused with an answer that says so: its fields are not complete. */
+  /** The fields exceeded a limit, and are incomplete; the refusal is an answer. */
   readonly tooLarge: boolean;
-  /** The bytes that the body is said to have. */
-  readonly length: number | undefined;
+  readonly contentLength: number | undefined;
 };
 
-/** What bounds the fields of a request. */
+/** Limits of a header section. */
 export type HeadLimits = { readonly headersMaxBytes: number };
 
-// 64 of the client's and the four that HTTP/2 makes of the request line.
-const mostFields = 68;
-
-const pseudo: readonly string[] = [":method", ":scheme", ":authority", ":path"];
+// RFC 9113, 8.3.1.
+const pseudoHeaders: readonly string[] = [":method", ":scheme", ":authority", ":path"];
 // RFC 9113, 8.2.2.
-const ofConnections = new Set(["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"]);
+const connectionSpecific = new Set(["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"]);
 
-// Names that need no look at their characters.
-const sound = new Set(
+// Frequent names, which need no check of their characters.
+const validNames = new Set(
   [
     ...staticTable.map(([name]) => name).filter((name) => !name.startsWith(":")),
     ...["x-request-id", "grpc-timeout", "grpc-encoding", "grpc-accept-encoding", "traceparent"],
     ...["connect-protocol-version", "connect-timeout-ms", "connect-accept-encoding"],
-  ].filter((name) => !ofConnections.has(name)),
+  ].filter((name) => !connectionSpecific.has(name)),
 );
 
 const colon = 0x3a;
 
-/** Puts a head together out of the fields of a block, by the rules of RFC 9113, 8.2 and 8.3. */
+/** Builds a head from the fields of a block, and checks it: RFC 9113, 8.2 and 8.3. */
 export class HeadBuilder {
   readonly #limits: HeadLimits;
   readonly #fields: Record<string, string | undefined> = Object.create(null);
   #count = 0;
   #size = 0;
-  #regular = false;
-  #malformed = false;
+  #hasRegular = false;
+  #isMalformed = false;
 
   constructor(limits: HeadLimits) {
     this.#limits = limits;
@@ -48,43 +46,44 @@ export class HeadBuilder {
 
   add(name: string, value: string): void {
     this.#count += 1;
-    this.#size += sizeOf(name, value);
-    // Read on, for the table of the decoder, but not kept.
-    if (this.#isTooLarge || this.#malformed) return;
-    if (name.charCodeAt(0) === colon ? !this.#isPseudo(name) : !this.#isRegular(name, value)) this.#malformed = true;
-    if (!isValue(value)) this.#malformed = true;
+    this.#size += entrySize(name, value);
+    // The decoder goes on for the sake of its dynamic table; the fields are dropped.
+    if (this.#isTooLarge || this.#isMalformed) return;
+    if (name.charCodeAt(0) === colon ? !this.#isValidPseudo(name) : !this.#isValidField(name, value))
+      this.#isMalformed = true;
+    if (!isValue(value)) this.#isMalformed = true;
     const before = this.#fields[name];
     this.#fields[name] = before === undefined ? value : `${before}${name === "cookie" ? "; " : ", "}${value}`;
   }
 
-  /** The head, or undefined for a request that is malformed. */
+  /** The head; undefined for a malformed request. */
   request(): Head | undefined {
     const tooLarge = this.#isTooLarge;
     const fields = this.#fields;
-    if (this.#malformed) return undefined;
-    if (tooLarge) return { fields, tooLarge, length: undefined };
+    if (this.#isMalformed) return undefined;
+    if (tooLarge) return { fields, tooLarge, contentLength: undefined };
     const length = fields["content-length"];
     if (!isComplete(fields) || (length !== undefined && !/^\d{1,15}$/.test(length))) return undefined;
-    return { fields, tooLarge, length: length === undefined ? undefined : Number(length) };
+    return { fields, tooLarge, contentLength: length === undefined ? undefined : Number(length) };
   }
 
-  /** Whether the fields may follow a body. Nobody here reads them. */
+  /** Whether the fields are well-formed trailers, which are dropped. */
   areTrailers(): boolean {
-    return !this.#malformed && pseudo.every((name) => this.#fields[name] === undefined);
+    return !this.#isMalformed && pseudoHeaders.every((name) => this.#fields[name] === undefined);
   }
 
   get #isTooLarge(): boolean {
-    return this.#count > mostFields || this.#size > this.#limits.headersMaxBytes;
+    return this.#count > headerFieldsMax || this.#size > this.#limits.headersMaxBytes;
   }
 
-  #isPseudo(name: string): boolean {
-    return !this.#regular && pseudo.includes(name) && this.#fields[name] === undefined;
+  #isValidPseudo(name: string): boolean {
+    return !this.#hasRegular && pseudoHeaders.includes(name) && this.#fields[name] === undefined;
   }
 
-  #isRegular(name: string, value: string): boolean {
-    this.#regular = true;
-    if (sound.has(name)) return true;
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || ofConnections.has(name)) return false;
+  #isValidField(name: string, value: string): boolean {
+    this.#hasRegular = true;
+    if (validNames.has(name)) return true;
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || connectionSpecific.has(name)) return false;
     return name !== "te" || value.toLowerCase() === "trailers";
   }
 }
@@ -92,7 +91,7 @@ export class HeadBuilder {
 function isComplete(fields: Fields): boolean {
   const { ":method": method, ":scheme": scheme, ":path": path, ":authority": authority, host } = fields;
   if (!method || !/^[!#$%&'*+.^_`|~\w-]+$/.test(method)) return false;
-  // Whoever stands in front of us may have gone by the other one.
+  // A proxy in front of us may have decided by the other one.
   if (authority !== undefined && host !== undefined && host !== authority) return false;
   if (method === "CONNECT") return scheme === undefined && path === undefined && authority !== undefined;
   return !!scheme && !!path;

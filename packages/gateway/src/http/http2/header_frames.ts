@@ -1,60 +1,65 @@
-import { ConnectionFault, codes, flags } from "./protocol.ts";
-import type { Frame } from "./reader.ts";
-import { calm, refuseCircle, type Streams, unpadded } from "./streams.ts";
+import type { Frame } from "./frame_reader.ts";
+import { fieldBlockFramesMax, fieldBlockMaxBytes } from "./limits.ts";
+import { refuseSelfDependency, withoutPadding } from "./payload.ts";
+import { ConnectionError, ErrorCode, enhanceYourCalm, Flag } from "./rfc9113.ts";
+import type { Streams } from "./streams.ts";
 
 const priorityBytes = 5;
-const leastLongest = 65_536;
-const mostPieces = 64;
 
-/** Joins the blocks of fields that come in several frames. */
+/** Assembles field blocks from HEADERS and CONTINUATION frames. */
 export class HeaderFrames {
   readonly #streams: Streams;
-  readonly #longest: number;
-  #pieces: Buffer[] = [];
+  readonly #maxBytes: number;
+  #fragments: Buffer[] = [];
   #size = 0;
-  #id = 0;
-  #ends = false;
+  #streamId = 0;
+  #endsStream = false;
 
   constructor(streams: Streams, headersMaxBytes: number) {
     this.#streams = streams;
-    // Beyond what is refused with an answer, which has to be read first.
-    this.#longest = Math.max(leastLongest, 4 * headersMaxBytes);
+    this.#maxBytes = fieldBlockMaxBytes(headersMaxBytes);
   }
 
-  /** Whether a block is not complete. */
-  get isWithin(): boolean {
-    return this.#id !== 0;
+  /** Whether a field block waits for CONTINUATION. */
+  get isIncomplete(): boolean {
+    return this.#streamId !== 0;
   }
 
-  begin(frame: Frame): void {
-    const { id, bytes } = frame;
-    if (id % 2 === 0) throw new ConnectionFault(codes.protocol, "HEADERS for a stream that no client can open");
-    const { start, end } = unpadded(frame);
-    const prioritized = frame.has(flags.priority);
-    const from = prioritized ? start + priorityBytes : start;
-    if (from > end) throw new ConnectionFault(codes.frameSize, "HEADERS without all that they announce");
-    if (prioritized) refuseCircle(id, bytes, start);
-    const ends = frame.has(flags.endStream);
-    if (frame.has(flags.endHeaders)) return void this.#streams.headers(id, ends, { bytes, start: from, end });
-    this.#id = id;
-    this.#ends = ends;
+  headers(frame: Frame): void {
+    const { streamId, bytes } = frame;
+    if (streamId % 2 === 0) throw protocolError("HEADERS on a stream identifier that clients cannot use");
+    const { start, end } = withoutPadding(frame);
+    const hasPriority = frame.has(Flag.PRIORITY);
+    const from = hasPriority ? start + priorityBytes : start;
+    if (from > end) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, "HEADERS too short for its priority fields");
+    if (hasPriority) refuseSelfDependency(streamId, bytes, start);
+    const endsStream = frame.has(Flag.END_STREAM);
+    if (frame.has(Flag.END_HEADERS))
+      return void this.#streams.headers(streamId, endsStream, { bytes, start: from, end });
+    this.#streamId = streamId;
+    this.#endsStream = endsStream;
     this.#add(bytes.subarray(from, end));
   }
 
-  proceed(frame: Frame): void {
-    if (this.#id === 0 || frame.id !== this.#id) throw new ConnectionFault(codes.protocol, "CONTINUATION of nothing");
+  continuation(frame: Frame): void {
+    if (this.#streamId === 0 || frame.streamId !== this.#streamId)
+      throw protocolError("CONTINUATION without a field block to continue");
     this.#add(frame.bytes.subarray(frame.start, frame.end));
-    if (!frame.has(flags.endHeaders)) return;
-    const bytes = Buffer.concat(this.#pieces);
-    const id = this.#id;
-    this.#pieces = [];
-    [this.#size, this.#id] = [0, 0];
-    this.#streams.headers(id, this.#ends, { bytes, start: 0, end: bytes.length });
+    if (!frame.has(Flag.END_HEADERS)) return;
+    const bytes = Buffer.concat(this.#fragments);
+    const streamId = this.#streamId;
+    this.#fragments = [];
+    this.#size = 0;
+    this.#streamId = 0;
+    this.#streams.headers(streamId, this.#endsStream, { bytes, start: 0, end: bytes.length });
   }
 
-  #add(piece: Buffer): void {
-    this.#size += piece.length;
-    this.#pieces.push(piece);
-    if (this.#size > this.#longest || this.#pieces.length > mostPieces) throw calm("header fields");
+  #add(fragment: Buffer): void {
+    this.#size += fragment.length;
+    this.#fragments.push(fragment);
+    if (this.#size > this.#maxBytes || this.#fragments.length > fieldBlockFramesMax)
+      throw enhanceYourCalm("header fields");
   }
 }
+
+const protocolError = (message: string) => new ConnectionError(ErrorCode.PROTOCOL_ERROR, message);

@@ -1,57 +1,74 @@
-import type { Outbox } from "./outbox.ts";
-import { ConnectionFault, codes, flags, frameHeaderBytes, largest, mostFrameBytes, types } from "./protocol.ts";
-import { type Frame, uint32 } from "./reader.ts";
+import { type Frame, uint32 } from "./frame_reader.ts";
+import type { FrameWriter } from "./frame_writer.ts";
+import {
+  ConnectionError,
+  ErrorCode,
+  Flag,
+  FrameType,
+  frameHeaderBytes,
+  largestMaxFrameSize,
+  maxFrameSize,
+  maxWindowSize,
+  Setting,
+} from "./rfc9113.ts";
 
-// RFC 9113, 6.5.2.
-const names = { tableBytes: 1, push: 2, streams: 3, window: 4, frameBytes: 5, headerBytes: 6 } as const;
 const entryBytes = 6;
 
-/** What we ask of clients. */
-export type OurSettings = { readonly streams: number; readonly window: number; readonly headerBytes: number };
+/** The settings that we announce. */
+export type ServerSettings = {
+  readonly maxConcurrentStreams: number;
+  readonly initialWindowSize: number;
+  readonly maxHeaderListSize: number;
+};
 
-/** What of a client's settings is of any use to us. */
-export type TheirSettings = { readonly tableBytes: (bytes: number) => void; readonly window: (bytes: number) => void };
+/** Called with the settings of a client that we go by. */
+export type ClientSettings = {
+  readonly headerTableSize: (bytes: number) => void;
+  readonly initialWindowSize: (bytes: number) => void;
+};
 
-/** Says what we ask of a client. */
-export function writeSettings(outbox: Outbox, { streams, window, headerBytes }: OurSettings): void {
+/** Writes our SETTINGS frame. */
+export function writeSettings(writer: FrameWriter, settings: ServerSettings): void {
   const entries = [
-    [names.streams, streams],
-    [names.window, window],
-    [names.headerBytes, headerBytes],
+    [Setting.MAX_CONCURRENT_STREAMS, settings.maxConcurrentStreams],
+    [Setting.INITIAL_WINDOW_SIZE, settings.initialWindowSize],
+    [Setting.MAX_HEADER_LIST_SIZE, settings.maxHeaderListSize],
   ] as const;
-  outbox.reserve(frameHeaderBytes + entries.length * entryBytes);
-  const start = outbox.open(types.settings, 0);
+  writer.reserve(frameHeaderBytes + entries.length * entryBytes);
+  const start = writer.beginFrame(FrameType.SETTINGS, 0);
   for (const [name, value] of entries) {
-    outbox.at = outbox.bytes.writeUInt16BE(name, outbox.at);
-    outbox.uint32(value);
+    writer.at = writer.bytes.writeUInt16BE(name, writer.at);
+    writer.uint32(value);
   }
-  outbox.close(start, flags.none);
+  writer.endFrame(start, Flag.NONE);
 }
 
-/** Reads what a client asks of us, or refuses what nobody may ask. */
-export function readSettings({ bytes, start, end }: Frame, theirs: TheirSettings): void {
-  if ((end - start) % entryBytes !== 0) throw new ConnectionFault(codes.frameSize, "SETTINGS of an odd length");
+/** Reads a SETTINGS frame of a client; throws a connection error for a value that RFC 9113, 6.5.2 forbids. */
+export function readSettings({ bytes, start, end }: Frame, client: ClientSettings): void {
+  if ((end - start) % entryBytes !== 0)
+    throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, "SETTINGS length is not a multiple of 6");
   let window: number | undefined;
   for (let at = start; at < end; at += entryBytes) {
     const value = uint32(bytes, at + 2);
     switch (((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)) {
-      case names.tableBytes:
-        theirs.tableBytes(value);
+      case Setting.HEADER_TABLE_SIZE:
+        client.headerTableSize(value);
         break;
-      case names.push:
-        if (value > 1) throw wrong("ENABLE_PUSH");
+      case Setting.ENABLE_PUSH:
+        if (value > 1) throw invalidValue("ENABLE_PUSH");
         break;
-      case names.window:
-        if (value > largest) throw new ConnectionFault(codes.flowControl, "a window that is too large");
+      case Setting.INITIAL_WINDOW_SIZE:
+        if (value > maxWindowSize)
+          throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, "INITIAL_WINDOW_SIZE is too large");
         window = value;
         break;
-      case names.frameBytes:
-        if (value < mostFrameBytes || value >= 2 ** 24) throw wrong("MAX_FRAME_SIZE");
+      case Setting.MAX_FRAME_SIZE:
+        if (value < maxFrameSize || value > largestMaxFrameSize) throw invalidValue("MAX_FRAME_SIZE");
         break;
     }
   }
-  // Only the last one counts, and each costs a look at every stream.
-  if (window !== undefined) theirs.window(window);
+  // Only the last value counts, and applying one visits every stream.
+  if (window !== undefined) client.initialWindowSize(window);
 }
 
-const wrong = (name: string) => new ConnectionFault(codes.protocol, `${name} of a value that is not allowed`);
+const invalidValue = (name: string) => new ConnectionError(ErrorCode.PROTOCOL_ERROR, `invalid value of ${name}`);

@@ -1,28 +1,28 @@
 import { type BodyAccount, noRoom } from "../body_budget.ts";
 import { BodyBuffer } from "../body_buffer.ts";
 import { type Exchange, type Flaw, type Sent, type Sink, unread, type Whole } from "../exchange.ts";
+import { type FlowControl, SendQueue } from "./flow_control.ts";
+import type { FrameWriter } from "./frame_writer.ts";
 import type { Fields, Head } from "./head.ts";
-import type { Outbox } from "./outbox.ts";
-import { codes, firstWindow } from "./protocol.ts";
-import { Outgoing, type Sender } from "./sender.ts";
+import { ErrorCode, initialWindowSize } from "./rfc9113.ts";
 
-/** The connection, as its streams see it. */
-export type Host = {
-  readonly sender: Sender;
-  readonly outbox: Outbox;
-  /** The widest that the window of a request becomes. */
-  readonly window: number;
-  /** Counts what is held of a request. */
+/** A connection, as its streams see it. */
+export type ConnectionHandle = {
+  readonly flowControl: FlowControl;
+  readonly writer: FrameWriter;
+  /** The window of a stream whose body is read. */
+  readonly streamWindow: number;
+  /** Opens an account for the bytes held of one request. */
   readonly account: () => BodyAccount;
-  /** Bytes of a request are taken, and more may come. */
-  readonly taken: (bytes: number) => void;
-  /** A stream is over; `still` says whether more of its request may be on its way. */
-  readonly closed: (stream: Stream, still: boolean) => void;
+  /** Called when bytes of a request body were consumed: the window of the connection may open again. */
+  readonly consumed: (bytes: number) => void;
+  /** Called when a stream is closed; `mayReceive` says whether more of its request may be on its way. */
+  readonly streamClosed: (stream: Stream, mayReceive: boolean) => void;
 };
 
-type Opened = { readonly id: number; readonly head: Head; readonly ended: boolean };
+type StreamOptions = { readonly id: number; readonly head: Head; readonly ended: boolean };
 
-/** One request with its answer. */
+/** A stream: one request with its response. */
 export class Stream implements Exchange {
   readonly version = "2";
   readonly id: number;
@@ -35,32 +35,33 @@ export class Stream implements Exchange {
   closed = false;
   /** Whether all of the answer was sent. */
   complete = false;
-  readonly outgoing: Outgoing;
+  readonly sendQueue: SendQueue;
   readonly account: BodyAccount;
-  readonly #host: Host;
+  readonly #connection: ConnectionHandle;
   #begun = false;
-  #missing: number | undefined;
-  #window = firstWindow;
-  // What the window is when nothing is on its way: the first one, until somebody reads the body.
-  #granted = firstWindow;
-  #due = 0;
+  // What is left to come of the announced content-length.
+  #remaining: number | undefined;
+  #window = initialWindowSize;
+  // The window once everything received is acknowledged: it stays the initial one until somebody reads the body.
+  #windowTarget = initialWindowSize;
+  #unacknowledged = 0;
   #sink: Sink | undefined;
   readonly #held: BodyBuffer;
   #isOverloaded = false;
-  #wake: (() => void) | undefined;
-  #drained: (() => void) | undefined;
+  #wakeReader: (() => void) | undefined;
+  #wakeWriter: (() => void) | undefined;
 
-  constructor({ id, head, ended }: Opened, host: Host) {
+  constructor({ id, head, ended }: StreamOptions, connection: ConnectionHandle) {
     this.id = id;
     this.headers = head.fields;
-    // Its fields were too many or too large, and only some of them are here.
+    // The header fields exceeded a limit, and are incomplete.
     this.flaw = head.tooLarge ? "HEADERS_TOO_LARGE" : undefined;
     this.ended = ended;
-    this.#missing = head.length;
-    this.#host = host;
-    this.account = host.account();
+    this.#remaining = head.contentLength;
+    this.#connection = connection;
+    this.account = connection.account();
     this.#held = new BodyBuffer(this.account);
-    this.outgoing = new Outgoing(id, host.sender.streamWindow, this);
+    this.sendQueue = new SendQueue(id, connection.flowControl.streamWindow, this);
   }
 
   get method(): string {
@@ -78,10 +79,10 @@ export class Stream implements Exchange {
   /** Gives the body to a sink, as it comes; nothing more is given once the stream is closed. */
   receive(sink: Sink): void {
     this.#sink = sink;
-    this.#proceed();
+    this.#sendContinue();
     if (this.#isOverloaded) sink.overloaded();
     else if (this.#held.length > 0) {
-      this.#give(this.#held.length);
+      this.#acknowledge(this.#held.length);
       sink.data(this.#held.take());
     }
     if (this.ended) this.#endSink();
@@ -89,182 +90,190 @@ export class Stream implements Exchange {
 
   /** The body in its parts, each let in as the one before is asked past; an error when it does not come to its end. */
   async *chunks(): AsyncGenerator<Buffer> {
-    this.#proceed();
+    this.#sendContinue();
     while (true) {
       if (this.#isOverloaded) throw noRoom();
       if (this.#held.length > 0) {
-        this.#give(this.#held.length);
+        this.#acknowledge(this.#held.length);
         yield this.#held.take();
       } else if (this.ended) return;
       else if (this.closed) throw new Error("the request was given up");
-      else await this.#arrival();
+      else await this.#nextPart();
     }
   }
 
   /** Answers at once and whole. */
-  answer({ status, headers, body: said, trailers }: Whole): void {
+  answer({ status, headers, body: content, trailers }: Whole): void {
     if (this.closed || this.#begun) return;
     this.#begun = true;
-    const body = typeof said === "string" ? Buffer.from(said) : said;
-    const reply = { status, headers, body, trailers };
-    if (this.#host.sender.whole(this.outgoing, reply)) return void this.sent();
-    // The client may keep the answer waiting: a body that nobody has read by now must not be held meanwhile.
+    const { flowControl } = this.#connection;
+    const body = typeof content === "string" ? Buffer.from(content) : content;
+    const response = { status, headers, body, trailers };
+    if (flowControl.sendWhole(this.sendQueue, response)) return void this.sent();
+    // The client may delay the response for long: a body that nobody has read by now must not be held meanwhile.
     if (!this.#sink) this.receive(unread);
-    const bare = !body?.length && !trailers;
-    this.#host.sender.head(this.outgoing, reply, bare);
-    if (bare) return void this.sent();
-    // Said first, so that the last part can say that it is the last.
-    this.outgoing.ends = true;
-    this.outgoing.trailers = trailers;
-    if (body?.length) this.#host.sender.write(this.outgoing, body);
-    else this.#host.sender.end(this.outgoing, trailers);
+    const isHeadersOnly = !body?.length && !trailers;
+    flowControl.sendHeaders(this.sendQueue, response, isHeadersOnly);
+    if (isHeadersOnly) return void this.sent();
+    // Set before the DATA is sent, so that its last frame carries END_STREAM.
+    this.sendQueue.endsStream = true;
+    this.sendQueue.trailers = trailers;
+    if (body?.length) flowControl.sendData(this.sendQueue, body);
+    else flowControl.endStream(this.sendQueue, trailers);
   }
 
   /** Begins an answer whose body comes in parts. */
   begin(status: number, headers: Sent): void {
     if (this.closed || this.#begun) return;
     this.#begun = true;
-    this.#host.sender.head(this.outgoing, { status, headers }, false);
+    this.#connection.flowControl.sendHeaders(this.sendQueue, { status, headers }, false);
   }
 
   /** Sends a part of the body; a promise when the next one should wait until this one is out, or the stream is closed. */
   write(part: Uint8Array): Promise<void> | undefined {
     if (this.closed) return undefined;
-    this.#host.sender.write(this.outgoing, part);
-    if (this.outgoing.bytes === 0 || this.closed) return undefined;
+    this.#connection.flowControl.sendData(this.sendQueue, part);
+    if (this.sendQueue.bytes === 0 || this.closed) return undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#drained = resolve;
+    this.#wakeWriter = resolve;
     return promise;
   }
 
   /** Ends the body. */
   finish(trailers?: Sent): void {
-    if (!this.closed) this.#host.sender.end(this.outgoing, trailers);
+    if (!this.closed) this.#connection.flowControl.endStream(this.sendQueue, trailers);
   }
 
   giveUp(): void {
-    this.close(codes.internal);
+    this.reset(ErrorCode.INTERNAL_ERROR);
   }
 
-  /** Gives the stream up. */
-  close(code: number): void {
+  /** Sends RST_STREAM and closes the stream. */
+  reset(code: number): void {
     if (this.closed) return;
-    this.#host.outbox.reset(this.id, code);
-    this.#over(!this.ended);
+    this.#connection.writer.rstStream(this.id, code);
+    this.#close(!this.ended);
   }
 
-  // What follows is for the connection.
+  // Called by the connection.
 
-  /** Takes a part of the body, and its share of the window; answers with an error code when it cannot be. */
-  data(part: Buffer, counted: number, last: boolean): number {
-    this.#window -= counted;
-    if (this.#window < 0) return codes.flowControl;
-    if (this.#missing !== undefined) this.#missing -= part.length;
-    if (this.#missing !== undefined && (this.#missing < 0 || (last && this.#missing > 0))) return codes.protocol;
-    // Known before anybody answers, who would else ask the client to send no more.
-    this.ended = last;
-    this.#give(counted - part.length);
-    if (part.length > 0) this.#take(part);
-    if (last) this.#end();
-    return codes.none;
+  /** Takes the payload of DATA, `flowControlled` bytes with its padding; returns the error code of a stream error, or NO_ERROR. */
+  data(payload: Buffer, flowControlled: number, endsStream: boolean): number {
+    this.#window -= flowControlled;
+    if (this.#window < 0) return ErrorCode.FLOW_CONTROL_ERROR;
+    if (!this.#fitsContentLength(payload.length, endsStream)) return ErrorCode.PROTOCOL_ERROR;
+    // Set before the payload is handed over: an answer to it must not ask the client to send no more.
+    this.ended = endsStream;
+    this.#acknowledge(flowControlled - payload.length);
+    if (payload.length > 0) this.#accept(payload);
+    if (endsStream) this.#end();
+    return ErrorCode.NO_ERROR;
   }
 
-  /** The body ended with the fields after it; false when it is shorter than was said. */
-  end(): boolean {
-    if (this.#missing) return false;
+  /** Trailers ended the request; false when its body is shorter than its content-length. */
+  trailers(): boolean {
+    if (this.#remaining) return false;
     this.ended = true;
     this.#end();
     return true;
   }
 
-  /** The client or the connection is gone. */
-  lose(): void {
-    if (!this.closed) this.#over(false);
+  /** Closes the stream without a frame: its client reset it, or the connection is closed. */
+  discard(): void {
+    if (!this.closed) this.#close(false);
   }
 
   sent(): void {
     this.complete = true;
-    // RFC 9113, 8.1: an answer before the end of the request asks the client to send no more of it.
-    if (!this.ended) this.#host.outbox.reset(this.id, codes.none);
-    this.#over(!this.ended);
+    // RFC 9113, 8.1: after a response before the end of the request, NO_ERROR asks the client to send no more of it.
+    if (!this.ended) this.#connection.writer.rstStream(this.id, ErrorCode.NO_ERROR);
+    this.#close(!this.ended);
   }
 
   drained(): void {
-    this.#drained?.();
-    this.#drained = undefined;
+    this.#wakeWriter?.();
+    this.#wakeWriter = undefined;
   }
 
   stalled(): void {
-    this.close(codes.cancel);
+    this.reset(ErrorCode.CANCEL);
   }
 
-  // RFC 9110, 10.1.1: a client that asks first is told to go on.
-  #proceed(): void {
-    const waits = !this.ended && this.headers.expect?.toLowerCase() === "100-continue";
-    if (waits && !this.closed && !this.#begun)
-      this.#host.sender.head(this.outgoing, { status: 100, headers: {} }, false);
+  #fitsContentLength(bytes: number, endsStream: boolean): boolean {
+    if (this.#remaining === undefined) return true;
+    this.#remaining -= bytes;
+    return this.#remaining >= 0 && !(endsStream && this.#remaining > 0);
   }
 
-  // What is held takes up the window until somebody asks for it; what the budget has no room for is dropped.
-  #take(part: Buffer): void {
+  // RFC 9110, 10.1.1.
+  #sendContinue(): void {
+    const isExpected = !this.ended && this.headers.expect?.toLowerCase() === "100-continue";
+    if (isExpected && !this.closed && !this.#begun)
+      this.#connection.flowControl.sendHeaders(this.sendQueue, { status: 100, headers: {} }, false);
+  }
+
+  // Held bytes keep the window closed until they are read; bytes beyond the budget are dropped, and the window opens.
+  #accept(payload: Buffer): void {
     if (this.#sink || this.#isOverloaded) {
-      this.#give(part.length);
-      this.#sink?.data(part);
+      this.#acknowledge(payload.length);
+      this.#sink?.data(payload);
     } else {
       const before = this.#held.length;
-      this.#isOverloaded = !this.#held.add(part);
-      if (this.#isOverloaded) this.#give(before + part.length);
+      this.#isOverloaded = !this.#held.add(payload);
+      if (this.#isOverloaded) this.#acknowledge(before + payload.length);
     }
-    this.#stir();
+    this.#resumeReader();
   }
 
   #end(): void {
     this.#endSink();
-    this.#stir();
+    this.#resumeReader();
   }
 
-  // Nothing comes after the end, and a stream that answers for hours must not hold what the sink collected.
+  // Releases the sink: a stream that answers for hours must not keep what the sink collected.
   #endSink(): void {
     const sink = this.#sink;
     this.#sink = undefined;
     if (!this.closed) sink?.end();
   }
 
-  #over(still: boolean): void {
+  #close(mayReceive: boolean): void {
     this.closed = true;
-    if (!this.complete) this.#host.sender.drop(this.outgoing);
-    this.#host.taken(this.#held.length);
+    if (!this.complete) this.#connection.flowControl.drop(this.sendQueue);
+    this.#connection.consumed(this.#held.length);
     this.#held.clear();
     this.account.close();
-    this.#host.closed(this, still);
+    this.#connection.streamClosed(this, mayReceive);
     this.drained();
-    this.#stir();
+    this.#resumeReader();
     const { onClose } = this;
     this.onClose = undefined;
     onClose?.();
   }
 
-  #give(bytes: number): void {
+  /** Bytes were consumed: opens the windows again, by one WINDOW_UPDATE for half a window. */
+  #acknowledge(bytes: number): void {
     if (bytes === 0) return;
-    this.#host.taken(bytes);
+    this.#connection.consumed(bytes);
     if (this.ended || this.closed) return;
-    this.#due += bytes;
-    if (this.#due < this.#granted / 2) return;
-    const more = this.#due + this.#host.window - this.#granted;
-    this.#granted = this.#host.window;
-    this.#window += more;
-    this.#host.outbox.window(this.id, more);
-    this.#due = 0;
+    this.#unacknowledged += bytes;
+    if (this.#unacknowledged < this.#windowTarget / 2) return;
+    const { streamWindow } = this.#connection;
+    const increment = this.#unacknowledged + streamWindow - this.#windowTarget;
+    this.#windowTarget = streamWindow;
+    this.#window += increment;
+    this.#connection.writer.windowUpdate(this.id, increment);
+    this.#unacknowledged = 0;
   }
 
-  #stir(): void {
-    this.#wake?.();
-    this.#wake = undefined;
+  #resumeReader(): void {
+    this.#wakeReader?.();
+    this.#wakeReader = undefined;
   }
 
-  #arrival(): Promise<void> {
+  #nextPart(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
+    this.#wakeReader = resolve;
     return promise;
   }
 }

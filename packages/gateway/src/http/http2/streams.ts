@@ -1,259 +1,246 @@
 import type { BodyAccount, Network } from "../body_budget.ts";
-import { Allowance } from "./allowance.ts";
-import { type Block, Blocks } from "./blocks.ts";
-import type { Outbox } from "./outbox.ts";
-import { ConnectionFault, codes, firstWindow, flags, largest } from "./protocol.ts";
-import { type Frame, uint32 } from "./reader.ts";
-import type { Sender } from "./sender.ts";
-import { type Host, Stream } from "./stream.ts";
+import type { FlowControl } from "./flow_control.ts";
+import { type Frame, uint32 } from "./frame_reader.ts";
+import type { FrameWriter } from "./frame_writer.ts";
+import { type HeaderBlock, HeaderBlockCache } from "./header_blocks.ts";
+import {
+  controlFrames,
+  earnedByData,
+  earnedByDataSent,
+  earnedByRequest,
+  refusedStreams,
+  resetStreamsRemembered,
+  streamResets,
+  streamWindowFor,
+  streamWindowsPerConnection,
+} from "./limits.ts";
+import { refuseSelfDependency, withoutPadding } from "./payload.ts";
+import { TokenBucket } from "./rate_limit.ts";
+import { ConnectionError, ErrorCode, enhanceYourCalm, Flag, initialWindowSize, maxStreamId } from "./rfc9113.ts";
+import { type ConnectionHandle, Stream } from "./stream.ts";
 
-/** What bounds the streams of a connection. */
+/** Limits of the streams of a connection. */
 export type StreamLimits = {
   readonly streamsMax: number;
   readonly headersMaxBytes: number;
   readonly messageMaxBytes: number;
 };
 
-/** What streams are given by their connection. */
-export type StreamsParts = {
+/** What the streams of a connection are made of. */
+export type StreamsOptions = {
   readonly limits: StreamLimits;
   readonly network: Network;
-  readonly outbox: Outbox;
-  readonly sender: Sender;
+  readonly writer: FrameWriter;
+  readonly flowControl: FlowControl;
   readonly serve: (stream: Stream) => void;
-  /** Called when the last stream is over. */
-  readonly idle: () => void;
+  /** Called when the last open stream is closed. */
+  readonly onIdle: () => void;
 };
 
-// A window that a whole message passes without waiting, and some of them at once. A stream has it once its body is read.
-const widest = 16 * 2 ** 20;
-const windowFor = (messageBytes: number) => Math.min(Math.max(messageBytes, firstWindow) + firstWindow, widest);
-const windowsPerConnection = 4;
-
-// Frames of which a client needs few, each second and at once; useful ones earn some more of them.
-const chatter = { burst: 1000, perSecond: 1000, perRequest: 4, perData: 1, perAnswer: 2 };
-// Resetting a request costs its sender nothing and us its work: CVE-2023-44487, and CVE-2025-8671 for being made to.
-const resets = { burst: 200, perSecond: 20 };
-const refusals = { burst: 2000, perSecond: 200 };
-const mostRemembered = 1000;
-
-/** The streams of a connection, and what its client says about them. */
-export class Streams implements Host {
-  readonly outbox: Outbox;
-  readonly sender: Sender;
-  readonly window: number;
-  readonly chatter = new Allowance(chatter.burst, chatter.perSecond);
-  readonly #resets = new Allowance(resets.burst, resets.perSecond);
-  readonly #refusals = new Allowance(refusals.burst, refusals.perSecond);
-  readonly #parts: StreamsParts;
-  readonly #blocks: Blocks;
+/** The streams of a connection, and the frames that are about them. */
+export class Streams implements ConnectionHandle {
+  readonly writer: FrameWriter;
+  readonly flowControl: FlowControl;
+  readonly streamWindow: number;
+  readonly #controlFrames = new TokenBucket(controlFrames);
+  readonly #resets = new TokenBucket(streamResets);
+  readonly #refusals = new TokenBucket(refusedStreams);
+  readonly #options: StreamsOptions;
+  readonly #headerBlocks: HeaderBlockCache;
   readonly #open = new Map<number, Stream>();
-  // Streams that we gave up while their clients may still send: what comes is dropped.
-  readonly #abandoned = new Set<number>();
-  /** The newest stream of the client. */
-  last = 0;
-  // The numbers that the client left out last.
-  #gap = { from: 0, to: 0 };
-  #mostServed = largest;
-  readonly #widest: number;
-  #window = firstWindow;
-  #taken = 0;
+  // Streams that we reset while their clients may still send: their frames are dropped.
+  readonly #recentlyReset = new Set<number>();
+  /** The highest stream identifier of the client. */
+  lastStreamId = 0;
+  // The identifiers that the client skipped last: idle streams that became closed, RFC 9113, 5.1.1.
+  #skipped = { from: 0, to: 0 };
+  #lastServedId = maxStreamId;
+  readonly #connectionWindow: number;
+  #window = initialWindowSize;
+  #unacknowledged = 0;
 
-  constructor(parts: StreamsParts) {
-    this.#parts = parts;
-    this.outbox = parts.outbox;
-    this.sender = parts.sender;
-    this.window = windowFor(parts.limits.messageMaxBytes);
-    this.#widest = this.window * windowsPerConnection;
-    this.#blocks = new Blocks(parts.limits);
+  constructor(options: StreamsOptions) {
+    this.#options = options;
+    this.writer = options.writer;
+    this.flowControl = options.flowControl;
+    this.streamWindow = streamWindowFor(options.limits.messageMaxBytes);
+    this.#connectionWindow = this.streamWindow * streamWindowsPerConnection;
+    this.#headerBlocks = new HeaderBlockCache(options.limits);
   }
 
+  /** How many streams are open. */
   get size(): number {
     return this.#open.size;
   }
 
-  /** Lets the client send more than a connection begins with. */
-  greet(): void {
-    this.outbox.window(0, this.#widest - firstWindow);
-    this.#window = this.#widest;
+  /** Opens the window of the connection beyond the initial one. */
+  openConnectionWindow(): void {
+    this.writer.windowUpdate(0, this.#connectionWindow - initialWindowSize);
+    this.#window = this.#connectionWindow;
   }
 
-  /** Serves nothing that begins from now on. */
-  close(): void {
-    this.#mostServed = this.last;
+  /** Ignores streams that begin from now on. */
+  refuseNew(): void {
+    this.#lastServedId = this.lastStreamId;
   }
 
-  /** Everybody is gone. */
-  lose(): void {
-    for (const stream of [...this.#open.values()]) stream.lose();
+  /** Closes all streams without a frame. */
+  discardAll(): void {
+    for (const stream of [...this.#open.values()]) stream.discard();
   }
 
-  /** Sets the window of all streams. */
-  resize(window: number): void {
-    this.sender.resize(
-      window,
-      Array.from(this.#open.values(), ({ outgoing }) => outgoing),
-    );
+  /** Applies the client's SETTINGS_INITIAL_WINDOW_SIZE. */
+  initialWindow(size: number): void {
+    const queues = Array.from(this.#open.values(), ({ sendQueue }) => sendQueue);
+    this.flowControl.initialWindow(size, queues);
   }
 
   account(): BodyAccount {
-    return this.#parts.network.account();
+    return this.#options.network.account();
   }
 
-  taken(bytes: number): void {
-    this.#taken += bytes;
-    if (this.#taken < this.#widest / 2) return;
-    this.outbox.window(0, this.#taken);
-    this.#window += this.#taken;
-    this.#taken = 0;
+  consumed(bytes: number): void {
+    this.#unacknowledged += bytes;
+    if (this.#unacknowledged < this.#connectionWindow / 2) return;
+    this.writer.windowUpdate(0, this.#unacknowledged);
+    this.#window += this.#unacknowledged;
+    this.#unacknowledged = 0;
   }
 
-  closed(stream: Stream, still: boolean): void {
+  streamClosed(stream: Stream, mayReceive: boolean): void {
     this.#open.delete(stream.id);
-    if (still) this.#abandon(stream.id);
-    if (this.#open.size === 0) this.#parts.idle();
+    if (mayReceive) this.#rememberReset(stream.id);
+    if (this.#open.size === 0) this.#options.onIdle();
   }
 
-  /** Takes the fields of a request, or those after its body. */
-  headers(id: number, ends: boolean, block: Block): void {
+  /** A field block: the head of a request, or trailers. */
+  headers(id: number, endsStream: boolean, block: HeaderBlock): void {
     const stream = this.#open.get(id);
-    if (!stream && id > this.last) return void this.#begin(id, ends, block);
-    const sound = this.#blocks.trailers(block);
-    if (!stream) return void this.#late(id, ends);
-    if (stream.ended) return void this.#fail(stream, codes.streamClosed);
-    if (!ends || !sound || !stream.end()) this.#fail(stream, codes.protocol);
+    if (!stream && id > this.lastStreamId) return void this.#openStream(id, endsStream, block);
+    const areSound = this.#headerBlocks.trailers(block);
+    if (!stream) return void this.#headersOnClosed(id, endsStream);
+    if (stream.ended) return void this.#streamError(stream, ErrorCode.STREAM_CLOSED);
+    if (!endsStream || !areSound || !stream.trailers()) this.#streamError(stream, ErrorCode.PROTOCOL_ERROR);
   }
 
   data(frame: Frame): void {
-    const { id, length } = frame;
-    if (id === 0 || id > this.last) throw unexpected("DATA");
+    const { streamId, length } = frame;
+    if (streamId === 0 || streamId > this.lastStreamId) throw onIdleStream("DATA");
     this.#window -= length;
-    if (this.#window < 0) throw new ConnectionFault(codes.flowControl, "more DATA than the window lets in");
-    const part = unpadded(frame);
-    const ends = frame.has(flags.endStream);
-    const stream = this.#open.get(id);
+    if (this.#window < 0)
+      throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, "DATA beyond the window of the connection");
+    const { start, end } = withoutPadding(frame);
+    const endsStream = frame.has(Flag.END_STREAM);
+    const stream = this.#open.get(streamId);
     // Padding is no payload: a frame of nothing else does nothing.
-    const isEmpty = part.start === part.end && !ends;
-    if (isEmpty) this.spend();
+    const isEmpty = start === end && !endsStream;
+    if (isEmpty) this.countControlFrame();
     if (!stream || stream.ended) {
-      this.taken(length);
-      if (stream) this.#fail(stream, codes.streamClosed);
-      else this.#lateData(id, ends);
+      this.consumed(length);
+      if (stream) this.#streamError(stream, ErrorCode.STREAM_CLOSED);
+      else this.#dataOnClosed(streamId, endsStream);
       return;
     }
-    if (!isEmpty) this.chatter.earn(chatter.perData);
-    const code = stream.data(frame.bytes.subarray(part.start, part.end), length, ends);
-    if (code === codes.none) return;
-    this.taken(length);
-    this.#fail(stream, code);
+    if (!isEmpty) this.#controlFrames.add(earnedByData);
+    const code = stream.data(frame.bytes.subarray(start, end), length, endsStream);
+    if (code === ErrorCode.NO_ERROR) return;
+    this.consumed(length);
+    this.#streamError(stream, code);
   }
 
-  reset({ id, length }: Frame): void {
-    if (length !== 4) throw new ConnectionFault(codes.frameSize, "RST_STREAM of an odd length");
-    if (id === 0 || id > this.last) throw unexpected("RST_STREAM");
-    const stream = this.#open.get(id);
-    if (!stream) return void this.spend();
-    if (!this.#resets.spend()) throw calm("resets");
-    stream.lose();
+  rstStream({ streamId, length }: Frame): void {
+    if (length !== 4) throw wrongLength("RST_STREAM");
+    if (streamId === 0 || streamId > this.lastStreamId) throw onIdleStream("RST_STREAM");
+    const stream = this.#open.get(streamId);
+    if (!stream) return void this.countControlFrame();
+    if (!this.#resets.take()) throw enhanceYourCalm("RST_STREAM frames");
+    stream.discard();
   }
 
-  widen({ id, bytes, start, length }: Frame): void {
-    if (length !== 4) throw new ConnectionFault(codes.frameSize, "WINDOW_UPDATE of an odd length");
-    if (id > this.last) throw unexpected("WINDOW_UPDATE");
-    this.chatter.earn(chatter.perAnswer * this.sender.frames);
-    this.sender.frames = 0;
-    this.spend();
-    const more = uint32(bytes, start) & 0x7fffffff;
-    const stream = this.#open.get(id);
-    if (id !== 0 && !stream) return;
-    const wide = this.sender.widen(more, stream?.outgoing);
-    if (stream && (more === 0 || !wide)) return void this.#fail(stream, wide ? codes.protocol : codes.flowControl);
-    if (more === 0) throw new ConnectionFault(codes.protocol, "WINDOW_UPDATE by nothing");
-    if (!wide) throw new ConnectionFault(codes.flowControl, "a window that is too large");
-    this.sender.pump();
+  windowUpdate({ streamId, bytes, start, length }: Frame): void {
+    if (length !== 4) throw wrongLength("WINDOW_UPDATE");
+    if (streamId > this.lastStreamId) throw onIdleStream("WINDOW_UPDATE");
+    this.#controlFrames.add(earnedByDataSent * this.flowControl.dataFrames);
+    this.flowControl.dataFrames = 0;
+    this.countControlFrame();
+    const increment = uint32(bytes, start) & 0x7fffffff;
+    const stream = this.#open.get(streamId);
+    if (streamId !== 0 && !stream) return;
+    const isInRange = this.flowControl.windowUpdate(increment, stream?.sendQueue);
+    if (increment === 0 || !isInRange) {
+      const code = isInRange ? ErrorCode.PROTOCOL_ERROR : ErrorCode.FLOW_CONTROL_ERROR;
+      if (stream) return void this.#streamError(stream, code);
+      throw new ConnectionError(code, `WINDOW_UPDATE of the connection ${isInRange ? "by 0" : "overflows its window"}`);
+    }
+    this.flowControl.pump();
   }
 
-  /** Nobody here goes by priorities, which RFC 9113 gave up. */
-  priority({ id, bytes, start, length }: Frame): void {
-    if (length !== 5) throw new ConnectionFault(codes.frameSize, "PRIORITY of an odd length");
-    if (id === 0) throw unexpected("PRIORITY");
-    refuseCircle(id, bytes, start);
-    this.spend();
+  /** PRIORITY is checked and ignored: RFC 9113, 5.3.2 deprecates it. */
+  priority({ streamId, bytes, start, length }: Frame): void {
+    if (length !== 5) throw wrongLength("PRIORITY");
+    if (streamId === 0) throw onIdleStream("PRIORITY");
+    refuseSelfDependency(streamId, bytes, start);
+    this.countControlFrame();
   }
 
   /** Counts a frame that costs its sender nothing. */
-  spend(): void {
-    if (!this.chatter.spend()) throw calm("frames that do nothing");
+  countControlFrame(): void {
+    if (!this.#controlFrames.take()) throw enhanceYourCalm("frames without effect");
   }
 
-  #begin(id: number, ends: boolean, block: Block): void {
-    if (id !== this.last + 2) this.#gap = { from: this.last + 1, to: id - 1 };
-    this.last = id;
-    const head = this.#blocks.request(block);
-    if (id > this.#mostServed) return void this.#abandon(id);
-    if (!head || (ends && head.length)) return void this.#refuse(id, ends, codes.protocol);
-    if (this.#open.size >= this.#parts.limits.streamsMax) return void this.#refuse(id, ends, codes.refused);
-    this.chatter.earn(chatter.perRequest);
-    const stream = new Stream({ id, head, ended: ends }, this);
+  #openStream(id: number, ended: boolean, block: HeaderBlock): void {
+    if (id !== this.lastStreamId + 2) this.#skipped = { from: this.lastStreamId + 1, to: id - 1 };
+    this.lastStreamId = id;
+    const head = this.#headerBlocks.request(block);
+    if (id > this.#lastServedId) return void this.#rememberReset(id);
+    if (!head || (ended && head.contentLength)) return void this.#refuse(id, ended, ErrorCode.PROTOCOL_ERROR);
+    if (this.#open.size >= this.#options.limits.streamsMax)
+      return void this.#refuse(id, ended, ErrorCode.REFUSED_STREAM);
+    this.#controlFrames.add(earnedByRequest);
+    const stream = new Stream({ id, head, ended }, this);
     this.#open.set(id, stream);
-    this.#parts.serve(stream);
+    this.#options.serve(stream);
   }
 
-  #refuse(id: number, ends: boolean, code: number): void {
-    const allowed = code === codes.refused ? this.#refusals : this.#resets;
-    if (!allowed.spend()) throw calm("requests that cannot be served");
-    this.outbox.reset(id, code);
-    if (!ends) this.#abandon(id);
+  #refuse(id: number, ended: boolean, code: number): void {
+    const bucket = code === ErrorCode.REFUSED_STREAM ? this.#refusals : this.#resets;
+    if (!bucket.take()) throw enhanceYourCalm("requests that cannot be served");
+    this.writer.rstStream(id, code);
+    if (!ended) this.#rememberReset(id);
   }
 
-  /** Ends a stream for what its client did with it. */
-  #fail(stream: Stream, code: number): void {
-    if (!this.#resets.spend()) throw calm("broken streams");
-    if (!stream.closed) stream.close(code);
+  /** A stream error: RFC 9113, 5.4.2. */
+  #streamError(stream: Stream, code: number): void {
+    if (!this.#resets.take()) throw enhanceYourCalm("stream errors");
+    if (!stream.closed) stream.reset(code);
   }
 
-  /** Fields came for a stream that is over. */
-  #late(id: number, ends: boolean): void {
-    this.spend();
-    if (this.#abandoned.has(id)) {
-      if (ends) this.#abandoned.delete(id);
+  #headersOnClosed(id: number, endsStream: boolean): void {
+    this.countControlFrame();
+    if (this.#recentlyReset.has(id)) {
+      if (endsStream) this.#recentlyReset.delete(id);
       return;
     }
-    const skipped = id >= this.#gap.from && id <= this.#gap.to;
-    throw new ConnectionFault(skipped ? codes.protocol : codes.streamClosed, "HEADERS for a stream that is closed");
+    const wasSkipped = id >= this.#skipped.from && id <= this.#skipped.to;
+    const code = wasSkipped ? ErrorCode.PROTOCOL_ERROR : ErrorCode.STREAM_CLOSED;
+    throw new ConnectionError(code, "HEADERS on a closed stream");
   }
 
-  #lateData(id: number, ends: boolean): void {
-    if (!this.#abandoned.has(id)) {
-      this.spend();
-      this.outbox.reset(id, codes.streamClosed);
-    } else if (ends) this.#abandoned.delete(id);
+  #dataOnClosed(id: number, endsStream: boolean): void {
+    if (!this.#recentlyReset.has(id)) {
+      this.countControlFrame();
+      this.writer.rstStream(id, ErrorCode.STREAM_CLOSED);
+    } else if (endsStream) this.#recentlyReset.delete(id);
   }
 
-  #abandon(id: number): void {
-    this.#abandoned.add(id);
-    if (this.#abandoned.size <= mostRemembered) return;
-    const [oldest = id] = this.#abandoned;
-    this.#abandoned.delete(oldest);
+  #rememberReset(id: number): void {
+    this.#recentlyReset.add(id);
+    if (this.#recentlyReset.size <= resetStreamsRemembered) return;
+    const [oldest = id] = this.#recentlyReset;
+    this.#recentlyReset.delete(oldest);
   }
 }
 
-/** A payload without its padding. */
-export function unpadded(frame: Frame): { start: number; end: number } {
-  if (!frame.has(flags.padded)) return frame;
-  const { bytes, start, end } = frame;
-  const padding = bytes[start] ?? 0;
-  if (padding >= end - start) throw new ConnectionFault(codes.protocol, "padding that is longer than its frame");
-  return { start: start + 1, end: end - padding };
-}
+const wrongLength = (type: string) => new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `${type} of a wrong length`);
 
-/** Refuses a stream that depends on itself. */
-export function refuseCircle(id: number, bytes: Buffer, at: number): void {
-  if ((uint32(bytes, at) & 0x7fffffff) === id)
-    throw new ConnectionFault(codes.protocol, "a stream that depends on itself");
-}
-
-/** A client does too much of what costs it nothing. */
-export const calm = (what: string) => new ConnectionFault(codes.calm, `too many ${what}`);
-
-const unexpected = (name: string) => new ConnectionFault(codes.protocol, `${name} where there is no such stream`);
+const onIdleStream = (type: string) => new ConnectionError(ErrorCode.PROTOCOL_ERROR, `${type} on an idle stream`);

@@ -23,7 +23,7 @@ export async function serveExchanges(
   some: Partial<SessionLimits> = {},
 ): Promise<Served> {
   const told: unknown[] = [];
-  const sessions = openSessions({ limits: { ...limits, ...some }, serve, told: (error) => void told.push(error) });
+  const sessions = openSessions({ limits: { ...limits, ...some }, serve, onFault: (error) => void told.push(error) });
   const server = createServer((socket) => sessions.accept(socket, "1.1"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

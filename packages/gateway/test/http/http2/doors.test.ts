@@ -19,14 +19,14 @@ test.each([
   expect((await requestHttp2(port.url, grpc, frame(""))).status).toBe(431);
 });
 
-test("an answer says when it was made, and how long it is", async () => {
+test("an answer has a date and a length", async () => {
   await using port = await openSample();
   const { headers, body } = await requestHttp2(port.url, { ":path": "/one/a" });
   expect(Date.parse(headers.date ?? "")).toBeGreaterThan(Date.now() - 60_000);
   expect(headers["content-length"]).toBe(String(body.length));
 });
 
-test("a client that asks whether to go on is told so", async () => {
+test("a client that expects 100-continue gets it", async () => {
   await using port = await openSample();
   const session = connect(port.url);
   const headers = { ":method": "POST", ":path": "/do", "content-type": "application/json", expect: "100-continue" };

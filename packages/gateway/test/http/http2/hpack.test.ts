@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Sent } from "../../../src/http/exchange.ts";
 import { Decoder } from "../../../src/http/http2/hpack/decoder.ts";
-import { boundOf, Encoder } from "../../../src/http/http2/hpack/encoder.ts";
+import { Encoder, maxEncodedBytes } from "../../../src/http/http2/hpack/encoder.ts";
 import { decodeHuffman } from "../../../src/http/http2/hpack/huffman.ts";
-import { ConnectionFault, codes } from "../../../src/http/http2/protocol.ts";
+import { ConnectionError, ErrorCode } from "../../../src/http/http2/rfc9113.ts";
 import { seeded } from "./seeded.ts";
 
 const bytesOf = (hex: string) => Buffer.from(hex.replaceAll(/\s/g, ""), "hex");
@@ -113,8 +113,8 @@ test.each([
   ["a code that ends within a character", "00 01 61 81 fe"],
 ])("%s ends the connection", (_, hex) => {
   const reading = () => read(new Decoder(), bytesOf(hex));
-  expect(reading).toThrow(ConnectionFault);
-  expect(reading).toThrow(expect.objectContaining({ code: codes.compression }));
+  expect(reading).toThrow(ConnectionError);
+  expect(reading).toThrow(expect.objectContaining({ code: ErrorCode.COMPRESSION_ERROR }));
 });
 
 test("a field that is larger than the table empties it", () => {
@@ -123,7 +123,7 @@ test("a field that is larger than the table empties it", () => {
   expect(read(decoder, bytesOf("be"))).toEqual(["a: b"]);
   const long = Buffer.alloc(5000, "x");
   read(decoder, Buffer.concat([bytesOf("4001617f"), Buffer.of(0x89, 0x26), long]));
-  expect(() => read(decoder, bytesOf("be"))).toThrow(ConnectionFault);
+  expect(() => read(decoder, bytesOf("be"))).toThrow(ConnectionError);
 });
 
 test("every character has a code of its own, found at the place of its length", () => {
@@ -140,7 +140,7 @@ function write(encoder: Encoder, status: number, fields: Sent): Buffer {
   const into = ink();
   encoder.status(status, into);
   encoder.fields(fields, into);
-  expect(into.at).toBeLessThanOrEqual(boundOf(fields));
+  expect(into.at).toBeLessThanOrEqual(maxEncodedBytes(fields));
   return into.bytes.subarray(0, into.at);
 }
 
@@ -212,7 +212,7 @@ test("random bytes are read or refused, and nothing else happens", () => {
     try {
       read(new Decoder(), bytes);
     } catch (error) {
-      expect(error).toBeInstanceOf(ConnectionFault);
+      expect(error).toBeInstanceOf(ConnectionError);
       refused += 1;
     }
   }

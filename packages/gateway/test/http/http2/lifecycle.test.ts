@@ -1,25 +1,25 @@
 import { connect } from "node:http2";
 import { expect, test, vi } from "vitest";
-import { codes, flags, types } from "../../../src/http/http2/protocol.ts";
+import { ErrorCode, Flag, FrameType } from "../../../src/http/http2/rfc9113.ts";
 import type { Stream } from "../../../src/http/http2/stream.ts";
-import { dial, echo, four, frame, type Heard, request, serveStreams } from "./peer.ts";
+import { dial, echo, four, frame, type ReceivedFrame, request, serveStreams } from "./peer.ts";
 import { seeded } from "./seeded.ts";
 
-const { endStream, endHeaders, ack } = flags;
+const { END_STREAM: endStream, END_HEADERS: endHeaders, ACK: ack } = Flag;
 const whole = endHeaders | endStream;
-const patience = { timeout: 15_000 };
+const timeout = { timeout: 15_000 };
 const largest = 2 ** 31 - 1;
-const isEnd = (id: number) => (heard: Heard) => heard.id === id && (heard.flags & endStream) !== 0;
-const aways = (heard: readonly Heard[]) =>
-  heard
-    .filter(({ type }) => type === types.goaway)
+const isEnd = (id: number) => (received: ReceivedFrame) => received.id === id && (received.flags & endStream) !== 0;
+const aways = (received: readonly ReceivedFrame[]) =>
+  received
+    .filter(({ type }) => type === FrameType.GOAWAY)
     .map(({ payload }) => [payload.readUInt32BE(0), payload.readUInt32BE(4)]);
 
-test("a server says at once what it asks of its clients", async () => {
+test("a server sends its settings at once", async () => {
   await using server = await serveStreams(echo, { streamsMax: 7, headersMaxBytes: 5000, messageMaxBytes: 200_000 });
   await using peer = await dial(server);
-  await peer.hears(({ type, flags }) => type === types.settings && flags === ack);
-  const [settings, window] = peer.heard;
+  await peer.receives(({ type, flags }) => type === FrameType.SETTINGS && flags === ack);
+  const [settings, window] = peer.received;
   const entries = Array.from({ length: 3 }, (_, index) => [
     settings?.payload.readUInt16BE(6 * index),
     settings?.payload.readUInt32BE(6 * index + 2),
@@ -29,38 +29,38 @@ test("a server says at once what it asks of its clients", async () => {
     [4, 65_535],
     [6, 5000],
   ]);
-  expect([window?.type, window?.id]).toEqual([types.window, 0]);
+  expect([window?.type, window?.id]).toEqual([FrameType.WINDOW_UPDATE, 0]);
 });
 
 test("a connection that is closed serves what was on its way, and loses nothing that runs", async () => {
   const streams: Stream[] = [];
   await using server = await serveStreams((stream) => void streams.push(stream));
   await using peer = await dial(server);
-  peer.say(request(1, whole));
-  await vi.waitFor(() => expect(streams).toHaveLength(1), patience);
+  peer.send(request(1, whole));
+  await vi.waitFor(() => expect(streams).toHaveLength(1), timeout);
   server.sessions.close("used");
   server.sessions.close("all");
-  const ping = await peer.hears(({ type }) => type === types.ping);
-  expect(aways(peer.heard)).toEqual([[largest, codes.none]]);
+  const ping = await peer.receives(({ type }) => type === FrameType.PING);
+  expect(aways(peer.received)).toEqual([[largest, ErrorCode.NO_ERROR]]);
   // Sent before the client knew, and what it sends after it said so.
-  peer.say(request(3, whole), frame(types.ping, { flags: ack, payload: ping.payload }), request(5, whole));
-  await vi.waitFor(() => expect(aways(peer.heard)).toHaveLength(2), patience);
-  expect(aways(peer.heard)[1]).toEqual([3, codes.none]);
+  peer.send(request(3, whole), frame(FrameType.PING, { flags: ack, payload: ping.payload }), request(5, whole));
+  await vi.waitFor(() => expect(aways(peer.received)).toHaveLength(2), timeout);
+  expect(aways(peer.received)[1]).toEqual([3, ErrorCode.NO_ERROR]);
   expect(streams.map(({ id }) => id)).toEqual([1, 3]);
   for (const stream of streams) stream.answer({ status: 200, headers: {}, body: Buffer.from("late") });
-  await Promise.all([peer.hears(isEnd(1)), peer.hears(isEnd(3)), peer.ended]);
+  await Promise.all([peer.receives(isEnd(1)), peer.receives(isEnd(3)), peer.ended]);
 });
 
 test("a client that does not answer the PING is waited for, but not for ever", async () => {
   await using server = await serveStreams();
   await using peer = await dial(server);
-  peer.say(request(1, whole));
-  await peer.hears(isEnd(1));
+  peer.send(request(1, whole));
+  await peer.receives(isEnd(1));
   server.sessions.close("used");
   await peer.ended;
-  expect(aways(peer.heard)).toEqual([
-    [largest, codes.none],
-    [1, codes.none],
+  expect(aways(peer.received)).toEqual([
+    [largest, ErrorCode.NO_ERROR],
+    [1, ErrorCode.NO_ERROR],
   ]);
 });
 
@@ -68,10 +68,10 @@ test("a client that goes away gets the answers it waits for", async () => {
   const streams: Stream[] = [];
   await using server = await serveStreams((stream) => void streams.push(stream));
   await using peer = await dial(server);
-  peer.say(request(1, whole), frame(types.goaway, { payload: Buffer.alloc(8) }));
-  await peer.hears(({ type }) => type === types.goaway);
+  peer.send(request(1, whole), frame(FrameType.GOAWAY, { payload: Buffer.alloc(8) }));
+  await peer.receives(({ type }) => type === FrameType.GOAWAY);
   streams[0]?.answer({ status: 200, headers: {}, body: Buffer.from("late") });
-  await peer.hears(isEnd(1));
+  await peer.receives(isEnd(1));
   await peer.ended;
 });
 
@@ -79,27 +79,27 @@ test("a connection that was used is closed, one that was not may be left", async
   await using server = await serveStreams();
   await using used = await dial(server);
   await using fresh = await dial(server);
-  used.say(request(1, whole));
-  await used.hears(isEnd(1));
+  used.send(request(1, whole));
+  await used.receives(isEnd(1));
   server.sessions.close("used");
   await used.ended;
-  fresh.say(request(1, whole));
-  await fresh.hears(isEnd(1));
-  expect(aways(fresh.heard)).toEqual([]);
+  fresh.send(request(1, whole));
+  await fresh.receives(isEnd(1));
+  expect(aways(fresh.received)).toEqual([]);
 });
 
-test("an idle connection is closed, also one that says PING, and one with an open stream is not", async () => {
+test("an idle connection is closed, also one that sends PING, and one with an open stream is not", async () => {
   const streams: Stream[] = [];
   await using server = await serveStreams((stream) => void streams.push(stream), { idleTimeoutMs: 100 });
   await using busy = await dial(server);
   await using idle = await dial(server);
-  busy.say(request(1, whole));
-  const pinging = setInterval(() => idle.say(frame(types.ping, { payload: "12345678" })), 20);
+  busy.send(request(1, whole));
+  const pinging = setInterval(() => idle.send(frame(FrameType.PING, { payload: "12345678" })), 20);
   await idle.ended;
   clearInterval(pinging);
-  expect(aways(busy.heard)).toEqual([]);
+  expect(aways(busy.received)).toEqual([]);
   streams[0]?.answer({ status: 200, headers: {} });
-  await busy.hears(isEnd(1));
+  await busy.receives(isEnd(1));
   await busy.ended;
 });
 
@@ -107,45 +107,45 @@ test("a connection ends at its age, once what runs is answered", async () => {
   const streams: Stream[] = [];
   await using server = await serveStreams((stream) => void streams.push(stream), { connectionAgeMs: 50 });
   await using peer = await dial(server);
-  peer.say(request(1, whole));
-  await peer.hears(({ type }) => type === types.goaway);
+  peer.send(request(1, whole));
+  await peer.receives(({ type }) => type === FrameType.GOAWAY);
   streams[0]?.answer({ status: 200, headers: {} });
-  await peer.hears(isEnd(1));
+  await peer.receives(isEnd(1));
   await peer.ended;
 });
 
-test("who serves is told once when a stream is over, and whether its answer was complete", async () => {
-  const told: string[] = [];
+test("the handler is notified once when a stream is closed, and whether its answer was complete", async () => {
+  const reported: string[] = [];
   await using server = await serveStreams((stream) => {
-    stream.onClose = () => void told.push(`${stream.id} ${stream.complete}`);
+    stream.onClose = () => void reported.push(`${stream.id} ${stream.complete}`);
     if (stream.id === 1) stream.answer({ status: 200, headers: {} });
-    if (stream.id === 5) stream.close(codes.internal);
+    if (stream.id === 5) stream.reset(ErrorCode.INTERNAL_ERROR);
   });
   await using peer = await dial(server);
-  peer.say(request(1, whole), request(3, whole), frame(types.reset, { id: 3, payload: four(8) }));
-  peer.say(request(5, whole), request(7, whole), request(9, endHeaders));
-  await peer.hears(({ type, id }) => type === types.reset && id === 5);
+  peer.send(request(1, whole), request(3, whole), frame(FrameType.RST_STREAM, { id: 3, payload: four(8) }));
+  peer.send(request(5, whole), request(7, whole), request(9, endHeaders));
+  await peer.receives(({ type, id }) => type === FrameType.RST_STREAM && id === 5);
   peer.socket.destroy();
-  await vi.waitFor(() => expect(told).toHaveLength(5), patience);
-  expect(told).toEqual(["1 true", "3 false", "5 false", "7 false", "9 false"]);
+  await vi.waitFor(() => expect(reported).toHaveLength(5), timeout);
+  expect(reported).toEqual(["1 true", "3 false", "5 false", "7 false", "9 false"]);
 });
 
-test("what is said to a stream that is over is not heard", async () => {
+test("an answer to a closed stream is not sent", async () => {
   const streams: Stream[] = [];
   await using server = await serveStreams((stream) => void streams.push(stream));
   await using peer = await dial(server);
-  peer.say(request(1, whole), frame(types.reset, { id: 1, payload: four(8) }), request(3, whole));
-  await vi.waitFor(() => expect(streams).toHaveLength(2), patience);
+  peer.send(request(1, whole), frame(FrameType.RST_STREAM, { id: 1, payload: four(8) }), request(3, whole));
+  await vi.waitFor(() => expect(streams).toHaveLength(2), timeout);
   const [over, running] = streams;
   over?.answer({ status: 200, headers: {} });
   over?.begin(200, {});
   expect(over?.write(Buffer.from("a"))).toBeUndefined();
   over?.finish();
-  over?.close(codes.cancel);
+  over?.reset(ErrorCode.CANCEL);
   running?.answer({ status: 200, headers: {} });
   running?.answer({ status: 500, headers: {} });
-  await peer.hears(isEnd(3));
-  expect(peer.heard.filter(({ id }) => id === 1)).toEqual([]);
+  await peer.receives(isEnd(3));
+  expect(peer.received.filter(({ id }) => id === 1)).toEqual([]);
 });
 
 test("random bytes and broken frames end connections, and never the process", async () => {
@@ -159,17 +159,17 @@ test("random bytes and broken frames end connections, and never the process", as
     strange,
     () => cut(strange()),
     () => request(2 * random(20) + 1, random(256)),
-    () => frame(types.data, { id: 2 * random(20) + 1, flags: random(2), payload: bytes(random(30)) }),
+    () => frame(FrameType.DATA, { id: 2 * random(20) + 1, flags: random(2), payload: bytes(random(30)) }),
   ];
   for (let round = 0; round < 300; round += 1) {
     await using peer = await dial(server);
-    for (let count = 0; count < 20; count += 1) peer.say((kinds[random(kinds.length)] ?? strange)());
+    for (let count = 0; count < 20; count += 1) peer.send((kinds[random(kinds.length)] ?? strange)());
     peer.socket.end();
     await peer.ended;
   }
   await using peer = await dial(server);
-  peer.say(request(1, whole));
-  await peer.hears(isEnd(1));
+  peer.send(request(1, whole));
+  await peer.receives(isEnd(1));
 });
 
 test("two thousand streams over twenty connections are all answered with their own bodies", async () => {

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { openSessions, type SessionLimits, type Sessions } from "../../../src/http/connections.ts";
-import { preface, types } from "../../../src/http/http2/protocol.ts";
+import { FrameType, preface } from "../../../src/http/http2/rfc9113.ts";
 import { Stream } from "../../../src/http/http2/stream.ts";
 
 const limits: SessionLimits = {
@@ -19,29 +19,29 @@ const limits: SessionLimits = {
 export type Served = AsyncDisposable & {
   readonly port: number;
   readonly sessions: Sessions;
-  /** What went wrong that should never go wrong. */
-  readonly told: unknown[];
+  /** Errors of ours, which no test expects. */
+  readonly faults: unknown[];
 };
 
-/** Serves streams on a port of their own, and fails when an error of ours was told that no test expected. */
+/** Serves streams on a port of their own, and fails on an error of ours that no test expected. */
 export async function serveStreams(
   serve: (stream: Stream) => void = echo,
   some: Partial<SessionLimits> = {},
 ): Promise<Served> {
-  const told: unknown[] = [];
+  const faults: unknown[] = [];
   const sessions = openSessions({
     limits: { ...limits, ...some },
     serve: (exchange) => exchange instanceof Stream && serve(exchange),
-    told: (error) => void told.push(error),
+    onFault: (error) => void faults.push(error),
   });
   const server = createServer((socket) => sessions.accept(socket, "2"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    ...{ port: (server.address() as AddressInfo).port, sessions, told },
+    ...{ port: (server.address() as AddressInfo).port, sessions, faults },
     [Symbol.asyncDispose]: async () => {
       sessions.destroy();
       await new Promise((resolve) => server.close(resolve));
-      if (told.length > 0) throw told[0];
+      if (faults.length > 0) throw faults[0];
     },
   };
 }
@@ -57,21 +57,21 @@ export function echo(stream: Stream): void {
   });
 }
 
-/** A frame as it was heard. */
-export type Heard = {
+/** A frame as it was received. */
+export type ReceivedFrame = {
   readonly type: number;
   readonly flags: number;
   readonly id: number;
   readonly payload: Buffer;
 };
 
-/** A client that says whatever it is told to. */
+/** A client that sends any bytes. */
 export type Peer = AsyncDisposable & {
   readonly socket: Socket;
-  readonly heard: Heard[];
-  readonly say: (...frames: readonly Uint8Array[]) => void;
-  /** The first frame that fits, heard before or still to come; an error when the connection ends without it. */
-  readonly hears: (fits: (frame: Heard) => boolean) => Promise<Heard>;
+  readonly received: ReceivedFrame[];
+  readonly send: (...frames: readonly Uint8Array[]) => void;
+  /** The first frame that fits, received before or to come; an error when the connection ends without it. */
+  readonly receives: (fits: (frame: ReceivedFrame) => boolean) => Promise<ReceivedFrame>;
   /** When the server has hung up. */
   readonly ended: Promise<void>;
 };
@@ -79,12 +79,12 @@ export type Peer = AsyncDisposable & {
 /** Opens a connection with the preface and SETTINGS, or with what else it begins with. */
 export async function dial({ port }: Pick<Served, "port">, begin: Uint8Array = hello): Promise<Peer> {
   const socket = connect(port, "127.0.0.1");
-  const heard: Heard[] = [];
+  const received: ReceivedFrame[] = [];
   const waiting = new Set<() => void>();
   let over = false;
   const wake = () => [...waiting].forEach((look) => void look());
   listenTo(socket, (frame) => {
-    heard.push(frame);
+    received.push(frame);
     wake();
   });
   const ended = new Promise<void>((resolve) => {
@@ -98,23 +98,23 @@ export async function dial({ port }: Pick<Served, "port">, begin: Uint8Array = h
   });
   await new Promise((resolve) => socket.once("connect", resolve));
   socket.write(begin);
-  const hears: Peer["hears"] = (fits) =>
+  const receives: Peer["receives"] = (fits) =>
     new Promise((resolve, reject) => {
       const look = () => {
-        const found = heard.find(fits);
+        const found = received.find(fits);
         if (!found && !over) return;
         waiting.delete(look);
         if (found) resolve(found);
-        else reject(new Error(`it ended after ${JSON.stringify(heard)}`));
+        else reject(new Error(`it ended after ${JSON.stringify(received)}`));
       };
       waiting.add(look);
       look();
     });
-  const say = (...frames: readonly Uint8Array[]) => void socket.write(Buffer.concat(frames));
-  return { socket, heard, say, hears, ended, [Symbol.asyncDispose]: async () => void socket.destroy() };
+  const send = (...frames: readonly Uint8Array[]) => void socket.write(Buffer.concat(frames));
+  return { socket, received, send, receives, ended, [Symbol.asyncDispose]: async () => void socket.destroy() };
 }
 
-function listenTo(socket: Socket, tell: (frame: Heard) => void): void {
+function listenTo(socket: Socket, tell: (frame: ReceivedFrame) => void): void {
   let rest = Buffer.alloc(0);
   socket.on("data", (chunk: Buffer) => {
     rest = Buffer.concat([rest, chunk]);
@@ -143,7 +143,7 @@ export function frame(type: number, { flags = 0, id = 0, payload = "" }: Parts =
 }
 
 /** The preface and empty SETTINGS. */
-export const hello = Buffer.concat([preface, frame(types.settings)]);
+export const hello = Buffer.concat([preface, frame(FrameType.SETTINGS)]);
 
 /** Four bytes of a number. */
 export function four(value: number): Buffer {
@@ -154,7 +154,7 @@ export function four(value: number): Buffer {
 
 /** SETTINGS of one entry. */
 export const setting = (name: number, value: number): Buffer =>
-  frame(types.settings, { payload: Buffer.concat([Buffer.of(0, name), four(value)]) });
+  frame(FrameType.SETTINGS, { payload: Buffer.concat([Buffer.of(0, name), four(value)]) });
 
 /** RFC 7541, 6.2.2: literals without indexing, their names new. */
 export function block(fields: readonly (readonly [string, string])[]): Buffer {
@@ -177,4 +177,4 @@ export const plain: readonly (readonly [string, string])[] = [
 
 /** The fields of a request, with more of them. */
 export const request = (id: number, flags: number, more: readonly (readonly [string, string])[] = []): Buffer =>
-  frame(types.headers, { id, flags, payload: block([...plain, ...more]) });
+  frame(FrameType.HEADERS, { id, flags, payload: block([...plain, ...more]) });

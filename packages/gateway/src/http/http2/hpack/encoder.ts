@@ -1,23 +1,22 @@
 import type { Sent } from "../../exchange.ts";
-import { sizeOf, staticTable, usualTableBytes } from "./static_table.ts";
+import { indexedFieldMaxBytes } from "../limits.ts";
+import { entrySize, initialTableSize, staticTable } from "./static_table.ts";
 
-/** Bytes to write into, with room for what comes. */
-export type Ink = { readonly bytes: Buffer; at: number };
+/** A buffer with enough room, and the offset to write at. */
+export type Output = { readonly bytes: Buffer; at: number };
 
 const staticNames = new Map([...staticTable].reverse().map(([name], back) => [name, staticTable.length - back]));
 const statuses = new Map(staticTable.flatMap(([name, value], at) => (name === ":status" ? [[value, at + 1]] : [])));
-const statusName = staticNames.get(":status") ?? 0;
+const statusNameIndex = staticNames.get(":status") ?? 0;
 
-// Fields that say the same again and again; of all others only the name is worth remembering.
-const constant = new Set([
+// Fields whose values repeat; of all others only the name is worth an entry of the dynamic table.
+const repeated = new Set([
   ...["content-type", "grpc-status", "grpc-encoding", "grpc-accept-encoding", "content-encoding", "cache-control"],
   ...["x-content-type-options", "vary", "access-control-allow-origin", "access-control-expose-headers", "allow"],
 ]);
 
-const longestRemembered = 256;
-
-/** The most bytes that fields take up once they are encoded. */
-export function boundOf(fields: Sent | undefined): number {
+/** An upper bound of the bytes that fields take up in a field block. */
+export function maxEncodedBytes(fields: Sent | undefined): number {
   let bytes = overhead;
   for (const name in fields) {
     const value = fields[name];
@@ -27,83 +26,83 @@ export function boundOf(fields: Sent | undefined): number {
   return bytes;
 }
 
-// Two numbers and a first byte for a field; for a block its status and two sizes of the table.
+// A field line has a first byte and two integers; a block a status and two table size updates.
 const overhead = 16;
 
-/** Writes blocks of header fields. Its table only grows: what does not fit any more is sent in full. */
+/** Encodes field blocks: RFC 7541. It evicts no entry: once its table is full, fields are sent as literals. */
 export class Encoder {
   readonly #values = new Map<string, Map<string, number>>();
   readonly #names = new Map<string, number>();
   #inserted = 0;
-  #most = usualTableBytes;
-  #room = usualTableBytes;
-  #resized = false;
+  #maxSize = initialTableSize;
+  #room = initialTableSize;
+  #isResized = false;
 
-  /** Obeys the size that the other side allows for its table. */
+  /** Applies the SETTINGS_HEADER_TABLE_SIZE of the decoder. */
   resize(bytes: number): void {
-    this.#most = Math.min(bytes, usualTableBytes);
-    this.#resized = true;
+    this.#maxSize = Math.min(bytes, initialTableSize);
+    this.#isResized = true;
   }
 
-  /** Forgets what it remembered: for a block that was begun and not sent. */
+  /** Empties the dynamic table, after a block that was begun and is not sent. */
   restart(): void {
-    this.#resized = true;
+    this.#isResized = true;
   }
 
-  /** Begins a block of an answer. */
-  status(status: number, ink: Ink): void {
-    this.begin(ink);
+  /** Begins the block of a response. */
+  status(status: number, output: Output): void {
+    this.begin(output);
     const text = String(status);
     const index = statuses.get(text);
-    if (index !== undefined) return void number(ink, { prefix: 0x80, most: 127, value: index });
-    number(ink, { prefix: 0, most: 15, value: statusName });
-    plain(ink, text);
+    if (index !== undefined) return void integer(output, { prefix: 0x80, max: 127, value: index });
+    integer(output, { prefix: 0, max: 15, value: statusNameIndex });
+    stringLiteral(output, text);
   }
 
-  /** Begins a block; each block does so before its fields. */
-  begin(ink: Ink): void {
-    if (!this.#resized) return;
-    // Emptied first, so that both tables are the same again, whatever sizes there were in between: RFC 7541, 4.2.
-    number(ink, { prefix: 0x20, most: 31, value: 0 });
-    number(ink, { prefix: 0x20, most: 31, value: this.#most });
+  /** Begins a block; every block needs it before its fields. */
+  begin(output: Output): void {
+    if (!this.#isResized) return;
+    // Size 0 first: both tables are then empty, whatever sizes were announced in between (RFC 7541, 4.2).
+    integer(output, { prefix: 0x20, max: 31, value: 0 });
+    integer(output, { prefix: 0x20, max: 31, value: this.#maxSize });
     this.#values.clear();
     this.#names.clear();
     this.#inserted = 0;
-    this.#room = this.#most;
-    this.#resized = false;
+    this.#room = this.#maxSize;
+    this.#isResized = false;
   }
 
-  fields(fields: Sent | undefined, ink: Ink): void {
+  fields(fields: Sent | undefined, output: Output): void {
     for (const name in fields) {
       const value = fields[name];
-      if (typeof value === "string") this.#field(name, value, ink);
-      else for (const one of value ?? []) this.#field(name, one, ink);
+      if (typeof value === "string") this.#field(name, value, output);
+      else for (const one of value ?? []) this.#field(name, one, output);
     }
   }
 
-  #field(name: string, value: string, ink: Ink): void {
+  #field(name: string, value: string, output: Output): void {
     const known = this.#values.get(name)?.get(value);
-    if (known !== undefined) return void number(ink, { prefix: 0x80, most: 127, value: this.#indexOf(known) });
+    if (known !== undefined) return void integer(output, { prefix: 0x80, max: 127, value: this.#indexOf(known) });
     if (!isSendable(name, value)) throw new TypeError(`the field ${JSON.stringify(name)} cannot be sent`);
-    const remembered = this.#names.get(name);
-    const index = staticNames.get(name) ?? (remembered === undefined ? 0 : this.#indexOf(remembered));
-    const worth = constant.has(name) || index === 0;
-    const remember = worth && this.#remember(name, value);
-    if (remember) number(ink, { prefix: 0x40, most: 63, value: index });
-    else number(ink, { prefix: 0, most: 15, value: index });
-    if (index === 0) plain(ink, name);
-    plain(ink, value);
+    const nameEntry = this.#names.get(name);
+    const index = staticNames.get(name) ?? (nameEntry === undefined ? 0 : this.#indexOf(nameEntry));
+    const isWorthIt = repeated.has(name) || index === 0;
+    const isInserted = isWorthIt && this.#insert(name, value);
+    if (isInserted) integer(output, { prefix: 0x40, max: 63, value: index });
+    else integer(output, { prefix: 0, max: 15, value: index });
+    if (index === 0) stringLiteral(output, name);
+    stringLiteral(output, value);
   }
 
   #indexOf(inserted: number): number {
     return staticTable.length + this.#inserted - inserted;
   }
 
-  #remember(name: string, value: string): boolean {
-    const size = sizeOf(name, value);
-    if (size > this.#room || size > longestRemembered) return false;
+  #insert(name: string, value: string): boolean {
+    const size = entrySize(name, value);
+    if (size > this.#room || size > indexedFieldMaxBytes) return false;
     this.#room -= size;
-    if (constant.has(name)) {
+    if (repeated.has(name)) {
       const values = this.#values.get(name) ?? new Map<string, number>();
       this.#values.set(name, values.set(value, this.#inserted));
     }
@@ -123,27 +122,27 @@ function isSendable(name: string, value: string): boolean {
   return sendableName.test(name) && name === name.toLowerCase();
 }
 
-type Prefixed = { readonly prefix: number; readonly most: number; readonly value: number };
+type Prefixed = { readonly prefix: number; readonly max: number; readonly value: number };
 
 /** RFC 7541, 5.1. */
-function number(ink: Ink, { prefix, most, value }: Prefixed): void {
-  const { bytes } = ink;
-  if (value < most) {
-    bytes[ink.at++] = prefix | value;
+function integer(output: Output, { prefix, max, value }: Prefixed): void {
+  const { bytes } = output;
+  if (value < max) {
+    bytes[output.at++] = prefix | value;
     return;
   }
-  bytes[ink.at++] = prefix | most;
-  let rest = value - most;
-  for (; rest >= 0x80; rest >>>= 7) bytes[ink.at++] = (rest & 0x7f) | 0x80;
-  bytes[ink.at++] = rest;
+  bytes[output.at++] = prefix | max;
+  let rest = value - max;
+  for (; rest >= 0x80; rest >>>= 7) bytes[output.at++] = (rest & 0x7f) | 0x80;
+  bytes[output.at++] = rest;
 }
 
-// Without the code of Huffman: it would cost more than the bytes that it saves.
-function plain(ink: Ink, text: string): void {
-  number(ink, { prefix: 0, most: 127, value: text.length });
-  const { bytes } = ink;
-  // A call into the runtime costs as much as some thirty characters.
-  if (text.length > 32) bytes.write(text, ink.at, "latin1");
-  else for (let at = 0; at < text.length; at += 1) bytes[ink.at + at] = text.charCodeAt(at);
-  ink.at += text.length;
+// Without Huffman coding, which would cost more than the bytes that it saves.
+function stringLiteral(output: Output, text: string): void {
+  integer(output, { prefix: 0, max: 127, value: text.length });
+  const { bytes } = output;
+  // A call into the runtime costs as much as about thirty characters.
+  if (text.length > 32) bytes.write(text, output.at, "latin1");
+  else for (let at = 0; at < text.length; at += 1) bytes[output.at + at] = text.charCodeAt(at);
+  output.at += text.length;
 }

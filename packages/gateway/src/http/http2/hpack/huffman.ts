@@ -1,4 +1,4 @@
-// RFC 7541, appendix B. The code is canonical, so that the lengths tell it all.
+// RFC 7541, appendix B. The code is canonical, so the lengths define it.
 const lengths = [
   [13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28],
   [28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28],
@@ -16,30 +16,30 @@ const lengths = [
   [19, 21, 26, 27, 27, 26, 27, 24, 21, 21, 26, 26, 28, 27, 27, 27],
   [20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23],
   [26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26],
-  // The end of a string, which nobody may send.
+  // EOS, which must not be sent.
   [30],
 ].flat();
 
-const endOfString = 256;
+const eos = 256;
 const longestPadding = 7;
 
-// What four bits lead to from a state: the next state in the low byte, a character above it, and whether there is one.
+// Transitions by four bits: the next state in the low byte, a symbol above it, and whether there is one.
 const emits = 1 << 16;
 const fails = 1 << 17;
 const step = new Int32Array(256 * 16);
-// States in which a string may end: nothing, or less than a byte of ones, is left over.
-const mayEnd = new Uint8Array(256);
+// States in which a string may end: at most 7 bits of padding, all ones, are left (RFC 7541, 5.2).
+const isAccepting = new Uint8Array(256);
 
 type Leaf = { readonly symbol: number };
 type Branch = { readonly state: number; readonly next: (Branch | Leaf | undefined)[] };
 
 build();
 
-/** Decodes a string, or answers undefined when the bytes are none. */
+/** Decodes a Huffman-coded string; undefined for an invalid one. */
 export function decodeHuffman(bytes: Buffer, start: number, end: number): string | undefined {
-  // Five bits are the shortest character.
-  const most = Math.ceil(((end - start) * 8) / 5);
-  if (scratch.length < most) scratch = Buffer.allocUnsafe(most);
+  // The shortest code has five bits.
+  const maxLength = Math.ceil(((end - start) * 8) / 5);
+  if (scratch.length < maxLength) scratch = Buffer.allocUnsafe(maxLength);
   const into = scratch;
   let state = 0;
   let size = 0;
@@ -52,7 +52,7 @@ export function decodeHuffman(bytes: Buffer, start: number, end: number): string
     if ((high | low) & fails) return undefined;
     state = low & 0xff;
   }
-  return mayEnd[state] ? into.toString("latin1", 0, size) : undefined;
+  return isAccepting[state] ? into.toString("latin1", 0, size) : undefined;
 }
 
 let scratch = Buffer.allocUnsafe(1024);
@@ -63,7 +63,7 @@ function build(): void {
     for (let bits = 0; bits < 16; bits += 1) step[(branch.state << 4) | bits] = walk(branches, branch, bits);
   let [node, depth]: [Branch | Leaf | undefined, number] = [branches[0], 0];
   while (node && "next" in node && depth <= longestPadding) {
-    mayEnd[node.state] = 1;
+    isAccepting[node.state] = 1;
     [node, depth] = [node.next[1], depth + 1];
   }
 }
@@ -102,7 +102,7 @@ function walk(branches: readonly Branch[], from: Branch, bits: number): number {
   let found = 0;
   for (let left = 3; left >= 0; left -= 1) {
     const next = node.next[(bits >> left) & 1];
-    if (!next || ("symbol" in next && next.symbol === endOfString)) return fails;
+    if (!next || ("symbol" in next && next.symbol === eos)) return fails;
     if ("symbol" in next) found = emits | (next.symbol << 8);
     node = "next" in next ? next : (branches[0] ?? node);
   }

@@ -1,4 +1,4 @@
-/** The fields that both sides know from the beginning, counted from 1: RFC 7541, appendix A. */
+/** The static table, whose indexes begin with 1: RFC 7541, appendix A. */
 export const staticTable: readonly (readonly [name: string, value: string])[] = [
   [":authority", ""],
   [":method", "GET"],
@@ -63,8 +63,8 @@ export const staticTable: readonly (readonly [name: string, value: string])[] = 
   ["www-authenticate", ""],
 ];
 
-/** The bytes that a field counts in a table: RFC 7541, 4.1. */
-export const sizeOf = (name: string, value: string): number => name.length + value.length + 32;
+/** The size of a table entry: RFC 7541, 4.1. */
+export const entrySize = (name: string, value: string): number => name.length + value.length + 32;
 
-/** The size of a dynamic table unless somebody says otherwise. */
-export const usualTableBytes = 4096;
+/** The initial value of SETTINGS_HEADER_TABLE_SIZE: RFC 9113, 6.5.2. */
+export const initialTableSize = 4096;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ConnectionFault } from "../../../src/http/http2/protocol.ts";
-import { FrameReader } from "../../../src/http/http2/reader.ts";
+import { FrameReader } from "../../../src/http/http2/frame_reader.ts";
+import { ConnectionError } from "../../../src/http/http2/rfc9113.ts";
 import { frame } from "./peer.ts";
 import { seeded } from "./seeded.ts";
 
@@ -12,24 +12,24 @@ const said = [
 ];
 const all = Buffer.concat(said);
 
-function heard(chunks: readonly Buffer[]): Buffer[] {
+function received(chunks: readonly Buffer[]): Buffer[] {
   const frames: Buffer[] = [];
-  const reader = new FrameReader(({ type, flags, id, bytes, start, end }) => {
+  const reader = new FrameReader(({ type, flags, streamId: id, bytes, start, end }) => {
     frames.push(frame(type, { flags, id, payload: Buffer.from(bytes.subarray(start, end)) }));
   });
   for (const chunk of chunks) reader.read(chunk);
-  expect(reader.isWithin).toBe(false);
+  expect(reader.isIncomplete).toBe(false);
   return frames;
 }
 
 test("frames are found wherever the chunks are cut", () => {
-  expect(heard([all])).toEqual(said);
-  for (let at = 0; at <= 40; at += 1) expect(heard([all.subarray(0, at), all.subarray(at)])).toEqual(said);
-  expect(heard(Array.from(all, (byte) => Buffer.of(byte)))).toEqual(said);
+  expect(received([all])).toEqual(said);
+  for (let at = 0; at <= 40; at += 1) expect(received([all.subarray(0, at), all.subarray(at)])).toEqual(said);
+  expect(received(Array.from(all, (byte) => Buffer.of(byte)))).toEqual(said);
   const random = seeded(3);
   for (let round = 0; round < 200; round += 1) {
     const cuts = Array.from({ length: random(9) }, () => random(all.length)).sort((a, b) => a - b);
-    expect(heard([...cuts, all.length].map((end, index) => all.subarray(cuts[index - 1] ?? 0, end)))).toEqual(said);
+    expect(received([...cuts, all.length].map((end, index) => all.subarray(cuts[index - 1] ?? 0, end)))).toEqual(said);
   }
 });
 
@@ -41,16 +41,16 @@ test("a frame in one piece is not copied", () => {
   expect(seen).toBe(all.buffer);
 });
 
-test("a frame that says it is too large is refused by its header, whole or in pieces", () => {
+test("a frame above MAX_FRAME_SIZE is refused by its header, whole or in pieces", () => {
   const header = Buffer.from([0, 0x40, 1, 0, 0, 0, 0, 0, 1]);
-  expect(() => heard([header])).toThrow(ConnectionFault);
-  expect(() => heard([header.subarray(0, 4), header.subarray(4)])).toThrow(ConnectionFault);
+  expect(() => received([header])).toThrow(ConnectionError);
+  expect(() => received([header.subarray(0, 4), header.subarray(4)])).toThrow(ConnectionError);
 });
 
-test("the highest bit of a stream's number says nothing", () => {
+test("the reserved bit of a stream identifier is ignored", () => {
   let id = 0;
   new FrameReader((one) => {
-    id = one.id;
+    id = one.streamId;
   }).read(Buffer.from([0, 0, 0, 0, 0, 0x80, 0, 0, 7]));
   expect(id).toBe(7);
 });

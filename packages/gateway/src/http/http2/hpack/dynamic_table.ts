@@ -1,19 +1,19 @@
-import { sizeOf } from "./static_table.ts";
+import { entrySize } from "./static_table.ts";
 
-/** The fields that a sender has told us to remember, the newest first: RFC 7541, 2.3.2. */
+/** The dynamic table of a decoder; index 0 is the newest entry: RFC 7541, 2.3.2. */
 export class DynamicTable {
-  // Oldest first, from `#first` on; what is before that is gone.
+  // Oldest first; entries before `#first` are evicted.
   #names: string[] = [];
   #values: string[] = [];
   #first = 0;
   #size = 0;
-  #most: number;
+  #maxSize: number;
 
-  constructor(mostBytes: number) {
-    this.#most = mostBytes;
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize;
   }
 
-  /** How many fields it holds. */
+  /** How many entries it has. */
   get length(): number {
     return this.#names.length - this.#first;
   }
@@ -27,23 +27,23 @@ export class DynamicTable {
   }
 
   insert(name: string, value: string): void {
-    const size = sizeOf(name, value);
-    this.#shrink(this.#most - size);
-    // One that is larger than the whole table empties it: RFC 7541, 4.4.
-    if (size > this.#most) return;
+    const size = entrySize(name, value);
+    this.#evict(this.#maxSize - size);
+    // An entry larger than the table empties it: RFC 7541, 4.4.
+    if (size > this.#maxSize) return;
     this.#names.push(name);
     this.#values.push(value);
     this.#size += size;
   }
 
-  resize(mostBytes: number): void {
-    this.#most = mostBytes;
-    this.#shrink(mostBytes);
+  resize(maxSize: number): void {
+    this.#maxSize = maxSize;
+    this.#evict(maxSize);
   }
 
-  #shrink(most: number): void {
-    while (this.#size > most && this.length > 0) {
-      this.#size -= sizeOf(this.#names[this.#first] ?? "", this.#values[this.#first] ?? "");
+  #evict(maxSize: number): void {
+    while (this.#size > maxSize && this.length > 0) {
+      this.#size -= entrySize(this.#names[this.#first] ?? "", this.#values[this.#first] ?? "");
       this.#first += 1;
     }
     if (this.#first > 64) {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { Blocks } from "../../../src/http/http2/blocks.ts";
+import { HeaderBlockCache } from "../../../src/http/http2/header_blocks.ts";
 import { block, plain } from "./peer.ts";
 
 const reading = () => {
-  const blocks = new Blocks({ headersMaxBytes: 4096 });
+  const blocks = new HeaderBlockCache({ headersMaxBytes: 4096 });
   return (bytes: Buffer) => blocks.request({ bytes, start: 0, end: bytes.length });
 };
 

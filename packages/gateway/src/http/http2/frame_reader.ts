@@ -1,0 +1,106 @@
+import { ConnectionError, ErrorCode, FrameType, frameHeaderBytes, maxFrameSize } from "./rfc9113.ts";
+
+/** A frame, where it lies; valid until the next one is read. */
+export class Frame {
+  type = 0;
+  flags = 0;
+  /** 0 stands for the connection. */
+  streamId = 0;
+  bytes: Buffer = none;
+  /** The payload is `bytes` from `start` up to `end`. */
+  start = 0;
+  end = 0;
+
+  has(flag: number): boolean {
+    return (this.flags & flag) !== 0;
+  }
+
+  get length(): number {
+    return this.end - this.start;
+  }
+}
+
+const none = Buffer.alloc(0);
+
+/** Finds the frames in the bytes of a connection; copies only frames that arrive in pieces. */
+export class FrameReader {
+  readonly #frame = new Frame();
+  readonly #handle: (frame: Frame) => void;
+  // An incomplete frame: space for its header, or for all of it once its length is known.
+  #partial: Buffer = none;
+  #filled = 0;
+  /** How many frames were complete so far. */
+  count = 0;
+
+  constructor(handle: (frame: Frame) => void) {
+    this.#handle = handle;
+  }
+
+  /** Whether the last frame is incomplete; except for DATA, whose time is bounded by the reader of the body. */
+  get isIncomplete(): boolean {
+    return this.#filled > 0 && (this.#filled < frameHeaderBytes || this.#partial[3] !== FrameType.DATA);
+  }
+
+  read(chunk: Buffer): void {
+    let at = this.#filled > 0 ? this.#fillPartial(chunk) : 0;
+    while (chunk.length - at >= frameHeaderBytes) {
+      const end = at + frameHeaderBytes + lengthAt(chunk, at);
+      if (end > chunk.length) break;
+      this.#deliver(chunk, at, end);
+      at = end;
+    }
+    if (at < chunk.length) this.#keepRest(chunk, at);
+  }
+
+  /** Fills up the incomplete frame; returns how much of the chunk that took. */
+  #fillPartial(chunk: Buffer): number {
+    let at = this.#fill(chunk, 0);
+    if (this.#filled === frameHeaderBytes && this.#partial.length === frameHeaderBytes) {
+      const whole = Buffer.allocUnsafe(frameHeaderBytes + lengthAt(this.#partial, 0));
+      this.#partial.copy(whole);
+      this.#partial = whole;
+      at = this.#fill(chunk, at);
+    }
+    if (this.#filled === this.#partial.length) {
+      this.#filled = 0;
+      this.#deliver(this.#partial, 0, this.#partial.length);
+    }
+    return at;
+  }
+
+  #fill(chunk: Buffer, from: number): number {
+    const copied = chunk.copy(this.#partial, this.#filled, from);
+    this.#filled += copied;
+    return from + copied;
+  }
+
+  #keepRest(chunk: Buffer, at: number): void {
+    const isLengthKnown = chunk.length - at >= frameHeaderBytes;
+    this.#partial = Buffer.allocUnsafe(frameHeaderBytes + (isLengthKnown ? lengthAt(chunk, at) : 0));
+    this.#fill(chunk, at);
+  }
+
+  #deliver(bytes: Buffer, at: number, end: number): void {
+    const frame = this.#frame;
+    frame.type = bytes[at + 3] ?? 0;
+    frame.flags = bytes[at + 4] ?? 0;
+    frame.streamId = uint32(bytes, at + 5) & 0x7fffffff;
+    frame.bytes = bytes;
+    frame.start = at + frameHeaderBytes;
+    frame.end = end;
+    this.count += 1;
+    this.#handle(frame);
+  }
+}
+
+function lengthAt(bytes: Buffer, at: number): number {
+  const length = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
+  if (length > maxFrameSize) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, "a frame above MAX_FRAME_SIZE");
+  return length;
+}
+
+/** Reads an unsigned integer of 32 bits. */
+export function uint32(bytes: Buffer, at: number): number {
+  const high = ((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16);
+  return (high | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)) >>> 0;
+}
