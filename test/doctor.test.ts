@@ -20,7 +20,7 @@ const warnings = async (config = postern.config) => {
   expect([ok, lines]).toEqual([true, expect.anything()]);
   return lines.filter((line) => !line.startsWith("ok  "));
 };
-const noWarning = () => vi.waitFor(async () => expect(await warnings()).toEqual([]), 30_000);
+const noWarning = () => vi.waitFor(async () => expect(await warnings()).toEqual([]), 60_000);
 
 /** An event that was written a minute ago. */
 const eventOfLongAgo = () =>
@@ -37,7 +37,7 @@ test("the doctor warns of a transaction of another database that holds up the lo
     const line = expect.stringMatching(
       new RegExp(`^warn {2}log: WatchEvents waits for .* process ${open.pid} in database postgres, open for \\d+ s$`),
     );
-    await vi.waitFor(async () => expect(await warnings()).toEqual([line]), 30_000);
+    await vi.waitFor(async () => expect(await warnings()).toEqual([line]), 60_000);
   }
   await noWarning();
 });
@@ -45,7 +45,7 @@ test("the doctor warns of a transaction of another database that holds up the lo
 test("a prepared transaction that nobody ends is named", async () => {
   await ask(cluster.url, "begin; select pg_current_xact_id(); prepare transaction 'left over'");
   const line = expect.stringContaining('waits for the prepared transaction "left over" in database postgres');
-  await vi.waitFor(async () => expect(await warnings()).toEqual([line]), 30_000);
+  await vi.waitFor(async () => expect(await warnings()).toEqual([line]), 60_000);
   await ask(cluster.url, "rollback prepared 'left over'");
   await noWarning();
 });
@@ -69,7 +69,7 @@ test("the metric of the log grows while an event waits for an open transaction",
   {
     await using _open = await openTransaction(cluster.url);
     await eventOfLongAgo();
-    await vi.waitFor(async () => expect(await behind()).toBeGreaterThan(59), 20_000);
+    await vi.waitFor(async () => expect(await behind()).toBeGreaterThan(59), 60_000);
   }
-  await vi.waitFor(async () => expect(await behind()).toBeLessThan(59), 20_000);
+  await vi.waitFor(async () => expect(await behind()).toBeLessThan(59), 60_000);
 });

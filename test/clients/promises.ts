@@ -242,9 +242,9 @@ export function hearsStreams(tried: () => Tried): void {
     await using watching = await client.watch(watchEvents);
     const types = async () => (await watching.heard()).map(typeIn);
     await admin.post(`/v1/users/${userId}/phone`, { phone: "+41446681800", isVerified: true });
-    await vi.waitFor(async () => expect(await types()).toEqual(["user.phone_changed"]), 15_000);
+    await vi.waitFor(async () => expect(await types()).toEqual(["user.phone_changed"]), 60_000);
     await admin.post(`/v1/users/${userId}:deactivate`);
-    await vi.waitFor(async () => expect(await types()).toEqual(["user.phone_changed", "user.deactivated"]), 15_000);
+    await vi.waitFor(async () => expect(await types()).toEqual(["user.phone_changed", "user.deactivated"]), 60_000);
   });
 }
 

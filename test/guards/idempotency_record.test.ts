@@ -210,7 +210,7 @@ test("a node killed between the effect and its answer: the repeated call has no 
   await sleeper(beside);
   await child.kill();
   await expect(cut).rejects.toThrow();
-  await vi.waitFor(async () => expect(await beside.sql`select from idempotency`).toHaveLength(1), 15_000);
+  await vi.waitFor(async () => expect(await beside.sql`select from idempotency`).toHaveLength(1), 60_000);
   await beside.sql`drop trigger slow on events`;
   const again = await own.admin.post(path, body, key);
   expect([again.status, again.body.clientSecret]).toEqual([200, expect.stringMatching(/./)]);

@@ -70,7 +70,7 @@ test("SMS leave while a transaction of another database stays open, ten written 
   const userIds = await users(10);
   await using _open = await openTransaction(cluster.url);
   const phones = await askAtOnce(userIds);
-  await vi.waitFor(() => expect(phones.map((phone) => sentTo(phone).length)).toEqual(phones.map(() => 1)), 20_000);
+  await vi.waitFor(() => expect(phones.map((phone) => sentTo(phone).length)).toEqual(phones.map(() => 1)), 60_000);
   expect(await unsettled()).toBe(true);
 });
 
@@ -78,7 +78,7 @@ test("SMS written on two nodes leave once each while a transaction of another da
   const userIds = await users(20);
   await using _open = await openTransaction(cluster.url);
   const phones = await askAtOnce(userIds, { through: (nth) => nodes[nth % 2] });
-  await vi.waitFor(() => expect(phones.every((phone) => sentTo(phone).length > 0)).toBe(true), 20_000);
+  await vi.waitFor(() => expect(phones.every((phone) => sentTo(phone).length > 0)).toBe(true), 60_000);
   expect(await unsettled()).toBe(true);
   expect(new Set(idsOf(provider.received)).size).toBe(provider.received.length);
 });
@@ -89,7 +89,7 @@ test("a user created with a phone gets its code while a transaction of another d
   const phone = newNumber();
   const person = { username: `p${phone}`, givenName: "Ada", familyName: "Byron", email: "ada@example.com", phone };
   answered(await postern.admin.post("/v1/users/human", person));
-  await vi.waitFor(() => expect(sentTo(phone)).toHaveLength(1), 20_000);
+  await vi.waitFor(() => expect(sentTo(phone)).toHaveLength(1), 60_000);
   expect(await unsettled()).toBe(true);
 });
 
@@ -98,7 +98,7 @@ async function askInVain(userIds: readonly string[]): Promise<void> {
   const phones = userIds.map(newNumber);
   for (const phone of phones) refused.add(phone);
   await askAtOnce(userIds, { phones });
-  await vi.waitFor(() => expect(phones.every((phone) => sentTo(phone).length > 0)).toBe(true), 20_000);
+  await vi.waitFor(() => expect(phones.every((phone) => sentTo(phone).length > 0)).toBe(true), 60_000);
 }
 
 test("what waits for the provider is not sent once the phone is removed or replaced, or the user deleted", async () => {
@@ -110,7 +110,7 @@ test("what waits for the provider is not sent once the phone is removed or repla
   answered(await postern.admin.delete(`/v1/users/${deleted}`));
   // The provider still refuses the old numbers, so their messages go only because nobody needs them.
   await asked("update sms_messages set due = now()");
-  await vi.waitFor(async () => expect(await asked("select from sms_messages")).toHaveLength(0), 20_000);
+  await vi.waitFor(async () => expect(await asked("select from sms_messages")).toHaveLength(0), 60_000);
   expect(sentTo(newer)).toHaveLength(1);
 });
 

@@ -10,7 +10,7 @@ const program = fileURLToPath(new URL("./killed_worker.ts", import.meta.url));
 
 function runUntilKilled(...args: string[]): Promise<NodeJS.Signals | null> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [program, ...args], { timeout: 20_000, killSignal: "SIGTERM" });
+    const child = execFile(process.execPath, [program, ...args], { timeout: 60_000, killSignal: "SIGTERM" });
     child.on("exit", (_code, signal) => resolve(signal));
   });
 }
@@ -33,8 +33,8 @@ for (const { moment, sent } of [
     await outbox.hurry();
     const sender = webhookSender({ url: provider.url, secret: Buffer.alloc(32) }, () => new Date());
     await using worker = startWorker(outbox, { sender });
-    await vi.waitFor(() => expect(provider.received.length).toBe(sent), 15_000);
-    await vi.waitFor(async () => expect(await smsHealth(outbox.sql)).toMatchObject({ waiting: 0, dead: 0 }), 15_000);
+    await vi.waitFor(() => expect(provider.received.length).toBe(sent), 60_000);
+    await vi.waitFor(async () => expect(await smsHealth(outbox.sql)).toMatchObject({ waiting: 0, dead: 0 }), 60_000);
 
     expect(new Set(idsOf(provider.received))).toEqual(new Set([id]));
     expect(worker.deliveries.filter(({ kind }) => kind === "dead")).toEqual([]);

@@ -24,7 +24,7 @@ async function earlierOutbox() {
 
 const upgrade = ({ url }: Outbox) => migrate({ url, log });
 
-const left = (outbox: Outbox) => vi.waitFor(async () => expect((await smsHealth(outbox.sql)).waiting).toBe(0), 20_000);
+const left = (outbox: Outbox) => vi.waitFor(async () => expect((await smsHealth(outbox.sql)).waiting).toBe(0), 60_000);
 
 /** Remembers the ids of the SMS that it is handed. */
 function recorder() {
@@ -41,7 +41,7 @@ test("an SMS that an earlier release wrote and never gathered leaves after the u
   await upgrade(outbox);
   const { sent, sender } = recorder();
   await using worker = startWorker(outbox, { sender });
-  await vi.waitFor(() => expect(worker.deliveries).toEqual([{ kind: "delivered", id, attempts: 1 }]), 20_000);
+  await vi.waitFor(() => expect(worker.deliveries).toEqual([{ kind: "delivered", id, attempts: 1 }]), 60_000);
   expect(sent).toEqual([id]);
 });
 
@@ -52,13 +52,13 @@ test("an SMS that a node of an earlier release writes after the upgrade leaves t
   const { id } = await outbox.ask({ earlier: true });
   const { sent, sender } = recorder();
   await using _worker = startWorker(outbox, { sender });
-  await vi.waitFor(() => expect(sent).toEqual([id]), 20_000);
+  await vi.waitFor(() => expect(sent).toEqual([id]), 60_000);
 });
 
 test("an SMS that was taken before the upgrade keeps its lease and its attempts", async () => {
   await using outbox = await earlierOutbox();
   const { id } = await outbox.ask({ earlier: true });
-  await vi.waitFor(async () => expect(await gatherEarlier(outbox.sql)).toBe(1), 20_000);
+  await vi.waitFor(async () => expect(await gatherEarlier(outbox.sql)).toBe(1), 60_000);
   await outbox.sql`update sms_messages set attempts = 3, due = now() + interval '1 hour'`;
   await upgrade(outbox);
   const rows = await outbox.sql`select phone_code_id, attempts, due > now() as leased from sms_messages`;
@@ -71,11 +71,11 @@ test("an earlier release that gathers from the log what was delivered makes nobo
   const { sent, sender } = recorder();
   await using worker = startWorker(outbox, { sender });
   const ids = [(await outbox.ask()).id, (await outbox.ask({ earlier: true })).id];
-  await vi.waitFor(() => expect(worker.deliveries).toHaveLength(2), 20_000);
+  await vi.waitFor(() => expect(worker.deliveries).toHaveLength(2), 60_000);
 
   expect(await gatherEarlier(outbox.sql)).toBe(0);
   await gatherAnew(outbox.sql);
-  await vi.waitFor(async () => expect(await gatherEarlier(outbox.sql)).toBe(2), 20_000);
+  await vi.waitFor(async () => expect(await gatherEarlier(outbox.sql)).toBe(2), 60_000);
   await left(outbox);
   expect(worker.deliveries.map(({ kind }) => kind)).toEqual(["delivered", "delivered", "superseded", "superseded"]);
   expect(sent.sort()).toEqual(ids.sort());
@@ -106,7 +106,7 @@ test("nodes of both releases that work side by side through the upgrade send eac
   })();
   await Promise.all([ask(60, { earlier: true }), ask(60, { earlier: false }), anew]);
   const ids = (await Promise.all(asked)).map(({ id }) => id).sort();
-  await vi.waitFor(() => expect(new Set(sent).size).toBe(ids.length), 30_000);
+  await vi.waitFor(() => expect(new Set(sent).size).toBe(ids.length), 60_000);
   await left(outbox);
   expect(sent.sort()).toEqual(ids);
 });

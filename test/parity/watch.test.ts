@@ -319,7 +319,7 @@ describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
     const seen = { name: fresh("seen") };
     // A watch begins at the end of the log, which nobody else tells of.
     const begun = setInterval(() => void made(stage.admin, "/v1/projects", { name: fresh("seen") }, where), 200);
-    await vi.waitFor(() => expect(messages).toBeGreaterThan(doors.length * 3), { timeout: 15_000 });
+    await vi.waitFor(() => expect(messages).toBeGreaterThan(doors.length * 3), { timeout: 60_000 });
     clearInterval(begun);
     await stage.admin.delete(`/v1/users/${userId}/tokens/${tokenId}`);
     await pause(1100);

@@ -39,13 +39,13 @@ test("a database that takes no writes is unavailable through every door, and hea
   const database = new URL(at.url).pathname.slice(1);
   await using postern = await startPostern({ databaseUrl: at.url });
   const { rest, grpc, read, ready } = clientsOf(postern);
-  await expect.poll(ready, { timeout: 20_000 }).toEqual([200, Status.SERVING]);
+  await expect.poll(ready).toEqual([200, Status.SERVING]);
   await ask(inject("databaseUrl"), `alter database ${database} set default_transaction_read_only = on`);
   await ask(
     inject("databaseUrl"),
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
   );
-  await expect.poll(ready, { timeout: 20_000 }).toEqual([503, Status.NOT_SERVING]);
+  await expect.poll(ready).toEqual([503, Status.NOT_SERVING]);
   for (let round = 0; round < 30; round++) {
     const { status, body } = await rest();
     expect([status, body.code, body.details[0].reason]).toEqual([503, 14, "UNAVAILABLE"]);
@@ -55,10 +55,10 @@ test("a database that takes no writes is unavailable through every door, and hea
     const failure = await grpc();
     expect([ConnectError.from(failure).code, reasonOf(failure)]).toEqual([Code.Unavailable, "UNAVAILABLE"]);
   }
-  await expect.poll(read, { timeout: 20_000 }).toBe(200);
+  await expect.poll(read).toBe(200);
   await ask(inject("databaseUrl"), `alter database ${database} reset default_transaction_read_only`);
-  await expect.poll(async () => (await rest()).status, { timeout: 20_000 }).toBe(200);
-  await expect.poll(ready, { timeout: 20_000 }).toEqual([200, Status.SERVING]);
+  await expect.poll(async () => (await rest()).status).toBe(200);
+  await expect.poll(ready).toEqual([200, Status.SERVING]);
   for (let round = 0; round < 30; round++) expect([(await rest()).status, await grpc()]).toEqual([200, undefined]);
 });
 
@@ -72,12 +72,12 @@ test("a node that only probes ask heals as well", async () => {
     inject("databaseUrl"),
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
   );
-  await expect.poll(ready, { timeout: 20_000 }).toEqual([503, Status.NOT_SERVING]);
+  await expect.poll(ready).toEqual([503, Status.NOT_SERVING]);
   // Not for the moment only in which it has no connection.
   for (let round = 0; round < 5; round++, await sleep(300)) expect(await ready()).toEqual([503, Status.NOT_SERVING]);
   await ask(inject("databaseUrl"), `alter role postern in database ${database} reset default_transaction_read_only`);
-  await expect.poll(ready, { timeout: 20_000 }).toEqual([200, Status.SERVING]);
-  await expect.poll(async () => (await rest()).status, { timeout: 20_000 }).toBe(200);
+  await expect.poll(ready).toEqual([200, Status.SERVING]);
+  await expect.poll(async () => (await rest()).status).toBe(200);
 });
 
 test("a connection that refuses writes is replaced, and the others run on undisturbed", async () => {
@@ -90,7 +90,7 @@ test("a connection that refuses writes is replaced, and the others run on undist
   await db.sql.unsafe("set default_transaction_read_only = on");
   const failure = await failureOf(db.sql`insert into written values (1)`);
   expect([isReadOnly(failure), isUnavailable(failure), isOutcomeUnknown(failure)]).toEqual([true, true, false]);
-  await expect.poll(() => failureOf(db.sql`insert into written values (2)`), { timeout: 20_000 }).toBeUndefined();
+  await expect.poll(() => failureOf(db.sql`insert into written values (2)`)).toBeUndefined();
   await gate.sql`select pg_advisory_unlock(1)`;
   expect(await running).toEqual([{ way: "undisturbed" }]);
   expect(await db.sql`select n from written`).toEqual([{ n: 2 }]);

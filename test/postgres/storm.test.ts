@@ -21,7 +21,7 @@ test.each(faults)("a connection that is reset %s ends no process", async (_, fau
   await using proxy = await openProxy(at.url);
   await using postern = await serve(proxy.url);
   const projects = () => postern.admin.get("/v1/projects?pageSize=1").then(({ status }) => status);
-  await expect.poll(projects, { timeout: 30_000 }).toBe(200);
+  await expect.poll(projects).toBe(200);
   proxy.fail(fault);
   proxy.reset();
   const statuses = new Set<number>();
@@ -30,7 +30,7 @@ test.each(faults)("a connection that is reset %s ends no process", async (_, fau
   expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
   expect(postern.child.exitCode).toBeNull();
   proxy.fail({});
-  await expect.poll(projects, { timeout: 30_000 }).toBe(200);
+  await expect.poll(projects).toBe(200);
   expect(postern.child.exitCode).toBeNull();
 });
 
@@ -56,7 +56,7 @@ test.each(cuts)(
     cut(proxy);
     for (let times = 0; times < 10; times++) expect(await statement()).toBe(true);
     proxy.fail({ delayMs: 20 });
-    await expect.poll(statement, { timeout: 20_000 }).toBe(1);
+    await expect.poll(statement).toBe(1);
     expect(await Promise.all(Array.from({ length: 10 }, statement))).toEqual(Array(10).fill(1));
   },
 );

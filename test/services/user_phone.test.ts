@@ -50,7 +50,7 @@ const lastSms = (phone: string) =>
       const texts = lines.map((line) => JSON.parse(line)).filter(({ to }) => to === phone);
       return texts.at(-1)?.text ?? expect.unreachable("no SMS yet");
     },
-    { timeout: 10_000 },
+    { timeout: 60_000 },
   ) as Promise<string>;
 const codeIn = (text: string) => /^[2-9B-Z]{6}/.exec(text)?.[0] ?? expect.unreachable(text);
 /** Another code than this one. */

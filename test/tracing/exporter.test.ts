@@ -61,11 +61,11 @@ test("a collector that is busy is asked again, and what it says no to is not sen
   await using to = await startCollector(() => ({ status: answers[asked++] ?? 200 }));
   await using at = exportTo(to.url);
   at.exporter.take(span);
-  await vi.waitFor(() => expect(at.exporter.load()).toEqual({ waiting: 0, exported: 1, dropped: 0 }), 15_000);
+  await vi.waitFor(() => expect(at.exporter.load()).toEqual({ waiting: 0, exported: 1, dropped: 0 }), 60_000);
   at.exporter.take(span);
-  await vi.waitFor(() => expect(at.exporter.load()).toEqual({ waiting: 0, exported: 1, dropped: 1 }), 15_000);
+  await vi.waitFor(() => expect(at.exporter.load()).toEqual({ waiting: 0, exported: 1, dropped: 1 }), 60_000);
   at.exporter.take({ ...span, spanId: "b7ad6b7169203332" });
-  await vi.waitFor(() => expect(at.exporter.load()).toEqual({ waiting: 0, exported: 2, dropped: 1 }), 15_000);
+  await vi.waitFor(() => expect(at.exporter.load()).toEqual({ waiting: 0, exported: 2, dropped: 1 }), 60_000);
   expect(to.spans.map(({ spanId }) => hex(spanId))).toEqual([span.spanId, "b7ad6b7169203332"]);
   // Told once for each time that it begins to fail.
   expect(at.failures).toEqual(["NotTaken: it answered 429", "NotTaken: it answered 413"]);
@@ -75,7 +75,7 @@ test("what waits is bounded, and what comes beyond is counted as lost", async ()
   await using at = exportTo(await nobodyAt(), { pauseMs: 60_000, flushMs: 1 });
   for (let n = 0; n < mostWaiting + 7; n++) at.exporter.take(span);
   expect(at.exporter.load()).toEqual({ waiting: mostWaiting, exported: 0, dropped: 7 });
-  await vi.waitFor(() => expect(at.failures).toEqual(["NotTaken: it cannot be reached (ECONNREFUSED)"]), 15_000);
+  await vi.waitFor(() => expect(at.failures).toEqual(["NotTaken: it cannot be reached (ECONNREFUSED)"]), 60_000);
   await at.exporter[Symbol.asyncDispose]();
   expect(at.exporter.load()).toEqual({ waiting: 0, exported: 0, dropped: mostWaiting + 7 });
 });
@@ -84,7 +84,7 @@ test("closing hands over what waits, and does not wait for a collector that does
   await using silent = await startSilent();
   await using at = exportTo(silent.url, { flushMs: 50 });
   at.exporter.take(span);
-  await vi.waitFor(() => expect(silent.asked()).toBe(1), 15_000);
+  await vi.waitFor(() => expect(silent.asked()).toBe(1), 60_000);
   at.exporter.take(span);
   await at.exporter[Symbol.asyncDispose]();
   expect(at.exporter.load()).toEqual({ waiting: 0, exported: 0, dropped: 2 });

@@ -8,7 +8,7 @@ import { sendBytes } from "../wire/tcp.ts";
 
 // The smallest budget there is: a caller may hold 256 KiB of it, strangers as much together, and one network 64 KiB.
 const bodiesMaxBytes = 1_048_576;
-const patience = { timeout: 30_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 
 let postern: Postern;
 beforeAll(async () => {

@@ -314,10 +314,15 @@ test("a call that is running when the server stops gets its answer, and its conn
 });
 
 test("a call that does not end is cut off after the grace", async () => {
-  const port = await openSample({ shutdownGraceMs: 200 }, { handler: () => new Promise(() => {}) });
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const handler = () => {
+    begin();
+    return new Promise<object>(() => {});
+  };
+  const port = await openSample({ shutdownGraceMs: 200 }, { handler });
   const socket = await openSocket(port);
   socket.write("GET /one/a HTTP/1.1\r\nhost: a\r\n\r\n");
-  await pause(50);
+  await begun;
   await port[Symbol.asyncDispose]();
 });
 

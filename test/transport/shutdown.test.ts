@@ -13,6 +13,16 @@ const slow: SampleHandler = async (request) => {
   return request;
 };
 
+/** A handler that tells when its first call has begun. */
+function announced(handler: SampleHandler) {
+  const { promise: begun, resolve } = Promise.withResolvers<void>();
+  const announcing: SampleHandler = (request, call) => {
+    resolve();
+    return handler(request, call);
+  };
+  return { handler: announcing, begun };
+}
+
 const path = "/sample.Samples/Do";
 const doors = [
   ["REST", { ":path": "/one/a" }, undefined],
@@ -69,10 +79,11 @@ test("no call is lost while a server stops under load: answered, or never begun"
 });
 
 test("a session is told to go away, and begins nothing new", async () => {
-  const port = await openSample({}, { handler: slow });
+  const { handler, begun } = announced(slow);
+  const port = await openSample({}, { handler });
   const session = connect(port.url);
   const running = session.request({ ":path": "/one/a" });
-  await pause(100);
+  await begun;
   const away = new Promise((resolve) => session.once("goaway", resolve));
   const stopped = port[Symbol.asyncDispose]();
   expect(await away).toBe(0);
@@ -91,9 +102,10 @@ test("an idle session does not hold the server up", async () => {
 });
 
 test("a call over HTTP/2 that does not end is cut off after the grace", async () => {
-  const port = await openSample({ shutdownGraceMs: 200 }, { handler: () => new Promise(() => {}) });
+  const { handler, begun } = announced(() => new Promise(() => {}));
+  const port = await openSample({ shutdownGraceMs: 200 }, { handler });
   const call = requestHttp2(port.url, { ":path": "/one/a" }).catch(() => "cut");
-  await pause(50);
+  await begun;
   await port[Symbol.asyncDispose]();
   await call;
 });

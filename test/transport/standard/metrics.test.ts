@@ -79,7 +79,7 @@ test("calls of health and reflection are counted like all others", async () => {
       expect(numberOf(text, calls("/grpc.health.v1.Health/Watch", "CANCELED", "grpc"))).toBe(1);
       expect(numberOf(text, "postern_calls_in_flight")).toBe(0);
     },
-    { timeout: 15_000 },
+    { timeout: 60_000 },
   );
 });
 
