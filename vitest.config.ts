@@ -1,10 +1,9 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { pureTests } from "./test/pure.ts";
 
 const report = process.env.VITEST_JSON;
 
-/** What every run shares. */
-export const shared = {
-  globalSetup: ["test/global-setup.ts"],
+const every = {
   // .ci/run counts from the JSON report.
   reporters: report ? ["dot", ["json", { outputFile: report }]] : ["default"],
   maxWorkers: 2,
@@ -14,11 +13,27 @@ export const shared = {
   expect: { poll: { timeout: 60_000 } },
 } satisfies ViteUserConfig["test"];
 
+/** Settings of every run with a database. */
+export const shared = { ...every, globalSetup: ["test/global-setup.ts"] } satisfies ViteUserConfig["test"];
+
+const pure = [...pureTests];
+
 export default defineConfig({
   test: {
-    ...shared,
-    include: ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"],
-    // They need more than npm: `npm run clients` and `npm run faults` run them.
-    exclude: ["test/clients/*/**", "test/faults/**"],
+    ...every,
+    projects: [
+      // Without a process for each file: most of the time went to importing the same modules again.
+      { extends: true, test: { name: "pure", include: pure, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: "server",
+          globalSetup: shared.globalSetup,
+          include: ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"],
+          // Clients in other languages and faults need more than npm: `npm run clients` and `npm run faults` run them.
+          exclude: [...pure, "test/clients/*/**", "test/faults/**"],
+        },
+      },
+    ],
   },
 });

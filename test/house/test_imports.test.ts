@@ -1,9 +1,12 @@
+import { globSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
-import { importsOf, openProgram } from "./tree.ts";
+import { pureTests } from "../pure.ts";
+import { importsOf, openProgram, root } from "./tree.ts";
 
 const program = openProgram(["test", "bench", "packages"]);
 afterAll(() => program[Symbol.dispose]());
 const imports = program.sources.flatMap(importsOf);
+const importsFrom = Map.groupBy(imports, ({ from }) => from);
 const isTest = (path: string) => /^(test|packages\/\w+\/test)\//.test(path);
 
 test("no test imports a benchmark; benchmarks import fixtures", () => {
@@ -17,3 +20,22 @@ test("nothing imports a file of tests", () => {
   const wrong = imports.filter(({ to }) => to.endsWith(".test.ts"));
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
+
+const needsDatabase = /^test\/(cluster|database|global-setup|harness|probe)\.ts$/;
+
+test("no pure test reaches what needs the database, and each pattern of pure tests finds some", () => {
+  const found = pureTests.map((pattern) => globSync(pattern, { cwd: root }));
+  expect(pureTests.filter((_, index) => found[index]?.length === 0)).toEqual([]);
+  const wrong = found.flat().flatMap((path) => {
+    const needed = reachedFrom(path).filter((one) => needsDatabase.test(one));
+    return needed.map((one) => `${path} reaches ${one}`);
+  });
+  expect(wrong).toEqual([]);
+});
+
+/** Every file that a file imports, itself or by way of others; types have no file once the program runs. */
+function reachedFrom(path: string): string[] {
+  const reached = new Set([path]);
+  for (const one of reached) for (const { to, type } of importsFrom.get(one) ?? []) if (!type) reached.add(to);
+  return [...reached];
+}

@@ -63,12 +63,14 @@ test("a hash made at another cost asks to be made again", async () => {
 test("the decoy costs what a true check costs, and is always false", async () => {
   const { hash, verify, verifyDecoy } = passwordHasher({ ...cheap, memoryKib: 4096 });
   const stored = await hash("x");
+  // The time of the processor, of all threads: the time on the clock also counts what else the machine does.
   const fastest = async (work: () => Promise<boolean>) => {
     const times: number[] = [];
     for (let i = 0; i < 5; i++) {
-      const since = performance.now();
+      const since = process.cpuUsage();
       expect(await work()).toBe(false);
-      times.push(performance.now() - since);
+      const { user, system } = process.cpuUsage(since);
+      times.push(user + system);
     }
     return Math.min(...times);
   };
