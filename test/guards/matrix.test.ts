@@ -8,7 +8,7 @@ import { type Answer, type Client, machine, organization, type Postern, startPos
 import { type Row, rows } from "./matrix_rows.ts";
 import { methods, nameOf } from "./methods.ts";
 
-// Section 7 of the design, written down again: the test must not learn the answer from what it tests.
+// The roles with their permissions, stated again: a test must not learn the answer from the code that it tests (see matrix_rows.ts).
 const given: Readonly<Record<string, (permission: string) => boolean>> = {
   INSTANCE_OWNER: () => true,
   INSTANCE_VIEWER: (permission) => permission.endsWith(".read"),
@@ -29,7 +29,7 @@ type Place = "own" | "other" | "unknown header" | "header of the target";
 const denied = 403;
 const missing = 404;
 
-/** The status that section 7 asks for; `allowed` is any answer of a handler that was reached. */
+/** The status that the row asks for; `allowed` is any answer of a handler that was reached. */
 function expected(row: Row, role: string, place: Place): number | "allowed" {
   if (row.needs === "anyone" || row.needs === "caller") return "allowed";
   if (!given[role]?.(row.needs)) return denied;

@@ -1,7 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Fixture } from "../fixture/organization.ts";
 
-/** How an rpc decides who may call it, as the design says it, written down apart from the code that is tested. */
+// Two statements of the same truth meet in matrix.test.ts. The server runs on the option `access` of each rpc in proto/postern/v1
+// and on the roles in src/guards/permissions.ts. This table states the requirement of each operation by itself, with the roles as
+// the README lists them, and reads neither. An rpc without a row, and a row without an rpc, fail. Where the two differ, decide by
+// the purpose of the operation which one is wrong, and never copy the one into the other.
+
+/** The decision on who may call an rpc, independent of the code that is tested. */
 export type Row = {
   /** The permission; `anyone` needs no token, `caller` any valid one. */
   readonly needs: string;

@@ -1,3 +1,7 @@
+// A scene is one call with the answer that it has to get; the stage is a server with the organization, users and projects that
+// scenes need. A door is one way to make a call (protocol, format, version of HTTP): each scene is played at every door where it
+// can be, and all answers must be equal once identifiers and times are replaced.
+
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
