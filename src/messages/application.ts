@@ -14,11 +14,23 @@ export const applicationTexts = {
     fr: "Une application dans le navigateur doit utiliser https\u00a0: {uris}.",
     es: "Una aplicación en el navegador debe usar https: {uris}.",
   },
-  CUSTOM_SCHEME_NOT_NATIVE: {
-    en: "Only native applications may use a scheme of their own: {uris}.",
-    de: "Nur native Anwendungen dürfen ein eigenes Schema verwenden: {uris}.",
-    fr: "Seules les applications natives peuvent utiliser un schéma personnalisé\u00a0: {uris}.",
-    es: "Solo las aplicaciones nativas pueden usar un esquema propio: {uris}.",
+  HTTP_ON_PUBLIC_WEB: {
+    en: "A web application without a client secret or key must use https: {uris}.",
+    de: "Eine Webanwendung ohne Client-Secret oder Schlüssel muss https verwenden: {uris}.",
+    fr: "Une application web sans secret client ni clé doit utiliser https\u00a0: {uris}.",
+    es: "Una aplicación web sin secreto de cliente ni clave debe usar https: {uris}.",
+  },
+  CUSTOM_SCHEME_ON_WEB: {
+    en: "A web application cannot use a scheme of its own: {uris}.",
+    de: "Eine Webanwendung kann kein eigenes Schema verwenden: {uris}.",
+    fr: "Une application web ne peut pas utiliser de schéma personnalisé\u00a0: {uris}.",
+    es: "Una aplicación web no puede usar un esquema propio: {uris}.",
+  },
+  CUSTOM_SCHEME_ON_USER_AGENT: {
+    en: "An application in the browser cannot use a scheme of its own: {uris}.",
+    de: "Eine Anwendung im Browser kann kein eigenes Schema verwenden: {uris}.",
+    fr: "Une application dans le navigateur ne peut pas utiliser de schéma personnalisé\u00a0: {uris}.",
+    es: "Una aplicación en el navegador no puede usar un esquema propio: {uris}.",
   },
   NATIVE_HTTP_NOT_LOOPBACK: {
     en: "A native application may use http only on the loopback address: {uris}.",
@@ -26,23 +38,47 @@ export const applicationTexts = {
     fr: "Une application native ne peut utiliser http que sur l'adresse de bouclage\u00a0: {uris}.",
     es: "Una aplicación nativa solo puede usar http en la dirección de bucle local: {uris}.",
   },
+  NATIVE_SCHEME_WITHOUT_DOT: {
+    en: "The scheme of a native application should be a domain name in reverse order, such as com.example.app: {uris}.",
+    de: "Das Schema einer nativen Anwendung sollte ein umgekehrter Domainname sein, etwa com.example.app: {uris}.",
+    fr: "Le schéma d'une application native devrait être un nom de domaine inversé, comme com.example.app\u00a0: {uris}.",
+    es: "El esquema de una aplicación nativa debería ser un nombre de dominio invertido, como com.example.app: {uris}.",
+  },
   IMPLICIT_CUSTOM_OR_HTTP: {
     en: "The implicit flow needs https redirect URIs: {uris}.",
     de: "Der implizite Ablauf braucht Redirect-URIs mit https: {uris}.",
     fr: "Le flux implicite exige des URI de redirection en https\u00a0: {uris}.",
     es: "El flujo implícito requiere URI de redirección con https: {uris}.",
   },
-  PUBLIC_CLIENT_WITH_AUTH_METHOD: {
-    en: "An application in the browser or on a device cannot keep a secret, so its auth method must be NONE.",
-    de: "Eine Anwendung im Browser oder auf einem Gerät kann kein Geheimnis wahren, daher muss ihre Auth-Methode NONE sein.",
-    fr: "Une application dans le navigateur ou sur un appareil ne peut pas garder de secret, sa méthode d'authentification doit donc être NONE.",
-    es: "Una aplicación en el navegador o en un dispositivo no puede guardar un secreto, por lo que su método de autenticación debe ser NONE.",
+  USER_AGENT_WITH_AUTH_METHOD: {
+    en: "An application in the browser cannot keep a secret, so its auth method must be NONE.",
+    de: "Eine Anwendung im Browser kann kein Geheimnis wahren, daher muss ihre Auth-Methode NONE sein.",
+    fr: "Une application dans le navigateur ne peut pas garder de secret, sa méthode d'authentification doit donc être NONE.",
+    es: "Una aplicación en el navegador no puede guardar un secreto, por lo que su método de autenticación debe ser NONE.",
+  },
+  NATIVE_WITH_AUTH_METHOD: {
+    en: "An application on a device cannot keep a secret, so its auth method must be NONE.",
+    de: "Eine Anwendung auf einem Gerät kann kein Geheimnis wahren, daher muss ihre Auth-Methode NONE sein.",
+    fr: "Une application sur un appareil ne peut pas garder de secret, sa méthode d'authentification doit donc être NONE.",
+    es: "Una aplicación en un dispositivo no puede guardar un secreto, por lo que su método de autenticación debe ser NONE.",
+  },
+  PRIVATE_KEY_JWT_WITHOUT_KEY: {
+    en: "The auth method PRIVATE_KEY_JWT needs a key, and the application has none.",
+    de: "Die Auth-Methode PRIVATE_KEY_JWT braucht einen Schlüssel, und die Anwendung hat keinen.",
+    fr: "La méthode d'authentification PRIVATE_KEY_JWT exige une clé, et l'application n'en a pas.",
+    es: "El método de autenticación PRIVATE_KEY_JWT requiere una clave, y la aplicación no tiene ninguna.",
   },
   REFRESH_WITHOUT_CODE_OR_DEVICE: {
     en: "Refresh tokens are given only with the authorization code or device code grant type.",
     de: "Refresh-Tokens gibt es nur mit dem Grant-Typ Authorization Code oder Device Code.",
     fr: "Les jetons d'actualisation ne sont délivrés qu'avec le type d'autorisation par code ou par appareil.",
     es: "Los tokens de actualización solo se entregan con el tipo de concesión de código de autorización o de dispositivo.",
+  },
+  CLOCK_SKEW_TOO_LONG: {
+    en: "With a clock skew of more than 5 seconds, tokens are accepted for too long after they expire.",
+    de: "Mit einer Zeittoleranz von mehr als 5 Sekunden gelten Tokens nach ihrem Ablauf zu lange weiter.",
+    fr: "Avec une tolérance d'horloge de plus de 5 secondes, les jetons sont acceptés trop longtemps après leur expiration.",
+    es: "Con una tolerancia de reloj de más de 5 segundos, los tokens se aceptan demasiado tiempo después de caducar.",
   },
   REDIRECT_URI_FRAGMENT: {
     en: "A redirect URI must not have a fragment: {uris}.",
@@ -61,6 +97,12 @@ export const applicationTexts = {
     de: "Eine Redirect-URI muss absolut sein, mit ihrem Schema: {uris}.",
     fr: "Une URI de redirection doit être absolue, avec son schéma\u00a0: {uris}.",
     es: "Una URI de redirección debe ser absoluta, con su esquema: {uris}.",
+  },
+  REDIRECT_URI_USER_INFORMATION: {
+    en: "A redirect URI must not have user information before its host: {uris}.",
+    de: "Eine Redirect-URI darf vor dem Host keine Benutzerangaben haben: {uris}.",
+    fr: "Une URI de redirection ne doit pas contenir d'informations d'utilisateur avant son hôte\u00a0: {uris}.",
+    es: "Una URI de redirección no debe llevar datos de usuario antes del host: {uris}.",
   },
   REDIRECT_URI_DUPLICATE: {
     en: "A redirect URI is listed more than once: {uris}.",

@@ -11,7 +11,9 @@ export type Problem = { readonly key: ComplianceKey; readonly places: readonly P
 
 /** Every rule that a configuration departs from, in the order of the table. */
 export function problemsOf(oidc: OidcConfiguration): Problem[] {
-  const uris = [...redirects("redirectUris", oidc), ...redirects("postLogoutRedirectUris", oidc)];
+  // One may sign out of an application whatever its flow.
+  const signIn = isDeviceOnly(oidc) ? [] : redirects("redirectUris", oidc);
+  const uris = [...signIn, ...redirects("postLogoutRedirectUris", oidc)];
   const standing = rules.filter(({ inDevMode }) => inDevMode || !oidc.devMode);
   return standing
     .map(({ key, broken }) => ({ key, places: broken(oidc, uris) }))
@@ -54,7 +56,9 @@ type Rule = {
 const { AUTHORIZATION_CODE, IMPLICIT, REFRESH_TOKEN, DEVICE_CODE } = OidcGrantType;
 const { WEB, USER_AGENT, NATIVE } = OidcAppType;
 
-// After a logout no code or token travels: fragments are the router's business there, and the implicit flow has no say.
+const { NONE, PRIVATE_KEY_JWT } = OidcAuthMethodType;
+
+// After a logout no code or token travels: fragments are the router's business there, and http and flows have no say.
 const rules: readonly Rule[] = [
   { key: "NO_REDIRECT_URIS", inDevMode: true, broken: at("redirectUris", lacksRedirectUris) },
   {
@@ -62,10 +66,16 @@ const rules: readonly Rule[] = [
     inDevMode: false,
     broken: each((to, { appType }) => appType === USER_AGENT && isHttp(to)),
   },
+  { key: "HTTP_ON_PUBLIC_WEB", inDevMode: false, broken: each((to, oidc) => isSignIn(to) && leaksCodes(to, oidc)) },
   {
-    key: "CUSTOM_SCHEME_NOT_NATIVE",
+    key: "CUSTOM_SCHEME_ON_WEB",
     inDevMode: false,
-    broken: each(({ kind }, { appType }) => appType !== NATIVE && kind === "custom"),
+    broken: each(({ kind }, { appType }) => appType === WEB && kind === "custom"),
+  },
+  {
+    key: "CUSTOM_SCHEME_ON_USER_AGENT",
+    inDevMode: false,
+    broken: each(({ kind }, { appType }) => appType === USER_AGENT && kind === "custom"),
   },
   {
     key: "NATIVE_HTTP_NOT_LOOPBACK",
@@ -73,23 +83,41 @@ const rules: readonly Rule[] = [
     broken: each(({ kind }, { appType }) => appType === NATIVE && kind === "http"),
   },
   {
+    // RFC 8252, 7.1: a scheme is the reverse of a domain name, so that no other application has it.
+    key: "NATIVE_SCHEME_WITHOUT_DOT",
+    inDevMode: false,
+    broken: each(
+      ({ kind, uri }, { appType }) => appType === NATIVE && kind === "custom" && !schemeOf(uri)?.includes("."),
+    ),
+  },
+  {
     key: "IMPLICIT_CUSTOM_OR_HTTP",
     inDevMode: false,
     broken: each((to, oidc) => isSignIn(to) && leaksTokens(to, oidc)),
   },
   {
-    key: "PUBLIC_CLIENT_WITH_AUTH_METHOD",
+    key: "USER_AGENT_WITH_AUTH_METHOD",
     inDevMode: true,
-    broken: at(
-      "authMethodType",
-      ({ appType, authMethodType }) => appType !== WEB && authMethodType !== OidcAuthMethodType.NONE,
-    ),
+    broken: at("authMethodType", ({ appType, authMethodType }) => appType === USER_AGENT && authMethodType !== NONE),
+  },
+  {
+    key: "NATIVE_WITH_AUTH_METHOD",
+    inDevMode: true,
+    broken: at("authMethodType", ({ appType, authMethodType }) => appType === NATIVE && authMethodType !== NONE),
+  },
+  {
+    // No operation takes the key of an application, so that none has one.
+    key: "PRIVATE_KEY_JWT_WITHOUT_KEY",
+    inDevMode: true,
+    broken: at("authMethodType", ({ authMethodType }) => authMethodType === PRIVATE_KEY_JWT),
   },
   { key: "REFRESH_WITHOUT_CODE_OR_DEVICE", inDevMode: true, broken: strayRefresh },
-  { key: "REDIRECT_URI_FRAGMENT", inDevMode: false, broken: each((to) => isSignIn(to) && to.uri.includes("#")) },
-  { key: "REDIRECT_URI_WILDCARD", inDevMode: false, broken: each(({ uri }) => hasWildcard(uri)) },
-  { key: "REDIRECT_URI_RELATIVE", inDevMode: false, broken: each(({ kind }) => kind === "relative") },
-  { key: "REDIRECT_URI_DUPLICATE", inDevMode: false, broken: each(({ repeated }) => repeated) },
+  { key: "CLOCK_SKEW_TOO_LONG", inDevMode: true, broken: at("clockSkew", isSkewLong) },
+  { key: "REDIRECT_URI_FRAGMENT", inDevMode: true, broken: each((to) => isSignIn(to) && to.uri.includes("#")) },
+  { key: "REDIRECT_URI_WILDCARD", inDevMode: true, broken: each(({ uri }) => hasWildcard(uri)) },
+  { key: "REDIRECT_URI_RELATIVE", inDevMode: true, broken: each(({ kind }) => kind === "relative") },
+  { key: "REDIRECT_URI_USER_INFORMATION", inDevMode: true, broken: each(hasUserInformation) },
+  { key: "REDIRECT_URI_DUPLICATE", inDevMode: true, broken: each(({ repeated }) => repeated) },
   { key: "DANGEROUS_SCHEME", inDevMode: true, broken: each(({ kind }) => kind === "dangerous") },
 ];
 
@@ -105,6 +133,11 @@ function lacksRedirectUris(oidc: OidcConfiguration): boolean {
   return oidc.redirectUris.length === 0 && !isDeviceOnly(oidc);
 }
 
+// OpenID Connect Core 1.0, 3.1.2.1: with the code flow http is for confidential clients.
+function leaksCodes(to: Redirect, { appType, authMethodType, grantTypes }: OidcConfiguration): boolean {
+  return appType === WEB && authMethodType === NONE && grantTypes.includes(AUTHORIZATION_CODE) && isHttp(to);
+}
+
 // OpenID Connect Core 1.0, 3.2.2.1: with the implicit flow http is for native applications, on the loopback address.
 function leaksTokens({ kind }: Redirect, { appType, grantTypes }: OidcConfiguration): boolean {
   const safe = kind === "loopback" && appType === NATIVE;
@@ -115,6 +148,18 @@ function strayRefresh({ grantTypes }: OidcConfiguration): Place[] {
   const index = grantTypes.indexOf(REFRESH_TOKEN);
   const carried = grantTypes.includes(AUTHORIZATION_CODE) || grantTypes.includes(DEVICE_CODE);
   return index < 0 || carried ? [] : [{ path: `grantTypes[${index}]` }];
+}
+
+const mostSkewSeconds = 5n;
+
+function isSkewLong({ clockSkew }: OidcConfiguration): boolean {
+  const { seconds = 0n, nanos = 0 } = clockSkew ?? {};
+  return seconds > mostSkewSeconds || (seconds === mostSkewSeconds && nanos > 0);
+}
+
+// What is not absolute, or dangerous, has no authority to speak of.
+function hasUserInformation({ kind, uri }: Redirect): boolean {
+  return kind !== "relative" && kind !== "dangerous" && /^[^:/?#]+:\/\/[^/?#]*@/.test(uri);
 }
 
 const isSignIn = ({ list }: Redirect) => list === "redirectUris";

@@ -109,7 +109,7 @@ const rows: readonly [what: string, type: DescMessage, message: Message, wrong: 
     "a negative duration",
     CreateOidcApplicationRequestSchema,
     create(CreateOidcApplicationRequestSchema, { ...app, clockSkew: { seconds: -1n } }),
-    ["clockSkew DURATION_GTE"],
+    ["clockSkew DURATION_GTE_LTE"],
   ],
   [
     "a duration that is too long",

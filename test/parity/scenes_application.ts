@@ -115,6 +115,28 @@ export const applicationScenes: readonly Scene[] = [
     { fields: ["grantTypes[0]", "additionalOrigins[0]"], not: onlyJson },
   ),
   refuses("a clock skew below 0", ["clockSkew"], { clockSkew: "-1s" }),
+  refuses("a clock skew above an hour", ["clockSkew"], { clockSkew: "3601s" }),
+  creates("problems of a public client that is under development", {
+    redirectUris: [
+      "http://portal.example/cb",
+      "https://ada@portal.example/cb",
+      "/cb",
+      "/cb",
+      "https://portal.example/*#f",
+    ],
+    authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
+    clockSkew: "3600s",
+    devMode: true,
+  }),
+  creates("problems of a public client on plain http", {
+    redirectUris: ["http://portal.example/cb"],
+    authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
+  }),
+  creates("problems of a native application", {
+    redirectUris: ["portal:/cb"],
+    appType: "OIDC_APP_TYPE_NATIVE",
+    authMethodType: "OIDC_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT",
+  }),
   refuses("more URIs than there may be, and one that is too long", ["redirectUris", "postLogoutRedirectUris[0]"], {
     redirectUris: Array.from({ length: 101 }, (_, index) => `https://a.example/${index}`),
     postLogoutRedirectUris: [`https://a.example/${"x".repeat(2000)}`],

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { DurationSchema } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
 import {
   OidcAppType,
@@ -27,9 +28,12 @@ test("a web application with the code flow and an https redirect URI is complian
   expect(complianceOf(configured({}), "en")).toEqual({ noneCompliant: false, complianceProblems: [] });
 });
 
-/** One row a kind of redirect URI: its problems on each type of application, beside the flow's, and the implicit flow's. */
+/**
+ * One row a kind of redirect URI: its problems on each type of application, beside the flow's, and those of the implicit flow
+ * and of a public web application with the code flow.
+ */
 const kinds = [
-  { kind: "https", uris: ["https://app.example/cb"], web: [], agent: [], native: [], implicit: [] },
+  { kind: "https", uris: ["https://app.example/cb"], web: [], agent: [], native: [], implicit: [], open: [] },
   {
     kind: "http",
     uris: ["http://app.example/cb"],
@@ -37,6 +41,7 @@ const kinds = [
     agent: ["HTTP_ON_USER_AGENT"],
     native: ["NATIVE_HTTP_NOT_LOOPBACK"],
     implicit: [WEB, USER_AGENT, NATIVE],
+    open: ["HTTP_ON_PUBLIC_WEB"],
   },
   {
     kind: "http on loopback",
@@ -45,29 +50,52 @@ const kinds = [
     agent: ["HTTP_ON_USER_AGENT"],
     native: [],
     implicit: [WEB, USER_AGENT],
+    open: ["HTTP_ON_PUBLIC_WEB"],
   },
   {
     kind: "custom",
     uris: ["com.example.app:/cb"],
-    web: ["CUSTOM_SCHEME_NOT_NATIVE"],
-    agent: ["CUSTOM_SCHEME_NOT_NATIVE"],
+    web: ["CUSTOM_SCHEME_ON_WEB"],
+    agent: ["CUSTOM_SCHEME_ON_USER_AGENT"],
     native: [],
     implicit: [WEB, USER_AGENT, NATIVE],
+    open: [],
+  },
+  {
+    kind: "custom, without a dot",
+    uris: ["app:/cb"],
+    web: ["CUSTOM_SCHEME_ON_WEB"],
+    agent: ["CUSTOM_SCHEME_ON_USER_AGENT"],
+    native: ["NATIVE_SCHEME_WITHOUT_DOT"],
+    implicit: [WEB, USER_AGENT, NATIVE],
+    open: [],
   },
   ...[
+    { kind: "user information", uris: ["https://ada:secret@app.example/cb"], key: "REDIRECT_URI_USER_INFORMATION" },
     { kind: "fragment", uris: ["https://app.example/cb#here"], key: "REDIRECT_URI_FRAGMENT" },
     { kind: "wildcard", uris: ["https://*.app.example/cb"], key: "REDIRECT_URI_WILDCARD" },
     { kind: "relative", uris: ["/cb"], key: "REDIRECT_URI_RELATIVE" },
     { kind: "duplicate", uris: ["https://app.example/cb", "https://app.example/cb"], key: "REDIRECT_URI_DUPLICATE" },
     { kind: "dangerous", uris: ["javascript:alert(1)"], key: "DANGEROUS_SCHEME" },
-  ].map(({ kind, uris, key }) => ({ kind, uris, web: [key], agent: [key], native: [key], implicit: [] })),
-  { kind: "none", uris: [], web: [], agent: [], native: [], implicit: [] },
+  ].map(({ kind, uris, key }) => ({ kind, uris, web: [key], agent: [key], native: [key], implicit: [], open: [] })),
+  { kind: "none", uris: [], web: [], agent: [], native: [], implicit: [], open: [] },
 ];
 
+// What is wrong with an application under development alone: where its redirect URIs lead by http, or by a scheme of their own.
+const hiddenInDevMode = new Set([
+  "HTTP_ON_USER_AGENT",
+  "HTTP_ON_PUBLIC_WEB",
+  "CUSTOM_SCHEME_ON_WEB",
+  "CUSTOM_SCHEME_ON_USER_AGENT",
+  "NATIVE_HTTP_NOT_LOOPBACK",
+  "NATIVE_SCHEME_WITHOUT_DOT",
+  "IMPLICIT_CUSTOM_OR_HTTP",
+]);
+
 const appTypes = [
-  { appType: WEB, column: "web", secretAllowed: true },
-  { appType: USER_AGENT, column: "agent", secretAllowed: false },
-  { appType: NATIVE, column: "native", secretAllowed: false },
+  { appType: WEB, column: "web", secret: [] },
+  { appType: USER_AGENT, column: "agent", secret: ["USER_AGENT_WITH_AUTH_METHOD"] },
+  { appType: NATIVE, column: "native", secret: ["NATIVE_WITH_AUTH_METHOD"] },
 ] as const;
 
 /** Every combination of grant types, and what it asks for by itself. */
@@ -102,22 +130,24 @@ const cases = kinds.flatMap((kind) =>
 type Case = (typeof cases)[number];
 
 function expected({ kind, app, grant, authMethodType, devMode }: Case): string[] {
+  const isOpen = app.appType === WEB && authMethodType === NONE && grant.grantTypes.includes(AUTHORIZATION_CODE);
+  const isImplicit = grant.grantTypes.includes(IMPLICIT) && kind.implicit.some((type) => type === app.appType);
   const ofUri = [
     ...kind[app.column],
-    ...(grant.grantTypes.includes(IMPLICIT) && kind.implicit.some((type) => type === app.appType)
-      ? ["IMPLICIT_CUSTOM_OR_HTTP"]
-      : []),
-  ];
+    ...(isOpen ? kind.open : []),
+    ...(isImplicit ? ["IMPLICIT_CUSTOM_OR_HTTP"] : []),
+  ].filter((key) => !devMode || !hiddenInDevMode.has(key));
   return [
     ...(kind.kind === "none" && grant.redirects ? ["NO_REDIRECT_URIS"] : []),
-    ...(!app.secretAllowed && authMethodType !== NONE ? ["PUBLIC_CLIENT_WITH_AUTH_METHOD"] : []),
+    ...(authMethodType === NONE ? [] : app.secret),
+    ...(authMethodType === PRIVATE_KEY_JWT ? ["PRIVATE_KEY_JWT_WITHOUT_KEY"] : []),
     ...(grant.stray ? ["REFRESH_WITHOUT_CODE_OR_DEVICE"] : []),
-    ...(devMode ? ofUri.filter((key) => key === "DANGEROUS_SCHEME") : ofUri),
+    ...(grant.redirects ? ofUri : []),
   ];
 }
 
 test("every app type, grant type, auth method, kind of redirect URI and mode has just the problems of its own", () => {
-  expect(cases).toHaveLength(10 * 3 * 15 * 4 * 2);
+  expect(cases).toHaveLength(12 * 3 * 15 * 4 * 2);
   for (const row of cases) {
     const { kind, app, grant, authMethodType, devMode } = row;
     const { grantTypes } = grant;
@@ -138,9 +168,9 @@ test("a problem names every place where it stands", () => {
   ];
   expect(placesOf({ appType: USER_AGENT, redirectUris, grantTypes: [IMPLICIT, REFRESH_TOKEN] })).toEqual({
     HTTP_ON_USER_AGENT: ["redirectUris[0]", "redirectUris[3]"],
-    CUSTOM_SCHEME_NOT_NATIVE: ["redirectUris[2]", "redirectUris[5]"],
+    CUSTOM_SCHEME_ON_USER_AGENT: ["redirectUris[2]", "redirectUris[5]"],
     IMPLICIT_CUSTOM_OR_HTTP: ["redirectUris[0]", "redirectUris[2]", "redirectUris[3]", "redirectUris[5]"],
-    PUBLIC_CLIENT_WITH_AUTH_METHOD: ["authMethodType"],
+    USER_AGENT_WITH_AUTH_METHOD: ["authMethodType"],
     REFRESH_WITHOUT_CODE_OR_DEVICE: ["grantTypes[1]"],
     REDIRECT_URI_DUPLICATE: ["redirectUris[4]", "redirectUris[5]"],
   });
@@ -150,11 +180,14 @@ test("post-logout redirect URIs are held to the rules that make sense after a lo
   const rows: [OidcAppType, string, string[]][] = [
     [WEB, "https://a.example/#/bye", []],
     [WEB, "http://a.example/bye", []],
-    [WEB, "app:/bye", ["CUSTOM_SCHEME_NOT_NATIVE"]],
+    [WEB, "app:/bye", ["CUSTOM_SCHEME_ON_WEB"]],
+    [USER_AGENT, "app:/bye", ["CUSTOM_SCHEME_ON_USER_AGENT"]],
     [USER_AGENT, "http://a.example/bye", ["HTTP_ON_USER_AGENT"]],
     [NATIVE, "http://a.example/bye", ["NATIVE_HTTP_NOT_LOOPBACK"]],
     [NATIVE, "http://[::1]:80/bye", []],
-    [NATIVE, "app:/bye", []],
+    [NATIVE, "app.example:/bye", []],
+    [NATIVE, "app:/bye", ["NATIVE_SCHEME_WITHOUT_DOT"]],
+    [WEB, "https://ada@a.example/bye", ["REDIRECT_URI_USER_INFORMATION"]],
     [WEB, "https://a.example/*", ["REDIRECT_URI_WILDCARD"]],
     [WEB, "/bye", ["REDIRECT_URI_RELATIVE"]],
     [WEB, "data:text/html,bye", ["DANGEROUS_SCHEME"]],
@@ -164,6 +197,8 @@ test("post-logout redirect URIs are held to the rules that make sense after a lo
     const places = placesOf({ ...changes, postLogoutRedirectUris: [uri] });
     expect(places, uri).toEqual(Object.fromEntries(keys.map((key) => [key, ["postLogoutRedirectUris[0]"]])));
   }
+  const device = { grantTypes: [DEVICE_CODE], postLogoutRedirectUris: ["/bye"] };
+  expect(keysOf(device), "whatever the flow, one may sign out").toEqual(["REDIRECT_URI_RELATIVE"]);
   const shared = { postLogoutRedirectUris: sound.redirectUris };
   expect(keysOf(shared), "the same URI in both lists is not a duplicate").toEqual([]);
 });
@@ -207,8 +242,8 @@ test("a dangerous scheme is seen in every disguise, on every type of application
 test("a scheme is not dangerous because a dangerous word stands in it, after it, or in the path", () => {
   const uris = [
     "com.example.javascript:/cb",
-    "javascripts:/cb",
-    "database:/cb",
+    "javascripts.example:/cb",
+    "database.example:/cb",
     "https://a.example/javascript:x?data:y",
   ];
   const changes = { appType: NATIVE, authMethodType: NONE, redirectUris: uris };
@@ -297,13 +332,36 @@ test("a redirect URI that browsers and servers may read differently is not absol
     ]);
 });
 
+test("user information is seen before any host, and nowhere else", () => {
+  const seen = [
+    "https://u@a.example/",
+    "https://@a.example/",
+    "http://localhost@evil.example/",
+    "app.example://u:p@host/cb",
+  ];
+  const unseen = ["https://a.example/u@b", "https://a.example?u@b", "app.example:/u@b", "app.example:u@b"];
+  const keys = (uri: string) => keysOf({ appType: NATIVE, authMethodType: NONE, redirectUris: [uri] });
+  for (const uri of seen) expect(keys(uri), uri).toContain("REDIRECT_URI_USER_INFORMATION");
+  for (const uri of unseen) expect(keys(uri), uri).toEqual([]);
+});
+
+test("a clock skew above five seconds is a problem", () => {
+  const skewed = (seconds: bigint, nanos = 0) => placesOf({ clockSkew: create(DurationSchema, { seconds, nanos }) });
+  for (const [seconds, nanos] of [[0n], [5n], [4n, 999_999_999]] as const) expect(skewed(seconds, nanos)).toEqual({});
+  for (const [seconds, nanos] of [[5n, 1], [6n], [3600n], [315_576_000_000n]] as const)
+    expect(skewed(seconds, nanos)).toEqual({ CLOCK_SKEW_TOO_LONG: ["clockSkew"] });
+  expect(keysOf({ devMode: true, clockSkew: create(DurationSchema, { seconds: 6n }) })).toEqual([
+    "CLOCK_SKEW_TOO_LONG",
+  ]);
+});
+
 test("wildcards are seen in hosts that hide them", () => {
   for (const uri of [
     "https://*.a.example/",
     "https://%2A.a.example/",
     "https://＊.a.example/",
     "https://a.example/*",
-    "x:/*",
+    "x.example:/*",
   ])
     expect(keysOf({ appType: NATIVE, authMethodType: NONE, redirectUris: [uri] }), uri).toEqual([
       "REDIRECT_URI_WILDCARD",
@@ -334,7 +392,7 @@ test("the message names the URIs at fault in the language asked for, without wha
 test("a message stays short whatever the number and length of the URIs at fault", () => {
   const redirectUris = Array.from({ length: 100 }, (_, at) => `x:${String(at).padEnd(1990, "é")}`);
   const [problem] = complianceOf(configured({ redirectUris }), "en").complianceProblems;
-  expect(problem?.key).toBe("CUSTOM_SCHEME_NOT_NATIVE");
+  expect(problem?.key).toBe("CUSTOM_SCHEME_ON_WEB");
   expect(problem?.localizedMessage.length).toBeLessThan(1300);
   expect(problem?.localizedMessage).toMatch(/… \(redirectUris\[4\]\), … \(\+95\)\.$/);
 });
