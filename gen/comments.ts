@@ -25,7 +25,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.AddMemberRequest.instance": "The instance's members, in place of the organization's.",
   "postern.v1.AddMemberRequest.roles": "Of one scope: INSTANCE_*, ORG_*, PROJECT_OWNER or PROJECT_GRANT_OWNER.",
   "postern.v1.AddProjectRoleRequest.display_name": "The name that people see; the key when empty.",
-  "postern.v1.AddProjectRoleRequest.key": "The name that applications and grants know the role by.",
+  "postern.v1.AddProjectRoleRequest.key": "The name that applications and grants know the role by, without blanks and control characters.",
   "postern.v1.AddProjectRoleResponse.details": "The project's details: roles are part of its history.",
   "postern.v1.AddUserGrantOutcome": "What became of one item.",
   "postern.v1.AddUserGrantRequest.project_grant_id": "The grant of the project to the organization, when the project is another organization's.",
@@ -225,5 +225,5 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.access": "Who may call the rpc. A server that finds an rpc without it does not start.",
   "postern.v1.max_inner_items": "Of a list of messages: the most items that their own lists have, counted together.",
   "postern.v1.message_bytes": "The most bytes of a message of the rpc, on the wire and decompressed, where that is less than the rules of its fields allow. Without it, the limit is the largest message that they allow, and 16 KiB for an rpc that nobody has to be signed in for. A server that finds an rpc with neither does not start.",
-  "postern.v1.trim": "Blanks around the value are dropped before its rules are checked.",
+  "postern.v1.trim": "Blanks around the value are dropped before its rules are checked; only its greatest length counts them, as that of every field counts what was sent. What is left must have a visible character, unless it is empty.",
 };

@@ -12,6 +12,10 @@ export function soundness(type: DescMessage): (message: Message) => boolean {
 
 const isLookedAt = ({ fieldKind, scalar }: DescField) => fieldKind !== "scalar" || scalar === ScalarType.STRING;
 
+/** Says whether a text shows anything to its reader: U+2800 is a symbol that shows nothing. */
+export const isVisible = (text: string): boolean =>
+  /[^\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
+
 type Glance = (message: Message) => boolean;
 
 function glance(field: DescField): Glance {
@@ -38,5 +42,6 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 
 const isUnset = (value: unknown) => value === undefined;
 const isText = (value: unknown) => typeof value === "string" && !value.includes("\0") && value.isWellFormed();
-const isTrimmed = (value: unknown) => isText(value) && typeof value === "string" && value.trim() === value;
+const isTrimmed = (value: unknown) =>
+  isText(value) && typeof value === "string" && value.trim() === value && (value === "" || isVisible(value));
 const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;

@@ -9,12 +9,14 @@ import {
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.ts";
 import { max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
 import { mostViolations, type Violation } from "../errors.ts";
-import { soundness } from "./sound.ts";
+import { isVisible, soundness } from "./sound.ts";
 
 /** A field that there is something to look at in, with what its options say, which is slow to read. */
 type Looked = {
   readonly field: DescField;
   readonly trims: boolean;
+  /** How many characters a text that is trimmed may have, the blanks around it counted. */
+  readonly longest: number | undefined;
   readonly most: number | undefined;
   readonly mostInner: number | undefined;
 };
@@ -45,6 +47,7 @@ function lookInto(type: DescMessage, looks: Looks): void {
     fields.map((field) => ({
       field,
       trims: getOption(field, trim),
+      longest: longestText(field),
       most: mostItems(field),
       mostInner: hasOption(field, max_inner_items) ? getOption(field, max_inner_items) : undefined,
     })),
@@ -57,15 +60,21 @@ function mostItems(field: DescField): number | undefined {
   return type?.case === "repeated" && type.value.maxItems ? Number(type.value.maxItems) : undefined;
 }
 
+function longestText(field: DescField): number | undefined {
+  const type = hasOption(field, fieldRules) ? getOption(field, fieldRules).type : undefined;
+  const inner = type?.case === "repeated" ? type.value.items?.type : type;
+  return inner?.case === "string" && inner.value.maxLen ? Number(inner.value.maxLen) : undefined;
+}
+
 function inspect(message: ReflectMessage, { path: parent, found, looks }: At): void {
   for (const looked of looks.get(message.desc) ?? []) {
-    const { field, trims } = looked;
+    const { field } = looked;
     if (!message.isSet(field)) continue;
     const at = { path: parent ? `${parent}.${field.jsonName}` : field.jsonName, found, looks };
     switch (field.fieldKind) {
       case "scalar": {
         const value = message.get(field);
-        const trimmed = trims ? trimmedOf(value) : value;
+        const trimmed = inspectTrimmed(looked, value, at);
         if (trimmed !== value) message.set(field, trimmed);
         inspectValue(field, trimmed, at);
         break;
@@ -85,17 +94,19 @@ function inspect(message: ReflectMessage, { path: parent, found, looks }: At): v
   }
 }
 
-function inspectList({ field, trims, most, mostInner }: Looked, list: ReflectList, at: At): void {
+function inspectList(looked: Looked, list: ReflectList, at: At): void {
+  const { field, most, mostInner } = looked;
   if (most !== undefined) shorten(list, most);
   if (mostInner !== undefined && innerItems(list) > mostInner) {
     const description = `must contain no more than ${mostInner} items in its inner lists together`;
     complain(at, { description, reason: "REPEATED_MAX_INNER_ITEMS" });
   }
   for (let index = 0; index < list.size; index += 1) {
+    const inside = { ...at, path: `${at.path}[${index}]` };
     const value = list.get(index);
-    const trimmed = trims ? trimmedOf(value) : value;
+    const trimmed = inspectTrimmed(looked, value, inside);
     if (trimmed !== value) list.set(index, trimmed);
-    inspectItem(field, trimmed, { ...at, path: `${at.path}[${index}]` });
+    inspectItem(field, trimmed, inside);
   }
 }
 
@@ -140,7 +151,22 @@ function complain({ path, found }: At, wrong: Omit<Violation, "field">): void {
   if (found.length < mostViolations) found.push({ field: path, ...wrong });
 }
 
-const trimmedOf = (value: unknown) => (typeof value === "string" ? value.trim() : value);
+/** Trims a text where its field says so. Its bound counts what was sent; what is too long even when trimmed, its rule finds. */
+function inspectTrimmed({ trims, longest = Number.POSITIVE_INFINITY }: Looked, value: unknown, at: At): unknown {
+  if (!trims || typeof value !== "string") return value;
+  const trimmed = value.trim();
+  if (isLonger(value, longest) && !isLonger(trimmed, longest))
+    complain(at, { description: `must be at most ${longest} characters`, reason: "STRING_MAX_LEN" });
+  if (trimmed !== "" && !isVisible(trimmed))
+    complain(at, { description: "must have a visible character", reason: "STRING_INVISIBLE" });
+  return trimmed;
+}
+
+/** Says whether a text has more code points, as the rules of fields count them. */
+function isLonger(text: string, characters: number): boolean {
+  if (text.length <= characters) return false;
+  return text.length > 2 * characters || [...text].length > characters;
+}
 
 /** Cuts a list that is too long anyway to one item too many, so that checking the rest costs nothing. */
 function shorten(list: ReflectList, most: number): void {

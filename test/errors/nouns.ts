@@ -36,7 +36,7 @@ export const nounRows = {
   ORGANIZATION_NAME_TAKEN: taken("/v1/organizations", () => ({ name: fresh("organization") })),
   LOGIN_NAME_TAKEN: taken("/v1/users/machine", () => ({ username: fresh("robot"), name: "Robot" })),
   PROJECT_NAME_TAKEN: taken("/v1/projects", () => ({ name: fresh("project") })),
-  ROLE_TAKEN: taken("/v1/projects/{project}/roles", () => ({ key: fresh("role") })),
+  ROLE_TAKEN: taken("/v1/projects/{project}/roles", () => ({ key: fresh("role").replace(" ", "-") })),
   PROJECT_GRANT_EXISTS: taken("/v1/projects/{project}/grants", async ({ postern }) => ({
     grantedOrganizationId: await organization(postern),
   })),

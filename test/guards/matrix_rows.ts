@@ -155,7 +155,7 @@ export const rows: Readonly<Record<string, Row>> = {
     needs: "role.write",
     decides: "organization",
     reaches: "project",
-    request: ({ projectId }) => ({ projectId, key: fresh("role") }),
+    request: ({ projectId }) => ({ projectId, key: fresh("role").replace(" ", "-") }),
   },
   "ProjectService.ListProjectRoles": {
     needs: "project.read",

@@ -10,6 +10,7 @@ import {
 } from "../../gen/postern/v1/application_pb.ts";
 import { AddMemberRequestSchema } from "../../gen/postern/v1/member_pb.ts";
 import { SetLockoutPolicyRequestSchema, SetPasswordPolicyRequestSchema } from "../../gen/postern/v1/policy_pb.ts";
+import { AddProjectRoleRequestSchema } from "../../gen/postern/v1/project_pb.ts";
 import { AddUserGrantsRequestSchema } from "../../gen/postern/v1/user_grant_pb.ts";
 import { CreateHumanUserRequestSchema, ListUsersRequestSchema } from "../../gen/postern/v1/user_pb.ts";
 import { decodeJson } from "../../packages/gateway/src/codec/json.ts";
@@ -23,7 +24,9 @@ const human = { username: "ada", givenName: "Ada", familyName: "Lovelace", email
 const app = { projectId: "p", name: "a" };
 const many = (count: number) => Array.from({ length: count }, (_, index) => `r${index}`);
 
-const rows: readonly [what: string, type: DescMessage, message: Message, wrong: readonly string[]][] = [
+type Row = readonly [what: string, type: DescMessage, message: Message, wrong: readonly string[]];
+
+const rows: readonly Row[] = [
   ["what is right", CreateHumanUserRequestSchema, create(CreateHumanUserRequestSchema, human), []],
   [
     "everything that is missing",
@@ -90,6 +93,60 @@ const rows: readonly [what: string, type: DescMessage, message: Message, wrong: 
     CreateOidcApplicationRequestSchema,
     create(CreateOidcApplicationRequestSchema, { ...app, name: "😀".repeat(201) }),
     ["name STRING_MAX_LEN"],
+  ],
+  [
+    "200 characters with blanks around them",
+    CreateOidcApplicationRequestSchema,
+    create(CreateOidcApplicationRequestSchema, { ...app, name: ` ${"😀".repeat(200)} ` }),
+    ["name STRING_MAX_LEN"],
+  ],
+  [
+    "201 characters with blanks around them",
+    CreateOidcApplicationRequestSchema,
+    create(CreateOidcApplicationRequestSchema, { ...app, name: ` ${"😀".repeat(201)} ` }),
+    ["name STRING_MAX_LEN"],
+  ],
+  [
+    "198 characters with blanks around them",
+    CreateOidcApplicationRequestSchema,
+    create(CreateOidcApplicationRequestSchema, { ...app, name: ` ${"😀".repeat(198)} ` }),
+    [],
+  ],
+  [
+    "blanks alone, more than there may be characters",
+    CreateHumanUserRequestSchema,
+    create(CreateHumanUserRequestSchema, { ...human, givenName: " ".repeat(201), phone: "\n".repeat(201) }),
+    ["givenName STRING_MAX_LEN", "phone STRING_MAX_LEN", "givenName STRING_MIN_LEN"],
+  ],
+  ...["\u200b", "\u200b \u200d", "\u3164", "\u2800", "\ufe0f", "\u00ad\u2060", "\u{e0041}"].map(
+    (name): Row => [
+      `a name without a visible character: ${JSON.stringify(name)}`,
+      CreateOidcApplicationRequestSchema,
+      create(CreateOidcApplicationRequestSchema, { ...app, name }),
+      ["name STRING_INVISIBLE"],
+    ],
+  ),
+  ...["\u200ba", "👩‍🚀", "名", ".", "\u0301", "\ue000"].map(
+    (name): Row => [
+      `a name with a visible character: ${JSON.stringify(name)}`,
+      CreateOidcApplicationRequestSchema,
+      create(CreateOidcApplicationRequestSchema, { ...app, name }),
+      [],
+    ],
+  ),
+  ...["a b", "a\u00a0b", "a\tb", "a\u200bb"].map(
+    (key): Row => [
+      `a role key with a blank: ${JSON.stringify(key)}`,
+      AddProjectRoleRequestSchema,
+      create(AddProjectRoleRequestSchema, { projectId: "p", key, displayName: "a b" }),
+      ["key STRING_PATTERN"],
+    ],
+  ),
+  [
+    "a display name that nobody sees, of a role whose key is trimmed",
+    AddProjectRoleRequestSchema,
+    create(AddProjectRoleRequestSchema, { projectId: "p", key: " a ", displayName: "\u200b" }),
+    ["displayName STRING_INVISIBLE"],
   ],
   [
     "wrong and repeated items of a list",

@@ -68,6 +68,8 @@ export const applicationScenes: readonly Scene[] = [
   creates("a name in Unicode, trimmed", { name: " Zoë 🦊 名前 \u202e ", redirectUris }),
   creates("a name of 200 characters outside the first plane", { name: "🦊".repeat(200), redirectUris }),
   refuses("a name of 201 characters outside the first plane", ["name"], { name: "🦊".repeat(201) }),
+  refuses("a name of 200 characters with blanks around them", ["name"], { name: ` ${"x".repeat(200)} ` }),
+  refuses("a name that nobody sees", ["name"], { name: "\u200b" }),
   refuses("a name of blanks", ["name"], { name: " \u3000 " }),
   refuses("a name with U+0000", ["name"], { name: "a\u0000b" }),
   refuses("enum values that are unknown, by index", ["appType", "authMethodType", "grantTypes[1]"], {

@@ -97,6 +97,9 @@ export const refusedScenes: readonly Scene[] = [
     projectId: fixture.projectId,
     key: "viewer",
   })),
+  scene("ProjectService.AddProjectRole", missing, { projectId: "p", key: "a b", displayName: "\u200b" }, [
+    ...["key", "displayName"],
+  ]),
   scene("ProjectService.RemoveProjectRole", "ROLE_NOT_FOUND", async ({ fixture }) => ({
     projectId: fixture.projectId,
     roleKey: "a role/with a slash",

@@ -155,7 +155,8 @@ export const message_bytes: GenExtension<MethodOptions, number> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 1);
 
 /**
- * Blanks around the value are dropped before its rules are checked.
+ * Blanks around the value are dropped before its rules are checked; only its greatest length counts them, as that of every
+ * field counts what was sent. What is left must have a visible character, unless it is empty.
  *
  * @generated from extension: bool trim = 50002;
  */
