@@ -8,6 +8,18 @@ export const phoneTexts = {
     fr: "Ce numéro de téléphone n'est pas valide, écrivez-le avec l'indicatif du pays, comme +41 44 668 18 00.",
     es: "El número de teléfono no es válido; escríbalo con el prefijo del país, por ejemplo +41 44 668 18 00.",
   },
+  PHONE_PREMIUM_RATE: {
+    en: "No code is sent to a premium-rate number.",
+    de: "An eine Mehrwertdienstnummer wird kein Code gesendet.",
+    fr: "Aucun code n'est envoyé à un numéro surtaxé.",
+    es: "No se envía ningún código a un número de tarificación especial.",
+  },
+  USER_INACTIVE: {
+    en: "The user is deactivated, so no code is sent.",
+    de: "Der Benutzer ist deaktiviert, daher wird kein Code gesendet.",
+    fr: "L'utilisateur est désactivé, aucun code n'est donc envoyé.",
+    es: "El usuario está desactivado, por lo que no se envía ningún código.",
+  },
   PHONE_UNCHANGED: {
     en: "The user already has this phone number.",
     de: "Der Benutzer hat diese Telefonnummer bereits.",

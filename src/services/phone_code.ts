@@ -127,6 +127,11 @@ export const keepPhoneCode: readonly string[] = [
 /** Credentials of a fact after which no code is in force for its user. */
 export const dropPhoneCode: readonly string[] = [`delete from phone_codes c using $facts f where c.user_id = f.stream`];
 
+/** Credentials of a fact after which no code is sent to its user: an SMS without the sealed form of its code is dropped. */
+export const unsendPhoneCode: readonly string[] = [
+  `update phone_codes c set sealed = null from facts f where c.user_id = f.stream and c.sealed is not null`,
+];
+
 /** The code that a try was counted for. */
 export type TriedCode = { readonly id: string; readonly phone: string; readonly mac: Uint8Array };
 

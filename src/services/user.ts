@@ -25,7 +25,7 @@ import {
   refuseReused,
 } from "./password.ts";
 import { type PhoneSettings, phoneOfNewUser } from "./phone_code.ts";
-import { e164, notAPhone } from "./phone_number.ts";
+import { phoneNumber, wrongForSms } from "./phone_number.ts";
 import { type PolicyInForce, policyColumn } from "./policy.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
 
@@ -227,7 +227,7 @@ export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings) =>
 type NewHuman = { readonly username: string; readonly phone: string };
 
 function wrongInNew({ username, phone }: NewHuman, { phoneDefaultRegion: region }: PhoneSettings): Violation[] {
-  return [...longName({ username }), ...(phone === "" || e164(phone, region) ? [] : [notAPhone])];
+  return [...longName({ username }), ...(phone === "" ? [] : wrongForSms(phoneNumber(phone, region)))];
 }
 
 const longestLoginName = 200;

@@ -1,7 +1,7 @@
 import type { Cascade, NounFolds } from "../events/fold.ts";
 import { keepsAnOwner } from "./member.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "./password.ts";
-import { dropPhoneCode, keepPhoneCode } from "./phone_code.ts";
+import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "./phone_code.ts";
 import { phoneFolds } from "./user_phone.ts";
 
 const changed = (columns = "") =>
@@ -65,7 +65,7 @@ export const userFolds = {
   },
   deactivated: {
     views: [changed("active = false, ")],
-    credentials: endSignIns,
+    credentials: [...endSignIns, ...unsendPhoneCode],
     cascades: [sessionsEnd, keepsAnOwner("user.deactivated", "m.user_id = i.stream")],
   },
   reactivated: { views: [changed("active = true, ")] },

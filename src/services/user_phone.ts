@@ -24,7 +24,7 @@ import {
   type Sends,
   sendsColumns,
 } from "./phone_code.ts";
-import { e164, notAPhone, phoneNumberOf } from "./phone_number.ts";
+import { phoneNumber, phoneNumberOf, wrongForSms } from "./phone_number.ts";
 
 /** The phones of users. */
 export const userPhone = (deps: Deps, settings: PhoneSettings) => {
@@ -59,6 +59,7 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
     async resendPhoneCode(request, call) {
       const user = await userOf(request.userId, call);
       refuseUnverifiable(user);
+      if (!request.returnCode) refusePremiumRate(user);
       const { named, secret, answered } = codeFor(user, user.phone ?? "", request.returnCode !== undefined);
       const at = next(user, clock());
       const requested = factOf("user", at, { case: "phoneCodeRequested", value: named }, secret);
@@ -103,6 +104,7 @@ type UserRow = Sends & {
   id: string;
   owner: string;
   kind: string;
+  active: boolean;
   phone: string | null;
   verified: boolean;
   codeAttempts: number | null;
@@ -116,7 +118,8 @@ type UserRow = Sends & {
 const phoneRead = (sql: Sql, settings: PhoneSettings) =>
   loadOne<{ owner: string; id: string; phone: string | null }, UserRow>(sql, {
     asked: "owner text, id text, phone text",
-    select: `select n, u.user_id as id, u.owner, u.kind, u.phone, u.phone_verified as verified,
+    select: `select n, u.user_id as id, u.owner, u.kind, u.active, u.phone,
+      u.phone_verified as verified,
       c.attempts as "codeAttempts", c.expiration_date as "codeExpiration", u.version, u.created, u.changed,
       ${sendsColumns("u.user_id", "coalesce(asked.phone, u.phone)", settings)}
       from asked join users u on u.owner = asked.owner and u.user_id = asked.id
@@ -128,6 +131,7 @@ function codeMaker(deps: Deps, settings: PhoneSettings) {
   const make = phoneCodes(deps);
   return (user: UserRow, phone: string, returned: boolean) => {
     if (returned) return answeredCode(make({ userId: user.id, phone }));
+    if (!user.active) throw refuse.because("USER_INACTIVE");
     refuseTooMany(user, settings, deps.clock());
     return sentCode(make({ userId: user.id, phone, nth: user.nth }));
   };
@@ -143,10 +147,11 @@ export const phoneRules = ({ phoneDefaultRegion: region }: PhoneSettings) => [
   messageRule(ResendPhoneCodeRequestSchema, exclusive),
 ];
 
-const wrongIn = (request: ChangePhoneRequest, region: string | undefined): Violation[] => [
-  ...(e164(request.phone, region) ? [] : [notAPhone]),
-  ...exclusive(request),
-];
+function wrongIn(request: ChangePhoneRequest, region: string | undefined): Violation[] {
+  const number = phoneNumber(request.phone, region);
+  const isSent = request.returnCode === undefined && request.isVerified !== true;
+  return [...(isSent || !number ? wrongForSms(number) : []), ...exclusive(request)];
+}
 
 type Modes = Partial<Pick<ChangePhoneRequest, "sendCode" | "returnCode" | "isVerified">>;
 
@@ -178,6 +183,13 @@ const asksForCode = ({ sendCode, returnCode, isVerified }: Modes): boolean =>
 function refuseUnverifiable({ phone, verified }: UserRow): void {
   if (phone === null) throw refuse.because("PHONE_MISSING");
   if (verified) throw refuse.because("PHONE_VERIFIED");
+}
+
+/** A premium-rate number is kept, verified or by a code that was answered, and gets no SMS. */
+function refusePremiumRate({ phone }: UserRow): void {
+  if (!phoneNumber(phone ?? "", undefined)?.isPremiumRate) return;
+  const description = "cannot go to a premium-rate number; returnCode answers the code";
+  throw refuse.invalid([{ field: "sendCode", description, reason: "PHONE_PREMIUM_RATE" }]);
 }
 
 function withoutCreation(at: At) {

@@ -84,6 +84,17 @@ export const nounRows = {
     by: ({ german, fixture: { userId } }) => german.post(`/v1/users/${userId}/phone`, { phone: "12" }),
     details: ["BadRequest"],
   },
+  PHONE_PREMIUM_RATE: {
+    by: ({ german, fixture: { userId } }) => german.post(`/v1/users/${userId}/phone`, { phone: "+19005551234" }),
+    details: ["BadRequest"],
+  },
+  USER_INACTIVE: {
+    async by({ admin, german, fixture }) {
+      const userId = await fixture.newUser();
+      await admin.post(`/v1/users/${userId}:deactivate`);
+      return german.post(`/v1/users/${userId}/phone`, { phone: "+41446681800" });
+    },
+  },
   PHONE_MISSING: { by: ({ german, fixture: { userId } }) => german.post(`/v1/users/${userId}/phone:resend`) },
   PHONE_VERIFIED: {
     by: async (scene) => scene.german.post(`/v1/users/${await withVerifiedPhone(scene)}/phone:resend`),

@@ -101,13 +101,14 @@ async function askInVain(userIds: readonly string[]): Promise<void> {
   await vi.waitFor(() => expect(phones.every((phone) => sentTo(phone).length > 0)).toBe(true), 60_000);
 }
 
-test("what waits for the provider is not sent once the phone is removed or replaced, or the user deleted", async () => {
+test("what waits for the provider is not sent once the phone is removed or replaced, or the user deleted or deactivated", async () => {
   const [postern = expect.unreachable()] = nodes;
-  const [removed = "", replaced = "", deleted = ""] = await users(3);
-  await askInVain([removed, replaced, deleted]);
+  const [removed = "", replaced = "", deleted = "", deactivated = ""] = await users(4);
+  await askInVain([removed, replaced, deleted, deactivated]);
   answered(await postern.admin.delete(`/v1/users/${removed}/phone`));
   const [newer = ""] = await askAtOnce([replaced]);
   answered(await postern.admin.delete(`/v1/users/${deleted}`));
+  answered(await postern.admin.post(`/v1/users/${deactivated}:deactivate`));
   // The provider still refuses the old numbers, so their messages go only because nobody needs them.
   await asked("update sms_messages set due = now()");
   await vi.waitFor(async () => expect(await asked("select from sms_messages")).toHaveLength(0), 60_000);

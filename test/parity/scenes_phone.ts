@@ -140,6 +140,20 @@ export const phoneScenes: readonly Scene[] = [
     const me = await postern.as(viewer.token).get("/v1/users/me");
     return { request: { userId: me.body.user.id, phone: "+41446681800" } };
   }),
+  scene("a premium-rate number", "PHONE_PREMIUM_RATE", (stage) => change(stage, { phone: "+19005551234" }), {
+    fields: ["phone"],
+  }),
+  scene("a premium-rate number that is stored as verified", "OK", (stage) =>
+    change(stage, { phone: "+19005551234", isVerified }),
+  ),
+  scene("a premium-rate number, and modes that exclude each other", "VALIDATION_FAILED", (stage) =>
+    change(stage, { phone: "+19005551234", sendCode, isVerified }),
+  ),
+  scene("of a user who is deactivated", "USER_INACTIVE", async (stage) => {
+    const given = await change(stage);
+    await made(stage.admin, `/v1/users/${given.request.userId}:deactivate`, {});
+    return given;
+  }),
   scene("more codes than may be sent", "SEND_LIMIT", async (stage) => {
     const userId = await stage.fixture.newUser();
     for (let sent = 0; sent < 2; sent++) await made(stage.admin, `/v1/users/${userId}/phone`, { phone: newNumber() });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { e164 } from "../../src/services/phone_number.ts";
+import { e164, phoneNumber } from "../../src/services/phone_number.ts";
 
 for (const [text, region, number] of [
   ["+41791234567", undefined, "+41791234567"],
@@ -27,4 +27,16 @@ for (const [text, region, number] of [
 ] as const)
   test(`${text.slice(0, 40)}${region ? ` in ${region}` : ""} is ${number ?? "no phone number"}`, () => {
     expect(e164(text, region)).toBe(number);
+  });
+
+for (const [phone, isPremiumRate] of [
+  ["+41791234567", false],
+  ["+14155552671", false],
+  ["+41900123456", true],
+  ["+449098790123", true],
+  ["+19005551234", true],
+  ["+80012345678", false],
+] as const)
+  test(`${phone} is ${isPremiumRate ? "a" : "no"} premium-rate number`, () => {
+    expect(phoneNumber(phone, undefined)).toEqual({ phone, isPremiumRate });
   });

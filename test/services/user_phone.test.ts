@@ -275,6 +275,47 @@ test("a removed phone is gone with its code; removing none changes nothing", asy
   expect(await sql`select from phone_codes where user_id = ${userId}`).toHaveLength(0);
 });
 
+const premium = "+19005551234";
+
+test("a premium-rate number gets no SMS, whoever asks for it, and is kept where none is asked for", async () => {
+  const { userId } = await person();
+  for (const mode of [{}, { sendCode: {} }, { isVerified: false }]) {
+    const no = await change(userId, { phone: premium, ...mode });
+    expect([refused(no), fields(no)]).toEqual([[400, "PHONE_PREMIUM_RATE"], ["phone"]]);
+  }
+  const both = await change(userId, { phone: premium, sendCode: {}, returnCode: {} });
+  expect([refused(both), fields(both)]).toEqual([
+    [400, "VALIDATION_FAILED"],
+    ["returnCode", "sendCode"],
+  ]);
+  const code = answered(await change(userId, { phone: ` ${premium} `, returnCode: {} })).verificationCode;
+  const no = await resend(userId);
+  expect([refused(no), fields(no)]).toEqual([[400, "PHONE_PREMIUM_RATE"], ["sendCode"]]);
+  answered(await resend(userId, { returnCode: {} }));
+  expect(refused(await verify(userId, code))).toEqual([400, "CODE_INVALID"]);
+  answered(await change(userId, { phone: premium, isVerified: true }));
+  const named = { username: `premium-${numbers}`, givenName: "Ada", familyName: "Byron", email: "ada@example.com" };
+  const created = await postern.admin.post("/v1/users/human", { ...named, phone: premium });
+  expect([refused(created), fields(created)]).toEqual([[400, "PHONE_PREMIUM_RATE"], ["phone"]]);
+  expect(await sql`select from phone_sends where phone = ${premium}`).toHaveLength(0);
+});
+
+test("a deactivated user gets no SMS, and whoever asks is told", async () => {
+  const { userId } = await person();
+  const phone = newNumber();
+  answered(await postern.admin.post(`/v1/users/${userId}:deactivate`));
+  for (const mode of [{}, { sendCode: {} }, { isVerified: false }])
+    expect(refused(await change(userId, { phone, ...mode }))).toEqual([400, "USER_INACTIVE"]);
+  answered(await change(userId, { phone, returnCode: {} }));
+  expect(refused(await resend(userId))).toEqual([400, "USER_INACTIVE"]);
+  answered(await verify(userId, answered(await resend(userId, { returnCode: {} })).verificationCode));
+  expect(refused(await change(userId, { phone, sendCode: {} }))).toEqual([400, "USER_INACTIVE"]);
+  expect(refused(await change(userId, { phone }))).toEqual([400, "PHONE_UNCHANGED"]);
+  answered(await postern.admin.post(`/v1/users/${userId}:reactivate`));
+  answered(await change(userId, { phone, sendCode: {} }));
+  answered(await verify(userId, codeIn(await lastSms(phone))));
+});
+
 test("a user gets so many codes an hour, whatever the numbers", async () => {
   const { userId, client } = await person();
   for (let sent = 0; sent < limits.phoneSendsPerUser; sent++)

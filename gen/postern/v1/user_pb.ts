@@ -225,7 +225,7 @@ export type CreateHumanUserRequest = Message<"postern.v1.CreateHumanUserRequest"
   email: string;
 
   /**
-   * In international form, or national when a default region is configured; not verified by this.
+   * In international form, or national when a default region is configured; not verified by this: a code is sent to it.
    *
    * @generated from field: string phone = 5;
    */
@@ -1408,7 +1408,8 @@ export const UserService: GenService<{
   /**
    * Changes a user's phone. Unless it is stored as verified, a code is generated that VerifyPhone takes; it is sent by SMS or, on
    * request and with the permission, answered. The number that the user has already, and verified, becomes unverified when the
-   * request asks for a code or sets is_verified to false; else it is refused as PHONE_UNCHANGED.
+   * request asks for a code or sets is_verified to false; else it is refused as PHONE_UNCHANGED. No SMS goes to a premium-rate
+   * number (PHONE_PREMIUM_RATE) or a deactivated user (USER_INACTIVE): only the modes that send none take these.
    *
    * @generated from rpc postern.v1.UserService.ChangePhone
    */
@@ -1428,7 +1429,8 @@ export const UserService: GenService<{
     output: typeof VerifyPhoneResponseSchema;
   },
   /**
-   * Generates a fresh code for a phone that is not verified; older codes are worth nothing from then on.
+   * Generates a fresh code for a phone that is not verified; older codes are worth nothing from then on. It is sent where
+   * ChangePhone would send one.
    *
    * @generated from rpc postern.v1.UserService.ResendPhoneCode
    */
