@@ -58,6 +58,11 @@ export function ofType(text: string, type: string): string {
   return text.replace(/\$(facts|input)\b/g, (_, name) => `(select * from ${name} where type = '${type}')`);
 }
 
+/** Gives the row `t` that a fact `f` is about the fact's version and time, and sets further columns. */
+export const touch = (table: string, id: string, columns = ""): string =>
+  `update ${table} t set ${columns && `${columns}, `}version = f.version, changed = f.time
+   from $facts f where t.owner = f.owner and t.${id} = f.stream`;
+
 const asJson = `select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
     actor text, request_id text, time timestamptz)`;

@@ -15,7 +15,7 @@ import {
 import { type Call, type Deps, keys, organizationOf } from "../deps.ts";
 import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
-import type { NounFolds } from "../events/fold.ts";
+import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
@@ -96,10 +96,7 @@ export const applicationFolds = {
     ],
   },
   clientSecretRotated: {
-    views: [
-      `update applications a set version = f.version, changed = f.time
-       from $facts f where a.owner = f.owner and a.app_id = f.stream`,
-    ],
+    views: [touch("applications", "app_id")],
     credentials: [
       `delete from client_secrets s using $input i
        where s.app_id = i.stream and (s.expiration_date is not null or ${replaced} <= i.time)`,

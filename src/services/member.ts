@@ -9,7 +9,7 @@ import {
 import { type Call, type Deps, type Membership, organizationOf, reachOf } from "../deps.ts";
 import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
-import type { Cascade, NounFolds } from "../events/fold.ts";
+import { type Cascade, type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Role } from "../guards/permissions.ts";
 import type { Sql } from "../postgres/connect.ts";
@@ -107,11 +107,7 @@ export const memberFolds = {
     ],
   },
   changed: {
-    views: [
-      `update members m set roles = array(select jsonb_array_elements_text(f.payload->'roles')),
-         version = f.version, changed = f.time
-       from $facts f where m.owner = f.owner and m.member_id = f.stream`,
-    ],
+    views: [touch("members", "member_id", `roles = array(select jsonb_array_elements_text(f.payload->'roles'))`)],
     cascades: [
       keepsAnOwner(
         "member.changed",

@@ -3,7 +3,7 @@ import { ListProjectsRequestSchema, type ProjectService } from "../../gen/poster
 import { type Deps, organizationOf, type Reach, reachOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
-import type { NounFolds } from "../events/fold.ts";
+import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
@@ -110,15 +110,13 @@ export const projectFolds = {
     views: [
       `insert into project_roles (owner, project_id, role_key, display_name)
        select f.owner, f.stream, f.payload->>'key', f.payload->>'displayName' from $facts f`,
-      `update projects p set version = f.version, changed = f.time
-       from $facts f where p.owner = f.owner and p.project_id = f.stream`,
+      touch("projects", "project_id"),
     ],
   },
   roleRemoved: {
     views: [
       `delete from project_roles r using $facts f where r.project_id = f.stream and r.role_key = f.payload->>'key'`,
-      `update projects p set version = f.version, changed = f.time
-       from $facts f where p.owner = f.owner and p.project_id = f.stream`,
+      touch("projects", "project_id"),
     ],
     cascades: [
       {

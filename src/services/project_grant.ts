@@ -3,7 +3,7 @@ import { ListProjectGrantsRequestSchema, type ProjectService } from "../../gen/p
 import { type Deps, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
-import type { NounFolds } from "../events/fold.ts";
+import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
@@ -72,8 +72,7 @@ export const projectGrantFolds = {
     views: [
       `delete from project_grant_roles r using $facts f
        where r.project_grant_id = f.stream and r.role_key = f.payload->>'key'`,
-      `update project_grants g set version = f.version, changed = f.time
-       from $facts f where g.owner = f.owner and g.project_grant_id = f.stream`,
+      touch("project_grants", "project_grant_id"),
     ],
   },
   revoked: {

@@ -2,11 +2,7 @@ import type { Cascade, NounFolds } from "../events/fold.ts";
 import { keepsAnOwner } from "./member.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "./password.ts";
 import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "./phone_code.ts";
-import { phoneFolds } from "./user_phone.ts";
-
-const changed = (columns = "") =>
-  `update users u set ${columns}version = f.version, changed = f.time
-   from $facts f where u.owner = f.owner and u.user_id = f.stream`;
+import { phoneFolds, touchUser } from "./user_phone.ts";
 
 const loginName = `insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from $facts f`;
@@ -59,21 +55,21 @@ export const userFolds = {
     ],
   },
   passwordChanged: {
-    views: [changed()],
+    views: [touchUser()],
     credentials: [...replacePassword, ...clearAttempts],
     cascades: [sessionsEnd],
   },
   deactivated: {
-    views: [changed("active = false, ")],
+    views: [touchUser("active = false")],
     credentials: [...endSignIns, ...unsendPhoneCode],
     cascades: [sessionsEnd, keepsAnOwner("user.deactivated", "m.user_id = i.stream")],
   },
-  reactivated: { views: [changed("active = true, ")] },
+  reactivated: { views: [touchUser("active = true")] },
   locked: {
-    views: [changed("locked = true, locked_until = (f.payload->>'until')::timestamptz, ")],
+    views: [touchUser("locked = true, locked_until = (f.payload->>'until')::timestamptz")],
     credentials: spendAttempts,
   },
-  unlocked: { views: [changed("locked = false, locked_until = null, ")], credentials: clearAttempts },
+  unlocked: { views: [touchUser("locked = false, locked_until = null")], credentials: clearAttempts },
   deleted: {
     views: [`delete from users u using $facts f where u.owner = f.owner and u.user_id = f.stream`, gone("login_names")],
     credentials: [gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode],

@@ -3,7 +3,7 @@ import { ListUserGrantsRequestSchema, type UserGrantService } from "../../gen/po
 import { type Deps, organizationOf, type Reach, reachOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
-import type { NounFolds } from "../events/fold.ts";
+import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
@@ -71,9 +71,6 @@ export const userGrantService = (deps: Deps) => {
   } satisfies ServiceImpl<typeof UserGrantService>;
 };
 
-const versionTaken = `update user_grants g set version = f.version, changed = f.time
-       from $facts f where g.owner = f.owner and g.user_grant_id = f.stream`;
-
 /** What requests about user grants must keep. */
 export const userGrantRules = [pageRule(ListUserGrantsRequestSchema, 1)];
 
@@ -92,7 +89,7 @@ export const userGrantFolds = {
   },
   changed: {
     views: [
-      versionTaken,
+      touch("user_grants", "user_grant_id"),
       `delete from user_grant_roles r using $facts f
        where r.user_grant_id = f.stream and not f.payload->'roleKeys' ? r.role_key`,
       `insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
@@ -104,7 +101,7 @@ export const userGrantFolds = {
   },
   roleRemoved: {
     views: [
-      versionTaken,
+      touch("user_grants", "user_grant_id"),
       `delete from user_grant_roles r using $facts f
        where r.user_grant_id = f.stream and r.role_key = f.payload->>'key'`,
     ],

@@ -8,7 +8,7 @@ import {
 import { type Call, type Deps, organizationOf } from "../deps.ts";
 import { messageRule, refuse, type Violation } from "../errors.ts";
 import { type At, details, detailsAfter, factOf, next } from "../events/fact.ts";
-import type { NounFolds } from "../events/fold.ts";
+import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { phoneCodeMatches } from "../security/phone_code.ts";
@@ -82,22 +82,21 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
   }
 };
 
-const changed = (columns: string) =>
-  `update users u set ${columns}version = f.version, changed = f.time
-   from $facts f where u.owner = f.owner and u.user_id = f.stream`;
+/** What a fact about a user does to its row. */
+export const touchUser = (columns?: string): string => touch("users", "user_id", columns);
 
 /** What the facts about a user's phone do to its row and to its code. */
 export const phoneFolds = {
   phoneChanged: {
-    views: [changed(`phone = f.payload->>'phone', phone_verified = (f.payload->>'verified')::boolean, `)],
+    views: [touchUser(`phone = f.payload->>'phone', phone_verified = (f.payload->>'verified')::boolean`)],
     credentials: [
       ...keepPhoneCode,
       `delete from phone_codes c using $input i where c.user_id = i.stream and i.secret->'phoneCode' is null`,
     ],
   },
-  phoneCodeRequested: { views: [changed("")], credentials: keepPhoneCode },
-  phoneVerified: { views: [changed("phone_verified = true, ")], credentials: dropPhoneCode },
-  phoneRemoved: { views: [changed("phone = null, phone_verified = false, ")], credentials: dropPhoneCode },
+  phoneCodeRequested: { views: [touchUser()], credentials: keepPhoneCode },
+  phoneVerified: { views: [touchUser("phone_verified = true")], credentials: dropPhoneCode },
+  phoneRemoved: { views: [touchUser("phone = null, phone_verified = false")], credentials: dropPhoneCode },
 } satisfies Pick<NounFolds<"user">, "phoneChanged" | "phoneCodeRequested" | "phoneVerified" | "phoneRemoved">;
 
 type UserRow = Sends & {

@@ -8,8 +8,8 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"application.client_secret_rotated/0" as (update applications a set version = f.version, changed = f.time
-       from (select * from facts where type = 'application.client_secret_rotated') f where a.owner = f.owner and a.app_id = f.stream),
+"application.client_secret_rotated/0" as (update applications t set version = f.version, changed = f.time
+   from (select * from facts where type = 'application.client_secret_rotated') f where t.owner = f.owner and t.app_id = f.stream),
 "application.client_secret_rotated/1" as (delete from client_secrets s using (select * from input where type = 'application.client_secret_rotated') i
        where s.app_id = i.stream and (s.expiration_date is not null or (i.payload->>'previousSecretExpirationDate')::timestamptz <= i.time)),
 "application.client_secret_rotated/2" as (update client_secrets s set expiration_date = (i.payload->>'previousSecretExpirationDate')::timestamptz from (select * from input where type = 'application.client_secret_rotated') i

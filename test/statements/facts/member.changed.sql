@@ -20,9 +20,8 @@ facts as (
   union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"member.changed/0" as (update members m set roles = array(select jsonb_array_elements_text(f.payload->'roles')),
-         version = f.version, changed = f.time
-       from (select * from facts where type = 'member.changed') f where m.owner = f.owner and m.member_id = f.stream),
+"member.changed/0" as (update members t set roles = array(select jsonb_array_elements_text(f.payload->'roles')), version = f.version, changed = f.time
+   from (select * from facts where type = 'member.changed') f where t.owner = f.owner and t.member_id = f.stream),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created

@@ -25,14 +25,14 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "project.role_removed/0" as (delete from project_roles r using (select * from facts where type = 'project.role_removed') f where r.project_id = f.stream and r.role_key = f.payload->>'key'),
-"project.role_removed/1" as (update projects p set version = f.version, changed = f.time
-       from (select * from facts where type = 'project.role_removed') f where p.owner = f.owner and p.project_id = f.stream),
+"project.role_removed/1" as (update projects t set version = f.version, changed = f.time
+   from (select * from facts where type = 'project.role_removed') f where t.owner = f.owner and t.project_id = f.stream),
 "project_grant.role_removed/0" as (delete from project_grant_roles r using (select * from facts where type = 'project_grant.role_removed') f
        where r.project_grant_id = f.stream and r.role_key = f.payload->>'key'),
-"project_grant.role_removed/1" as (update project_grants g set version = f.version, changed = f.time
-       from (select * from facts where type = 'project_grant.role_removed') f where g.owner = f.owner and g.project_grant_id = f.stream),
-"user_grant.role_removed/0" as (update user_grants g set version = f.version, changed = f.time
-       from (select * from facts where type = 'user_grant.role_removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+"project_grant.role_removed/1" as (update project_grants t set version = f.version, changed = f.time
+   from (select * from facts where type = 'project_grant.role_removed') f where t.owner = f.owner and t.project_grant_id = f.stream),
+"user_grant.role_removed/0" as (update user_grants t set version = f.version, changed = f.time
+   from (select * from facts where type = 'user_grant.role_removed') f where t.owner = f.owner and t.user_grant_id = f.stream),
 "user_grant.role_removed/1" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.role_removed') f
        where r.user_grant_id = f.stream and r.role_key = f.payload->>'key'),
 idempotent as (

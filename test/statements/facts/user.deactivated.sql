@@ -29,8 +29,8 @@ facts as (
 ),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
-"user.deactivated/0" as (update users u set active = false, version = f.version, changed = f.time
-   from (select * from facts where type = 'user.deactivated') f where u.owner = f.owner and u.user_id = f.stream),
+"user.deactivated/0" as (update users t set active = false, version = f.version, changed = f.time
+   from (select * from facts where type = 'user.deactivated') f where t.owner = f.owner and t.user_id = f.stream),
 "user.deactivated/1" as (
   update passwords p set sign_ins = p.sign_ins + 1,
     user_id = case when p.sign_ins = q.sign_ins then p.user_id else 'came meanwhile' end

@@ -8,8 +8,8 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"user.locked/0" as (update users u set locked = true, locked_until = (f.payload->>'until')::timestamptz, version = f.version, changed = f.time
-   from (select * from facts where type = 'user.locked') f where u.owner = f.owner and u.user_id = f.stream),
+"user.locked/0" as (update users t set locked = true, locked_until = (f.payload->>'until')::timestamptz, version = f.version, changed = f.time
+   from (select * from facts where type = 'user.locked') f where t.owner = f.owner and t.user_id = f.stream),
 "user.locked/1" as (update password_attempts a set attempts = 2147483647 from (select * from facts where type = 'user.locked') f where a.user_id = f.stream),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)

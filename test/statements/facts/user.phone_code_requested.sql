@@ -8,8 +8,8 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"user.phone_code_requested/0" as (update users u set version = f.version, changed = f.time
-   from (select * from facts where type = 'user.phone_code_requested') f where u.owner = f.owner and u.user_id = f.stream),
+"user.phone_code_requested/0" as (update users t set version = f.version, changed = f.time
+   from (select * from facts where type = 'user.phone_code_requested') f where t.owner = f.owner and t.user_id = f.stream),
 "user.phone_code_requested/1" as (insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date)
    select c.code->>'id', i.owner, i.stream, c.code->>'phone', decode(c.code->>'mac', 'hex'),
      decode(c.code->>'sealed', 'hex'), (c.code->>'expirationDate')::timestamptz

@@ -8,8 +8,8 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"user.phone_verified/0" as (update users u set phone_verified = true, version = f.version, changed = f.time
-   from (select * from facts where type = 'user.phone_verified') f where u.owner = f.owner and u.user_id = f.stream),
+"user.phone_verified/0" as (update users t set phone_verified = true, version = f.version, changed = f.time
+   from (select * from facts where type = 'user.phone_verified') f where t.owner = f.owner and t.user_id = f.stream),
 "user.phone_verified/1" as (delete from phone_codes c using (select * from facts where type = 'user.phone_verified') f where c.user_id = f.stream),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)

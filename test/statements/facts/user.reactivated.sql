@@ -8,8 +8,8 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"user.reactivated/0" as (update users u set active = true, version = f.version, changed = f.time
-   from (select * from facts where type = 'user.reactivated') f where u.owner = f.owner and u.user_id = f.stream),
+"user.reactivated/0" as (update users t set active = true, version = f.version, changed = f.time
+   from (select * from facts where type = 'user.reactivated') f where t.owner = f.owner and t.user_id = f.stream),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created

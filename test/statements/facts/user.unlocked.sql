@@ -8,8 +8,8 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"user.unlocked/0" as (update users u set locked = false, locked_until = null, version = f.version, changed = f.time
-   from (select * from facts where type = 'user.unlocked') f where u.owner = f.owner and u.user_id = f.stream),
+"user.unlocked/0" as (update users t set locked = false, locked_until = null, version = f.version, changed = f.time
+   from (select * from facts where type = 'user.unlocked') f where t.owner = f.owner and t.user_id = f.stream),
 "user.unlocked/1" as (delete from password_attempts a using (select * from facts where type = 'user.unlocked') f where a.user_id = f.stream),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)

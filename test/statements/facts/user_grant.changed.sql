@@ -8,8 +8,8 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"user_grant.changed/0" as (update user_grants g set version = f.version, changed = f.time
-       from (select * from facts where type = 'user_grant.changed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+"user_grant.changed/0" as (update user_grants t set version = f.version, changed = f.time
+   from (select * from facts where type = 'user_grant.changed') f where t.owner = f.owner and t.user_grant_id = f.stream),
 "user_grant.changed/1" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.changed') f
        where r.user_grant_id = f.stream and not f.payload->'roleKeys' ? r.role_key),
 "user_grant.changed/2" as (insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
