@@ -1,5 +1,5 @@
 import type { Sql } from "../postgres/connect.ts";
-import { takeTurns } from "./turns.ts";
+import { inBatches } from "./batch.ts";
 
 /** A read that concurrent askers share: answers the rows of one key. */
 export type Load<K, R> = (key: K, signal?: AbortSignal) => Promise<R[]>;
@@ -20,7 +20,7 @@ export function load<K extends Readonly<Record<string, unknown>>, R>(
   const text = `with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, ${asked})
 )\n${select}`;
-  const ask = takeTurns<{ key: K; rows: R[] }>({
+  const ask = inBatches<{ key: K; rows: R[] }>({
     atOnce: 2,
     most: 100,
     async run(batch) {

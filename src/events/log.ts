@@ -2,9 +2,9 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { reasonOf, refuse } from "../errors.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { foreignKey, isLockLost, isOutcomeUnknown, unique } from "../postgres/failure.ts";
+import { inBatches, type Waiting } from "./batch.ts";
 import type { NewFact } from "./fact.ts";
 import { type Fold, statementFor } from "./fold.ts";
-import { takeTurns, type Waiting } from "./turns.ts";
 
 /** Where a command comes from, as its events record it. */
 export type Origin = {
@@ -73,7 +73,7 @@ export function openLog<C>({ sql, patient = sql, folds, originOf, appended }: Lo
     if (known) return known;
     // A cascade may touch a million rows: it shares its statement with nobody, and nobody waits for it.
     const alone = types.some((type) => (folds.get(type)?.cascades?.length ?? 0) > 0);
-    const queue = takeTurns<Command>({
+    const queue = inBatches<Command>({
       atOnce: alone ? 8 : 2,
       most: alone ? 1 : 100,
       keysOf: ({ streams }) => streams,

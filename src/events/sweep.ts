@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Sql } from "../postgres/connect.ts";
 import { lookAgain } from "./follow.ts";
-import { takeTurn } from "./lease.ts";
+import { takeLease } from "./lease.ts";
 
 /** Something to be cleared away now and then. */
 export type Chore = {
@@ -26,7 +26,7 @@ export function startSweep({ sql, chores, everyMs = 60_000, failed }: SweepParts
   const holder = randomUUID();
   const seconds = 30 + (2 * everyMs) / 1000;
   let stopped = false;
-  const mayGoOn = async () => !stopped && (await takeTurn(sql, { work: "sweep", holder, seconds }));
+  const mayGoOn = async () => !stopped && (await takeLease(sql, { work: "sweep", holder, seconds }));
   const { stop } = lookAgain({ everyMs, failed: (error) => failed(error, "sweep"), look });
 
   return {

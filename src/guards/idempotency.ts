@@ -43,7 +43,7 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
   if (!isKeyed(method)) return { once: (next) => next, answered: async () => undefined };
   const operation = `${method.parent.typeName}/${method.name}`;
   const bodyOf = bodyReader(method);
-  const inTurn = turns();
+  const alone = oneAtATime();
   return { once, answered };
 
   function once(next: Unary): Unary {
@@ -51,7 +51,7 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
       const key = keyIn(call);
       if (key === undefined) return next(request, call);
       // A twin that comes meanwhile waits: it would spend attempts and hash passwords only to lose its race.
-      return inTurn(`${callerOf(call).userId} ${key}`, () => unlessDone(next, request, call));
+      return alone(`${callerOf(call).userId} ${key}`, () => unlessDone(next, request, call));
     };
   }
 
@@ -104,8 +104,8 @@ function bodyReader(method: DescMethod): (request: Message, call: Call) => Buffe
   };
 }
 
-/** Runs work of the same name one after the other. */
-function turns() {
+/** A mutex for each name: runs work of the same name one after the other. */
+function oneAtATime() {
   const last = new Map<string, Promise<unknown>>();
   return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
     const mine = (last.get(name) ?? Promise.resolve()).then(work, work);

@@ -38,7 +38,7 @@ const longestBackoffSeconds = 60;
 const settleSeconds = 60;
 
 /**
- * Delivers the SMS of the outbox. Nodes take turns by leases: a message is delivered by one at a time, again only when a
+ * Delivers the SMS of the outbox. Nodes hold leases: a message is delivered by one at a time, again only when a
  * worker ended between handing it over and noting so.
  */
 export function startSmsWorker(parts: SmsWorkerParts): AsyncDisposable {

@@ -1,7 +1,7 @@
 import { refuse } from "../errors.ts";
 import type { Client } from "./client.ts";
 import { isConnectionsExhausted, isReadOnly, isSpoiled, markSent, markUnsent } from "./failure.ts";
-import type { Limiter, Turn } from "./limiter.ts";
+import type { Limiter, QueueEntry } from "./limiter.ts";
 import type { Pool } from "./pool.ts";
 import { type Admit, onEnd, type Statement } from "./statement.ts";
 
@@ -26,7 +26,7 @@ export function admission(gate: Gate): Admit {
     const until = performance.now() + waitMs;
     let started = false;
     let client: Client | undefined;
-    const turn: Turn = {
+    const entry: QueueEntry = {
       start() {
         client = sendBy(gate, statement);
         if (!started) observed?.sent();
@@ -41,7 +41,7 @@ export function admission(gate: Gate): Admit {
         if (gate.pool.size() < 2 && !gate.makeRoom?.()) return false;
         gate.pool.drop(client, "unopened");
         client = undefined;
-        limiter.retreat(turn, until);
+        limiter.retreat(entry, until);
         return true;
       },
       ended(error) {
@@ -50,7 +50,7 @@ export function admission(gate: Gate): Admit {
         if (client) limiter.leave();
       },
     });
-    limiter.enter(turn);
+    limiter.enter(entry);
   };
 }
 

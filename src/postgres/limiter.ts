@@ -1,12 +1,12 @@
-/** A place in line: start it, or tell it that it waited too long. */
-export type Turn = Readonly<{ start: () => void; refuse: () => void }>;
+/** An entry of the queue: start it, or tell it that it waited too long. */
+export type QueueEntry = Readonly<{ start: () => void; refuse: () => void }>;
 
 /** Lets a bounded number run at once, and wait a bounded time. */
 export type Limiter = Readonly<{
-  enter: (turn: Turn) => void;
+  enter: (entry: QueueEntry) => void;
   leave: () => void;
   /** Gives back the place of one that could not start, which waits first in line until then; fewer run at once for a while. */
-  retreat: (turn: Turn, until: number) => void;
+  retreat: (entry: QueueEntry, until: number) => void;
   load: () => { running: number; waiting: number };
   /** Refuses all who wait or come; resolves when nothing runs any more. */
   close: () => Promise<void>;
@@ -17,7 +17,7 @@ export type Limits = Readonly<{ limit: number; waitMs: number; growMs?: number }
 
 /** Makes a limiter; every start must be followed by one leave or retreat. */
 export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limiter {
-  const waiting: { turn: Turn; until: number }[] = [];
+  const waiting: { entry: QueueEntry; until: number }[] = [];
   let running = 0;
   let most = limit;
   let closed = false;
@@ -28,7 +28,7 @@ export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limite
   const refuseLate = () => {
     timer = undefined;
     const now = performance.now();
-    while (waiting[0] && (closed || waiting[0].until <= now)) waiting.shift()?.turn.refuse();
+    while (waiting[0] && (closed || waiting[0].until <= now)) waiting.shift()?.entry.refuse();
     watchFirst(now);
   };
   const watchFirst = (now: number) => {
@@ -39,7 +39,7 @@ export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limite
       const next = waiting.shift();
       if (!next) return;
       running++;
-      next.turn.start();
+      next.entry.start();
     }
   };
   const grow = () => {
@@ -57,21 +57,21 @@ export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limite
   };
 
   return {
-    enter(turn) {
-      if (closed) return turn.refuse();
+    enter(entry) {
+      if (closed) return entry.refuse();
       if (running < most) {
         running++;
-        return turn.start();
+        return entry.start();
       }
       const now = performance.now();
-      waiting.push({ turn, until: now + waitMs });
+      waiting.push({ entry, until: now + waitMs });
       watchFirst(now);
     },
     leave,
-    retreat(turn, until) {
+    retreat(entry, until) {
       most = Math.max(1, Math.min(most, running - 1));
       growing ??= setInterval(grow, growMs).unref();
-      waiting.unshift({ turn, until });
+      waiting.unshift({ entry, until });
       clearTimeout(timer);
       refuseLate();
       leave();

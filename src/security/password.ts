@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import argon2 from "argon2";
 import { sameBytes } from "./compare.ts";
-import { type TurnLimits, turns } from "./turns.ts";
+import { type HashQueueLimits, hashQueue } from "./hash_queue.ts";
 
-export { HashQueueFull, retryWhileFull } from "./turns.ts";
+export { HashQueueFull, retryWhileFull } from "./hash_queue.ts";
 
 /** What one hash costs: memory in KiB, passes over it, and lanes. */
 export type HashCost = { memoryKib: number; iterations: number; parallelism: number };
 
-/** Hashes and checks passwords inside a turn that is already taken. */
+/** Hashes and checks passwords in a place of the queue that is already taken. */
 export type PasswordBench = {
   hash(password: string): Promise<string>;
   verify(stored: string, password: string): Promise<boolean>;
@@ -30,29 +30,29 @@ const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
 /** Hashes and checks passwords with argon2id, a few at a time, and refuses at once when too many wait. */
-export function passwordHasher({ concurrency, queue, ...cost }: TurnLimits & HashCost) {
-  const { inTurn, load } = turns({ concurrency, queue });
+export function passwordHasher({ concurrency, queue, ...cost }: HashQueueLimits & HashCost) {
+  const { enqueue, load } = hashQueue({ concurrency, queue });
   const bench = passwordBench(cost);
   // A made-up tag costs the same work to check as a true one and needs no hash at start.
   const decoy = encode(cost, randomBytes(SALT_BYTES), randomBytes(TAG_BYTES));
 
   return {
     /** Hashes a password into an argon2id PHC string. */
-    hash: (password: string, signal?: AbortSignal) => inTurn(() => bench.hash(password), signal),
+    hash: (password: string, signal?: AbortSignal) => enqueue(() => bench.hash(password), signal),
 
     /** Says whether the password is the one that was hashed. */
     verify: (stored: string, password: string, signal?: AbortSignal) =>
-      inTurn(() => bench.verify(stored, password), signal),
+      enqueue(() => bench.verify(stored, password), signal),
 
     /** Does the work of `verify` for a user who does not exist. */
     verifyDecoy: async (password: string, signal?: AbortSignal): Promise<false> => {
-      await inTurn(() => bench.verify(decoy, password), signal);
+      await enqueue(() => bench.verify(decoy, password), signal);
       return false;
     },
 
-    /** Runs several checks and hashes in one turn, so that a change once begun is not refused half-way; does no other work meanwhile. */
-    inOneTurn: <T>(work: (bench: PasswordBench) => Promise<T>, signal?: AbortSignal) =>
-      inTurn(() => work(bench), signal),
+    /** Runs several checks and hashes in one place of the queue, so that a change once begun is not refused half-way; does no other work meanwhile. */
+    inOnePlace: <T>(work: (bench: PasswordBench) => Promise<T>, signal?: AbortSignal) =>
+      enqueue(() => work(bench), signal),
 
     /** Says whether the stored hash was made at another cost than today's. */
     needsRehash: (stored: string) => argon2.needsRehash(readable(stored), argonCost(cost)),

@@ -1,7 +1,7 @@
 import { type CommonPasswords, commonPasswords } from "./common_passwords.ts";
+import type { HashQueueLimits } from "./hash_queue.ts";
 import { type HashCost, type PasswordHasher, passwordHasher } from "./password.ts";
 import { type Keyring, keyring } from "./seal.ts";
-import type { TurnLimits } from "./turns.ts";
 
 /** What keeps and checks secrets: password hashes, the master keys, and the list of passwords that everybody tries. */
 export type Secrets = {
@@ -11,6 +11,6 @@ export type Secrets = {
 };
 
 /** Brings together what keeps secrets, from the master keys and the cost and limits of hashing. */
-export function secretsOf(masterKeys: readonly Uint8Array[], hashing: TurnLimits & HashCost): Secrets {
+export function secretsOf(masterKeys: readonly Uint8Array[], hashing: HashQueueLimits & HashCost): Secrets {
   return { passwords: passwordHasher(hashing), keys: keyring(masterKeys), common: commonPasswords() };
 }

@@ -166,7 +166,7 @@ export async function hashing<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** A guess at a password; what follows a right one is done in the same turn of hashing. */
+/** A guess at a password; what follows a right one is done in the same place of the queue. */
 export type Guess<T> = {
   readonly user: PasswordUser | undefined;
   readonly password: string;
@@ -213,7 +213,7 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
       stage = "right";
       return { is: "right", user, value: await guess.whenRight(bench, user) } as const;
     };
-    const outcome = await hashing(secrets.passwords.inOneTurn(work, guess.call.signal)).finally(() => count());
+    const outcome = await hashing(secrets.passwords.inOnePlace(work, guess.call.signal)).finally(() => count());
     if (!outcome && attempt === user.policy.maximumAttempts) await lock(guess.call, user);
     return outcome ?? { is: "wrong" };
 

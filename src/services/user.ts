@@ -140,7 +140,7 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
   ): Promise<string> {
     refuseBroken({ field: "newPassword", password, names, policy }, secrets);
     const earlier = [...(hash === null ? [] : [hash]), ...history].slice(0, policy.historyDepth);
-    const work = secrets.passwords.inOneTurn(async (bench) => {
+    const work = secrets.passwords.inOnePlace(async (bench) => {
       await refuseReused(bench, password, earlier);
       return bench.hash(password);
     }, call.signal);

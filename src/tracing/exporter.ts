@@ -57,7 +57,7 @@ export function openExporter({ hand, failed, ...times }: ExporterParts): Exporte
 
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
-      if (queue.length < batchSize) await turn();
+      if (queue.length < batchSize) await nextRound();
       while (queue.length > 0 && !closing.signal.aborted) await deliver(queue.splice(0, batchSize), attempts);
     }
     while (queue.length > 0) await deliver(queue.splice(0, batchSize), 1);
@@ -101,7 +101,7 @@ export function openExporter({ hand, failed, ...times }: ExporterParts): Exporte
     return pause(milliseconds, undefined, { signal: closing.signal, ref: false }).catch(() => {});
   }
 
-  function turn(): Promise<void> {
+  function nextRound(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, everyMs).unref();
     wake = () => {

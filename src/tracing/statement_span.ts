@@ -42,7 +42,7 @@ function codeOf(error: unknown): string {
 
 /** Gives a statement that several calls share to all of them: the log and the loads say on these channels who waits. */
 export function shareStatements(calls: Spans["calls"]): Disposable {
-  const [waits, runs] = [channel("postern.turn.waits"), channel("postern.turn.runs")];
+  const [waits, runs] = [channel("postern.batch.waits"), channel("postern.batch.runs")];
   const places = new WeakMap<object, readonly Place[]>();
   const remember = (waiting: unknown) => {
     const here = calls.getStore();

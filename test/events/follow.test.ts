@@ -81,7 +81,7 @@ function lookingWith(restMs: number) {
 
 test("who looks again rests between two looks, whatever is appended, and can be stopped meanwhile", async () => {
   const { counted, poke, stop } = lookingWith(60_000);
-  for (let turn = 0; turn < 10; turn++) {
+  for (let round = 0; round < 10; round++) {
     await nextTurn();
     poke();
   }

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { takeTurn } from "../../src/events/lease.ts";
+import { takeLease } from "../../src/events/lease.ts";
 import { type Chore, expiredRecords, startSweep } from "../../src/events/sweep.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { freshDatabase } from "../database.ts";
@@ -31,18 +31,18 @@ function pile(things: number) {
 
 const failed = (error: unknown) => console.warn(error);
 
-test("a turn is one node's until it ends, and may be kept", async () => {
+test("a lease is one node's until it ends, and may be kept", async () => {
   await using database = await openDatabase();
   const { sql } = database;
-  const turn = (holder: string) => takeTurn(sql, { work: "sweep", holder, seconds: 30 });
-  const taken = await Promise.all(["a", "b", "c"].map(turn));
+  const take = (holder: string) => takeLease(sql, { work: "sweep", holder, seconds: 30 });
+  const taken = await Promise.all(["a", "b", "c"].map(take));
   expect(taken.filter((one) => one)).toHaveLength(1);
   const holder = ["a", "b", "c"][taken.indexOf(true)] ?? "";
-  expect(await turn(holder)).toBe(true);
-  expect(await turn("d")).toBe(false);
+  expect(await take(holder)).toBe(true);
+  expect(await take("d")).toBe(false);
   await sql`update leases set until = now() - interval '1 second'`;
-  expect(await turn("d")).toBe(true);
-  expect(await turn(holder)).toBe(false);
+  expect(await take("d")).toBe(true);
+  expect(await take(holder)).toBe(false);
 });
 
 test("everything is cleared away, batch by batch, by one node", async () => {

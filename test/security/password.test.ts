@@ -79,9 +79,9 @@ test("the decoy costs what a true check costs, and is always false", async () =>
   expect(ratio).toBeLessThan(2.5);
 });
 
-test("several steps in one turn take one place, however full the queue", async () => {
-  const { inOneTurn, hash, load } = passwordHasher({ ...cheap, concurrency: 1, queue: 0 });
-  const change = inOneTurn(async (bench) => {
+test("several steps together take one place, however full the queue", async () => {
+  const { inOnePlace, hash, load } = passwordHasher({ ...cheap, concurrency: 1, queue: 0 });
+  const change = inOnePlace(async (bench) => {
     const stored = await bench.hash("old");
     expect(load()).toMatchObject({ running: 1, waiting: 0 });
     return [await bench.verify(stored, "old"), await bench.verify(stored, "new")];

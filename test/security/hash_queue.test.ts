@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { HashQueueFull, retryWhileFull, turns } from "../../src/security/turns.ts";
+import { HashQueueFull, hashQueue, retryWhileFull } from "../../src/security/hash_queue.ts";
 
 function gate() {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -7,7 +7,7 @@ function gate() {
 }
 
 test("no more run at a time than may, and the rest run in the order they came", async () => {
-  const { inTurn, load } = turns({ concurrency: 2, queue: 10 });
+  const { enqueue, load } = hashQueue({ concurrency: 2, queue: 10 });
   const order: number[] = [];
   let atOnce = 0;
   let most = 0;
@@ -17,18 +17,18 @@ test("no more run at a time than may, and the rest run in the order they came", 
     await new Promise(setImmediate);
     atOnce--;
   };
-  await Promise.all([1, 2, 3, 4, 5].map((n) => inTurn(() => work(n))));
+  await Promise.all([1, 2, 3, 4, 5].map((n) => enqueue(() => work(n))));
   expect(order).toEqual([1, 2, 3, 4, 5]);
   expect(most).toBe(2);
   expect(load()).toEqual({ running: 0, waiting: 0, concurrency: 2, queue: 10 });
 });
 
 test("a full queue refuses at once and says when to come back", async () => {
-  const { inTurn, load } = turns({ concurrency: 1, queue: 1 });
+  const { enqueue, load } = hashQueue({ concurrency: 1, queue: 1 });
   const first = gate();
-  const running = inTurn(first.closed);
-  const waiting = inTurn(async () => "waited");
-  const refused = await inTurn(async () => "never").catch((error: unknown) => error);
+  const running = enqueue(first.closed);
+  const waiting = enqueue(async () => "waited");
+  const refused = await enqueue(async () => "never").catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(HashQueueFull);
   expect(refused).toMatchObject({ retrySeconds: 1 });
   expect(load()).toMatchObject({ running: 1, waiting: 1 });
@@ -38,13 +38,13 @@ test("a full queue refuses at once and says when to come back", async () => {
 });
 
 test("work of the process itself waits where the queue is full", async () => {
-  const { inTurn } = turns({ concurrency: 1, queue: 0 });
+  const { enqueue } = hashQueue({ concurrency: 1, queue: 0 });
   const first = gate();
-  const running = inTurn(first.closed);
+  const running = enqueue(first.closed);
   let tries = 0;
   const own = retryWhileFull(() => {
     tries += 1;
-    return inTurn(async () => "done");
+    return enqueue(async () => "done");
   });
   expect(tries).toBe(1);
   first.open();
@@ -54,18 +54,18 @@ test("work of the process itself waits where the queue is full", async () => {
 });
 
 test("who gives up leaves the queue, starts nothing and makes room", async () => {
-  const { inTurn, load } = turns({ concurrency: 1, queue: 1 });
+  const { enqueue, load } = hashQueue({ concurrency: 1, queue: 1 });
   const first = gate();
-  const running = inTurn(first.closed);
+  const running = enqueue(first.closed);
   const caller = new AbortController();
   let started = false;
-  const left = inTurn(async () => {
+  const left = enqueue(async () => {
     started = true;
   }, caller.signal);
   caller.abort(new Error("gone"));
   await expect(left).rejects.toThrow("gone");
   expect(load().waiting).toBe(0);
-  const next = inTurn(async () => "next");
+  const next = enqueue(async () => "next");
   first.open();
   await running;
   expect(await next).toBe("next");
@@ -73,9 +73,9 @@ test("who gives up leaves the queue, starts nothing and makes room", async () =>
 });
 
 test("who gave up before asking starts nothing", async () => {
-  const { inTurn, load } = turns({ concurrency: 1, queue: 1 });
+  const { enqueue, load } = hashQueue({ concurrency: 1, queue: 1 });
   let started = false;
-  const asked = inTurn(
+  const asked = enqueue(
     async () => {
       started = true;
     },
@@ -86,16 +86,16 @@ test("who gave up before asking starts nothing", async () => {
   expect(load().running).toBe(0);
 });
 
-test("who gives up in the moment of being called starts nothing and hands the turn on", async () => {
-  const { inTurn, load } = turns({ concurrency: 1, queue: 2 });
+test("who gives up in the moment of being called starts nothing and hands its place on", async () => {
+  const { enqueue, load } = hashQueue({ concurrency: 1, queue: 2 });
   const first = gate();
   const caller = new AbortController();
   let started = false;
-  inTurn(first.closed);
-  const called = inTurn(async () => {
+  enqueue(first.closed);
+  const called = enqueue(async () => {
     started = true;
   }, caller.signal);
-  const after = inTurn(async () => "after");
+  const after = enqueue(async () => "after");
   // Runs after the first has called the second, and before the second goes on.
   first.closed().then(() => {
     expect(load()).toMatchObject({ running: 1, waiting: 1 });
@@ -108,9 +108,9 @@ test("who gives up in the moment of being called starts nothing and hands the tu
   expect(load()).toMatchObject({ running: 0, waiting: 0 });
 });
 
-test("work that fails gives its turn back", async () => {
-  const { inTurn, load } = turns({ concurrency: 1, queue: 0 });
-  await expect(inTurn(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+test("work that fails gives its place back", async () => {
+  const { enqueue, load } = hashQueue({ concurrency: 1, queue: 0 });
+  await expect(enqueue(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
   expect(load().running).toBe(0);
-  expect(await inTurn(async () => "fine")).toBe("fine");
+  expect(await enqueue(async () => "fine")).toBe("fine");
 });

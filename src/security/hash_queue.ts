@@ -24,13 +24,10 @@ export async function retryWhileFull<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** How many pieces of work run at a time, and how many more may wait. */
-export type TurnLimits = { concurrency: number; queue: number };
-
-/** What `turns` answers. */
-export type Turns = ReturnType<typeof turns>;
+export type HashQueueLimits = { concurrency: number; queue: number };
 
 /** Runs work a few at a time in the order of asking, with a bounded queue that refuses at once when it is full. */
-export function turns({ concurrency, queue }: TurnLimits) {
+export function hashQueue({ concurrency, queue }: HashQueueLimits) {
   const waiting = new Set<() => void>();
   let running = 0;
   let averageMs = 50;
@@ -47,7 +44,7 @@ export function turns({ concurrency, queue }: TurnLimits) {
     else running--;
   }
 
-  async function inTurn<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async function enqueue<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     if (running < concurrency) running++;
     else if (waiting.size < queue) await called(waiting, signal);
@@ -61,7 +58,7 @@ export function turns({ concurrency, queue }: TurnLimits) {
     }
   }
 
-  return { inTurn, load: () => ({ running, waiting: waiting.size, concurrency, queue }) };
+  return { enqueue, load: () => ({ running, waiting: waiting.size, concurrency, queue }) };
 }
 
 function called(waiting: Set<() => void>, signal: AbortSignal | undefined): Promise<void> {

@@ -1,8 +1,8 @@
 import { channel } from "node:diagnostics_channel";
 
-// Whoever traces calls hears here which of them wait, and for which a statement runs. Unheard, they cost nothing.
-const waits = channel("postern.turn.waits");
-const runs = channel("postern.turn.runs");
+// Tracing hears here which calls wait, and for which of them a statement runs. Without subscribers the channels cost nothing.
+const waits = channel("postern.batch.waits");
+const runs = channel("postern.batch.runs");
 
 /** A question or command that waits to share a statement. */
 export type Waiting<J> = {
@@ -12,8 +12,8 @@ export type Waiting<J> = {
   readonly failed: (error: unknown) => void;
 };
 
-/** How work is put together. */
-export type Turns<J> = {
+/** How jobs are put together. */
+export type BatchOptions<J> = {
   /** How many statements may be under way at once; what comes meanwhile shares the next one. */
   readonly atOnce: number;
   /** How many jobs share a statement at most. */
@@ -28,7 +28,12 @@ export type Turns<J> = {
  * Puts jobs that arrive while others are under way into one statement. The first ones go at once, so a lone caller
  * waits for nobody.
  */
-export function takeTurns<J>({ atOnce, most, keysOf, run }: Turns<J>): (job: J, signal?: AbortSignal) => Promise<void> {
+export function inBatches<J>({
+  atOnce,
+  most,
+  keysOf,
+  run,
+}: BatchOptions<J>): (job: J, signal?: AbortSignal) => Promise<void> {
   let queue: Waiting<J>[] = [];
   let underWay = 0;
   let scheduled = false;
@@ -44,7 +49,7 @@ export function takeTurns<J>({ atOnce, most, keysOf, run }: Turns<J>): (job: J, 
   function schedule(): void {
     if (scheduled || underWay >= atOnce || queue.length === 0) return;
     scheduled = true;
-    // What else this turn of the event loop brings in shares the statement.
+    // Jobs that come in this tick of the event loop join the batch.
     setImmediate(() => {
       scheduled = false;
       void start();
