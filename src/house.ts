@@ -5,7 +5,7 @@ import { type Call, type Deps, keys, newId } from "./deps.ts";
 import type { NewFact } from "./events/fact.ts";
 import { type Folds, foldsByType } from "./events/fold.ts";
 import { followTail, type Tail } from "./events/follow.ts";
-import { type Origin, openLog } from "./events/log.ts";
+import { type CommandOrigin, openLog } from "./events/log.ts";
 import { type CallerCache, callerCache } from "./guards/caller_cache.ts";
 import { type Connection, type ConnectOptions, connect, type Sql } from "./postgres/connect.ts";
 import { StartError } from "./postgres/failure.ts";
@@ -15,7 +15,7 @@ import { openWritable } from "./postgres/writable.ts";
 import { type Secrets, secretsOf } from "./security/secrets.ts";
 import { accessTokenFolds } from "./services/access_token.ts";
 import { applicationFolds } from "./services/application.ts";
-import { callerRead } from "./services/caller.ts";
+import { callerRead } from "./services/caller_lookups.ts";
 import { memberFolds } from "./services/member.ts";
 import { instanceFolds, organizationFolds } from "./services/organization.ts";
 import { policyFolds } from "./services/policy.ts";
@@ -140,7 +140,7 @@ function openPools({ config, url, logger: log, observe, opened }: PoolsOptions) 
 
 const now = () => new Date();
 
-function originOf(call: Call): Origin {
+function originOf(call: Call): CommandOrigin {
   return {
     actor: call.values.get(keys.caller)?.userId,
     requestId: call.values.get(keys.requestId),

@@ -45,7 +45,7 @@ import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
 import { hashBehindOthers } from "./security/priority.ts";
 import { accountService } from "./services/account.ts";
 import { applicationRules, applicationService } from "./services/application.ts";
-import * as reads from "./services/caller.ts";
+import * as lookups from "./services/caller_lookups.ts";
 import { eventRules, eventService } from "./services/event.ts";
 import { expiryChores } from "./services/expiry.ts";
 import { memberRules, memberService } from "./services/member.ts";
@@ -234,20 +234,20 @@ function guards(house: House, { rules, declared, report }: Checks) {
   const { callers, deps } = house;
   return chain({
     ...{ report, callers, rules, declared, lookups: lookupsOf(house), outages: { isUnavailable, isStatementTimeout } },
-    idempotency: { recordOf: reads.doneBeforeRead(deps.sql), keyring: deps.secrets.keys, clock: deps.clock },
+    idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keys, clock: deps.clock },
   });
 }
 
 /** Owners never change, so what a lookup found is kept; memberships do, and are read anew. */
 function lookupsOf({ instanceId, deps: { sql } }: House): Lookups {
-  const exists = remember(reads.organizationExistsRead(sql));
+  const exists = remember(lookups.organizationExistsRead(sql));
   return {
     instanceId,
     organizationExists: async (id) => (await exists(id)) === true,
-    ownerOfUser: remember(reads.ownerOfUserRead(sql), 1_000_000),
-    userOfSession: remember(reads.userOfSessionRead(sql)),
-    userGrant: remember(reads.userGrantPlaceRead(sql)),
-    membershipsOf: reads.membershipsRead(sql),
+    ownerOfUser: remember(lookups.ownerOfUserRead(sql), 1_000_000),
+    userOfSession: remember(lookups.userOfSessionRead(sql)),
+    userGrant: remember(lookups.userGrantPlaceRead(sql)),
+    membershipsOf: lookups.membershipsRead(sql),
   };
 }
 

@@ -7,7 +7,7 @@ import { GetUserRequestSchema } from "../gen/postern/v1/user_pb.ts";
 import { readConfig } from "../src/config.ts";
 import type { Deps } from "../src/deps.ts";
 import { beginning, unsettledSeconds } from "../src/events/follow.ts";
-import * as reads from "../src/services/caller.ts";
+import * as reads from "../src/services/caller_lookups.ts";
 import { eventService } from "../src/services/event.ts";
 import { watch } from "../src/services/event_watch.ts";
 import { userService } from "../src/services/user.ts";

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { statementFor } from "../src/events/fold.ts";
 import { beginning, formatPosition } from "../src/events/follow.ts";
 import { folds } from "../src/house.ts";
-import * as reads from "../src/services/caller.ts";
+import * as reads from "../src/services/caller_lookups.ts";
 import { expiryChores } from "../src/services/expiry.ts";
 import { fixtureOf, lentFixtureOf } from "./fixture/organization.ts";
 import { type Row, rows } from "./guards/matrix_rows.ts";

@@ -7,7 +7,7 @@ import type { NewFact } from "./fact.ts";
 import { type Fold, statementFor } from "./fold.ts";
 
 /** Where a command comes from, as its events record it. */
-export type Origin = {
+export type CommandOrigin = {
   readonly actor: string | undefined;
   readonly requestId: string;
   readonly signal: AbortSignal | undefined;
@@ -47,7 +47,7 @@ export type LogParts<C> = {
   /** For commands with a cascade, which may take long: connections of their own, and time. */
   readonly patient?: Sql;
   readonly folds: ReadonlyMap<string, Fold>;
-  readonly originOf: (call: C) => Origin;
+  readonly originOf: (call: C) => CommandOrigin;
   /** Told of the facts before their command is answered. */
   readonly appended?: (facts: readonly NewFact[]) => void;
 };
@@ -99,7 +99,11 @@ export function openLog<C>({ sql, patient = sql, folds, originOf, appended }: Lo
   }
 }
 
-function commandOf(facts: readonly NewFact[], { actor, requestId, idempotency }: Origin, answer: unknown): Command {
+function commandOf(
+  facts: readonly NewFact[],
+  { actor, requestId, idempotency }: CommandOrigin,
+  answer: unknown,
+): Command {
   const streams = facts.map(({ at }) => `${at.owner}/${at.stream}`);
   if (new Set(streams).size < streams.length) throw new Error("a command appends at most one fact to a stream");
   return {

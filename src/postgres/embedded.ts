@@ -2,10 +2,10 @@ import { chown, mkdtemp, readlink, rename, rm, stat, symlink } from "node:fs/pro
 import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type DatabaseHome, findHome, makeFolder } from "./database_home.ts";
 import { StartError } from "./failure.ts";
 import { lockFolder } from "./lock.ts";
 import type { Log } from "./log.ts";
-import { findPlace, makeFolder, type Place } from "./place.ts";
 import { clearLeftovers, type Launch, launch, type Postmaster, runningSockets } from "./postmaster.ts";
 import { run } from "./run.ts";
 import { findRuntime, type Runtime } from "./runtime.ts";
@@ -43,7 +43,7 @@ const ourSettings = {
 /** Starts PostgreSQL on the data folder, on a Unix-domain socket only, and keeps it running until disposed. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { dataDir, log, settings = {} } = options;
-  const place = await findPlace(dataDir);
+  const place = await findHome(dataDir);
   const data = join(place.home, "data");
   const lock = await lockFolder(place.home);
   if (lock.heldBy !== undefined) return joined(options, data, lock.heldBy);
@@ -79,7 +79,7 @@ function urlOf(sockets: string): string {
   return `postgresql://${owner}@localhost/postgres?host=${encodeURIComponent(sockets)}`;
 }
 
-function noteOf({ account, home, moved }: Place, { copied }: Runtime): { note?: string } {
+function noteOf({ account, home, moved }: DatabaseHome, { copied }: Runtime): { note?: string } {
   if (!moved && !copied) return {};
   const obstacle = [moved && "the data folder", copied && "the installed programs"].filter(Boolean).join(" and ");
   const remedy = [moved && "its data", copied && "a copy of its programs"].filter(Boolean).join(" and ");
@@ -87,7 +87,11 @@ function noteOf({ account, home, moved }: Place, { copied }: Runtime): { note?: 
 }
 
 // initdb in a folder beside, so that a start cut off leaves nothing half made.
-async function initialize({ account, home }: Place, { bin }: Runtime, settings: Launch["settings"]): Promise<void> {
+async function initialize(
+  { account, home }: DatabaseHome,
+  { bin }: Runtime,
+  settings: Launch["settings"],
+): Promise<void> {
   const draft = join(home, "data.new");
   await rm(draft, { recursive: true, force: true });
   const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
@@ -98,7 +102,7 @@ async function initialize({ account, home }: Place, { bin }: Runtime, settings: 
   await rename(draft, join(home, "data"));
 }
 
-async function socketFolder({ home, account }: Place): Promise<AsyncDisposable & { path: string }> {
+async function socketFolder({ home, account }: DatabaseHome): Promise<AsyncDisposable & { path: string }> {
   const near = join(home, "run");
   if (Buffer.byteLength(join(near, socketFile)) < 104) {
     await makeFolder(near, account);

@@ -3,8 +3,8 @@ import { type FileHandle, link, open, rename, unlink } from "node:fs/promises";
 import { connect, createServer, type Server } from "node:net";
 import { platform } from "node:os";
 import { join } from "node:path";
+import { ignore } from "./database_home.ts";
 import { StartError } from "./failure.ts";
-import { ignore } from "./place.ts";
 
 /** The lock of a folder: ours until disposed, or held by another living process. */
 export type Lock = (AsyncDisposable & { readonly heldBy?: undefined }) | { readonly heldBy: string };

@@ -3,9 +3,9 @@ import { readdir, readFile, readlink, unlink } from "node:fs/promises";
 import { platform } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { ignore } from "./database_home.ts";
 import { StartError } from "./failure.ts";
 import type { Log } from "./log.ts";
-import { ignore } from "./place.ts";
 import { type Account, run, surroundings } from "./run.ts";
 
 /** How to run the server. */

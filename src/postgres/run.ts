@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 export type Account = Readonly<{ name: string; uid: number; gid: number; isSelf: boolean }>;
 
 /** How a program ended, and what it said. */
-export type Outcome = Readonly<{ ok: boolean; output: string }>;
+export type ProgramResult = Readonly<{ ok: boolean; output: string }>;
 
 /** Surroundings of a program run as somebody: nothing of ours but a search path and English. */
 export function surroundings({ isSelf, uid, gid }: Account) {
@@ -13,7 +13,7 @@ export function surroundings({ isSelf, uid, gid }: Account) {
 }
 
 /** Runs a program to its end as the account; never throws. */
-export function run(account: Account, program: string, args: readonly string[], input = ""): Promise<Outcome> {
+export function run(account: Account, program: string, args: readonly string[], input = ""): Promise<ProgramResult> {
   const options = { ...surroundings(account), timeout: 120_000, maxBuffer: 8 << 20 };
   return new Promise((resolve) => {
     try {

@@ -20,8 +20,8 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { complianceOf, isDeviceOnly } from "./compliance.ts";
-import { originFault, originOf } from "./origin.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { originFault, originOf } from "./web_origin.ts";
 
 /** The applications of projects. */
 export const applicationService = ({ log, sql, clock, ids }: Deps) => {

@@ -1,13 +1,13 @@
 import type { OidcConfiguration } from "../../gen/postern/v1/application_pb.ts";
 import { OidcAppType, OidcAuthMethodType, OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
 import { type ComplianceKey, type Language, text } from "../messages/catalogue.ts";
-import { isDangerous, isLoopback, schemeOf } from "./origin.ts";
+import { isDangerous, isLoopback, schemeOf } from "./web_origin.ts";
 
 /** A field of a configuration at fault, with the URI where it is one. */
-export type Place = { readonly path: string; readonly uri?: string };
+export type FieldAtFault = { readonly path: string; readonly uri?: string };
 
 /** A rule that a configuration departs from, and every place where it does. */
-export type Problem = { readonly key: ComplianceKey; readonly places: readonly Place[] };
+export type Problem = { readonly key: ComplianceKey; readonly fields: readonly FieldAtFault[] };
 
 /** Every rule that a configuration departs from, in the order of the table. */
 export function problemsOf(oidc: OidcConfiguration): Problem[] {
@@ -16,15 +16,15 @@ export function problemsOf(oidc: OidcConfiguration): Problem[] {
   const uris = [...signIn, ...redirects("postLogoutRedirectUris", oidc)];
   const standing = rules.filter(({ inDevMode }) => inDevMode || !oidc.devMode);
   return standing
-    .map(({ key, broken }) => ({ key, places: broken(oidc, uris) }))
-    .filter(({ places }) => places.length > 0);
+    .map(({ key, broken }) => ({ key, fields: broken(oidc, uris) }))
+    .filter(({ fields }) => fields.length > 0);
 }
 
 /** The compliance of a configuration as it is answered, in the language. */
 export function complianceOf(oidc: OidcConfiguration, language: Language) {
-  const complianceProblems = problemsOf(oidc).map(({ key, places }) => ({
+  const complianceProblems = problemsOf(oidc).map(({ key, fields }) => ({
     key,
-    localizedMessage: text(key, language, { uris: listed(places) }),
+    localizedMessage: text(key, language, { uris: listed(fields) }),
   }));
   return { noneCompliant: complianceProblems.length > 0, complianceProblems };
 }
@@ -50,7 +50,7 @@ type Rule = {
   readonly key: ComplianceKey;
   /** Whether it holds in development mode too. */
   readonly inDevMode: boolean;
-  readonly broken: (oidc: OidcConfiguration, uris: readonly Redirect[]) => readonly Place[];
+  readonly broken: (oidc: OidcConfiguration, uris: readonly Redirect[]) => readonly FieldAtFault[];
 };
 
 const { AUTHORIZATION_CODE, IMPLICIT, REFRESH_TOKEN, DEVICE_CODE } = OidcGrantType;
@@ -144,7 +144,7 @@ function leaksTokens({ kind }: Redirect, { appType, grantTypes }: OidcConfigurat
   return grantTypes.includes(IMPLICIT) && !safe && ["custom", "http", "loopback"].includes(kind);
 }
 
-function strayRefresh({ grantTypes }: OidcConfiguration): Place[] {
+function strayRefresh({ grantTypes }: OidcConfiguration): FieldAtFault[] {
   const index = grantTypes.indexOf(REFRESH_TOKEN);
   const carried = grantTypes.includes(AUTHORIZATION_CODE) || grantTypes.includes(DEVICE_CODE);
   return index < 0 || carried ? [] : [{ path: `grantTypes[${index}]` }];
@@ -199,9 +199,9 @@ function hasWildcard(uri: string): boolean {
 const shownUris = 5;
 const shownCharacters = 200;
 
-function listed(places: readonly Place[]): string {
-  const shown = places.slice(0, shownUris).map(({ uri = "", path }) => `${printable(uri)} (${path})`);
-  const more = places.length - shown.length;
+function listed(fields: readonly FieldAtFault[]): string {
+  const shown = fields.slice(0, shownUris).map(({ uri = "", path }) => `${printable(uri)} (${path})`);
+  const more = fields.length - shown.length;
   return [...shown, ...(more > 0 ? [`… (+${more})`] : [])].join(", ");
 }
 

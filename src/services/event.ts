@@ -21,7 +21,7 @@ import {
   type Tail,
 } from "../events/follow.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { isReached, matching, type Wanted, watch } from "./event_watch.ts";
+import { type EventFilter, isReached, matching, watch } from "./event_watch.ts";
 import { cut, keysIn, notAToken, pageOf } from "./page.ts";
 
 /** The audit log: everything that happened, who caused it and when. */
@@ -29,14 +29,14 @@ export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
   ({
     async listEvents(request, call) {
       const page = pageOf(request, 2);
-      const wanted = { ...wantedBy(request, organizationOf(call)), ...periodOf(request) };
-      const rows = await eventsBefore(sql, wanted, { before: placeIn(page.after), limit: page.limit });
+      const wanted = { ...filterOf(request, organizationOf(call)), ...periodOf(request) };
+      const rows = await eventsBefore(sql, wanted, { before: cursorIn(page.after), limit: page.limit });
       const { rows: events, nextPageToken } = cut(rows, page, keysOf);
       return { events: events.map(event), nextPageToken };
     },
 
     watchEvents(request, call) {
-      const wanted = wantedBy(request, organizationOf(call));
+      const wanted = filterOf(request, organizationOf(call));
       const begins = begun(sql, request.after);
       return { begins, [Symbol.asyncIterator]: () => eventsFrom(begins) };
 
@@ -57,7 +57,7 @@ function wrongInList(request: ListEventsRequest): Violation[] {
   const times = Object.entries(periodOf(request)).flatMap(([field, time]) =>
     Number.isNaN(time?.getTime()) ? [{ field, description: "is not a time in the years 1 to 9999" }] : [],
   );
-  const isOurs = !request.pageToken || placeIn(keysIn(request.pageToken, 2));
+  const isOurs = !request.pageToken || cursorIn(keysIn(request.pageToken, 2));
   return [...unknownTypes(request), ...times, ...(isOurs ? [] : [notAToken])];
 }
 
@@ -74,9 +74,9 @@ function unknownTypes({ types }: { readonly types: readonly string[] }): Violati
 
 const notAPosition = { field: "after", description: "is not the position of an event", reason: "POSITION_INVALID" };
 
-type Filter = { instance: boolean; objectId: string; actorId: string; types: string[] };
+type FilterFields = { instance: boolean; objectId: string; actorId: string; types: string[] };
 
-const wantedBy = ({ instance, objectId, actorId, types }: Filter, organization: string): Wanted => ({
+const filterOf = ({ instance, objectId, actorId, types }: FilterFields, organization: string): EventFilter => ({
   ...{ owner: instance ? "" : organization, objectId, actorId, types },
 });
 
@@ -120,20 +120,20 @@ function event(row: StoredEvent) {
 }
 
 /** Where an event stands in a list: the later ones first. */
-type Place = Pick<StoredEvent, "time" | "position">;
+type EventCursor = Pick<StoredEvent, "time" | "position">;
 
-const keysOf = ({ time, position }: Place) => [time.toISOString(), String(position)];
+const keysOf = ({ time, position }: EventCursor) => [time.toISOString(), String(position)];
 
-function placeIn(keys: readonly string[] | undefined): Place | undefined {
+function cursorIn(keys: readonly string[] | undefined): EventCursor | undefined {
   const [time = "", position = ""] = keys ?? [];
   const ours = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time) && /^\d{1,18}$/.test(position);
   return ours && !Number.isNaN(Date.parse(time)) ? { time: new Date(time), position: BigInt(position) } : undefined;
 }
 
-type Before = { readonly before: Place | undefined; readonly limit: number };
+type Before = { readonly before: EventCursor | undefined; readonly limit: number };
 
 // By time and not by place in the log, so that an index leads to any time in the past.
-const eventsBefore = (sql: Sql, { since, until, ...wanted }: Wanted & Period, { before, limit }: Before) => sql<
+const eventsBefore = (sql: Sql, { since, until, ...wanted }: EventFilter & Period, { before, limit }: Before) => sql<
   (StoredEvent & Mark)[]
 >`
   select ${eventColumns(sql)}, ${openBefore(sql)} as open from events

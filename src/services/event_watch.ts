@@ -11,7 +11,7 @@ import {
 import type { Sql } from "../postgres/connect.ts";
 
 /** The events that are asked for; an empty text asks for any. */
-export type Wanted = {
+export type EventFilter = {
   readonly owner: string;
   readonly objectId: string;
   readonly actorId: string;
@@ -22,7 +22,7 @@ export type Wanted = {
 export type Following = {
   readonly sql: Sql;
   readonly tail: Tail;
-  readonly wanted: Wanted;
+  readonly wanted: EventFilter;
   readonly signal: AbortSignal;
 };
 
@@ -53,7 +53,7 @@ export async function* watch({ sql, tail, wanted, signal }: Following, from: Mar
 type News = { readonly events: readonly StoredEvent[]; readonly upTo?: Position | undefined; readonly missed: boolean };
 
 /** The wanted events of the next stretch: to find a rare one takes many statements rather than a long one. */
-async function caughtUp(sql: Sql, wanted: Wanted, at: Position): Promise<News> {
+async function caughtUp(sql: Sql, wanted: EventFilter, at: Position): Promise<News> {
   const end = await endOfStretch(sql, at);
   const events = await eventsWanted(sql, wanted, { after: at, upTo: end });
   const full = events.length === most;
@@ -61,7 +61,7 @@ async function caughtUp(sql: Sql, wanted: Wanted, at: Position): Promise<News> {
 }
 
 /** Keeps what the tail hears until it is asked for; what is too much to keep is forgotten and must be read again. */
-function hear(tail: Tail, wanted: Wanted, signal: AbortSignal): Disposable & { next: () => Promise<News> } {
+function hear(tail: Tail, wanted: EventFilter, signal: AbortSignal): Disposable & { next: () => Promise<News> } {
   let events: StoredEvent[] = [];
   let upTo: Position | undefined;
   let missed = false;
@@ -89,14 +89,14 @@ function hear(tail: Tail, wanted: Wanted, signal: AbortSignal): Disposable & { n
   };
 }
 
-const isWanted = (event: StoredEvent, { owner, objectId, actorId, types }: Wanted) =>
+const isWanted = (event: StoredEvent, { owner, objectId, actorId, types }: EventFilter) =>
   (!owner || event.owner === owner) &&
   (!objectId || event.stream === objectId) &&
   (!actorId || event.actor === actorId) &&
   (types.length === 0 || types.includes(event.type));
 
 /** The condition that an event is wanted. */
-export const matching = (sql: Sql, { owner, objectId, actorId, types }: Wanted) => sql`
+export const matching = (sql: Sql, { owner, objectId, actorId, types }: EventFilter) => sql`
   ${owner ? sql`owner = ${owner}` : sql`true`}
   ${objectId ? sql`and stream = ${objectId}` : sql``}
   ${actorId ? sql`and actor = ${actorId}` : sql``}
@@ -116,7 +116,7 @@ async function endOfStretch(sql: Sql, after: Position): Promise<Position | undef
 
 type Stretch = { readonly after: Position; readonly upTo: Position | undefined };
 
-const eventsWanted = (sql: Sql, wanted: Wanted, { after, upTo }: Stretch) => sql<StoredEvent[]>`
+const eventsWanted = (sql: Sql, wanted: EventFilter, { after, upTo }: Stretch) => sql<StoredEvent[]>`
   select ${eventColumns(sql)} from events
   where ${matching(sql, wanted)}
     and (events.epoch, events.xid, events.position) > ${place(sql, after)}

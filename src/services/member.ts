@@ -21,18 +21,18 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
 
   return {
     async addMember({ userId, roles, ...request }, call) {
-      const place = placeOf(request, call);
-      const standing = await standingIn(place, userId, call);
+      const object = objectOf(request, call);
+      const standing = await standingIn(object, userId, call);
       if (!standing.userExists) throw refuse.notFound("user", userId);
       if (standing.member) throw memberExists(userId);
-      const at = first(place.owner, ids(), clock());
-      const value = { userId, roles, ...namedBy(place, standing.projectId) };
+      const at = first(object.owner, ids(), clock());
+      const value = { userId, roles, ...namedBy(object, standing.projectId) };
       return log.append(call, [factOf("member", at, { case: "added", value })], { details: detailsAfter(at) });
     },
 
     async changeMember({ userId, roles, ...request }, call) {
-      const place = placeOf(request, call);
-      const { member, othersOwn } = await standingIn(place, userId, call);
+      const object = objectOf(request, call);
+      const { member, othersOwn } = await standingIn(object, userId, call);
       if (!member) throw refuse.notFound("member", userId);
       if (sameSet(member.roles, roles)) return log.append(call, [], { details: details(member) });
       if (owns(member.roles) && !owns(roles) && !othersOwn) throw refuse.because("LAST_OWNER");
@@ -43,15 +43,15 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
 
     async listMembers({ pageSize, pageToken, ...request }, call) {
       const page = pageOf({ pageSize, pageToken }, 1);
-      const place = placeOf(request, call);
-      await standingIn(place, "", call);
-      const rows = await membersOf(sql, place, page);
+      const object = objectOf(request, call);
+      await standingIn(object, "", call);
+      const rows = await membersOf(sql, object, page);
       const { rows: answered, nextPageToken } = cut(rows, page, ({ id }) => [id]);
-      return { members: answered.map((row) => member(row, place)), nextPageToken };
+      return { members: answered.map((row) => member(row, object)), nextPageToken };
     },
 
     async removeMember({ userId, ...request }, call) {
-      const { member, othersOwn } = await standingIn(placeOf(request, call), userId, call);
+      const { member, othersOwn } = await standingIn(objectOf(request, call), userId, call);
       if (!member) throw refuse.notFound("member", userId);
       if (owns(member.roles) && !othersOwn) throw refuse.because("LAST_OWNER");
       const at = next(member, clock());
@@ -122,12 +122,17 @@ export const memberFolds = {
 } satisfies NounFolds<"member">;
 
 type Scope = Membership["scope"];
-type Named = { instance: boolean; organizationId: string; projectId: string; projectGrantId: string };
+type ObjectFields = { instance: boolean; organizationId: string; projectId: string; projectGrantId: string };
 
 /** Where memberships are held, in the organization worked in. */
-type Place = { readonly owner: string; readonly scope: Scope; readonly id: string; readonly project: string };
+type MembershipObject = {
+  readonly owner: string;
+  readonly scope: Scope;
+  readonly id: string;
+  readonly project: string;
+};
 
-function placeOf(named: Named, call: Call): Place {
+function objectOf(named: ObjectFields, call: Call): MembershipObject {
   const { organizationId, projectId, projectGrantId } = named;
   const owner = organizationOf(call);
   const scope = scopeOf(named);
@@ -144,27 +149,29 @@ function placeOf(named: Named, call: Call): Place {
   }
 }
 
-function scopeOf({ instance, projectId, projectGrantId }: Named): Scope {
+function scopeOf({ instance, projectId, projectGrantId }: ObjectFields): Scope {
   if (instance) return "instance";
   if (projectGrantId) return "project_grant";
   return projectId ? "project" : "organization";
 }
 
-const places = ["instance", "organizationId", "projectId", "projectGrantId"];
+const objectFields = ["instance", "organizationId", "projectId", "projectGrantId"];
 
 /** What requests about members must keep. */
 export const memberRules = [
-  ...[AddMemberRequestSchema, ChangeMemberRequestSchema].map((type) => messageRule(type, wrongIn, places)),
-  ...[ListMembersRequestSchema, RemoveMemberRequestSchema].map((type) => messageRule(type, besideInstance, places)),
+  ...[AddMemberRequestSchema, ChangeMemberRequestSchema].map((type) => messageRule(type, wrongIn, objectFields)),
+  ...[ListMembersRequestSchema, RemoveMemberRequestSchema].map((type) =>
+    messageRule(type, besideInstance, objectFields),
+  ),
   pageRule(ListMembersRequestSchema, 1),
 ];
 
-function wrongIn(request: Named & { readonly roles: readonly string[] }): Violation[] {
+function wrongIn(request: ObjectFields & { readonly roles: readonly string[] }): Violation[] {
   const beside = besideInstance(request);
   return beside.length > 0 ? beside : foreign(request.roles, scopeOf(request));
 }
 
-function besideInstance({ instance, organizationId, projectId, projectGrantId }: Named): Violation[] {
+function besideInstance({ instance, organizationId, projectId, projectGrantId }: ObjectFields): Violation[] {
   const others = instance ? { organizationId, projectId, projectGrantId } : {};
   return Object.entries(others).flatMap(([field, id]) =>
     id ? [{ field, description: "must be empty when instance is set", reason: "MUTUALLY_EXCLUSIVE" }] : [],
@@ -172,14 +179,14 @@ function besideInstance({ instance, organizationId, projectId, projectGrantId }:
 }
 
 /** A role on one project or project grant says nothing about another. */
-function within(place: Place, call: Call): Place {
+function within(object: MembershipObject, call: Call): MembershipObject {
   const reach = reachOf(call);
-  const reached = reach.whole || [...reach.projects, ...reach.projectGrants].includes(place.id);
-  if (!reached) throw missing(place);
-  return place;
+  const reached = reach.whole || [...reach.projects, ...reach.projectGrants].includes(object.id);
+  if (!reached) throw missing(object);
+  return object;
 }
 
-const missing = ({ scope, id }: Place) => refuse.notFound(scope === "instance" ? "organization" : scope, id);
+const missing = ({ scope, id }: MembershipObject) => refuse.notFound(scope === "instance" ? "organization" : scope, id);
 
 const homes = {
   INSTANCE_OWNER: "instance",
@@ -220,7 +227,7 @@ const owns = (roles: readonly string[]) => roles.includes("INSTANCE_OWNER") || r
 const sameSet = (some: readonly string[], others: readonly string[]) =>
   some.length === others.length && some.every((one) => others.includes(one));
 
-function namedBy({ scope, id }: Place, projectId: string | null) {
+function namedBy({ scope, id }: MembershipObject, projectId: string | null) {
   switch (scope) {
     case "instance":
       return {};
@@ -234,22 +241,22 @@ function namedBy({ scope, id }: Place, projectId: string | null) {
 }
 
 type MemberRow = Versioned & { readonly userId: string; readonly roles: readonly string[] };
-type Around = {
-  readonly placeExists: boolean;
+type StandingFindings = {
+  readonly objectExists: boolean;
   readonly projectId: string | null;
   readonly userExists: boolean;
   /** Whether the instance, or the organization, has another owner who is active. */
   readonly othersOwn: boolean;
 };
-type Asked = Place & { readonly user: string };
-type Standing = Around & (MemberRow | { [C in keyof MemberRow]: null });
+type StandingKey = MembershipObject & { readonly user: string };
+type Standing = StandingFindings & (MemberRow | { [C in keyof MemberRow]: null });
 
-/** Finds how a user stands in a place; refuses when the place is not in the organization worked in. */
+/** Finds how a user stands to an object; refuses when the object is not in the organization worked in. */
 function standingRead(sql: Sql) {
-  const read = loadOne<Asked, Standing>(sql, {
+  const read = loadOne<StandingKey, Standing>(sql, {
     asked: `owner text, scope text, id text, project text, "user" text`,
     select: `select n, coalesce(p.project_id, g.project_id) as "projectId",
-               asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "placeExists",
+               asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "objectExists",
                exists (select from users u where u.user_id = asked."user") as "userExists",
                exists (select from ${activeOwners("asked.scope", "asked.id")} and o.user_id <> asked."user") as "othersOwn",
                m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
@@ -259,19 +266,23 @@ function standingRead(sql: Sql) {
                and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)
              left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id`,
   });
-  return async (place: Place, user: string, call: Call): Promise<Around & { member: MemberRow | undefined }> => {
-    const row = await read({ ...place, user }, call.signal);
-    if (!row?.placeExists) throw missing(place);
+  return async (
+    object: MembershipObject,
+    user: string,
+    call: Call,
+  ): Promise<StandingFindings & { member: MemberRow | undefined }> => {
+    const row = await read({ ...object, user }, call.signal);
+    if (!row?.objectExists) throw missing(object);
     return { ...row, member: row.id === null ? undefined : row };
   };
 }
 
-const membersOf = (sql: Sql, { scope, id }: Place, { after, limit }: Page) => sql<MemberRow[]>`
+const membersOf = (sql: Sql, { scope, id }: MembershipObject, { after, limit }: Page) => sql<MemberRow[]>`
   select user_id as "userId", roles, member_id as id, owner, version, created, changed from members
   where scope = ${scope} and scope_id = ${id} and ${after ? sql`member_id < ${after[0] ?? ""}` : sql`true`}
   order by member_id desc limit ${limit}`;
 
-const member = ({ userId, roles, ...row }: MemberRow, { scope, id }: Place) => ({
+const member = ({ userId, roles, ...row }: MemberRow, { scope, id }: MembershipObject) => ({
   details: details(row),
   userId,
   roles: [...roles],

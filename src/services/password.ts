@@ -175,7 +175,7 @@ export type Guess<T> = {
 };
 
 /** What became of a guess: right, wrong, or not looked at because the user is locked. */
-export type Outcome<T> =
+export type GuessOutcome<T> =
   | { readonly is: "right"; readonly user: TriedUser; readonly value: T }
   | { readonly is: "wrong" }
   | { readonly is: "locked" };
@@ -188,7 +188,7 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
   const { log, sql, clock, secrets } = deps;
   const userById = passwordUserRead(sql);
 
-  return async <T>(guess: Guess<T>): Promise<Outcome<T>> => {
+  return async <T>(guess: Guess<T>): Promise<GuessOutcome<T>> => {
     const { user, call } = guess;
     if (!user || !isTried(user) || isLocked(user, clock())) return decoy(guess);
     const attempt = await reserve(sql, user, clock());
@@ -199,13 +199,13 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
   };
 
   /** A guess that cannot be right does the work of one that can. */
-  async function decoy({ user, password, call }: Guess<unknown>): Promise<Outcome<never>> {
+  async function decoy({ user, password, call }: Guess<unknown>): Promise<GuessOutcome<never>> {
     await reserve(sql, nobody, clock());
     await hashing(secrets.passwords.verifyDecoy(tried(password), call.signal));
     return { is: user && isLocked(user, clock()) ? "locked" : "wrong" };
   }
 
-  async function checked<T>(guess: Guess<T>, user: TriedUser, attempt: number): Promise<Outcome<T>> {
+  async function checked<T>(guess: Guess<T>, user: TriedUser, attempt: number): Promise<GuessOutcome<T>> {
     let stage: "waiting" | "wrong" | "right" = "waiting";
     const work = async (bench: PasswordBench) => {
       stage = "wrong";
@@ -224,7 +224,7 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
   }
 
   /** All attempts are taken by guesses under way: they end in a lock, or in a right one that clears them. */
-  async function late<T>(guess: Guess<T>, { owner, id }: TriedUser): Promise<Outcome<T>> {
+  async function late<T>(guess: Guess<T>, { owner, id }: TriedUser): Promise<GuessOutcome<T>> {
     const latest = performance.now() + longestWaitMs;
     for (;;) {
       const user = await userById({ owner, id }, guess.call.signal);

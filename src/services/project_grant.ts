@@ -96,11 +96,11 @@ export const projectGrantFolds = {
   },
 } satisfies NounFolds<"projectGrant">;
 
-type Asked = { owner: string; project: string; granted: string; keys: string[] };
+type ProspectKey = { owner: string; project: string; granted: string; keys: string[] };
 type Prospect = { organizationExists: boolean; grantId: string | null; known: string[] };
 
 const prospectRead = (sql: Sql) =>
-  loadOne<Asked, Prospect>(sql, {
+  loadOne<ProspectKey, Prospect>(sql, {
     asked: "owner text, project text, granted text, keys jsonb",
     select: `select n, o.organization_id is not null as "organizationExists", g.project_grant_id as "grantId",
                array(select r.role_key from project_roles r
@@ -112,7 +112,7 @@ const prospectRead = (sql: Sql) =>
                on g.project_id = p.project_id and g.granted_organization_id = asked.granted`,
   });
 
-function refuseUnfit({ owner, project, granted, keys }: Asked, prospect: Prospect | undefined): void {
+function refuseUnfit({ owner, project, granted, keys }: ProspectKey, prospect: Prospect | undefined): void {
   if (!prospect) throw refuse.notFound("project", project);
   if (granted === owner) {
     const violation = { field: "grantedOrganizationId", description: "is the owner of the project" };
@@ -150,9 +150,9 @@ const grantRead = (sql: Sql) =>
   });
 
 type GrantRow = Versioned & { projectId: string; grantedOrganizationId: string; roleKeys: string[] };
-type Wanted = { readonly projectId: string; readonly only: string | null };
+type GrantsFilter = { readonly projectId: string; readonly only: string | null };
 
-const grantsOf = (sql: Sql, { projectId, only }: Wanted, { after, limit }: Page) => sql<GrantRow[]>`
+const grantsOf = (sql: Sql, { projectId, only }: GrantsFilter, { after, limit }: Page) => sql<GrantRow[]>`
   select project_grant_id as id, owner, version, created, changed, project_id as "projectId",
     granted_organization_id as "grantedOrganizationId",
     array(select role_key from project_grant_roles r

@@ -16,12 +16,12 @@ type ProjectRoles = Pick<
   ServiceImpl<typeof ProjectService>,
   "addProjectRole" | "listProjectRoles" | "removeProjectRole"
 >;
-type Key = { organization: string; id: string; key: string };
-type Room = Versioned & { readonly hasRole: boolean };
+type RoleKey = { organization: string; id: string; key: string };
+type ProjectWithRole = Versioned & { readonly hasRole: boolean };
 
 /** The roles that projects define. */
 export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProject) => {
-  const projectWithRole = loadOne<Key, Room>(sql, {
+  const projectWithRole = loadOne<RoleKey, ProjectWithRole>(sql, {
     asked: "organization text, id text, key text",
     select: `select n, p.project_id as id, p.owner, p.version, p.created, p.changed, r.role_key is not null as "hasRole"
              from asked join projects p on p.owner = asked.organization and p.project_id = asked.id

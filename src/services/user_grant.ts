@@ -6,22 +6,22 @@ import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import {
-  type Around,
   addedFact,
-  aroundQuestion,
   askedOf,
+  findingsQuestion,
+  type GrantFindings,
   refusalOf,
   refusedRoles,
   wantedOf,
-} from "./user_grant_adding.ts";
-import { userGrantBatch } from "./user_grant_batch.ts";
+} from "./add_user_grant.ts";
+import { userGrantBatch } from "./add_user_grants.ts";
+import { cut, type Page, pageOf, pageRule } from "./page.ts";
 
 /** The roles that users hold in projects. */
 export const userGrantService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
-  const aroundOf = loadOne<ReturnType<typeof askedOf>, Around>(sql, aroundQuestion);
+  const findingsOf = loadOne<ReturnType<typeof askedOf>, GrantFindings>(sql, findingsQuestion);
   const grantToRead = grantRead(sql);
   const grantToChange = grantAndRolesRead(sql);
 
@@ -30,7 +30,7 @@ export const userGrantService = (deps: Deps) => {
 
     async addUserGrant(request, call) {
       const wanted = wantedOf(organizationOf(call), request);
-      const no = refusalOf(wanted, await aroundOf(askedOf(wanted), call.signal));
+      const no = refusalOf(wanted, await findingsOf(askedOf(wanted), call.signal));
       if (no) throw refuse.because(no.reason, no);
       const at = first(wanted.owner, ids(), clock());
       return log.append(call, [addedFact(at, wanted)], { userGrantId: at.stream, details: detailsAfter(at) });

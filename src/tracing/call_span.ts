@@ -1,6 +1,6 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { type Place, timeAt } from "./place.ts";
 import type { Attributes, Ended } from "./span.ts";
+import { type SpanContext, timeAt } from "./span_context.ts";
 
 /** A call as it arrived. */
 export type Arrived = {
@@ -11,22 +11,22 @@ export type Arrived = {
 };
 
 /** How a call ended. */
-export type Outcome = { readonly code: string; readonly reason?: string | undefined };
+export type CallOutcome = { readonly code: string; readonly reason?: string | undefined };
 
 /** The span of a call; what is asked of the database meanwhile belongs to it. */
 export type CallSpan = {
   readonly run: <T>(work: () => T) => T;
   readonly each: <T>(answers: AsyncIterable<T>) => AsyncIterable<T>;
-  readonly ended: (outcome: Outcome) => void;
+  readonly ended: (outcome: CallOutcome) => void;
 };
 
 /** What spans are made with: the calls that the running code works for, and who takes what has ended. */
-export type Spans = { readonly calls: AsyncLocalStorage<readonly Place[]>; readonly take: (span: Ended) => void };
+export type Spans = { readonly calls: AsyncLocalStorage<readonly SpanContext[]>; readonly take: (span: Ended) => void };
 
 /** Begins the span of a call. */
-export function callSpan({ calls, take }: Spans, arrived: Arrived, place: Place): CallSpan {
-  const from = timeAt(place);
-  const here = [place];
+export function callSpan({ calls, take }: Spans, arrived: Arrived, context: SpanContext): CallSpan {
+  const from = timeAt(context);
+  const here = [context];
   return {
     run: (work) => calls.run(here, work),
     each: (answers) => ({
@@ -42,11 +42,11 @@ export function callSpan({ calls, take }: Spans, arrived: Arrived, place: Place)
       const failed = faults.has(outcome.code);
       const attributes = attributesOf(arrived, outcome, failed);
       take({
-        ...place,
+        ...context,
         kind: "server",
         name: arrived.operation ?? "unknown",
         from,
-        to: timeAt(place),
+        to: timeAt(context),
         attributes,
         failed,
       });
@@ -57,7 +57,11 @@ export function callSpan({ calls, take }: Spans, arrived: Arrived, place: Place)
 const systems = { grpc: "grpc", grpc_web: "grpc", connect: "connectrpc", json: "json" } as const;
 
 // https://opentelemetry.io/docs/specs/semconv/rpc/
-function attributesOf({ operation, door, requestId }: Arrived, { code, reason }: Outcome, failed: boolean): Attributes {
+function attributesOf(
+  { operation, door, requestId }: Arrived,
+  { code, reason }: CallOutcome,
+  failed: boolean,
+): Attributes {
   return {
     "rpc.system.name": systems[door],
     "rpc.method": operation ?? "_OTHER",

@@ -1,7 +1,7 @@
 import { channel } from "node:diagnostics_channel";
 import type { Spans } from "./call_span.ts";
-import { type Place, placeUnder, timeAt } from "./place.ts";
 import type { Attributes } from "./span.ts";
+import { childOf, type SpanContext, timeAt } from "./span_context.ts";
 import type { Summary } from "./statement.ts";
 
 /** The spans of a statement, one for each call that it runs for. */
@@ -11,19 +11,20 @@ export type StatementSpan = { readonly sent: () => void; readonly ended: (error?
 export function statementSpan(
   { take }: Spans,
   { operation, summary }: Summary,
-  calls: readonly Place[],
+  calls: readonly SpanContext[],
 ): StatementSpan {
-  let spans: readonly { readonly place: Place; readonly from: number }[] = [];
+  let spans: readonly { readonly context: SpanContext; readonly from: number }[] = [];
   return {
     sent() {
-      spans = calls.map((call) => ({ place: placeUnder(call), from: timeAt(call) }));
+      spans = calls.map((call) => ({ context: childOf(call), from: timeAt(call) }));
     },
     ended(error) {
       const failure = error === undefined ? undefined : codeOf(error);
       const attributes = { ...database, "db.operation.name": operation, "db.query.summary": summary, ...told(failure) };
       const about = { kind: "client", name: summary, failed: failure !== undefined } as const;
       const shared = calls.length > 1 ? { ...attributes, "postern.calls": calls.length } : attributes;
-      for (const { place, from } of spans) take({ ...place, ...about, from, to: timeAt(place), attributes: shared });
+      for (const { context, from } of spans)
+        take({ ...context, ...about, from, to: timeAt(context), attributes: shared });
     },
   };
 }
@@ -43,13 +44,13 @@ function codeOf(error: unknown): string {
 /** Gives a statement that several calls share to all of them: the log and the loads say on these channels who waits. */
 export function shareStatements(calls: Spans["calls"]): Disposable {
   const [waits, runs] = [channel("postern.batch.waits"), channel("postern.batch.runs")];
-  const places = new WeakMap<object, readonly Place[]>();
+  const contexts = new WeakMap<object, readonly SpanContext[]>();
   const remember = (waiting: unknown) => {
     const here = calls.getStore();
-    if (here && isObject(waiting)) places.set(waiting, here);
+    if (here && isObject(waiting)) contexts.set(waiting, here);
   };
   waits.subscribe(remember);
-  runs.bindStore(calls, (batch) => (Array.isArray(batch) ? batch.flatMap((one) => places.get(one) ?? []) : []));
+  runs.bindStore(calls, (batch) => (Array.isArray(batch) ? batch.flatMap((one) => contexts.get(one) ?? []) : []));
   return {
     [Symbol.dispose]() {
       waits.unsubscribe(remember);

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { type Arrived, type CallSpan, callSpan } from "./call_span.ts";
 import { type Collector, collector } from "./collector.ts";
 import { type ExportLoad, openExporter } from "./exporter.ts";
-import { newTraceId, type Place, placeOf } from "./place.ts";
 import { type Sampler, samplingOf } from "./sampling.ts";
+import { contextOf, newTraceId, type SpanContext } from "./span_context.ts";
 import { summaries } from "./statement.ts";
 import { type StatementSpan, shareStatements, statementSpan } from "./statement_span.ts";
 import { parentIn } from "./trace_context.ts";
@@ -31,7 +31,7 @@ export type Tracing = AsyncDisposable & {
 /** Starts to trace. */
 export function openTracing({ collector: to, sampler, ratio, failed }: TracingOptions): Tracing {
   const exporter = openExporter({ hand: collector({ ...to, resource: { ...node(), ...to.resource } }), failed });
-  const spans = { calls: new AsyncLocalStorage<readonly Place[]>(), take: exporter.take };
+  const spans = { calls: new AsyncLocalStorage<readonly SpanContext[]>(), take: exporter.take };
   const sampled = samplingOf(sampler, ratio);
   const summary = summaries();
   const sharing = shareStatements(spans.calls);
@@ -40,7 +40,7 @@ export function openTracing({ collector: to, sampler, ratio, failed }: TracingOp
     call(headers, arrived) {
       const parent = parentIn(headers);
       const traceId = parent?.traceId ?? newTraceId();
-      return sampled(traceId, parent) ? callSpan(spans, arrived, placeOf(traceId, parent)) : undefined;
+      return sampled(traceId, parent) ? callSpan(spans, arrived, contextOf(traceId, parent)) : undefined;
     },
     statement(text) {
       const calls = spans.calls.getStore();

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { type FactCase, type FactNoun, factOf, first, typeOf } from "../../src/events/fact.ts";
 import type { Fold, NounFolds } from "../../src/events/fold.ts";
-import { type Origin, openLog } from "../../src/events/log.ts";
+import { type CommandOrigin, openLog } from "../../src/events/log.ts";
 import { clientOptions, connect, driverUrl, type Sql } from "../../src/postgres/connect.ts";
 import { organizationFolds } from "../../src/services/organization.ts";
 import { projectFolds } from "../../src/services/project.ts";
@@ -32,7 +32,7 @@ export async function openTestLog() {
   await using opened = new AsyncDisposableStack();
   const { url } = opened.use(await freshDatabase());
   const { sql, statements } = watched(opened.use(connect(url, { ...usual, log: quiet })).sql);
-  const log = openLog<Origin>({ sql, folds, originOf: (origin) => origin });
+  const log = openLog<CommandOrigin>({ sql, folds, originOf: (origin) => origin });
   const stack = opened.move();
   return { url, sql, log, statements, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
@@ -60,7 +60,7 @@ export function oneConnection(url: string): { sql: Sql } & AsyncDisposable {
 }
 
 /** A command of somebody. */
-export const somebody = (more: Partial<Origin> = {}): Origin => ({
+export const somebody = (more: Partial<CommandOrigin> = {}): CommandOrigin => ({
   ...{ actor: "ada", requestId: "request", signal: undefined, idempotency: undefined },
   ...more,
 });

@@ -4,22 +4,22 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "../../src/postgres/connect.ts";
+import { findHome } from "../../src/postgres/database_home.ts";
 import { startEmbedded } from "../../src/postgres/embedded.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
-import { findPlace } from "../../src/postgres/place.ts";
 import { startPostern } from "../harness.ts";
 import { certificateFor } from "../transport/certificate.ts";
 import { quiet } from "./holder.ts";
 
-type Place = { readonly port: number; readonly ca: string; readonly otherCa: string };
-let place: Place;
+type DatabaseHome = { readonly port: number; readonly ca: string; readonly otherCa: string };
+let place: DatabaseHome;
 const opened = new AsyncDisposableStack();
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), "postern-encrypted-"));
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   // Under root the server runs as another user, who must be able to enter, and whose own the key must be.
   await chmod(folder, 0o711);
-  const { account } = await findPlace(join(folder, "data"));
+  const { account } = await findHome(join(folder, "data"));
   const [own, other] = [opened.use(await certificateFor("localhost")), opened.use(await certificateFor("localhost"))];
   const itsOwn = [dirname(own.keyFile), own.keyFile];
   if (!account.isSelf) for (const path of itsOwn) await chown(path, account.uid, account.gid);

@@ -9,7 +9,7 @@ import {
   OidcGrantType,
 } from "../../gen/postern/v1/application_pb.ts";
 import { complianceOf, problemsOf } from "../../src/services/compliance.ts";
-import { isLoopback, originFault, originOf } from "../../src/services/origin.ts";
+import { isLoopback, originFault, originOf } from "../../src/services/web_origin.ts";
 
 type Configured = Partial<Omit<OidcConfiguration, "$typeName" | "$unknown">>;
 
@@ -21,7 +21,7 @@ const sound = { grantTypes: [AUTHORIZATION_CODE], redirectUris: ["https://app.ex
 
 const configured = (changes: Configured) => create(OidcConfigurationSchema, { ...sound, ...changes });
 const placesOf = (changes: Configured) =>
-  Object.fromEntries(problemsOf(configured(changes)).map(({ key, places }) => [key, places.map(({ path }) => path)]));
+  Object.fromEntries(problemsOf(configured(changes)).map(({ key, fields }) => [key, fields.map(({ path }) => path)]));
 const keysOf = (changes: Configured) => Object.keys(placesOf(changes));
 
 test("a web application with the code flow and an https redirect URI is compliant", () => {

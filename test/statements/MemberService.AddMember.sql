@@ -2,7 +2,7 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, scope text, id text, project text, "user" text)
 )
 select n, coalesce(p.project_id, g.project_id) as "projectId",
-               asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "placeExists",
+               asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "objectExists",
                exists (select from users u where u.user_id = asked."user") as "userExists",
                exists (select from members o join users w on w.user_id = o.user_id and w.active
   where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles) and o.user_id <> asked."user") as "othersOwn",

@@ -6,13 +6,13 @@ import { StartError } from "./failure.ts";
 import { type Account, run } from "./run.ts";
 
 /** Where the embedded database lives, and as whom it runs. */
-export type Place = Readonly<{ home: string; account: Account; moved: boolean }>;
+export type DatabaseHome = Readonly<{ home: string; account: Account; moved: boolean }>;
 
 // PostgreSQL refuses to run as root, and its user must be able to enter every folder above its files.
 const outside = "/var/lib/postern";
 
 /** Finds or makes the database's home under the data folder, or elsewhere by a link when its user cannot enter there. */
-export async function findPlace(dataDir: string): Promise<Place> {
+export async function findHome(dataDir: string): Promise<DatabaseHome> {
   const base = resolve(dataDir);
   const link = join(base, "postgres");
   await mkdir(base, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });

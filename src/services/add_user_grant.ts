@@ -4,7 +4,7 @@ import type { Reason, Refusal, Violation } from "../errors.ts";
 import { type At, factOf, type NewFact } from "../events/fact.ts";
 
 /** A user grant as a request wants it added. */
-export type Wanted = {
+export type WantedGrant = {
   /** The organization worked in, which the grant will belong to. */
   readonly owner: string;
   readonly userId: string;
@@ -14,8 +14,8 @@ export type Wanted = {
   readonly roleKeys: readonly string[];
 };
 
-/** What stands around a grant that is wanted. */
-export type Around = {
+/** What is found about a grant that is wanted. */
+export type GrantFindings = {
   /** Whether the organization owns the project; null when there is no such project. */
   readonly owned: boolean | null;
   /** The grant of the project to the organization. */
@@ -34,7 +34,7 @@ export type No = Refusal & { readonly reason: Reason; readonly field: string };
 export type Within = { readonly reach: Reach; readonly path: string };
 
 /** The grant that an item of a request wants, in the organization. */
-export const wantedOf = (owner: string, item: AddUserGrantRequest): Wanted => ({
+export const wantedOf = (owner: string, item: AddUserGrantRequest): WantedGrant => ({
   owner,
   userId: item.userId,
   projectId: item.projectId,
@@ -43,7 +43,7 @@ export const wantedOf = (owner: string, item: AddUserGrantRequest): Wanted => ({
 });
 
 /** Reads all that decides about a wanted grant. */
-export const aroundQuestion = {
+export const findingsQuestion = {
   asked: "owner text, user_id text, project_id text, project_grant_id text, role_keys text[]",
   // Scalar subselects keep to index scans whatever the size of the tables; joins over a hundred keys fell to hashing them.
   // Compared as a row, user and project fit one index only: of those that fit two columns the planner took the project's
@@ -67,8 +67,8 @@ export const aroundQuestion = {
     from asked`,
 };
 
-/** A wanted grant as `aroundQuestion` asks about it. */
-export const askedOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: Wanted) => ({
+/** A wanted grant as `findingsQuestion` asks about it. */
+export const askedOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: WantedGrant) => ({
   owner,
   user_id: userId,
   project_id: projectId,
@@ -77,18 +77,18 @@ export const askedOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: 
 });
 
 /** Why a wanted grant cannot be added; undefined when it can. `path` leads to its item in a batch. */
-export function refusalOf(wanted: Wanted, around: Around | undefined, path = ""): No | undefined {
+export function refusalOf(wanted: WantedGrant, findings: GrantFindings | undefined, path = ""): No | undefined {
   return (
-    refusedProject(wanted, around, path) ??
-    refusedUser(wanted, around, path) ??
-    refusedRoles(wanted, around?.roleKeys ?? [], path) ??
-    refusedTwice(around, path)
+    refusedProject(wanted, findings, path) ??
+    refusedUser(wanted, findings, path) ??
+    refusedRoles(wanted, findings?.roleKeys ?? [], path) ??
+    refusedTwice(findings, path)
   );
 }
 
 /** Why the roles cannot be given: one violation for each that is unknown. */
 export function refusedRoles(
-  { projectId, projectGrantId, roleKeys }: Pick<Wanted, "projectId" | "projectGrantId" | "roleKeys">,
+  { projectId, projectGrantId, roleKeys }: Pick<WantedGrant, "projectId" | "projectGrantId" | "roleKeys">,
   known: readonly string[],
   path = "",
 ): No | undefined {
@@ -106,25 +106,25 @@ export function refusedRoles(
 
 /** Why the caller may not grant in the project; its permission may reach only some projects and project grants. */
 export function refusedReach(
-  { projectId }: Wanted,
-  around: Around | undefined,
+  { projectId }: WantedGrant,
+  findings: GrantFindings | undefined,
   { reach, path }: Within,
 ): No | undefined {
   if (reach.whole || reach.projects.includes(projectId)) return undefined;
-  if (around?.projectGrantId && reach.projectGrants.includes(around.projectGrantId)) return undefined;
+  if (findings?.projectGrantId && reach.projectGrants.includes(findings.projectGrantId)) return undefined;
   return missing("project", projectId, `${path}projectId`);
 }
 
 /** The fact that adds a wanted grant. */
-export function addedFact(at: At, { userId, projectId, projectGrantId, roleKeys }: Wanted): NewFact {
+export function addedFact(at: At, { userId, projectId, projectGrantId, roleKeys }: WantedGrant): NewFact {
   const granted = projectGrantId ? { projectGrantId } : {};
   return factOf("userGrant", at, { case: "added", value: { userId, projectId, ...granted, roleKeys: [...roleKeys] } });
 }
 
-function refusedProject(wanted: Wanted, around: Around | undefined, path: string): No | undefined {
+function refusedProject(wanted: WantedGrant, findings: GrantFindings | undefined, path: string): No | undefined {
   const { owner, projectId, projectGrantId } = wanted;
-  const granted = around?.projectGrantId ?? undefined;
-  if (!around?.owned && !granted) return missing("project", projectId, `${path}projectId`);
+  const granted = findings?.projectGrantId ?? undefined;
+  if (!findings?.owned && !granted) return missing("project", projectId, `${path}projectId`);
   const field = `${path}projectGrantId`;
   if (projectGrantId && projectGrantId !== granted)
     return missing("project_grant", projectGrantId, field, { projectId, organizationId: owner });
@@ -135,13 +135,13 @@ function refusedProject(wanted: Wanted, around: Around | undefined, path: string
   return { reason: "PROJECT_GRANT_NEEDED", field, params, violations };
 }
 
-const refusedUser = ({ userId }: Wanted, around: Around | undefined, path: string): No | undefined =>
-  around?.userId ? undefined : missing("user", userId, `${path}userId`);
+const refusedUser = ({ userId }: WantedGrant, findings: GrantFindings | undefined, path: string): No | undefined =>
+  findings?.userId ? undefined : missing("user", userId, `${path}userId`);
 
-function refusedTwice(around: Around | undefined, path: string): No | undefined {
-  if (!around?.existing) return undefined;
-  const params = { userGrantId: around.existing };
-  const resource = { noun: "user_grant", id: around.existing };
+function refusedTwice(findings: GrantFindings | undefined, path: string): No | undefined {
+  if (!findings?.existing) return undefined;
+  const params = { userGrantId: findings.existing };
+  const resource = { noun: "user_grant", id: findings.existing };
   return { reason: "USER_GRANT_EXISTS", field: path.replace(/\.$/, ""), params, resource };
 }
 

@@ -7,33 +7,33 @@ import { detailsAfter, first, type NewFact } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import {
-  type Around,
   addedFact,
-  aroundQuestion,
   askedOf,
+  findingsQuestion,
+  type GrantFindings,
   type No,
   refusalOf,
   refusedReach,
-  type Wanted,
+  type WantedGrant,
   wantedOf,
-} from "./user_grant_adding.ts";
+} from "./add_user_grant.ts";
 
-type Outcome = MessageInitShape<typeof AddUserGrantOutcomeSchema>;
+type ItemOutcome = MessageInitShape<typeof AddUserGrantOutcomeSchema>;
 
 /** An item and what becomes of it: a fact that adds it, or why it is refused. */
-type Decided = { readonly wanted: Wanted; readonly path: string } & (
+type Decided = { readonly wanted: WantedGrant; readonly path: string } & (
   | { readonly fact: NewFact; readonly no?: undefined }
   | { readonly no: No; readonly fact?: undefined }
 );
 
 /** Adds many grants at once. */
 export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
-  const aroundOne = loadOne<ReturnType<typeof askedOf>, Around>(sql, aroundQuestion);
+  const findingsOfOne = loadOne<ReturnType<typeof askedOf>, GrantFindings>(sql, findingsQuestion);
 
   return {
     async addUserGrants({ items, allOrNothing }, call) {
       const wanted = items.map((item) => wantedOf(organizationOf(call), item));
-      const decided = decide(wanted, await aroundAll(sql, wanted), call);
+      const decided = decide(wanted, await findingsOfAll(sql, wanted), call);
       if (allOrNothing) refuseBatch(decided);
       return log.append(call, factsIn(decided), answerOf(decided, call)).catch((error: unknown) => {
         // What has a key is written together with its record or not at all: then it begins again as a whole.
@@ -44,17 +44,17 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
     },
   } satisfies Pick<ServiceImpl<typeof UserGrantService>, "addUserGrants">;
 
-  function decide(wanted: readonly Wanted[], around: readonly Around[], call: Call): Decided[] {
+  function decide(wanted: readonly WantedGrant[], findings: readonly GrantFindings[], call: Call): Decided[] {
     const repeated = repeatedIn(wanted);
     return wanted.map((one, n) => {
       const path = `items[${n}].`;
       const within = { reach: reachOf(call), path };
-      const no = refusedReach(one, around[n], within) ?? repeated[n] ?? refusalOf(one, around[n], path);
+      const no = refusedReach(one, findings[n], within) ?? repeated[n] ?? refusalOf(one, findings[n], path);
       return no ? { wanted: one, path, no } : { wanted: one, path, fact: factFor(one) };
     });
   }
 
-  function factFor(wanted: Wanted): NewFact {
+  function factFor(wanted: WantedGrant): NewFact {
     return addedFact(first(wanted.owner, ids(), clock()), wanted);
   }
 
@@ -67,7 +67,7 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
   async function addAlone(item: Decided, call: Call): Promise<Decided> {
     const { wanted, path } = item;
     for (let tries = 5; ; tries--) {
-      const no = refusalOf(wanted, await aroundOne(askedOf(wanted), call.signal), path);
+      const no = refusalOf(wanted, await findingsOfOne(askedOf(wanted), call.signal), path);
       if (no) return { wanted, path, no };
       const fact = factFor(wanted);
       try {
@@ -80,14 +80,14 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
   }
 };
 
-/** Reads what stands around every item, in one statement of its own: a thousand would hold up the shared ones. */
-async function aroundAll(sql: Sql, wanted: readonly Wanted[]): Promise<Around[]> {
+/** Reads what is found about every item, in one statement of its own: a thousand would hold up the shared ones. */
+async function findingsOfAll(sql: Sql, wanted: readonly WantedGrant[]): Promise<GrantFindings[]> {
   const asked = JSON.stringify(wanted.map((one, n) => ({ n, ...askedOf(one) })));
-  return await sql<Around[]>`
+  return await sql<GrantFindings[]>`
     with asked as materialized (
-      select * from jsonb_to_recordset(${asked}::text::jsonb) as asked (n integer, ${sql.unsafe(aroundQuestion.asked)})
+      select * from jsonb_to_recordset(${asked}::text::jsonb) as asked (n integer, ${sql.unsafe(findingsQuestion.asked)})
     )
-    ${sql.unsafe(aroundQuestion.select)} order by n`;
+    ${sql.unsafe(findingsQuestion.select)} order by n`;
 }
 
 // In the order of the names, so that two batches never wait for each other's.
@@ -101,7 +101,7 @@ function answerOf(decided: readonly Decided[], call: Call) {
   return { outcomes: decided.map((item) => outcomeOf(item, call, statusOf)) };
 }
 
-function outcomeOf({ fact, no }: Decided, call: Call, statusOf: ReturnType<typeof statusWriter>): Outcome {
+function outcomeOf({ fact, no }: Decided, call: Call, statusOf: ReturnType<typeof statusWriter>): ItemOutcome {
   if (fact) {
     const value = { userGrantId: fact.at.stream, details: detailsAfter(fact.at) };
     return { outcome: { case: "added", value } };
@@ -124,7 +124,7 @@ function violationsOf(no: No): readonly Violation[] {
 }
 
 /** The items that want what an item before them wants. */
-function repeatedIn(wanted: readonly Wanted[]): (No | undefined)[] {
+function repeatedIn(wanted: readonly WantedGrant[]): (No | undefined)[] {
   const seen = new Map<string, number>();
   return wanted.map((one, n) => {
     const before = seen.get(nameOf(one));
@@ -138,7 +138,7 @@ function repeats(field: string, before: string): No {
   return { reason: "VALIDATION_FAILED", field, params: { fields: field }, violations };
 }
 
-const nameOf = ({ userId, projectId, projectGrantId }: Wanted): string =>
+const nameOf = ({ userId, projectId, projectGrantId }: WantedGrant): string =>
   JSON.stringify([userId, projectId, projectGrantId]);
 
 const itemOf = (path: string): string => path.replace(/\.$/, "");
