@@ -167,14 +167,14 @@ function hashingOf(config: Config) {
  * The instance's identity, made at the first start; a node with another master key is stopped by its check value. Events of
  * transactions that are still to come tell of a database that was restored: a new epoch begins.
  */
-async function instanceOf(sql: Sql, { keys }: Secrets): Promise<string> {
-  const check = keys.checkValue();
+async function instanceOf(sql: Sql, { keyring }: Secrets): Promise<string> {
+  const check = keyring.checkValue();
   await sql`insert into instance (instance_id, key_check) values (${newId()}, ${check}) on conflict do nothing`;
   const [instance] = await sql<
     { id: string; check: Buffer }[]
   >`select instance_id as id, key_check as check from instance`;
   if (!instance) throw new StartError("The database lost the row of its instance: restore it from a backup");
-  if (!keys.holds(instance.check)) {
+  if (!keyring.holds(instance.check)) {
     throw new StartError("POSTERN_MASTER_KEY is not the key that this database was made with: set that one");
   }
   if (!check.equals(instance.check)) await sql`update instance set key_check = ${check}`;

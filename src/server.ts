@@ -144,7 +144,7 @@ function startErrands({ deps, onAppended, logger }: House, config: Config): Asyn
   errands.use(startSweep({ sql, chores, failed }));
   errands.use(
     startSmsWorker({
-      ...{ sql, clock, keys: secrets.keys, sender: smsSender(smsOf(config), clock) },
+      ...{ sql, clock, keyring: secrets.keyring, sender: smsSender(smsOf(config), clock) },
       onWritten: (look) =>
         onAppended((facts) => {
           if (facts.some(sendsCode)) look();
@@ -234,7 +234,7 @@ function guards(house: House, { rules, declared, report }: Checks) {
   const { callers, deps } = house;
   return chain({
     ...{ report, callers, rules, declared, lookups: lookupsOf(house), outages: { isUnavailable, isStatementTimeout } },
-    idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keys, clock: deps.clock },
+    idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });
 }
 

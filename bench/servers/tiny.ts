@@ -26,7 +26,11 @@ const guards = chain({
     ...{ instanceId: "", organizationExists: async () => false, ownerOfUser: nothing, userOfSession: nothing },
     ...{ userGrant: nothing, membershipsOf: async () => [] },
   },
-  idempotency: { recordOf: nothing, keyring: secretsOf([Buffer.alloc(32)], hashing()).keys, clock: () => new Date() },
+  idempotency: {
+    recordOf: nothing,
+    keyring: secretsOf([Buffer.alloc(32)], hashing()).keyring,
+    clock: () => new Date(),
+  },
 });
 const greet = async (request: object) => greeting({ ...asked, ...request });
 const operations = operationTable([{ service: tinyService(), handlers: { greet } }], guards);

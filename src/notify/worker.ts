@@ -17,7 +17,7 @@ export type SmsWorkerParts = {
   readonly sql: Sql;
   /** Calls back when this node wrote a message; answers how to stop. Messages of other nodes are found by looking. */
   readonly onWritten: (look: () => void) => () => void;
-  readonly keys: Keyring;
+  readonly keyring: Keyring;
   readonly sender: Sender;
   readonly clock: () => Date;
   /** The text, with `{code}` where the code goes. */
@@ -107,7 +107,7 @@ async function tryToDeliver(parts: SmsWorkerParts, message: Taken): Promise<Deli
   if (!phone || !sealed || !expiration) return { kind: "superseded" };
   if (expiration <= parts.clock()) return { kind: "dead", failure: expired };
   if (attempts > parts.attempts) return { kind: "dead", failure: "every try ended with its worker" };
-  const code = opened(parts.keys, { id, userId, phone, sealed });
+  const code = opened(parts.keyring, { id, userId, phone, sealed });
   if (code === undefined) return { kind: "dead", failure: "no master key opens the code" };
   const sms = { id, to: phone, text: parts.text.replaceAll("{code}", code) };
   try {
@@ -127,9 +127,9 @@ function notDelivered(
   return { kind: "postponed", failure, seconds: Math.max(retrySeconds, backoffSeconds(attempts)) };
 }
 
-function opened(keys: Keyring, of: Parameters<typeof openPhoneCode>[1]): string | undefined {
+function opened(keyring: Keyring, of: Parameters<typeof openPhoneCode>[1]): string | undefined {
   try {
-    return openPhoneCode(keys, of);
+    return openPhoneCode(keyring, of);
   } catch {
     return undefined;
   }

@@ -5,8 +5,8 @@ import { arrayTypes } from "./arrays.ts";
 import { type Client, createClient } from "./client.ts";
 import { encryptionOf, encryptionParameters } from "./encryption.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
-import type { Log } from "./log.ts";
 import { createPool } from "./pool.ts";
+import type { ProcessLog } from "./process_log.ts";
 import { heldBack } from "./statement.ts";
 import { watchSilence } from "./watchdog.ts";
 
@@ -21,7 +21,7 @@ export type ConnectOptions = Readonly<{
   connections: number;
   waitMs: number;
   statementTimeoutMs: number;
-  log: Log;
+  log: ProcessLog;
   silenceMs?: number;
   connectMs?: number;
   /** Longest silence of a connection whose answer is due; by default all of these times together. */
@@ -90,7 +90,7 @@ export function connect(url: string, options: ConnectOptions): Connection {
 }
 
 /** What every client of ours has in common; the folder of a Unix-domain socket is the host parameter, as for libpq. */
-export function clientOptions(url: string, log: Log) {
+export function clientOptions(url: string, log: ProcessLog) {
   const parsed = new URL(url);
   const folder = parsed.searchParams.get("host");
   const ssl = encryptionOf(parsed);

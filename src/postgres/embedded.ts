@@ -5,15 +5,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type DatabaseHome, findHome, makeFolder } from "./database_home.ts";
 import { StartError } from "./failure.ts";
 import { lockFolder } from "./lock.ts";
-import type { Log } from "./log.ts";
 import { clearLeftovers, type Launch, launch, type Postmaster, runningSockets } from "./postmaster.ts";
+import type { ProcessLog } from "./process_log.ts";
 import { run } from "./run.ts";
 import { findRuntime, type Runtime } from "./runtime.ts";
 
 /** How to run the embedded database. */
 export type EmbeddedOptions = Readonly<{
   dataDir: string;
-  log: Log;
+  log: ProcessLog;
   /** Uses the database of a process that runs on the same folder instead of refusing. */
   join?: boolean;
   /** Server settings on top of ours. */

@@ -5,10 +5,10 @@ import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { clientOptions, driverUrl } from "./connect.ts";
 import { StartError } from "./failure.ts";
-import type { Log } from "./log.ts";
+import type { ProcessLog } from "./process_log.ts";
 
 /** What to migrate: the database as the role that may change its tables. */
-export type MigrateOptions = Readonly<{ url: string; log: Log; folder?: string }>;
+export type MigrateOptions = Readonly<{ url: string; log: ProcessLog; folder?: string }>;
 
 type Migration = Readonly<{ name: string; checksum: string; text: string }>;
 type Applied = Readonly<{ name: string; checksum: string }>;
@@ -37,7 +37,7 @@ export async function migrate({ url, log, folder = ours }: MigrateOptions): Prom
   }
 }
 
-async function applyAll(client: Client, files: readonly Migration[], log: Log): Promise<readonly string[]> {
+async function applyAll(client: Client, files: readonly Migration[], log: ProcessLog): Promise<readonly string[]> {
   const done: string[] = [];
   for (;;) {
     const applied = await client<Applied[]>`select name, checksum from migrations order by name`;

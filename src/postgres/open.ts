@@ -1,12 +1,12 @@
 import type { Config } from "../config.ts";
 import { startEmbedded } from "./embedded.ts";
-import type { Log } from "./log.ts";
+import type { ProcessLog } from "./process_log.ts";
 
 /** The database of this process: the one that is configured, or the embedded one. */
 export type Database = AsyncDisposable & Readonly<{ url: string; migrationUrl: string; note?: string }>;
 
 /** Opens the configured database, or starts the embedded one; join shares that of a process running on the same folder. */
-export async function openDatabase(config: Config, log: Log, { join = false } = {}): Promise<Database> {
+export async function openDatabase(config: Config, log: ProcessLog, { join = false } = {}): Promise<Database> {
   const { databaseUrl: url, migrationDatabaseUrl, dataDir } = config;
   if (url) return { url, migrationUrl: migrationDatabaseUrl ?? url, async [Symbol.asyncDispose]() {} };
   const embedded = await startEmbedded({ dataDir, log, join });

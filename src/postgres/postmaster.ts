@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ignore } from "./database_home.ts";
 import { StartError } from "./failure.ts";
-import type { Log } from "./log.ts";
+import type { ProcessLog } from "./process_log.ts";
 import { type Account, run, surroundings } from "./run.ts";
 
 /** How to run the server. */
@@ -15,7 +15,7 @@ export type Launch = Readonly<{
   data: string;
   sockets: string;
   settings: Readonly<Record<string, string>>;
-  log: Log;
+  log: ProcessLog;
   signal: AbortSignal;
 }>;
 
@@ -63,7 +63,7 @@ export function stopWithUs(child: ChildProcess, account: Account): void {
   child.once("exit", () => guard.kill("SIGKILL"));
 }
 
-function listen(child: ChildProcess, log: Log, said: string[]): void {
+function listen(child: ChildProcess, log: ProcessLog, said: string[]): void {
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
     for (const line of chunk.split("\n").filter(Boolean)) {
       said.push(line);

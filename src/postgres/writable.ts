@@ -1,11 +1,11 @@
 import { type Connection, connect, type Sql } from "./connect.ts";
 import { isConnectionsExhausted } from "./failure.ts";
-import type { Log } from "./log.ts";
+import type { ProcessLog } from "./process_log.ts";
 
 /** What asks whether the database can be written. */
 export type WritableOptions = Readonly<{
   url: string;
-  log: Log;
+  log: ProcessLog;
   /** The pools that serve; what the question finds out is true of their connections too. */
   pools: readonly [Connection, ...Connection[]];
   /** Whether the question has a connection of its own. */

@@ -15,13 +15,13 @@ export function newCode(pick: (below: number) => number = randomInt): string {
 }
 
 /** What is stored of a code: its HMAC under the current master key, bound to what it is for. */
-export function codeMac(keys: Keyring, code: CodeFor): Buffer {
-  return keys.mac(code.purpose, signed(code));
+export function codeMac(keyring: Keyring, code: CodeFor): Buffer {
+  return keyring.mac(code.purpose, signed(code));
 }
 
 /** Says in constant time whether a typed code is the one whose HMAC is stored. */
-export function codeMatches(keys: Keyring, stored: Uint8Array, typed: CodeFor): boolean {
-  const equal = keys.macs(typed.purpose, signed(typed)).map((mac) => sameBytes(mac, stored));
+export function codeMatches(keyring: Keyring, stored: Uint8Array, typed: CodeFor): boolean {
+  const equal = keyring.macs(typed.purpose, signed(typed)).map((mac) => sameBytes(mac, stored));
   return equal.includes(true);
 }
 

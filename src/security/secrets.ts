@@ -6,11 +6,11 @@ import { type Keyring, keyring } from "./seal.ts";
 /** What keeps and checks secrets: password hashes, the master keys, and the list of passwords that everybody tries. */
 export type Secrets = {
   readonly passwords: PasswordHasher;
-  readonly keys: Keyring;
+  readonly keyring: Keyring;
   readonly common: CommonPasswords;
 };
 
 /** Brings together what keeps secrets, from the master keys and the cost and limits of hashing. */
 export function secretsOf(masterKeys: readonly Uint8Array[], hashing: HashQueueLimits & HashCost): Secrets {
-  return { passwords: passwordHasher(hashing), keys: keyring(masterKeys), common: commonPasswords() };
+  return { passwords: passwordHasher(hashing), keyring: keyring(masterKeys), common: commonPasswords() };
 }

@@ -72,7 +72,7 @@ export const phoneCodes =
   ({ ids, clock, secrets }: Pick<Deps, "ids" | "clock" | "secrets">) =>
   ({ userId, phone, nth }: { userId: string; phone: string; nth?: bigint }): NewCode => {
     const id = ids();
-    const { code, mac, seal } = makePhoneCode(secrets.keys, { id, userId, phone });
+    const { code, mac, seal } = makePhoneCode(secrets.keyring, { id, userId, phone });
     const phoneCode = {
       ...{ id, phone, mac: mac.toString("hex") },
       sealed: nth === undefined ? null : Buffer.from(seal()).toString("hex"),

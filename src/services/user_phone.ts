@@ -50,7 +50,7 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
       refuseUnverifiable(user);
       const tried = await reserveAttempt(sql, userId, clock());
       if (!tried) throw noTryLeft(user, clock());
-      if (!phoneCodeMatches(secrets.keys, { ...tried, userId }, verificationCode)) throw wrongCode();
+      if (!phoneCodeMatches(secrets.keyring, { ...tried, userId }, verificationCode)) throw wrongCode();
       const at = next(user, clock());
       const verified = factOf("user", at, { case: "phoneVerified", value: {} });
       return log.append(call, [verified], { details: detailsAfter(at) });

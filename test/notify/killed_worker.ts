@@ -30,7 +30,7 @@ const deadly = new Proxy(sql, {
 startSmsWorker({
   sql: deadly,
   onWritten: () => () => {},
-  keys: keyring([Buffer.from(key, "hex")]),
+  keyring: keyring([Buffer.from(key, "hex")]),
   sender: async (sms, signal) => {
     die("before send");
     await send(sms, signal);

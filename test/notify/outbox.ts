@@ -42,7 +42,7 @@ export async function openOutbox({ key = randomBytes(32), databaseUrl = "" } = {
 
     /** Records that a code is to be sent to a number of a user, as the service does, or as an earlier release of it did. */
     async ask({ userId = newId(), phone = "+41791234567", version = 1n, earlier = false } = {}) {
-      const deps = { ids: newId, clock: () => clock.now(), secrets: { keys } as never };
+      const deps = { ids: newId, clock: () => clock.now(), secrets: { keyring: keys } as never };
       const { id, code, secret } = phoneCodes(deps)({
         userId,
         phone,
@@ -71,7 +71,7 @@ export function startWorker(outbox: Outbox, parts: Pick<SmsWorkerParts, "sender"
   const worker = startSmsWorker({
     sql: outbox.sql,
     onWritten: () => () => {},
-    keys: outbox.keys,
+    keyring: outbox.keys,
     clock: () => outbox.clock.now(),
     text: "{code} is your verification code.",
     attempts: 10,

@@ -121,7 +121,7 @@ test("a message that no key opens is given up, and a message that ends every wor
   await outbox.ask();
   const sender = async () => {};
   {
-    await using _worker = startWorker(outbox, { sender, keys: keyring([randomBytes(32)]) });
+    await using _worker = startWorker(outbox, { sender, keyring: keyring([randomBytes(32)]) });
     await settled(outbox, { waiting: 0, dead: 1 });
   }
   await outbox.ask();
