@@ -83,7 +83,10 @@ export async function openHouse(config: Config, { logger, join = false, observe 
   tail.listen((events) => events.forEach(callers.forget));
   const listeners = new Set<AppendListener>();
   const log = openLog<Call>({
-    ...{ sql, patient, folds, originOf },
+    sql,
+    patient,
+    folds,
+    originOf,
     appended(facts) {
       for (const { type, at } of facts) callers.forget({ type, stream: at.stream });
       tail.poke();

@@ -144,12 +144,17 @@ function startErrands({ deps, onAppended, logger }: House, config: Config): Asyn
   errands.use(startSweep({ sql, chores, failed }));
   errands.use(
     startSmsWorker({
-      ...{ sql, clock, keyring: secrets.keyring, sender: smsSender(smsOf(config), clock) },
+      sql,
+      clock,
+      keyring: secrets.keyring,
+      sender: smsSender(smsOf(config), clock),
       onWritten: (look) =>
         onAppended((facts) => {
           if (facts.some(sendsCode)) look();
         }),
-      ...{ text: config.smsText, attempts: config.smsAttempts, timeoutMs: config.smsTimeoutMs },
+      text: config.smsText,
+      attempts: config.smsAttempts,
+      timeoutMs: config.smsTimeoutMs,
       told: ({ id, userId, attempts }, delivery) => logger.info({ sms: id, userId, attempts, ...delivery }, "sms"),
       failed: (error) => failed(error, "sms"),
     }),
@@ -193,8 +198,11 @@ async function openDoors(house: House, config: Config, { runtime, tracing, isBoo
   const cors = corsFor(config.corsOrigins);
   const also = config.corsOrigins.length > 0 && { also: ({ origin }: Fields) => cors(String(origin ?? "")) };
   return listen({
-    ...{ host: config.host, port: config.port, limits: config, stopping },
-    onFault: (error) => logger.error({ err: error }, "an internal error ended a connection"),
+    host: config.host,
+    port: config.port,
+    limits: config,
+    stopping,
+    onFault: (error) => logger.error({ err: error }, "a connection of HTTP/2 was ended by an error of ours"),
     door: withCors(jsonDoor(parts, [reference(operations), ...metrics, adapterRoom({ ...parts, standard })]), cors),
     lane: lane({ ...parts, ...also, protocols: config.lane === "on" }),
     certificate: config.tlsCertFile ? { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile } : undefined,
@@ -222,7 +230,10 @@ async function loadOf(
   ]);
   const { running, waiting } = deps.secrets.passwords.load();
   return {
-    ...{ ready: isReady, sms, database: databaseLoad(), hashing: { running, waiting } },
+    ready: isReady,
+    sms,
+    database: databaseLoad(),
+    hashing: { running, waiting },
     logBehindSeconds: Math.max(tail.behindMs() / 1000, unsettled),
     spans: tracing?.load(),
   };
@@ -233,7 +244,12 @@ type Checks = { readonly rules: RulesOf; readonly declared: readonly MessageRule
 function guards(house: House, { rules, declared, report }: Checks) {
   const { callers, deps } = house;
   return chain({
-    ...{ report, callers, rules, declared, lookups: lookupsOf(house), outages: { isUnavailable, isStatementTimeout } },
+    report,
+    callers,
+    rules,
+    declared,
+    lookups: lookupsOf(house),
+    outages: { isUnavailable, isStatementTimeout },
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });
 }

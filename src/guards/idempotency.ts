@@ -85,7 +85,11 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
   function recordFor(request: Message, call: Call) {
     const [caller, key] = [callerOf(call).userId, keyIn(call) ?? ""];
     return {
-      ...{ caller, operation, key, created: clock(), request: keyring.mac("idempotency", bodyOf(request, call)) },
+      caller,
+      operation,
+      key,
+      created: clock(),
+      request: keyring.mac("idempotency", bodyOf(request, call)),
       seal: (answer: unknown) => keyring.seal(bytesOf(method, answer), contextOf(caller, key)),
     };
   }

@@ -77,7 +77,10 @@ const notAPosition = { field: "after", description: "is not the position of an e
 type FilterFields = { instance: boolean; objectId: string; actorId: string; types: string[] };
 
 const filterOf = ({ instance, objectId, actorId, types }: FilterFields, organization: string): EventFilter => ({
-  ...{ owner: instance ? "" : organization, objectId, actorId, types },
+  owner: instance ? "" : organization,
+  objectId,
+  actorId,
+  types,
 });
 
 type Period = { readonly since: Date | undefined; readonly until: Date | undefined };

@@ -74,7 +74,9 @@ export const phoneCodes =
     const id = ids();
     const { code, mac, seal } = makePhoneCode(secrets.keyring, { id, userId, phone });
     const phoneCode = {
-      ...{ id, phone, mac: mac.toString("hex") },
+      id,
+      phone,
+      mac: mac.toString("hex"),
       sealed: nth === undefined ? null : Buffer.from(seal()).toString("hex"),
       expirationDate: new Date(clock().getTime() + codeSeconds * 1000).toISOString(),
       nth: nth === undefined ? null : String(nth),

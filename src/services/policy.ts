@@ -151,8 +151,12 @@ function rowInForce<P>(sql: Sql, { table, columns, stream }: { table: string; co
 }
 
 const passwordPolicy = ({ minimumLength, requiresUpper, requiresLower, ...rest }: Passwords) => ({
-  ...{ minimumLength, requiresUpper, requiresLower },
-  ...{ requiresDigit: rest.requiresDigit, requiresSymbol: rest.requiresSymbol, historyDepth: rest.historyDepth },
+  minimumLength,
+  requiresUpper,
+  requiresLower,
+  requiresDigit: rest.requiresDigit,
+  requiresSymbol: rest.requiresSymbol,
+  historyDepth: rest.historyDepth,
 });
 
 const lockoutPolicy = ({ maximumAttempts, lockSeconds }: Lockouts) => ({

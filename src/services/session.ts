@@ -24,7 +24,9 @@ export const sessionService = (deps: Deps, settings: { readonly sessionLifetimeS
     async createSession({ loginName, password }, call) {
       const user = await userByLoginName({ login_name: loginNameOf(loginName) }, call.signal);
       const outcome = await guess({
-        ...{ user, password, call },
+        user,
+        password,
+        call,
         whenRight: async (bench, { hash }) => (secrets.passwords.needsRehash(hash) ? bench.hash(password) : undefined),
       });
       if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");

@@ -33,7 +33,10 @@ export function collector({ url, headers, resource }: Collector): Hand {
     const scopeSpans = [{ scope: { name: "postern" }, spans: spans.map(otlpSpan) }];
     const body = toBinary(TracesDataSchema, create(TracesDataSchema, { resourceSpans: [{ ...about, scopeSpans }] }));
     const response = await fetch(url, {
-      ...{ method: "POST", redirect: "manual", signal, body: new Uint8Array(body) },
+      method: "POST",
+      redirect: "manual",
+      signal,
+      body: new Uint8Array(body),
       headers: { ...headers, "content-type": "application/x-protobuf" },
     }).catch(unreached);
     const said = await response.bytes().catch(() => new Uint8Array());

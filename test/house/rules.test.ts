@@ -9,8 +9,10 @@ import {
   isFunctionLikeDeclaration,
   isMethodDeclaration,
   isNewExpression,
+  isObjectLiteralExpression,
   isPropertyAccessExpression,
   isPropertyAssignment,
+  isSpreadAssignment,
   isVariableDeclaration,
 } from "typescript/unstable/ast/is";
 import { afterAll, expect, test } from "vitest";
@@ -69,6 +71,13 @@ test("no function is written where it is assigned to a property: V8 makes such a
     isBinaryExpression(node) && isPropertyAccessExpression(node.left) && isWritten(node.right);
   expect(places(sources, old)).toEqual([]);
   expect(places(everywhere, old)).not.toEqual([]);
+});
+
+test("arguments are plain properties: no object literal of src is spread into another", () => {
+  const spread = (node: Node) => isSpreadAssignment(node) && isObjectLiteralExpression(node.expression);
+  const service = sources.filter(({ path }) => path.startsWith("src/"));
+  expect(places(service, spread)).toEqual([]);
+  expect(places(everywhere, spread)).not.toEqual([]);
 });
 
 test("no file has more than 500 lines", () => {
