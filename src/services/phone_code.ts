@@ -131,7 +131,7 @@ export const dropPhoneCode: readonly string[] = [`delete from phone_codes c usin
 
 /** Credentials of a fact after which no code is sent to its user: an SMS without the sealed form of its code is dropped. */
 export const unsendPhoneCode: readonly string[] = [
-  `update phone_codes c set sealed = null from facts f where c.user_id = f.stream and c.sealed is not null`,
+  `update phone_codes c set sealed = null from $facts f where c.user_id = f.stream and c.sealed is not null`,
 ];
 
 /** The code that a try was counted for. */

@@ -3,11 +3,10 @@ with asked as materialized (
 )
 select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
   u.email, u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
-  u.version, u.created, u.changed,
-               exists (select from members m join users o on o.user_id = m.user_id and o.active
-  where m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles) and m.user_id = u.user_id)
-                 and not exists (select from members m join users o on o.user_id = m.user_id and o.active
-  where m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles) and m.user_id <> u.user_id) as "lastOwner"
+  u.version, u.created, u.changed, exists (
+  select from members m where m.user_id = u.user_id and case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles)
+    and not exists (select from members o join users w on w.user_id = o.user_id and w.active
+  where o.scope = m.scope and o.scope_id = m.scope_id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) and o.user_id <> m.user_id)) as "lastOwner"
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id;
 
 -- appends: facts/user.deleted.sql

@@ -7,11 +7,11 @@ cascade_0 as (
   select c.owner, c.stream, c.version, 'member.changed' as type, c.payload, i.actor, i.request_id, i.time
   from (
     select i.n, i.owner, i.stream, i.version, i.payload
-    from (select * from input where type = 'member.changed') i join members m on m.owner = i.owner and m.member_id = i.stream and not i.payload->'roles' ? 'INSTANCE_OWNER'
-    where m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles) and not exists (
+    from (select * from input where type = 'member.changed') i join members m on m.owner = i.owner and m.member_id = i.stream and not i.payload->'roles' ? case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end
+    where case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles) and not exists (
       select from (
         select o.user_id from members o join users w on w.user_id = o.user_id and w.active
-  where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles) order by o.member_id for no key update
+  where o.scope = m.scope and o.scope_id = m.scope_id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) order by o.member_id for no key update
       ) owners where owners.user_id <> m.user_id)) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (

@@ -14,10 +14,10 @@ cascade_1 as (
   from (
     select i.n, i.owner, i.stream, i.version, i.payload
     from (select * from input where type = 'user.deactivated') i join members m on m.user_id = i.stream
-    where m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles) and not exists (
+    where case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles) and not exists (
       select from (
         select o.user_id from members o join users w on w.user_id = o.user_id and w.active
-  where o.scope = 'instance' and 'INSTANCE_OWNER' = any(o.roles) order by o.member_id for no key update
+  where o.scope = m.scope and o.scope_id = m.scope_id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) order by o.member_id for no key update
       ) owners where owners.user_id <> m.user_id)) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
@@ -35,6 +35,7 @@ facts as (
   update passwords p set sign_ins = p.sign_ins + 1,
     user_id = case when p.sign_ins = q.sign_ins then p.user_id else 'came meanwhile' end
   from (select * from input where type = 'user.deactivated') i join passwords q on q.user_id = i.stream where p.user_id = i.stream),
+"user.deactivated/2" as (update phone_codes c set sealed = null from (select * from facts where type = 'user.deactivated') f where c.user_id = f.stream and c.sealed is not null),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
