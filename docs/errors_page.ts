@@ -1,6 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import { codeToString } from "@connectrpc/connect/protocol-connect";
-import { connectStatusOf, problem } from "../packages/gateway/src/rpc/protocols/json_error.ts";
+import { codeToString, connectStatusOf, httpStatusOf } from "@postern/gateway";
 import { type Reason, reasons, refuse } from "../src/errors.ts";
 import { type Language, type TextKey, text, textKeys } from "../src/messages/catalogue.ts";
 
@@ -39,7 +38,7 @@ type Row = { readonly status: number; readonly reason: string; readonly cells: r
 
 function refusalRow(reason: Reason): Row {
   const refusal = refuse.because(reason);
-  const { status } = problem(refusal);
+  const status = httpStatusOf(refusal);
   const connect = connectStatusOf(refusal);
   const cells = [
     `\`${reason}\``,

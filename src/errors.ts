@@ -1,18 +1,25 @@
 import { create, type DescMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import {
-  BadRequestSchema,
-  ErrorInfoSchema,
-  LocalizedMessageSchema,
-  ResourceInfoSchema,
-  RetryInfoSchema,
-} from "../gen/google/rpc/error_details_pb.ts";
+  countListed,
+  type GatewayReason,
+  infoOf,
+  isDetail,
+  mostListed,
+  mostViolations,
+  namedFields,
+  type RefusalDetails,
+  type Refuse,
+  refusal,
+  type Violation,
+  withFewer,
+} from "@postern/gateway";
+import { LocalizedMessageSchema } from "../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
-import { cutText, listed, mostListed, mostViolations, namedFields, type Violation } from "./errors/violation.ts";
 import { errorText, type Language, type TextKey, type TextParams, text } from "./messages/catalogue.ts";
 
-export { cutText, isWithin, mostCharacters, mostViolations, pathsAround, type Violation } from "./errors/violation.ts";
+export { cutText, isWithin, mostCharacters, mostViolations, pathsAround, type Violation } from "@postern/gateway";
 
 /** Every reason that this service can refuse for, with the code it is refused by. */
 export const reasons = {
@@ -84,7 +91,7 @@ export const reasons = {
   DEADLINE_EXCEEDED: Code.DeadlineExceeded,
   CANCELLED: Code.Canceled,
   INTERNAL: Code.Internal,
-} as const satisfies Record<string, Code>;
+} as const satisfies Record<string, Code> & Record<GatewayReason, Code>;
 
 /** Why something was refused: stable, in UPPER_SNAKE. */
 export type Reason = keyof typeof reasons;
@@ -110,39 +117,26 @@ export function messageRule<D extends DescMessage>(
 }
 
 /** What a refusal tells beside its reason. */
-export type Refusal = {
-  /** What the text speaks of; also the metadata of ErrorInfo. */
-  readonly params?: Readonly<Record<string, string>>;
-  readonly violations?: readonly Violation[];
-  /** Whether the search for violations ended early, so that there may be more of them. */
-  readonly isPartial?: boolean;
-  /** The object that is missing, or that is in the way. */
-  readonly resource?: { readonly noun: string; readonly id: string };
-  readonly retrySeconds?: number;
-  /** For the log only. */
-  readonly cause?: unknown;
-};
+export type Refusal = RefusalDetails;
 
 const domain = "postern";
+
+// RFC 6750, 3: constant, since the reason has a place of its own.
+const challenge = { "www-authenticate": 'Bearer realm="postern"' };
 
 /** Every "no" that this service says. */
 export const refuse = {
   /** Refuses for a reason of the list. */
-  because(reason: Reason, refusal: Refusal = {}): ConnectError {
-    const { params, violations, isPartial, resource, retrySeconds, cause } = refusal;
-    const list = violations && listed(violations);
-    const omitted = (violations?.length ?? 0) - (list?.length ?? 0);
-    const metadata = { ...cutParams(params), ...omission(omitted, isPartial) };
-    const details = [
-      detail(ErrorInfoSchema, { reason, domain, metadata }),
-      ...(list ? [detail(BadRequestSchema, { fieldViolations: list })] : []),
-      ...(resource
-        ? [detail(ResourceInfoSchema, { resourceType: resource.noun, resourceName: cutText(resource.id) })]
-        : []),
-      ...(retrySeconds === undefined ? [] : [detail(RetryInfoSchema, { retryDelay: durationOf(retrySeconds) })]),
-    ];
-    const message = errorText(textKeyOf(reason, metadata), metadata);
-    return new ConnectError(message, reasons[reason], undefined, details, cause);
+  because(reason: Reason, details: Refusal = {}): ConnectError {
+    const kind = {
+      domain,
+      reason,
+      code: reasons[reason],
+      text: (params: TextParams) => errorText(textKeyOf(reason, params), params),
+    };
+    const { metadata } = details;
+    const isUnauthenticated = kind.code === Code.Unauthenticated;
+    return refusal(kind, isUnauthenticated ? { ...details, metadata: { ...challenge, ...metadata } } : details);
   },
 
   /** The object does not exist, as far as the caller may know. */
@@ -164,6 +158,12 @@ export const refuse = {
     return refuse.because("VALIDATION_FAILED", { params, violations, isPartial });
   },
 };
+
+/** Puts what the gateway refuses into our words. */
+export const inOurWords: Refuse = (reason, details) =>
+  reason === "VALIDATION_FAILED" && details.violations
+    ? refuse.invalid(details.violations, details.isPartial)
+    : refuse.because(reason, details);
 
 /** Refuses a request unless nothing is wrong with it. */
 export function refuseAny(violations: readonly Violation[]): void {
@@ -190,30 +190,6 @@ export function localized(error: ConnectError, language: Language): ConnectError
   return error;
 }
 
-/** The same refusal with so many violations at most; its metadata says how many are left out. */
-export function withFewer(error: ConnectError, most: number): ConnectError {
-  const list = listedIn(error);
-  if (list.length <= most) return error;
-  const { reason = "", metadata = {} } = infoOf(error) ?? {};
-  const omitted = String(Number(metadata.omitted ?? 0) + list.length - most);
-  const details = error.details.flatMap((one) => {
-    if (isDetail(one, ErrorInfoSchema))
-      return detail(ErrorInfoSchema, { reason, domain, metadata: { ...metadata, omitted } });
-    if (!isDetail(one, BadRequestSchema)) return one;
-    return most > 0 ? detail(BadRequestSchema, { fieldViolations: list.slice(0, most) }) : [];
-  });
-  return withDetails(error, details);
-}
-
-/** The same refusal with its reason and nothing else, where there is no room. */
-export function withReasonOnly(error: ConnectError): ConnectError {
-  const reason = reasonOf(error) ?? "INTERNAL";
-  return withDetails(refuse.because(reason, { cause: error }), [detail(ErrorInfoSchema, { reason, domain })]);
-}
-
-/** How many violations a refusal lists. */
-export const countListed = (error: ConnectError): number => listedIn(error).length;
-
 /** Writes the refusals that one answer holds; all of them together list as many violations as one refusal may. */
 export function statusWriter(): (error: ConnectError) => MessageShape<typeof StatusSchema> {
   let room = mostListed;
@@ -233,44 +209,12 @@ function statusOf({ code, rawMessage, details }: ConnectError) {
   return create(StatusSchema, { code, message: rawMessage, details: packed });
 }
 
-/** The first error detail that names the reason. */
-function infoOf(error: unknown) {
-  return error instanceof ConnectError ? error.findDetails(ErrorInfoSchema)[0] : undefined;
-}
-
-const listedIn = (error: ConnectError) => error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
-
-type Detail = ConnectError["details"][number];
-
-const isDetail = (one: Detail, { typeName }: DescMessage): one is Extract<Detail, { desc: DescMessage }> =>
-  "desc" in one && one.desc.typeName === typeName;
-
-const isLocalized = (one: Detail) => isDetail(one, LocalizedMessageSchema);
-
-function withDetails({ rawMessage, code, metadata, cause }: ConnectError, details: Detail[]): ConnectError {
-  const copy = new ConnectError(rawMessage, code, metadata, undefined, cause);
-  copy.details = details;
-  return copy;
-}
-
-/** How many violations are left out of an answer, for programs; nothing when none is. */
-function omission(omitted: number, isPartial = false): Readonly<Record<string, string>> {
-  if (omitted === 0 && !isPartial) return {};
-  return { omitted: String(omitted), ...(isPartial && { omittedIsLowerBound: "true" }) };
-}
-
-const cutParams = (params: Refusal["params"] = {}) =>
-  Object.fromEntries(Object.entries(params).map(([name, value]) => [name, cutText(value)]));
+const isLocalized = (one: ConnectError["details"][number]) => isDetail(one, LocalizedMessageSchema);
 
 /** The text for a reason; that for a request with many wrong fields says how many it does not name. */
 function textKeyOf(reason: Reason, params: TextParams): TextKey {
   if (reason !== "VALIDATION_FAILED" || params.more === undefined) return reason;
   return params.omittedIsLowerBound ? "VALIDATION_FAILED_AT_LEAST" : "VALIDATION_FAILED_AND_MORE";
-}
-
-function durationOf(seconds: number) {
-  const whole = Math.floor(seconds);
-  return { seconds: BigInt(whole), nanos: Math.round((seconds - whole) * 1e9) };
 }
 
 // ConnectError serializes outgoing details when it is sent, so the typed message is kept as it is.

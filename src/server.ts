@@ -1,63 +1,58 @@
 import { createContextValues } from "@connectrpc/connect";
+import {
+  type CallMetrics,
+  callMetrics,
+  doorOf,
+  type Family,
+  gateway,
+  type Listening,
+  metricsRoute,
+  operationsOf,
+  type RuntimeMetrics,
+  readiness,
+  reference,
+  runtimeMetrics,
+  standardServices,
+} from "@postern/gateway";
 import type { Logger } from "pino";
-import { AccountService } from "../gen/postern/v1/account_pb.ts";
-import { ApplicationService } from "../gen/postern/v1/application_pb.ts";
-import { EventService } from "../gen/postern/v1/event_pb.ts";
-import { MemberService } from "../gen/postern/v1/member_pb.ts";
-import { OrganizationService } from "../gen/postern/v1/organization_pb.ts";
-import { PolicyService } from "../gen/postern/v1/policy_pb.ts";
-import { ProjectService } from "../gen/postern/v1/project_pb.ts";
-import { SessionService } from "../gen/postern/v1/session_pb.ts";
-import { UserGrantService } from "../gen/postern/v1/user_grant_pb.ts";
-import { UserService } from "../gen/postern/v1/user_pb.ts";
-import { type Listening, listen } from "../packages/gateway/src/http/server.ts";
-import { adapterRoom } from "../packages/gateway/src/rpc/adapter/room.ts";
-import { corsFor, withCors } from "../packages/gateway/src/rpc/cors.ts";
-import { jsonDoor } from "../packages/gateway/src/rpc/door.ts";
-import { lane } from "../packages/gateway/src/rpc/lane/lane.ts";
-import { implementation, operationTable } from "../packages/gateway/src/rpc/operations.ts";
-import type { Fields } from "../packages/gateway/src/rpc/protocols/protocol.ts";
-import { callMetrics, doorOf, operationsOf } from "../packages/gateway/src/services/metrics/calls.ts";
-import type { HouseLoad } from "../packages/gateway/src/services/metrics/house.ts";
-import { metricsRoom } from "../packages/gateway/src/services/metrics/room.ts";
-import { type RuntimeMetrics, runtimeMetrics } from "../packages/gateway/src/services/metrics/runtime.ts";
-import { readiness } from "../packages/gateway/src/services/readiness.ts";
-import { reference } from "../packages/gateway/src/services/reference.ts";
-import { standardOnes, standardServices } from "../packages/gateway/src/services/services.ts";
 import { watchPasswordFile } from "./admin_files.ts";
 import { bootstrapHouse, howToBegin } from "./bootstrap.ts";
 import { type Config, smsOf, tracesOf } from "./config.ts";
+import { apiOptions } from "./contract/api.ts";
+import { describe, describeAll } from "./contract/describe.ts";
+import { contractBounds } from "./contract/field_bounds.ts";
 import { type Call, keys } from "./deps.ts";
-import type { MessageRule } from "./errors.ts";
+import { inOurWords, type MessageRule } from "./errors.ts";
 import { unsettledSeconds } from "./events/follow.ts";
 import { expiredRecords, startSweep } from "./events/sweep.ts";
-import { chain } from "./guards/chain.ts";
+import { gate } from "./guards/authenticate.ts";
+import { guards } from "./guards/guards.ts";
 import type { Lookups } from "./guards/holding.ts";
 import { remember } from "./guards/remember.ts";
 import { type Report, report } from "./guards/report.ts";
-import { messageRules, type RulesOf } from "./guards/validate.ts";
+import { messageRules } from "./guards/validate.ts";
 import { createLogger, type House, openHouse } from "./house.ts";
 import { chooseLanguage } from "./messages/catalogue.ts";
+import { type InstanceLoad, instanceFamilies } from "./metrics/instance.ts";
 import { smsChores, smsHealth } from "./notify/outbox.ts";
 import { smsSender } from "./notify/sender.ts";
 import { startSmsWorker } from "./notify/worker.ts";
 import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
+import { routesOf, services } from "./routes.ts";
 import { hashBehindOthers } from "./security/priority.ts";
-import { accountService } from "./services/account.ts";
-import { applicationRules, applicationService } from "./services/application.ts";
+import { applicationRules } from "./services/application.ts";
 import * as lookups from "./services/caller_lookups.ts";
-import { eventRules, eventService } from "./services/event.ts";
+import { eventRules } from "./services/event.ts";
 import { expiryChores } from "./services/expiry.ts";
-import { memberRules, memberService } from "./services/member.ts";
-import { organizationRules, organizationService } from "./services/organization.ts";
+import { memberRules } from "./services/member.ts";
+import { organizationRules } from "./services/organization.ts";
 import { sendsCode } from "./services/phone_code.ts";
-import { policyService } from "./services/policy.ts";
-import { projectRules, projectService } from "./services/project.ts";
+import { projectRules } from "./services/project.ts";
 import { projectGrantRules } from "./services/project_grant.ts";
 import { projectRoleRules } from "./services/project_role.ts";
-import { sessionRules, sessionService } from "./services/session.ts";
-import { userRules, userService } from "./services/user.ts";
-import { userGrantRules, userGrantService } from "./services/user_grant.ts";
+import { sessionRules } from "./services/session.ts";
+import { userRules } from "./services/user.ts";
+import { userGrantRules } from "./services/user_grant.ts";
 import type { Tracing } from "./tracing/tracing.ts";
 
 /** A service that answers. */
@@ -79,7 +74,7 @@ export async function startServer(config: Config): Promise<Server> {
   await hashBehindOthers();
   const runtime = config.metrics === "on" ? opened.use(runtimeMetrics()) : undefined;
   let bootstrapped = false;
-  const doors = opened.use(await openDoors(house, config, { runtime, tracing, isBootstrapped: () => bootstrapped }));
+  const doors = opened.use(await openPort(house, config, { runtime, tracing, isBootstrapped: () => bootstrapped }));
   opened.use(reloading(doors, logger));
   const { url } = doors;
   // The port listens before: one that is taken must stop the start before anything is created.
@@ -169,44 +164,62 @@ type Watching = {
   readonly isBootstrapped: () => boolean;
 };
 
-async function openDoors(house: House, config: Config, { runtime, tracing, isBootstrapped }: Watching) {
-  const { logger, deps } = house;
-  const declared = wholeRules(house, config);
-  const rules = messageRules(declared);
-  const served = implementations(house, config);
-  const calls = runtime && callMetrics([...served, ...standardOnes]);
-  const trace = tracing && tracerOf(tracing, operationsOf(served));
-  const reports = report({ logger, languageOf: chooseLanguage, trace, ...(calls && { observe: calls.observe }) });
-  const operations = operationTable(served, guards(house, { rules, declared, report: reports }));
-  const stopping = new AbortController();
-  const parts = {
-    operations,
-    rules,
-    newCall() {
-      const requestId = deps.ids();
-      return { requestId, values: createContextValues().set(keys.requestId, requestId) };
-    },
-    refused: reports.refused,
-    limits: config,
-    ready: readiness(async () => isBootstrapped() && (await house.isWritable())),
-  };
-  const metrics = calls ? [metricsRoom({ calls, runtime, load: () => loadOf(house, parts.ready, tracing) })] : [];
+async function openPort(house: House, config: Config, { runtime, tracing, isBootstrapped }: Watching) {
+  const { logger } = house;
+  const calls = runtime && callMetrics([...services, ...standardServices], "postern");
+  const trace = tracing && tracerOf(tracing, operationsOf(services));
+  const lines = report({ logger, languageOf: chooseLanguage, trace, observe: calls?.observe });
   // Probes come every second: what is well said of them is counted, and not written down.
   const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
-  const guard = report({ logger: quiet, languageOf: chooseLanguage, ...(calls && { observe: calls.observe }) });
-  const standard = standardServices({ ...parts, guard, stopping: stopping.signal });
-  const cors = corsFor(config.corsOrigins);
-  const also = config.corsOrigins.length > 0 && { also: ({ origin }: Fields) => cors(String(origin ?? "")) };
-  return listen({
+  const quietLines = report({ logger: quiet, languageOf: chooseLanguage, observe: calls?.observe });
+  const ready = readiness(async () => isBootstrapped() && (await house.isWritable()));
+  const metrics = calls
+    ? [metricsRoute(async () => families(calls, await loadOf(house, ready, tracing), runtime))]
+    : [];
+  const rpcs = describeAll(services);
+  const declared = wholeRules(house, config);
+  const served = gateway({
+    routes: routesOf(house, config),
+    ...guarded(house, { declared, report: lines }),
+    standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(() => {}) },
+    onError: lines.onError,
+    refuse: inOurWords,
+    limits: config,
+    limitsOf: (method) => describe(method).limits,
+    bounds: contractBounds,
+    contextValues: () => createContextValues().set(keys.requestId, house.deps.ids()),
+    responseHeaders: (values) => ({ "x-request-id": values.get(keys.requestId) }),
+    corsOrigins: config.corsOrigins,
+    ready,
+    httpRoutes: [...reference(() => apiOptions(rpcs)), ...metrics],
+  });
+  return served.listen({
     host: config.host,
     port: config.port,
-    limits: config,
-    stopping,
-    onFault: (error) => logger.error({ err: error }, "a connection of HTTP/2 was ended by an error of ours"),
-    door: withCors(jsonDoor(parts, [reference(operations), ...metrics, adapterRoom({ ...parts, standard })]), cors),
-    lane: lane({ ...parts, ...also, protocols: config.lane === "on" }),
+    onFault: (error) => logger.error({ err: error }, "an internal error ended a connection"),
     certificate: config.tlsCertFile ? { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile } : undefined,
   });
+}
+
+function families(calls: CallMetrics, load: InstanceLoad, runtime: RuntimeMetrics): readonly Family[] {
+  return [...calls.families(), ...instanceFamilies(load), ...runtime.families()];
+}
+
+/** The gate that finds the caller, and what a call passes between that and its handler. */
+export function guarded(house: House, { declared, report }: { declared: readonly MessageRule[]; report: Report }) {
+  const { callers, deps } = house;
+  const rules = messageRules(declared);
+  const outages = { isUnavailable, isStatementTimeout };
+  const interceptors = guards({
+    report,
+    callers,
+    rules,
+    declared,
+    lookups: lookupsOf(house),
+    outages,
+    idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
+  });
+  return { rules, interceptors, requestGate: report.atGate(gate(callers, outages)) };
 }
 
 function tracerOf({ call }: Tracing, operations: ReadonlySet<string>) {
@@ -222,7 +235,7 @@ async function loadOf(
   { databaseLoad, deps, tail }: House,
   ready: () => Promise<boolean>,
   tracing: Tracing | undefined,
-): Promise<HouseLoad> {
+): Promise<InstanceLoad> {
   const [isReady, sms, unsettled] = await Promise.all([
     ready(),
     smsHealth(deps.sql).catch(() => undefined),
@@ -237,21 +250,6 @@ async function loadOf(
     logBehindSeconds: Math.max(tail.behindMs() / 1000, unsettled),
     spans: tracing?.load(),
   };
-}
-
-type Checks = { readonly rules: RulesOf; readonly declared: readonly MessageRule[]; readonly report: Report };
-
-function guards(house: House, { rules, declared, report }: Checks) {
-  const { callers, deps } = house;
-  return chain({
-    report,
-    callers,
-    rules,
-    declared,
-    lookups: lookupsOf(house),
-    outages: { isUnavailable, isStatementTimeout },
-    idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
-  });
 }
 
 /** Owners never change, so what a lookup found is kept; memberships do, and are read anew. */
@@ -278,20 +276,5 @@ function wholeRules({ deps }: House, config: Config): MessageRule[] {
     ...sessionRules,
     ...userRules(deps, config),
     ...userGrantRules,
-  ];
-}
-
-function implementations({ deps, tail }: House, config: Config) {
-  return [
-    implementation(AccountService, accountService(deps)),
-    implementation(ApplicationService, applicationService(deps)),
-    implementation(EventService, eventService(deps, tail)),
-    implementation(MemberService, memberService(deps)),
-    implementation(OrganizationService, organizationService(deps)),
-    implementation(PolicyService, policyService(deps)),
-    implementation(ProjectService, projectService(deps)),
-    implementation(SessionService, sessionService(deps, config)),
-    implementation(UserService, userService(deps, config)),
-    implementation(UserGrantService, userGrantService(deps)),
   ];
 }

@@ -1,11 +1,14 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { getOption } from "@bufbuild/protobuf";
 import { createContextKey } from "@connectrpc/connect";
+import { callerKey, type RequestGate } from "@postern/gateway";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import { type Call, type Caller, keys } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { hashToken, isWellFormed } from "../security/token.ts";
+import { forEachMethod } from "./around.ts";
 import type { CallerCache } from "./caller_cache.ts";
+import { type Outages, outage } from "./outage.ts";
 
 /** Finds out who calls, from the headers alone; answers the caller's id, or undefined where anyone may call. */
 export type Authenticate = (call: Call) => string | undefined | Promise<string | undefined>;
@@ -40,4 +43,18 @@ function admitted({ values }: Call, caller: Caller | undefined): string {
 // RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1).
 function bearerOf(header: string | null): string | undefined {
   return /^bearer +([\x21-\x7e]+) *$/i.exec(header ?? "")?.[1];
+}
+
+/** The gate of every rpc: finds out who calls from the headers alone, before anything of a body is read. */
+export function gate(callers: CallerCache, outages: Outages): RequestGate {
+  const known = forEachMethod((method) => authenticate(method, callers));
+  const inWords = outage(outages);
+  return (context) => {
+    const caller = known(context.method)(context);
+    if (!(caller instanceof Promise)) return void context.values.set(callerKey, caller);
+    return caller.then(
+      (name) => void context.values.set(callerKey, name),
+      (error) => Promise.reject(inWords(error)),
+    );
+  };
 }

@@ -1,20 +1,12 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type { Call } from "../deps.ts";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { type MessageRule, refuseAny } from "../errors.ts";
+import type { Step } from "./around.ts";
 
 /**
  * Enforces the declared rules of a request as a whole right before its handler. Not earlier: a rule that asks the clock must not
  * refuse a request that an idempotency record answers.
  */
-export function crossFieldRules<A>(
-  { input }: DescMethod,
-  declared: readonly MessageRule[],
-  handler: (request: Message, call: Call) => A,
-): (request: Message, call: Call) => A {
+export function crossFieldRules({ input }: DescMethod, declared: readonly MessageRule[]): Step {
   const rules = declared.filter(({ type }) => type === input);
-  if (rules.length === 0) return handler;
-  return (request, call) => {
-    refuseAny(rules.flatMap((rule) => rule.broken(request)));
-    return handler(request, call);
-  };
+  return (request) => refuseAny(rules.flatMap((rule) => rule.broken(request)));
 }

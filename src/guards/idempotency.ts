@@ -14,7 +14,8 @@ import { reasonOf, refuse } from "../errors.ts";
 import { sameBytes } from "../security/compare.ts";
 import type { Keyring } from "../security/seal.ts";
 
-type Unary = (request: Message, call: Call) => Promise<object>;
+/** A request, with the call it came in. */
+export type Asked = { readonly request: Message; readonly call: Call };
 
 /** The record of a write that was done before. */
 export type DoneBefore = { readonly request: Uint8Array; readonly answer: Uint8Array };
@@ -29,7 +30,7 @@ export type IdempotencyParts = {
 /** A write and its key. */
 export type Keyed = {
   /** A write that is repeated with its key answers what it answered first. */
-  readonly once: (next: Unary) => Unary;
+  readonly once: <T>(work: () => Promise<T>, asked: Asked, recorded: (answer: Message) => T) => Promise<T>;
   /** What this very request was answered before; undefined when it never was, or has no key. */
   readonly answered: (request: Message, call: Call) => Promise<Message | undefined>;
 };
@@ -40,32 +41,30 @@ const longest = 200;
 
 /** Makes the guard of one rpc. */
 export function idempotency(method: DescMethod, { recordOf, keyring, clock }: IdempotencyParts): Keyed {
-  if (!isKeyed(method)) return { once: (next) => next, answered: async () => undefined };
+  if (!isKeyed(method)) return { once: (work) => work(), answered: async () => undefined };
   const operation = `${method.parent.typeName}/${method.name}`;
   const bodyOf = bodyReader(method);
   const alone = oneAtATime();
   return { once, answered };
 
-  function once(next: Unary): Unary {
-    return async (request, call) => {
-      const key = keyIn(call);
-      if (key === undefined) return next(request, call);
-      // A twin that comes meanwhile waits: it would spend attempts and hash passwords only to lose its race.
-      return alone(`${callerOf(call).userId} ${key}`, () => unlessDone(next, request, call));
-    };
+  async function once<T>(work: () => Promise<T>, asked: Asked, recorded: (answer: Message) => T): Promise<T> {
+    const key = keyIn(asked.call);
+    if (key === undefined) return work();
+    // A twin that comes meanwhile waits: it would spend attempts and hash passwords only to lose its race.
+    return alone(`${callerOf(asked.call).userId} ${key}`, () => unlessDone(work, asked, recorded));
   }
 
-  async function unlessDone(next: Unary, request: Message, call: Call): Promise<object> {
+  async function unlessDone<T>(work: () => Promise<T>, { request, call }: Asked, recorded: (answer: Message) => T) {
     call.signal.throwIfAborted();
     const before = await answered(request, call);
-    if (before) return before;
+    if (before) return recorded(before);
     call.values.set(keys.idempotency, recordFor(request, call));
     try {
-      return await next(request, call);
+      return await work();
     } catch (error) {
       // A twin on another node may have ended in between, and be what is in the way now.
       const meanwhile = reasonOf(error) && (await answered(request, call).catch(() => undefined));
-      if (meanwhile) return meanwhile;
+      if (meanwhile) return recorded(meanwhile);
       throw error;
     }
   }

@@ -1,12 +1,10 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
-import { Code, ConnectError, createContextKey } from "@connectrpc/connect";
+import { Code, ConnectError, createContextKey, type Interceptor } from "@connectrpc/connect";
+import { type FailedRequest, pathOf, type RequestGate } from "@postern/gateway";
 import type { Logger } from "pino";
 import { type Call, keys } from "../deps.ts";
 import { codeName, localized, reasonOf, refuse } from "../errors.ts";
+import { callOf } from "./around.ts";
 
-type Unary = (request: Message, call: Call) => Promise<object>;
-type Gate = (call: Call) => string | undefined | Promise<string | undefined>;
-type Stream = (request: Message, call: Call) => AsyncIterable<object>;
 type Language = NonNullable<typeof keys.language.defaultValue>;
 
 /** What the guard is made of. */
@@ -15,10 +13,9 @@ export type ReportParts = {
   /** The language of ours that an accept-language header asks for. */
   readonly languageOf: (acceptLanguage: string | undefined) => Language | undefined;
   /** Told when a call begins; what it answers is told how the call ended. */
-  readonly observe?: (
-    operation: string,
-    headers: Call["requestHeader"],
-  ) => (code: string, milliseconds: number) => void;
+  readonly observe?:
+    | ((operation: string, headers: Call["requestHeader"]) => (code: string, milliseconds: number) => void)
+    | undefined;
   /** Begins the span of a call; undefined when the call is not traced. */
   readonly trace?: ((operation: string, call: Call) => Traced | undefined) | undefined;
 };
@@ -34,61 +31,56 @@ export type Traced = {
 /** Writes one line for each call, and lets nothing out but refusals of ours. */
 export type Report = {
   /** Begins the line of a call at its gate; what ends the call before its handler begins ends the line. */
-  readonly atGate: (method: DescMethod, next: Gate) => Gate;
-  readonly unary: (method: DescMethod, next: Unary) => Unary;
-  readonly stream: (method: DescMethod, next: Stream) => Stream;
-  /** The same for what went wrong before an operation began, such as a body that cannot be read. */
-  readonly refused: (error: unknown, call: Call, operation: string) => ConnectError;
+  readonly atGate: (gate: RequestGate) => RequestGate;
+  readonly interceptor: Interceptor;
+  /** The same for what no interceptor sees, such as a body that cannot be read. */
+  readonly onError: (error: unknown, request: FailedRequest) => ConnectError;
 };
+
+const requestIdHeader = "x-request-id";
 
 /** Makes the outermost guard. */
 export function report(parts: ReportParts): Report {
   return {
-    refused(error, call, operation) {
-      const running = call.values.get(lineKey);
-      return (running?.isOpen ? running : new Line(parts, call, operation)).failed(error);
+    onError(error, request) {
+      const running = request.values.get(lineKey);
+      return (running?.isOpen ? running : new Line(parts, request, request.operation)).failed(error);
     },
 
-    atGate(method, next) {
-      const operation = nameOf(method);
-      return (call) => {
-        const line = new Line(parts, call, operation);
-        const caller = line.span ? line.span.run(() => next(call)) : next(call);
-        return caller instanceof Promise ? caller.finally(() => line.admitted()) : caller;
-      };
+    atGate: (gate) => (context) => {
+      context.responseHeader.set(requestIdHeader, context.values.get(keys.requestId));
+      const line = new Line(parts, context, pathOf(context.method));
+      const passed = line.span ? line.span.run(() => gate(context)) : gate(context);
+      return passed instanceof Promise ? passed.finally(() => line.admitted()) : passed;
     },
 
-    unary(method, next) {
-      const operation = nameOf(method);
-      return async (request, call) => {
-        const line = lineOf(parts, call, operation);
-        try {
-          const { span } = line;
-          const answer = await (span ? span.run(() => next(request, call)) : next(request, call));
-          line.done();
-          return answer;
-        } catch (error) {
-          throw line.failed(error);
-        }
-      };
-    },
-
-    stream(method, next) {
-      const operation = nameOf(method);
-      return async function* (request, call) {
-        const line = lineOf(parts, call, operation);
-        try {
-          const { span } = line;
-          yield* span ? span.each(next(request, call)) : next(request, call);
-          line.done();
-        } catch (error) {
-          throw line.failed(error);
-        } finally {
-          line.left();
-        }
-      };
+    interceptor: (next) => async (request) => {
+      const call = callOf(request);
+      const line = lineOf(parts, call, pathOf(request.method));
+      try {
+        const { span } = line;
+        const response = await (span ? span.run(() => next(request)) : next(request));
+        response.header?.set(requestIdHeader, call.values.get(keys.requestId));
+        if (response.stream) return { ...response, message: lined(line, response.message) };
+        line.done();
+        return response;
+      } catch (error) {
+        throw line.failed(error);
+      }
     },
   };
+}
+
+/** Ends the line of a call with its stream. */
+async function* lined<T>(line: Line, messages: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* line.span ? line.span.each(messages) : messages;
+    line.done();
+  } catch (error) {
+    throw line.failed(error);
+  } finally {
+    line.left();
+  }
 }
 
 /** The line that the call's gate began, or a new one. */
@@ -172,8 +164,6 @@ class Line {
 const lineKey = createContextKey<Line | undefined>(undefined, { description: "line of the call" });
 
 type Outcome = { readonly code: string; readonly reason?: string | undefined; readonly error?: object };
-
-const nameOf = (method: DescMethod) => `/${method.parent.typeName}/${method.name}`;
 
 function refusalOf(error: unknown, { signal }: Call): ConnectError {
   if (error instanceof ConnectError && reasonOf(error)) return error;

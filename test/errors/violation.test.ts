@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { fittingStatusOf, statusOf } from "../../packages/gateway/src/rpc/protocols/grpc_status.ts";
 import { problem } from "../../packages/gateway/src/rpc/protocols/json_error.ts";
-import { namedFields } from "../../src/errors/violation.ts";
+import { namedFields } from "../../packages/gateway/src/errors/violation.ts";
 import {
   countListed,
   cutText,

@@ -1,7 +1,6 @@
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
-import { refuse } from "../../../../src/errors.ts";
-import { tooLarge } from "../limits/message_limit.ts";
+import { GatewayError, tooLarge } from "../errors/gateway_error.ts";
 
 /** A way to compress messages. */
 export type Encoding = {
@@ -37,13 +36,22 @@ export const unknownCallerEncodings: readonly string[] = ["gzip"];
 /** Answers smaller than this are sent as they are. */
 export const leastCompressed = 1024;
 
+/** Which encodings of a request are taken, and the headers of a refusal of any other. */
+export type TakenEncodings = {
+  readonly taken: readonly string[];
+  readonly metadata?: Readonly<Record<string, string>>;
+};
+
 /** The encoding that a header names; undefined for none, a refusal for one that is not among those that are taken. */
-export function encodingOf(written: string | undefined, taken: readonly string[]): Encoding | undefined {
+export function encodingOf(
+  written: string | undefined,
+  { taken, metadata = {} }: TakenEncodings,
+): Encoding | undefined {
   if (written === undefined || written === "identity" || written === "") return undefined;
   const name = written.trim().toLowerCase();
   if (name === "identity") return undefined;
   const encoding = taken.includes(name) ? byName.get(name) : undefined;
-  if (!encoding) throw refuse.because("UNSUPPORTED_ENCODING");
+  if (!encoding) throw new GatewayError("UNSUPPORTED_ENCODING", { metadata });
   return encoding;
 }
 
@@ -66,6 +74,6 @@ export async function decompressed(encoding: Encoding, bytes: Uint8Array, most: 
     return await encoding.decompress(bytes, { maxOutputLength: most });
   } catch (cause) {
     const isTooLarge = cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";
-    throw isTooLarge ? tooLarge(most, cause) : refuse.because("MALFORMED_BODY", { cause });
+    throw isTooLarge ? tooLarge(most, cause) : new GatewayError("MALFORMED_BODY", { cause });
   }
 }

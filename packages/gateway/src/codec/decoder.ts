@@ -1,6 +1,6 @@
 import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
-import { ConnectError } from "@connectrpc/connect";
-import { refuse } from "../../../../src/errors.ts";
+import { GatewayError } from "../errors/gateway_error.ts";
+import type { FieldBounds } from "../limits/field_bounds.ts";
 import { itemCount } from "./item_count.ts";
 import { type Draft, decodeJson, type Rules, readJsonObject } from "./json.ts";
 
@@ -13,9 +13,12 @@ export type Decoder = {
   readonly fromDraft: (draft: Draft) => Message;
 };
 
+/** What a decoder goes by beside the type itself. */
+export type DecoderOptions = { readonly rules?: Rules | undefined; readonly bounds?: FieldBounds | undefined };
+
 /** Makes the decoder of a type of message. */
-export function decoderOf(type: DescMessage, rules: Rules): Decoder {
-  const count = itemCount(type);
+export function decoderOf(type: DescMessage, { rules = noRules, bounds }: DecoderOptions): Decoder {
+  const count = itemCount(type, bounds);
   const fromDraft = (draft: Draft) => {
     count.json(draft.value);
     return decodeJson(type, draft, rules);
@@ -26,10 +29,12 @@ export function decoderOf(type: DescMessage, rules: Rules): Decoder {
         count.binary(bytes);
         return fromBinary(type, bytes, { readUnknownFields: false });
       } catch (cause) {
-        throw cause instanceof ConnectError ? cause : refuse.because("MALFORMED_BODY", { cause });
+        throw cause instanceof GatewayError ? cause : new GatewayError("MALFORMED_BODY", { cause });
       }
     },
     fromJson: (text) => fromDraft(readJsonObject(text, type)),
     fromDraft,
   };
 }
+
+const noRules: Rules = () => [];

@@ -1,5 +1,7 @@
-import { refuse } from "../../../../src/errors.ts";
-import type { Enclosed } from "../rpc/protocols/protocol.ts";
+import { GatewayError } from "../errors/gateway_error.ts";
+
+/** The one message of a unary request. */
+export type Enclosed = { readonly message: Uint8Array; readonly isCompressed: boolean };
 
 /** How many bytes precede each message of gRPC and gRPC-Web: flags and length. */
 export const prefixBytes = 5;
@@ -8,17 +10,17 @@ const compressedFlag = 1;
 
 /** Takes the one message of a unary request out of its envelope. */
 export function open(body: Buffer): Enclosed {
-  if (body.length === 0) throw refuse.because("UNIMPLEMENTED");
+  if (body.length === 0) throw new GatewayError("UNIMPLEMENTED");
   const end = endOf(body, 0);
   // https://grpc.io/docs/guides/status-codes: a wrong number of messages is UNIMPLEMENTED.
-  if (end < body.length) throw refuse.because(endOf(body, end) > 0 ? "UNIMPLEMENTED" : "MALFORMED_BODY");
-  return { message: body.subarray(prefixBytes), compressed: body[0] === compressedFlag };
+  if (end < body.length) throw new GatewayError(endOf(body, end) > 0 ? "UNIMPLEMENTED" : "MALFORMED_BODY");
+  return { message: body.subarray(prefixBytes), isCompressed: body[0] === compressedFlag };
 }
 
 function endOf(body: Buffer, start: number): number {
   const complete = body.length >= start + prefixBytes && (body[start] ?? 0) <= compressedFlag;
   const end = complete ? start + prefixBytes + body.readUInt32BE(start + 1) : Number.POSITIVE_INFINITY;
-  if (end > body.length) throw refuse.because("MALFORMED_BODY");
+  if (end > body.length) throw new GatewayError("MALFORMED_BODY");
   return end;
 }
 

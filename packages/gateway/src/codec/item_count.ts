@@ -1,7 +1,8 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { mostViolations, refuse, type Violation } from "../../../../src/errors.ts";
-import { mostInnerItems, mostItems } from "../limits/field_bounds.ts";
+import { GatewayError, invalid } from "../errors/gateway_error.ts";
+import { mostViolations, type Violation } from "../errors/violation.ts";
+import { type FieldBounds, validateBounds } from "../limits/field_bounds.ts";
 import { largestMessage } from "../limits/largest_message.ts";
 import { isWellKnown } from "./json/leaf.ts";
 import { deepest } from "./json/syntax.ts";
@@ -17,10 +18,10 @@ export type ItemCount = {
  * Makes the count of a type of message. A message with a few more values than the rules allow is left to the rules, which name
  * everything that is wrong with it; of a larger one, only the lists that are too long are named.
  */
-export function itemCount(type: DescMessage): ItemCount {
-  const most = largestMessage(type).values + spare;
+export function itemCount(type: DescMessage, bounds: FieldBounds = validateBounds): ItemCount {
+  const most = largestMessage(type, bounds).values + spare;
   if (!Number.isFinite(most)) return { binary: () => {}, json: () => {} };
-  const plan = planOf(type, new Map());
+  const plan = planOf(type, { known: new Map(), bounds });
   return {
     binary(bytes) {
       // Each value takes a byte or more.
@@ -51,7 +52,10 @@ type Part = {
 
 type Plan = { readonly byNumber: ReadonlyMap<number, Part>; readonly byName: ReadonlyMap<string, Part> };
 
-function planOf(type: DescMessage, known: Map<DescMessage, Plan>): Plan {
+type Planning = { readonly known: Map<DescMessage, Plan>; readonly bounds: FieldBounds };
+
+function planOf(type: DescMessage, planning: Planning): Plan {
+  const { known, bounds } = planning;
   const before = known.get(type);
   if (before) return before;
   const byNumber = new Map<number, Part>();
@@ -59,9 +63,9 @@ function planOf(type: DescMessage, known: Map<DescMessage, Plan>): Plan {
   const plan = { byNumber, byName };
   known.set(type, plan);
   for (const field of type.fields) {
-    const inner = field.fieldKind !== "map" && field.message ? planOf(field.message, known) : undefined;
-    const most = field.fieldKind === "list" ? mostItems(field) : Number.POSITIVE_INFINITY;
-    const part: Part = { field, most, mostInner: mostInnerItems(field), wire: wireOf(field), plan: inner };
+    const inner = field.fieldKind !== "map" && field.message ? planOf(field.message, planning) : undefined;
+    const most = field.fieldKind === "list" ? bounds.items(field) : Number.POSITIVE_INFINITY;
+    const part: Part = { field, most, mostInner: bounds.innerItems(field), wire: wireOf(field), plan: inner };
     byNumber.set(field.number, part);
     for (const name of [field.jsonName, field.name]) byName.set(name, part);
   }
@@ -108,7 +112,7 @@ function countBinary(
   inside: Inside & { readonly end: number; readonly depth: number },
 ): void {
   const { plan, at, end, depth } = inside;
-  if (depth > deepest) throw refuse.because("MALFORMED_BODY");
+  if (depth > deepest) throw new GatewayError("MALFORMED_BODY");
   const places = new Map<Part, Place>();
   while (reader.pos < end) {
     const [number, wire] = reader.tag();
@@ -178,8 +182,8 @@ function note(count: Count, place: Place): number | undefined {
 function spend(count: Count): void {
   count.left -= 1;
   if (count.left >= 0) return;
-  if (count.broken.length > 0) throw refuse.invalid(count.broken);
-  if (count.refusesAny) throw refuse.because("MALFORMED_BODY");
+  if (count.broken.length > 0) throw invalid(count.broken);
+  if (count.refusesAny) throw new GatewayError("MALFORMED_BODY");
 }
 
 type Wrong = Omit<Violation, "field">;

@@ -1,6 +1,7 @@
 import { createRegistry, type DescMessage, fromJson, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
-import { file_google_rpc_error_details } from "../../../../gen/google/rpc/error_details_pb.ts";
-import { mostViolations, pathsAround, refuse, type Violation } from "../../../../src/errors.ts";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
+import { GatewayError, invalid } from "../errors/gateway_error.ts";
+import { mostViolations, pathsAround, type Violation } from "../errors/violation.ts";
 import { type Shape, shapeOfMessage } from "./json/shape.ts";
 import { isObject, readJsonText } from "./json/text.ts";
 import { isStrictEnough, walk } from "./json/walk.ts";
@@ -15,14 +16,14 @@ export type Draft = { readonly value: JsonValue; readonly violations: readonly V
 export function readJson(body: Uint8Array, shape: Shape): Draft {
   if (body.length === 0) return { value: {}, violations: [] };
   const text = readJsonText(body, shape);
-  if (!text) throw refuse.because("MALFORMED_BODY");
+  if (!text) throw new GatewayError("MALFORMED_BODY");
   return text;
 }
 
 /** Reads a request body that is a whole message. */
 export function readJsonObject(body: Uint8Array, type: DescMessage): Draft {
   const text = readJson(body, shapeOfMessage(type));
-  if (!isObject(text.value)) throw refuse.because("MALFORMED_BODY");
+  if (!isObject(text.value)) throw new GatewayError("MALFORMED_BODY");
   return text;
 }
 
@@ -36,11 +37,11 @@ export function decodeJson(type: DescMessage, { value, violations }: Draft, rule
     if (message) return message;
   }
   const { readable, violations: wrong, values } = walk(type, value, violations);
-  if (wrong.length === 0) throw refuse.because("MALFORMED_BODY");
+  if (wrong.length === 0) throw new GatewayError("MALFORMED_BODY");
   const isPartial = wrong.length >= mostViolations || values > mostValues;
   const message = isPartial ? undefined : attempt(type, readable);
   const broken = message ? rules(message, wrong) : [];
-  throw refuse.invalid([...wrong, ...broken.filter(coverage(wrong))], isPartial);
+  throw invalid([...wrong, ...broken.filter(coverage(wrong))], isPartial);
 }
 
 /** Writes a message as proto3 JSON, with every implicit field. */

@@ -1,6 +1,4 @@
 import { isIPv6 } from "node:net";
-import type { ConnectError } from "@connectrpc/connect";
-import { refuse } from "../../../../src/errors.ts";
 
 /** Bytes held, or streams, and how many may be. */
 type Share = { held: number; readonly most: number };
@@ -47,9 +45,6 @@ export function bodyBudget({ bodiesMaxBytes: most, unknownStreamsMax }: BudgetLi
     },
   };
 }
-
-/** Refuses a request that the process has no room for now. */
-export const noRoom = (): ConnectError => refuse.because("OVERLOADED", { retrySeconds: 1 });
 
 function shareIn(shares: Map<string, Share>, name: string, most: number): Share {
   const known = shares.get(name);

@@ -1,8 +1,5 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { carryTo } from "../rpc/carry.ts";
-import type { Door } from "../rpc/door.ts";
-import type { Lane } from "../rpc/lane/lane.ts";
 import { shareConnections } from "./accept.ts";
 import { openSessions, type SessionLimits, type Sessions } from "./connections.ts";
 import type { Exchange } from "./exchange.ts";
@@ -30,9 +27,8 @@ export type ListenOptions = {
   readonly host: string;
   readonly port: number;
   readonly limits: Limits;
-  readonly door: Door;
-  /** Is offered every request before the door. */
-  readonly lane?: Lane | undefined;
+  /** Serves one request, and never throws. */
+  readonly handle: (exchange: Exchange) => void;
   /** Speaks TLS instead of clear text. */
   readonly certificate?: Certificate | undefined;
   /** Called with an error of ours, which ends its connection only. */
@@ -45,7 +41,7 @@ export type ListenOptions = {
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { host, port, limits, stopping = new AbortController() } = options;
   const server = createServer({ noDelay: true });
-  const sessions = openSessions({ limits, serve: serving(options, stopping.signal), onFault: options.onFault });
+  const sessions = openSessions({ limits, serve: options.handle, onFault: options.onFault });
   const secured = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
   const sockets = shareConnections({ server, sessions, limits, encryption: secured });
   const { shutdownDelayMs: delayMs = 0, shutdownGraceMs: graceMs } = limits;
@@ -54,13 +50,6 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     url: urlOf(secured ? "https" : "http", host, server.address()),
     reload: async () => secured?.reload(),
     [Symbol.asyncDispose]: () => drain({ server, sessions, sockets, stopping, delayMs, graceMs }),
-  };
-}
-
-function serving({ door, limits, lane }: ListenOptions, stopping: AbortSignal) {
-  const carry = carryTo(door, limits, stopping);
-  return (exchange: Exchange) => {
-    if (!lane?.(exchange)) carry(exchange).catch(() => exchange.giveUp());
   };
 }
 

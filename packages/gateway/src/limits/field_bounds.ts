@@ -1,23 +1,25 @@
 import { type DescField, getOption, hasOption } from "@bufbuild/protobuf";
-import { type FieldRules, field as fieldRules, Ignore } from "../../../../gen/buf/validate/validate_pb.ts";
-import { max_inner_items } from "../../../../gen/postern/v1/options_pb.ts";
+import { type FieldRules, field as fieldRules, Ignore } from "../../gen/buf/validate/validate_pb.ts";
 
-/** How many items a list may have by its rules; infinite when they do not say. */
-export function mostItems(field: DescField): number {
+/** What the contract says of how large a field may become; infinite where it does not say. */
+export type FieldBounds = {
+  /** How many items a list may have. */
+  readonly items: (field: DescField) => number;
+  /** How many items the lists inside of a list may have together. */
+  readonly innerItems: (field: DescField) => number;
+  /** The longest texts of a field or of the items of a list: how many characters, or which ones. */
+  readonly texts: (field: DescField) => number | readonly string[];
+};
+
+/** The bounds that the rules of buf.validate set; they have none for inner lists together. */
+export const validateBounds: FieldBounds = { items, innerItems: () => Number.POSITIVE_INFINITY, texts };
+
+function items(field: DescField): number {
   const type = rulesOf(field)?.type;
   return type?.case === "repeated" && type.value.maxItems > 0n ? Number(type.value.maxItems) : Number.POSITIVE_INFINITY;
 }
 
-/** How many items the lists inside of a list may have together; infinite when its options do not say. */
-export function mostInnerItems(field: DescField): number {
-  if (!hasOption(field, max_inner_items)) return Number.POSITIVE_INFINITY;
-  const isDeep = field.message?.fields.some(({ fieldKind, message }) => fieldKind === "list" && message) ?? true;
-  if (isDeep) throw new Error(`${field} has max_inner_items, which counts the items of lists of single values`);
-  return getOption(field, max_inner_items);
-}
-
-/** The longest texts that the rules of a field, or of the items of a list, allow: how many characters, or which ones. */
-export function longestTexts(field: DescField): number | readonly string[] {
+function texts(field: DescField): number | readonly string[] {
   const own = rulesOf(field);
   const rules = own?.type.case === "repeated" ? own.type.value.items : own;
   if (rules?.type.case !== "string") return Number.POSITIVE_INFINITY;

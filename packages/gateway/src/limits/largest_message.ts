@@ -1,6 +1,6 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { isWellKnown } from "../codec/json/leaf.ts";
-import { longestTexts, mostInnerItems, mostItems } from "./field_bounds.ts";
+import { type FieldBounds, validateBounds } from "./field_bounds.ts";
 
 /** How large a message may become by the rules of its fields. */
 export type Largest = {
@@ -17,7 +17,8 @@ export type Largest = {
 };
 
 /** Computes the largest message of a type that its rules allow. */
-export const largestMessage = (type: DescMessage): Largest => largestOf(type, []);
+export const largestMessage = (type: DescMessage, bounds: FieldBounds = validateBounds): Largest =>
+  largestOf(type, { outer: [], bounds });
 
 const none: Largest = { binary: 0, json: 0, values: 0, ownValues: 0 };
 const infinite = Number.POSITIVE_INFINITY;
@@ -32,16 +33,19 @@ const sum = (a: Largest, b: Largest): Largest => ({
   unbounded: a.unbounded ?? b.unbounded,
 });
 
-function largestOf(type: DescMessage, outer: readonly DescField[]): Largest {
-  const fields = type.fields.map((field) => inMessage(field, [...outer, field]));
+type Within = { readonly outer: readonly DescField[]; readonly bounds: FieldBounds };
+
+function largestOf(type: DescMessage, { outer, bounds }: Within): Largest {
+  const fields = type.fields.map((field) => inMessage(field, { outer: [...outer, field], bounds }));
   // Braces, and a new line before the second.
   return fields.reduce(sum, { ...none, json: 2 + newLine(outer.length) });
 }
 
 /** A field with its name. */
-function inMessage(field: DescField, path: readonly DescField[]): Largest {
-  const one = sizeOf(field, path);
-  const many = field.fieldKind === "list" ? listOf(field, one, path.length) : one;
+function inMessage(field: DescField, within: Within): Largest {
+  const { outer: path } = within;
+  const one = sizeOf(field, within);
+  const many = field.fieldKind === "list" ? listOf(field, one, within) : one;
   const name = Math.max(field.name.length, field.jsonName.length);
   const isUnbounded = many.unbounded === undefined && !Number.isFinite(many.binary + many.json);
   return {
@@ -53,20 +57,22 @@ function inMessage(field: DescField, path: readonly DescField[]): Largest {
   };
 }
 
-function listOf(field: DescField, item: Largest, depth: number): Largest {
-  const most = mostItems(field);
+function listOf(field: DescField, item: Largest, { outer, bounds }: Within): Largest {
+  const depth = outer.length;
+  const most = bounds.items(field);
   const json = most * (newLine(depth + 1) + item.json + 1);
-  const values = Math.min(most * (1 + item.values), most * (1 + item.ownValues) + mostInnerItems(field));
+  const values = Math.min(most * (1 + item.values), most * (1 + item.ownValues) + bounds.innerItems(field));
   return { ...item, binary: most * recordOf(item.binary), json: json + newLine(depth) + 2, values };
 }
 
-function sizeOf(field: DescField, path: readonly DescField[]): Largest {
+function sizeOf(field: DescField, within: Within): Largest {
+  const { outer: path, bounds } = within;
   if (field.fieldKind === "map") return uncounted;
   if (field.enum) return { ...none, ...enumSize(field.enum.values.map(({ name }) => name)) };
-  if (!field.message) return { ...none, ...scalarSize(field) };
+  if (!field.message) return { ...none, ...scalarSize(field, bounds) };
   if (isWellKnown(field.message)) return { ...none, ...(wellKnownSizes[field.message.typeName] ?? uncounted) };
   const isInside = path.slice(0, -1).some((step) => step.message === field.message);
-  return isInside ? uncounted : largestOf(field.message, path);
+  return isInside ? uncounted : largestOf(field.message, within);
 }
 
 type Size = Pick<Largest, "binary" | "json">;
@@ -82,10 +88,10 @@ const wellKnownSizes: Readonly<Record<string, Size & { readonly values: number }
   "google.protobuf.Duration": { binary: 22, json: '"-315576000000.999999999s"'.length, values: 2 },
 };
 
-function scalarSize(field: DescField): Size {
+function scalarSize(field: DescField, bounds: FieldBounds): Size {
   switch (field.scalar) {
     case ScalarType.STRING:
-      return textSize(longestTexts(field));
+      return textSize(bounds.texts(field));
     case ScalarType.BYTES:
       return unbounded;
     case ScalarType.BOOL:

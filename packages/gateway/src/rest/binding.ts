@@ -1,9 +1,9 @@
 import type { DescField, DescMessage, DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { HttpRule } from "../../../../gen/google/api/http_pb.ts";
-import type { Violation } from "../../../../src/errors.ts";
+import type { HttpRule } from "../../gen/google/api/http_pb.ts";
 import { isWellKnown } from "../codec/json/leaf.ts";
 import { fieldIn } from "../codec/json/syntax.ts";
 import { isObject } from "../codec/json/text.ts";
+import type { Violation } from "../errors/violation.ts";
 import type { Template, Variable } from "./parser.ts";
 
 /** How a REST request becomes the JSON of a message, and an answer its body. */

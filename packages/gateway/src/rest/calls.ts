@@ -1,40 +1,34 @@
 import type { DescField, DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
-import { refuse, type Violation } from "../../../../src/errors.ts";
-import { type Decoder, decoderOf } from "../codec/decoder.ts";
 import { shapeOfField } from "../codec/json/shape.ts";
 import { isObject } from "../codec/json/text.ts";
-import { encodeJson, type Rules, readJson, readJsonObject } from "../codec/json.ts";
-import type { Operation, Operations } from "../rpc/operations.ts";
+import { encodeJson, readJson, readJsonObject } from "../codec/json.ts";
+import { GatewayError } from "../errors/gateway_error.ts";
+import type { Violation } from "../errors/violation.ts";
+import type { Codec, RpcMethod } from "../rpc/rpc_method.ts";
 import { bindPath } from "./binding.ts";
 import { compileRest, type RestTarget } from "./compile.ts";
 import { bindQuery } from "./query.ts";
 
-/** A request in plain JSON that leads to an operation. */
-export type PlainCall<O extends Operation = Operation> = {
-  readonly operation: O;
-  /** Reads a body of this content type. */
-  readonly decode: (body: Uint8Array, contentType: string | undefined) => Message;
-  readonly encode: (answer: Message) => string;
+/** A request in JSON over HTTP that leads to an rpc. */
+export type RestCall = {
+  readonly rpc: RpcMethod;
+  /** Reads a body of this content type, and writes the response. */
+  readonly codecFor: (contentType: string | undefined) => Codec;
 };
 
-/** What a method and a target lead to; undefined for paths of others. */
+/** What a method and a path lead to; undefined for paths of others. */
 export type Found =
-  | { readonly kind: "call"; readonly call: PlainCall }
+  | { readonly kind: "call"; readonly call: RestCall }
   | { readonly kind: "malformed" }
   | { readonly kind: "wrong method"; readonly allow: string };
 
 /** Finds calls by method, path and query. */
 export type FindCall = (method: string, path: string, query: string) => Found | undefined;
 
-type Given = { readonly operations: Operations; readonly rules: (type: DescMessage) => Rules };
-
-/** REST paths, and rpc paths for clients that speak no protocol at all. */
-export function plainCalls({ operations, rules }: Given): FindCall {
-  const router = compileRest(operations);
-  const decoders = new Map(
-    [...operations.values()].map((one) => [one, decoderOf(one.method.input, rules(one.method.input))]),
-  );
-  const rpcs = new Map([...decoders].map(([operation, decoder]) => [operation.path, rpcCall(operation, decoder)]));
+/** Finds REST paths, and the paths of rpcs for clients that speak no protocol at all. */
+export function restCalls(methods: ReadonlyMap<string, RpcMethod>, rest: boolean): FindCall {
+  const router = compileRest(rest ? [...methods.values()] : []);
+  const rpcs = new Map([...methods].map(([path, rpc]) => [path, rpcCall(rpc)]));
   return (method, path, query) => {
     const rpc = rpcs.get(path);
     if (rpc) return method === "POST" ? { kind: "call", call: rpc } : { kind: "wrong method", allow: "POST" };
@@ -46,40 +40,36 @@ export function plainCalls({ operations, rules }: Given): FindCall {
         return match;
       case "wrong method":
         return { kind: match.kind, allow: match.allow.join(", ") };
-      case "found": {
-        const { target } = match.route;
-        const decoder = decoders.get(target.operation);
-        return decoder && { kind: "call", call: restCall({ ...target, segments: match.segments, query, decoder }) };
-      }
+      case "found":
+        return { kind: "call", call: restCall({ ...match.route.target, segments: match.segments, query }) };
     }
   };
 }
 
-function rpcCall(operation: Operation, { fromJson }: Decoder): PlainCall {
-  const { output } = operation.method;
-  return {
-    operation,
-    decode(body, contentType) {
+function rpcCall(rpc: RpcMethod): RestCall {
+  const codecFor = (contentType: string | undefined): Codec => ({
+    decode(body) {
       expectJson(body, contentType);
-      return fromJson(body);
+      return rpc.json.decode(body);
     },
-    encode: (answer) => JSON.stringify(encodeJson(output, answer)),
-  };
+    encode: rpc.json.encode,
+  });
+  return { rpc, codecFor };
 }
 
-type Matched = RestTarget & { readonly segments: readonly string[]; readonly query: string; readonly decoder: Decoder };
+type Routed = RestTarget & { readonly segments: readonly string[]; readonly query: string };
 
-function restCall({ operation, binding, segments, query, decoder }: Matched): PlainCall {
-  const { input, output } = operation.method;
-  return {
-    operation,
-    decode(body, contentType) {
+function restCall({ rpc, binding, segments, query }: Routed): RestCall {
+  const { input, output } = rpc.method;
+  const codecFor = (contentType: string | undefined): Codec => ({
+    decode(body) {
       const { json, violations } = bodyJson(body, contentType, { input, body: binding.body });
       const all = [...violations, ...bindPath(binding, segments, json), ...bindQuery(binding, input, query, json)];
-      return decoder.fromDraft({ value: json, violations: all });
+      return rpc.decoder.fromDraft({ value: json, violations: all });
     },
-    encode: (answer) => JSON.stringify(shown(output, answer, binding.responseBody)),
-  };
+    encode: (message) => JSON.stringify(shown(output, message, binding.responseBody)),
+  });
+  return { rpc, codecFor };
 }
 
 type Body = { readonly json: JsonObject; readonly violations: readonly Violation[] };
@@ -88,7 +78,7 @@ type Part = { readonly input: DescMessage; readonly body: RestTarget["binding"][
 
 function bodyJson(bytes: Uint8Array, contentType: string | undefined, { input, body }: Part): Body {
   if (body === undefined) {
-    if (bytes.length > 0) throw refuse.because("MALFORMED_BODY");
+    if (bytes.length > 0) throw new GatewayError("MALFORMED_BODY");
     return { json: {}, violations: [] };
   }
   expectJson(bytes, contentType);
@@ -107,7 +97,7 @@ const within = (field: string, path: string) => (path.startsWith("[") ? `${field
 function expectJson(body: Uint8Array, contentType: string | undefined): void {
   if (contentType === "application/json") return;
   if (contentType === undefined ? body.length > 0 : !isJson(contentType))
-    throw refuse.because("UNSUPPORTED_CONTENT_TYPE");
+    throw new GatewayError("UNSUPPORTED_CONTENT_TYPE");
 }
 
 function isJson(contentType: string): boolean {
@@ -116,7 +106,7 @@ function isJson(contentType: string): boolean {
   return parameters.every((one) => one === "" || !one.startsWith("charset=") || /^charset="?utf-8"?$/.test(one));
 }
 
-function shown(output: DescMessage, answer: Message, part: DescField | undefined) {
-  const json = encodeJson(output, answer);
+function shown(output: DescMessage, message: Message, part: DescField | undefined) {
+  const json = encodeJson(output, message);
   return part && isObject(json) ? (json[part.jsonName] ?? null) : json;
 }

@@ -1,8 +1,9 @@
 import type { DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
-import { mostViolations, refuse, type Violation } from "../../../../src/errors.ts";
 import { isWellKnown } from "../codec/json/leaf.ts";
 import { fieldIn } from "../codec/json/syntax.ts";
 import { isObject } from "../codec/json/text.ts";
+import { GatewayError } from "../errors/gateway_error.ts";
+import { mostViolations, type Violation } from "../errors/violation.ts";
 import { type Binding, jsonOf } from "./binding.ts";
 
 /** Puts the query parameters into the JSON of the message; each that does not belong there is a violation, up to a bound. */
@@ -37,7 +38,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch (cause) {
-    throw refuse.because("MALFORMED_REQUEST", { cause });
+    throw new GatewayError("MALFORMED_REQUEST", { cause });
   }
 }
 

@@ -1,20 +1,22 @@
-import type { Door } from "./door.ts";
-import type { Answer } from "./request.ts";
+import type { Fields } from "./header_fields.ts";
+import type { Response, ResponseFields } from "./protocols/protocol.ts";
 
-/** What a browser is told about an answer that a page of this origin asked for. */
-export type Cors = (origin: string | null | undefined) => Readonly<Record<string, string>>;
+/** What a browser is told about a response that a page of this origin asked for. */
+export type Cors = (origin: string | undefined) => ResponseFields;
 
 const exposed = [
   "grpc-status, grpc-message, grpc-status-details-bin, grpc-encoding, content-encoding, connect-content-encoding",
   "x-request-id, retry-after, allow, www-authenticate",
 ].join(", ");
 
-/** Lets pages of these origins read our answers; `*` is every origin, and none switches it off. */
+const nobody: ResponseFields = {};
+const varies = { vary: "origin" };
+
+/** Lets pages of these origins read our responses; `*` is every origin, and none switches it off. */
 export function corsFor(origins: readonly string[]): Cors {
   const [everyone, known] = [origins.includes("*"), new Set(origins)];
-  const varies = { vary: "origin" };
+  if (origins.length === 0) return () => nobody;
   return (origin) => {
-    if (origins.length === 0) return {};
     // No cookies are involved: whoever calls brings a token of its own.
     if (everyone) return { "access-control-allow-origin": "*", "access-control-expose-headers": exposed };
     if (!origin || !known.has(origin)) return varies;
@@ -22,28 +24,17 @@ export function corsFor(origins: readonly string[]): Cors {
   };
 }
 
-/** Answers what browsers ask before they let a page call, and marks every answer of a door. */
-export function withCors(door: Door, cors: Cors): Door {
-  return async (asked) => {
-    const headers = cors(asked.headers.get("origin"));
-    const wants = asked.headers.get("access-control-request-method");
-    if (asked.method === "OPTIONS" && wants !== null && !asked.flaw && Object.keys(headers).length > 0)
-      return preflight(headers, asked.headers.get("access-control-request-headers"));
-    const answer = await door(asked);
-    const vary = [answer.headers.vary, headers.vary].filter(Boolean).join(", ");
-    return { ...answer, headers: { ...answer.headers, ...headers, ...(vary && { vary }) } };
-  };
-}
+/** Whether a browser asks if a page may call. */
+export const isPreflight = (method: string, headers: Fields): boolean =>
+  method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
 
-function preflight(
-  { "access-control-expose-headers": _, ...headers }: Answer["headers"],
-  wanted: string | null,
-): Answer {
-  if (!headers["access-control-allow-origin"]) return { status: 204, headers, body: "" };
-  const allowed = {
+/** The response to a preflight, without the headers that every response gets. */
+export function preflight(cors: ResponseFields, wanted: string | undefined): Response {
+  if (!cors["access-control-allow-origin"]) return { status: 204, headers: {} };
+  const headers = {
     "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
     ...(wanted && /^[\w, -]*$/.test(wanted) && { "access-control-allow-headers": wanted }),
     "access-control-max-age": "7200",
   };
-  return { status: 204, headers: { ...headers, ...allowed }, body: "" };
+  return { status: 204, headers };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { type Health, HealthCheckResponse_ServingStatus as Status } from "../../../../gen/grpc/health/v1/health_pb.ts";
-import { refuse } from "../../../../src/errors.ts";
+import { type Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
+import type { Refuse } from "../errors/gateway_error.ts";
 
 /** What health is told from. */
 export type HealthParts = {
@@ -12,15 +12,17 @@ export type HealthParts = {
   readonly stopping: AbortSignal;
   /** How often the state is looked at for those who watch. */
   readonly everyMs: number;
+  readonly refuse: Refuse;
 };
 
 /** `grpc.health.v1`: all services share one process and one database, so they are well or unwell together. */
-export function health({ names, ready, stopping, everyMs }: HealthParts) {
+export function health({ names, ready, stopping, everyMs, refuse }: HealthParts) {
   const known = new Set(["", ...names]);
 
   return {
     async check({ service }) {
-      if (!known.has(service)) throw refuse.notFound("service", service);
+      if (!known.has(service))
+        throw refuse("SERVICE_NOT_FOUND", { params: { id: service }, resource: { noun: "service", id: service } });
       return { status: await now() };
     },
 

@@ -1,7 +1,7 @@
 import type { DescFile, DescService, Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { file_google_rpc_error_details } from "../../../../gen/google/rpc/error_details_pb.ts";
-import { noRoom } from "../http/body_budget.ts";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
+import type { Refuse } from "../errors/gateway_error.ts";
 import { type Symbols, symbolsOf } from "./symbols.ts";
 
 /** A question of `grpc.reflection`, the same in v1 and v1alpha. */
@@ -17,7 +17,7 @@ type Extension = { readonly containingType: string; readonly extensionNumber: nu
 export type Inquiry = Message & { readonly host: string; readonly messageRequest: Question };
 
 /** Answers what the services are made of. */
-export function reflection(services: readonly DescService[]) {
+export function reflection(services: readonly DescService[], refuse: Refuse) {
   // No service names the details of its refusals, yet a tool that knows the contract by reflection alone has to read them.
   const symbols = symbolsOf([...new Set(services.map(({ file }) => file)), file_google_rpc_error_details]);
   return async function* serverReflectionInfo<R extends Inquiry>(requests: AsyncIterable<R>) {
@@ -25,7 +25,7 @@ export function reflection(services: readonly DescService[]) {
     let asked = 0;
     for await (const request of requests) {
       asked += 1;
-      if (asked > mostQuestions || known.bytes > mostBytes) throw noRoom();
+      if (asked > mostQuestions || known.bytes > mostBytes) throw refuse("OVERLOADED", { retrySeconds: 1 });
       const messageResponse = answer(known, request.messageRequest);
       yield { validHost: request.host, originalRequest: request, messageResponse };
     }

@@ -6,7 +6,7 @@ import {
   type JsonValue,
   ScalarType,
 } from "@bufbuild/protobuf";
-import type { Violation } from "../../../../../src/errors.ts";
+import type { Violation } from "../../errors/violation.ts";
 
 /** What is wrong with a value, when something is. */
 export type Wrong = Pick<Violation, "description" | "reason">;

@@ -1,4 +1,4 @@
-import { cutText, mostCharacters, mostViolations, type Violation } from "../../../../../src/errors.ts";
+import { cutText, mostCharacters, mostViolations, type Violation } from "../../errors/violation.ts";
 import { type Shape, shapeOfItems, shapeUnder } from "./shape.ts";
 import { closingQuote, deepest, fieldIn } from "./syntax.ts";
 

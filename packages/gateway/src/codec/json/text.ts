@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Violation } from "../../../../../src/errors.ts";
+import type { Violation } from "../../errors/violation.ts";
 import { repeatedKeys } from "./repeated.ts";
 import { type Shape, shapeOfItems, shapeUnder } from "./shape.ts";
 import { closingQuote, deepest } from "./syntax.ts";

@@ -1,5 +1,5 @@
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { cutText, mostViolations, type Violation } from "../../../../../src/errors.ts";
+import { cutText, mostViolations, type Violation } from "../../errors/violation.ts";
 import { isWellKnown, placeholder, strictCheck, type Wrong, wrongLeaf } from "./leaf.ts";
 import { fieldsByName } from "./shape.ts";
 import { deepest, fieldIn } from "./syntax.ts";

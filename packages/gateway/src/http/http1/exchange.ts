@@ -1,4 +1,5 @@
-import { type BodyAccount, noRoom } from "../body_budget.ts";
+import { overloaded } from "../../errors/gateway_error.ts";
+import type { BodyAccount } from "../body_budget.ts";
 import { BodyBuffer } from "../body_buffer.ts";
 import { type Exchange, type Flaw, type Headers, type Sent, type Sink, unread, type Whole } from "../exchange.ts";
 import type { Head } from "./head.ts";
@@ -84,7 +85,7 @@ export class Http1Exchange implements Exchange {
     this.#proceed();
     try {
       while (true) {
-        if (this.#isOverloaded) throw noRoom();
+        if (this.#isOverloaded) throw overloaded();
         if (this.#held.length > 0) {
           const part = this.#held.take();
           this.#host.release();

@@ -1,4 +1,5 @@
-import { type BodyAccount, noRoom } from "../body_budget.ts";
+import { overloaded } from "../../errors/gateway_error.ts";
+import type { BodyAccount } from "../body_budget.ts";
 import { BodyBuffer } from "../body_buffer.ts";
 import { type Exchange, type Flaw, type Sent, type Sink, unread, type Whole } from "../exchange.ts";
 import { type FlowControl, SendQueue } from "./flow_control.ts";
@@ -92,7 +93,7 @@ export class Stream implements Exchange {
   async *chunks(): AsyncGenerator<Buffer> {
     this.#sendContinue();
     while (true) {
-      if (this.#isOverloaded) throw noRoom();
+      if (this.#isOverloaded) throw overloaded();
       if (this.#held.length > 0) {
         this.#acknowledge(this.#held.length);
         yield this.#held.take();

@@ -1,70 +1,142 @@
 import type { ConnectError } from "@connectrpc/connect";
-import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
+import { enclose, open, prefixBytes } from "../../codec/envelope.ts";
+import { GatewayError } from "../../errors/gateway_error.ts";
+import type { Fields } from "../header_fields.ts";
+import { codeToString, errorToJson, parseConnectContentType, parseConnectTimeout } from "./connect_es.ts";
+import { connectStatusOf, httpFieldsOf } from "./http_error.ts";
 import {
-  codeToHttpStatus,
-  contentTypeUnaryJson,
-  contentTypeUnaryProto,
-  errorToJsonBytes,
-  headerUnaryAcceptEncoding,
-  headerUnaryEncoding,
-  parseContentType,
-  parseTimeout,
-  protocolVersion,
-} from "@connectrpc/connect/protocol-connect";
-import { refuse } from "../../../../../src/errors.ts";
-import { headersOf } from "./json_error.ts";
-import { type Dialect, type Fields, fieldOf, type Protocol } from "./protocol.ts";
+  fieldsOf,
+  type Metadata,
+  metadataOf,
+  type Negotiated,
+  type Protocol,
+  type ResponseFields,
+} from "./protocol.ts";
 
 const versionHeader = "connect-protocol-version";
 
-/** Reads a content type of unary Connect; JSON is Connect's only when the client says so. */
-export function connectDialect(contentType: string, headers: Fields): Dialect | undefined {
-  const type = parseContentType(contentType);
-  if (!type || type.stream || (!type.binary && headers[versionHeader] === undefined)) return undefined;
-  return type.binary ? proto : json;
+/** Reads a content type of Connect, unary or streaming; unary JSON is Connect's only when the client says so. */
+export function negotiateConnect(contentType: string, headers: Fields): Negotiated | undefined {
+  const type = parseConnectContentType(contentType);
+  if (!type || (!type.stream && !type.binary && headers[versionHeader] === undefined)) return undefined;
+  const codec = type.binary ? "proto" : "json";
+  return type.stream ? streaming[codec] : unary[codec];
+}
+
+/** The content type of a message that stands in a query. */
+export function negotiateQuery(encoding: string | null): Negotiated | undefined {
+  return encoding === "json" || encoding === "proto" ? unary[encoding] : undefined;
 }
 
 const always = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-const connect: Protocol = {
-  encodingHeader: headerUnaryEncoding.toLowerCase(),
-  acceptHeader: headerUnaryAcceptEncoding.toLowerCase(),
+// https://connectrpc.com/docs/protocol
+const connectUnary: Protocol = {
+  name: "connect",
+  isEnveloped: false,
+  isText: false,
+  encodingHeader: "content-encoding",
+  acceptHeader: "accept-encoding",
   timeout: timeoutOfKnownVersion,
-  around: () => 0,
-  open: (message, encoding) => ({ message, compressed: encoding !== undefined }),
+  overhead: () => 0,
+  open: (message, encoding) => ({ message, isCompressed: encoding !== undefined }),
 
-  answer({ message, encoding }, contentType) {
-    const encoded = encoding && { [connect.encodingHeader]: encoding.name };
-    return { status: 200, headers: { "content-type": contentType, ...always, ...encoded }, body: message };
+  respond: ({ message, encoding }, metadata) => ({
+    status: 200,
+    headers: { ...unaryFields(metadata), ...(encoding && { "content-encoding": encoding.name }) },
+    body: message,
+  }),
+
+  refuse(error, metadata) {
+    const { status, code } = connectStatusOf(error);
+    const json = errorToJson(error, undefined);
+    return {
+      status,
+      headers: {
+        ...unaryFields({ ...metadata, contentType: "application/json" }),
+        ...metadataOf(error),
+        ...httpFieldsOf(error),
+      },
+      body: JSON.stringify(code === error.code ? json : { ...json, code: codeToString(code) }),
+    };
   },
 
-  refusal: (error) => ({
-    status: codeToHttpStatus(error.code),
-    headers: { ...ownHeaders(error), ...headersOf(error), "content-type": contentTypeUnaryJson, ...always },
-    body: errorToJsonBytes(error, undefined),
-  }),
+  begin: () => unstreamed(),
+  message: () => unstreamed(),
+  end: () => unstreamed(),
 };
 
-const proto: Dialect = { protocol: connect, json: false, contentType: contentTypeUnaryProto };
-const json: Dialect = { protocol: connect, json: true, contentType: contentTypeUnaryJson };
-
-function ownHeaders({ metadata }: ConnectError): Record<string, string> {
-  const headers = new Headers();
-  mergeNonProtocolHeaders(headers, metadata);
-  return Object.fromEntries(headers);
+function unaryFields({ contentType, header, trailer }: Metadata): ResponseFields {
+  if (!header && !trailer) return { "content-type": contentType, ...always };
+  return { ...fieldsOf(header), ...fieldsOf(trailer, "trailer-"), "content-type": contentType, ...always };
 }
 
+function unstreamed(): never {
+  throw new Error("unary Connect has no streams");
+}
+
+const streamEncodingHeader = "connect-content-encoding";
+const endFlag = 2;
+
+const connectStreaming: Protocol = {
+  name: "connect",
+  isEnveloped: true,
+  isText: false,
+  encodingHeader: streamEncodingHeader,
+  acceptHeader: "connect-accept-encoding",
+  timeout: timeoutOfKnownVersion,
+  overhead: () => prefixBytes,
+  open,
+  respond: ({ message, encoding }, metadata) => ({
+    ...connectStreaming.begin(encoding, metadata),
+    body: enclose(message, encoding ? 1 : 0, endMessage(undefined, metadata)),
+  }),
+  refuse: (error, metadata) => ({
+    ...connectStreaming.begin(undefined, metadata),
+    body: endMessage(error, metadata),
+  }),
+  begin: (encoding, { contentType, header }) => ({
+    status: 200,
+    headers: {
+      ...fieldsOf(header),
+      "content-type": contentType,
+      ...(encoding && { [streamEncodingHeader]: encoding.name }),
+    },
+  }),
+  message: (message, isCompressed) => enclose(message, isCompressed ? 1 : 0),
+  end: (error, metadata) => ({ body: endMessage(error, metadata) }),
+};
+
+function endMessage(error: ConnectError | undefined, { trailer }: Metadata): Buffer {
+  const fields = { ...fieldsOf(trailer), ...(error && metadataOf(error)) };
+  const metadata = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, [value].flat()]));
+  const end = {
+    ...(error && { error: errorToJson(error, undefined) }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  };
+  return enclose(JSON.stringify(end), endFlag);
+}
+
+const unary: Readonly<Record<Negotiated["codec"], Negotiated>> = {
+  proto: { protocol: connectUnary, codec: "proto", contentType: "application/proto" },
+  json: { protocol: connectUnary, codec: "json", contentType: "application/json" },
+};
+
+const streaming: Readonly<Record<Negotiated["codec"], Negotiated>> = {
+  proto: { protocol: connectStreaming, codec: "proto", contentType: "application/connect+proto" },
+  json: { protocol: connectStreaming, codec: "json", contentType: "application/connect+json" },
+};
+
 function timeoutOfKnownVersion(headers: Fields): number | undefined {
-  if ((fieldOf(headers, versionHeader) ?? protocolVersion) !== protocolVersion)
-    throw refuse.because("MALFORMED_REQUEST");
+  if ((headers[versionHeader] ?? "1") !== "1") throw new GatewayError("MALFORMED_REQUEST");
   return connectTimeout(headers);
 }
 
 /** The deadline that Connect states, and plain JSON may. */
 export function connectTimeout(headers: Fields): number | undefined {
-  const value = fieldOf(headers, "connect-timeout-ms") ?? null;
-  if (value === null) return undefined;
-  const { timeoutMs, error } = parseTimeout(value, Number.MAX_SAFE_INTEGER);
-  if (error) throw refuse.because("MALFORMED_REQUEST", { cause: error });
+  const value = headers["connect-timeout-ms"];
+  if (value === undefined) return undefined;
+  const { timeoutMs, error } = parseConnectTimeout(value, Number.MAX_SAFE_INTEGER);
+  if (error) throw new GatewayError("MALFORMED_REQUEST", { cause: error });
   return timeoutMs;
 }

@@ -1,49 +1,79 @@
-import {
-  headerAcceptEncoding,
-  headerEncoding,
-  parseContentType,
-  parseTimeout,
-} from "@connectrpc/connect/protocol-grpc";
-import { refuse } from "../../../../../src/errors.ts";
 import { enclose, open, prefixBytes } from "../../codec/envelope.ts";
-import { fittingStatusOf } from "./grpc_status.ts";
-import { type Dialect, type Fields, fieldOf, type Protocol } from "./protocol.ts";
+import { GatewayError } from "../../errors/gateway_error.ts";
+import type { Fields } from "../header_fields.ts";
+import { parseGrpcContentType, parseGrpcTimeout } from "./connect_es.ts";
+import { fittingStatusOf, trailersOf } from "./grpc_status.ts";
+import { fieldsOf, type Negotiated, type Protocol, type ResponseFields } from "./protocol.ts";
 
 /** Reads a content type of gRPC. */
-export function grpcDialect(contentType: string): Dialect | undefined {
-  if (contentType === plain.contentType) return plain;
-  const type = parseContentType(contentType);
-  return type && { protocol: grpc, json: !type.binary, contentType: contentType.toLowerCase() };
+export function negotiateGrpc(contentType: string): Negotiated | undefined {
+  if (contentType === proto.contentType) return proto;
+  const type = parseGrpcContentType(contentType);
+  return type && { protocol: grpc, codec: type.binary ? "proto" : "json", contentType: contentType.toLowerCase() };
 }
 
-const ok = { "grpc-status": "0" };
+const encodingHeader = "grpc-encoding";
 
-const grpc: Protocol = {
-  encodingHeader: headerEncoding.toLowerCase(),
-  acceptHeader: headerAcceptEncoding.toLowerCase(),
+/** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
+export const grpc: Protocol = {
+  name: "grpc",
+  isEnveloped: true,
+  isText: false,
+  encodingHeader,
+  acceptHeader: "grpc-accept-encoding",
   timeout: grpcTimeout,
-  around: () => prefixBytes,
+  overhead: () => prefixBytes,
   open,
 
-  answer({ message, encoding }, contentType) {
-    const headers = { "content-type": contentType, ...(encoding && { [grpc.encodingHeader]: encoding.name }) };
-    return { status: 200, headers, body: enclose(message, encoding ? 1 : 0), trailers: ok };
+  respond({ message, encoding }, metadata) {
+    const { contentType, header } = metadata;
+    const headers: ResponseFields = encoding
+      ? { ...fieldsOf(header), "content-type": contentType, [encodingHeader]: encoding.name }
+      : header
+        ? { ...fieldsOf(header), "content-type": contentType }
+        : { "content-type": contentType };
+    return {
+      status: 200,
+      headers,
+      body: enclose(message, encoding ? 1 : 0),
+      trailers: trailersOf(undefined, metadata),
+    };
   },
 
-  // Without a message the trailers come as the only headers.
-  refusal: (error, contentType) => ({
+  refuse(error, metadata) {
+    const { contentType, header } = metadata;
+    if (header) {
+      const headers = { ...fieldsOf(header), "content-type": contentType };
+      return { status: 200, headers, trailers: trailersOf(error, metadata) };
+    }
+    // Without a message and without headers of their own the trailers come as the only headers.
+    return {
+      status: 200,
+      headers: { ...fieldsOf(metadata.trailer), ...fittingStatusOf(error), "content-type": contentType },
+    };
+  },
+
+  begin: (encoding, { contentType, header }) => ({
     status: 200,
-    headers: { ...fittingStatusOf(error), "content-type": contentType },
+    headers: {
+      ...fieldsOf(header),
+      "content-type": contentType,
+      ...(encoding && { [encodingHeader]: encoding.name }),
+    },
   }),
+
+  message: (message, isCompressed) => enclose(message, isCompressed ? 1 : 0),
+
+  end: (error, metadata) => ({ trailers: trailersOf(error, metadata) }),
 };
 
-const plain: Dialect = { protocol: grpc, json: false, contentType: "application/grpc" };
+const proto: Negotiated = { protocol: grpc, codec: "proto", contentType: "application/grpc" };
 
 /** The deadline that gRPC and gRPC-Web state. */
 export function grpcTimeout(headers: Fields): number | undefined {
-  const value = fieldOf(headers, "grpc-timeout");
+  const value = headers["grpc-timeout"];
   if (value === undefined) return undefined;
-  const { timeoutMs, error } = parseTimeout(value, Number.MAX_SAFE_INTEGER);
-  if (error) throw refuse.because("MALFORMED_REQUEST", { cause: error });
+  const { timeoutMs, error } = parseGrpcTimeout(value, Number.MAX_SAFE_INTEGER);
+  if (error) throw new GatewayError("MALFORMED_REQUEST", { cause: error });
   return timeoutMs;
 }

@@ -1,20 +1,29 @@
+import { create, isMessage, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
 import type { ConnectError } from "@connectrpc/connect";
-import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import { countListed, withFewer, withReasonOnly } from "../../../../../src/errors.ts";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
+import { countListed, withFewer, withReasonOnly } from "../../errors/refusal.ts";
+import { fieldsOf, type Metadata, metadataOf, type ResponseFields } from "./protocol.ts";
 
-/** A refusal as the trailers of gRPC and gRPC-Web. */
-export const statusOf = (error: ConnectError): Headers => setTrailerStatus(new Headers(), error);
-
-// https://grpc.io/docs/guides/metadata: clients take 8 KiB of metadata unless told otherwise, and Node sends 64 at most.
-const mostBytes = 7 * 1024;
-
-/** The same where the trailers are headers, which have a limit: with as many violations as fit. */
-export function fittingStatusOf(error: ConnectError): Readonly<Record<string, string>> {
-  const whole = statusOf(error);
-  return Object.fromEntries(fits(whole) ? whole : largestFitting(error));
+/** The trailers of a call of gRPC or gRPC-Web: its status, and what was set for them. */
+export function trailersOf(error: ConnectError | undefined, { trailer }: Metadata): ResponseFields {
+  if (!error) return trailer ? { ...fieldsOf(trailer), "grpc-status": "0" } : ok;
+  const status = fittingStatusOf(error);
+  return trailer ? { ...fieldsOf(trailer), ...status } : status;
 }
 
-function largestFitting(error: ConnectError): Headers {
+const ok: ResponseFields = { "grpc-status": "0" };
+
+// https://grpc.io/docs/guides/metadata: clients take 8 KiB of metadata unless told otherwise, and Node sends 64 at most.
+const maxBytes = 7 * 1024;
+
+/** The status of a refusal with as many violations as trailers have room for. */
+export function fittingStatusOf(error: ConnectError): ResponseFields {
+  const whole = statusOf(error);
+  return fits(whole) ? whole : largestFitting(error);
+}
+
+function largestFitting(error: ConnectError): ResponseFields {
   let fitting = statusOf(withReasonOnly(error));
   let [least, most] = [0, countListed(error)];
   while (least <= most) {
@@ -28,5 +37,29 @@ function largestFitting(error: ConnectError): Headers {
   return fitting;
 }
 
-const fits = (status: Headers) =>
-  [...status].reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0) <= mostBytes;
+const fits = (status: ResponseFields) =>
+  Object.entries(status).reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0) <= maxBytes;
+
+function statusOf(error: ConnectError): ResponseFields {
+  const { code, rawMessage: message, details } = error;
+  const status = { ...metadataOf(error), "grpc-status": String(code), "grpc-message": percentEncoded(message) };
+  if (details.length === 0) return status;
+  const packed = details.map((one) => {
+    if (!("desc" in one)) return { typeUrl: `type.googleapis.com/${one.type}`, value: one.value };
+    return anyPack(one.desc, isMessage(one.value, one.desc) ? one.value : create(one.desc, one.value));
+  });
+  const bytes = toBinary(StatusSchema, create(StatusSchema, { code, message, details: packed }));
+  // Binary metadata is sent without padding, which not every client takes.
+  return { ...status, "grpc-status-details-bin": Buffer.from(bytes).toString("base64").replace(/=+$/, "") };
+}
+
+/** The percent-encoding of gRPC, which keeps all of ASCII that can be printed but the percent sign itself. */
+// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: clients decode what encodeURIComponent encodes only in part.
+export function percentEncoded(text: string): string {
+  if (/^[\x20-\x24\x26-\x7e]*$/.test(text)) return text;
+  return text.toWellFormed().replace(/[^\x20-\x24\x26-\x7e]/gu, (sign) => {
+    let encoded = "";
+    for (const byte of Buffer.from(sign)) encoded += `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+    return encoded;
+  });
+}

@@ -1,59 +1,75 @@
-import {
-  headerAcceptEncoding,
-  headerEncoding,
-  parseContentType,
-  trailerFlag,
-  trailerSerialize,
-} from "@connectrpc/connect/protocol-grpc-web";
-import { refuse } from "../../../../../src/errors.ts";
 import { enclose, open, prefixBytes } from "../../codec/envelope.ts";
-import { grpcTimeout } from "./grpc.ts";
-import { statusOf } from "./grpc_status.ts";
-import type { Dialect, Protocol } from "./protocol.ts";
+import { GatewayError } from "../../errors/gateway_error.ts";
+import { parseGrpcWebContentType } from "./connect_es.ts";
+import { grpc, grpcTimeout } from "./grpc.ts";
+import { trailersOf } from "./grpc_status.ts";
+import type { Metadata, Negotiated, Protocol, ResponseFields } from "./protocol.ts";
 
 /** Reads a content type of gRPC-Web, binary or text. */
-export function grpcWebDialect(contentType: string): Dialect | undefined {
-  const type = parseContentType(contentType);
-  return type && { protocol: type.text ? text : binary, json: !type.binary, contentType: contentType.toLowerCase() };
+export function negotiateGrpcWeb(contentType: string): Negotiated | undefined {
+  const type = parseGrpcWebContentType(contentType);
+  const protocol = type?.text ? grpcWebText : grpcWeb;
+  return type && { protocol, codec: type.binary ? "proto" : "json", contentType: contentType.toLowerCase() };
 }
 
-const ok = enclose("grpc-status: 0\r\n", trailerFlag);
+const trailerFlag = 0x80;
+const plainOk = enclose("grpc-status: 0\r\n", trailerFlag);
 
-const binary: Protocol = {
-  encodingHeader: headerEncoding.toLowerCase(),
-  acceptHeader: headerAcceptEncoding.toLowerCase(),
+/** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md: gRPC whose trailers are the last frame of the body. */
+const grpcWeb: Protocol = {
+  name: "grpc-web",
+  isEnveloped: true,
+  isText: false,
+  encodingHeader: grpc.encodingHeader,
+  acceptHeader: grpc.acceptHeader,
   timeout: grpcTimeout,
-  around: () => prefixBytes,
+  overhead: () => prefixBytes,
   open,
 
-  answer({ message, encoding }, contentType) {
-    const headers = { "content-type": contentType, ...(encoding && { [binary.encodingHeader]: encoding.name }) };
-    return { status: 200, headers, body: enclose(message, encoding ? 1 : 0, ok) };
+  respond({ message, encoding }, metadata) {
+    const end = metadata.trailer ? trailerFrame(trailersOf(undefined, metadata)) : plainOk;
+    return { ...grpcWeb.begin(encoding, metadata), body: enclose(message, encoding ? 1 : 0, end) };
   },
 
-  refusal(error, contentType) {
-    const body = enclose(trailerSerialize(statusOf(error)), trailerFlag);
-    return { status: 200, headers: { "content-type": contentType }, body };
-  },
+  refuse: (error, metadata) => ({
+    ...grpcWeb.begin(undefined, metadata),
+    body: trailerFrame(trailersOf(error, metadata)),
+  }),
+
+  begin: grpc.begin,
+  message: grpc.message,
+  end: (error, metadata) => ({ body: trailerFrame(trailersOf(error, metadata)) }),
 };
 
-const text: Protocol = {
-  ...binary,
-  around: (messageBytes) => Math.ceil(messageBytes / 3) + 16,
+/** The same in base64, each part on its own. */
+const grpcWebText: Protocol = {
+  ...grpcWeb,
+  isText: true,
+  overhead: (messageBytes) => Math.ceil(messageBytes / 3) + 16,
   open: (body) => open(base64Bytes(body)),
-  answer: (outgoing, contentType) => inBase64(binary.answer(outgoing, contentType)),
-  refusal: (error, contentType) => inBase64(binary.refusal(error, contentType)),
+  respond: (outgoing, metadata) => inBase64(grpcWeb.respond(outgoing, metadata)),
+  refuse: (error, metadata) => inBase64(grpcWeb.refuse(error, metadata)),
+  message: (message, isCompressed) => Buffer.from(base64(grpcWeb.message(message, isCompressed))),
+  end: (error: Parameters<Protocol["end"]>[0], metadata: Metadata) => inBase64(grpcWeb.end(error, metadata)),
 };
+
+function trailerFrame(trailers: ResponseFields): Buffer {
+  let text = "";
+  for (const [name, value] of Object.entries(trailers)) for (const one of [value].flat()) text += `${name}: ${one}\r\n`;
+  return enclose(text, trailerFlag);
+}
 
 /** Decodes base64; each part that a client or a proxy sent may be padded on its own. */
 export function base64Bytes(body: Buffer): Buffer {
   const parts = body.toString("latin1").match(/[^=]+=*|=+/g) ?? [];
-  if (!parts.every(isBase64)) throw refuse.because("MALFORMED_BODY");
+  if (!parts.every(isBase64)) throw new GatewayError("MALFORMED_BODY");
   return Buffer.concat(parts.map((part) => Buffer.from(part, "base64")));
 }
 
 const isBase64 = (part: string) => part.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(part);
 
-function inBase64(reply: ReturnType<Protocol["answer"]>): ReturnType<Protocol["answer"]> {
-  return { ...reply, body: Buffer.from(reply.body ?? "").toString("base64") };
+const base64 = (bytes: Uint8Array | string) => Buffer.from(bytes).toString("base64");
+
+function inBase64<T extends { readonly body?: Uint8Array | string | undefined }>(response: T): T {
+  return { ...response, body: Buffer.from(base64(response.body ?? "")) };
 }

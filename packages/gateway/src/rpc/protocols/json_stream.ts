@@ -1,40 +1,36 @@
 import { type DescMessage, type JsonValue, type Message, ScalarType } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { isObject } from "../../codec/json/text.ts";
-import type { Located } from "../request.ts";
+import type { Fields } from "../header_fields.ts";
+import { errorJson, jsonUnary } from "./json.ts";
+import type { Negotiated, Protocol } from "./protocol.ts";
 
-/** How the messages of a stream are told apart. */
-export type Framing = {
-  readonly contentType: string;
-  readonly message: (json: JsonValue) => string;
-  /** What ends a stream early, as the one error body. */
-  readonly error: (body: string) => string;
-  /** Said now and then, so that nobody in between takes silence for the end. */
-  readonly beat?: string;
-};
-
-const lines: Framing = {
-  contentType: "application/x-ndjson",
-  message: (json) => `${JSON.stringify(json)}\n`,
-  error: (body) => `{"error":${body}}\n`,
+/** Messages as lines of JSON. */
+const lines: Protocol = {
+  ...jsonUnary,
+  message: (message) => Buffer.from(`${message}\n`),
+  end: (error) => ({ body: error && `${JSON.stringify({ error: errorJson(error) })}\n` }),
 };
 
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
-const events: Framing = {
-  contentType: "text/event-stream",
-  message: (json) => `${idLine(json)}data: ${JSON.stringify(json)}\n\n`,
+const events: Protocol = {
+  ...jsonUnary,
+  message: (message) => Buffer.from(`${idLine(String(message))}data: ${message}\n\n`),
   // Not "error": browsers raise events of that name themselves.
-  error: (body) => `event: refused\ndata: ${body}\n\n`,
-  beat: ":\n\n",
+  end: (error) => ({ body: error && `event: refused\ndata: ${JSON.stringify(errorJson(error))}\n\n` }),
+  heartbeat: Buffer.from(":\n\n"),
 };
 
-/** The framing that a client accepts: server-sent events when it says so, otherwise lines of JSON. */
-export function framingFor({ headers }: Located): Framing {
-  return /(^|[\s,])text\/event-stream\b/i.test(headers.get("accept") ?? "") ? events : lines;
+const negotiatedLines: Negotiated = { protocol: lines, codec: "json", contentType: "application/x-ndjson" };
+const negotiatedEvents: Negotiated = { protocol: events, codec: "json", contentType: "text/event-stream" };
+
+/** A stream of JSON as the client accepts it: server-sent events when it says so, otherwise lines. */
+export function negotiateJsonStream({ accept = "" }: Fields): Negotiated {
+  return /(^|[\s,])text\/event-stream\b/i.test(accept) ? negotiatedEvents : negotiatedLines;
 }
 
-function idLine(json: JsonValue): string {
-  const position = positionIn(json);
+function idLine(message: string): string {
+  const position = message.includes('"position"') ? positionIn(JSON.parse(message)) : undefined;
   return position === undefined ? "" : `id: ${position}\n`;
 }
 
@@ -46,8 +42,8 @@ function positionIn(json: JsonValue): string | undefined {
 }
 
 /** Lets a stream go on after the last event that the client has seen: in the field `after`, where the request has one. */
-export function resume(type: DescMessage, request: Message, { headers }: Located): void {
-  const last = headers.get("last-event-id");
+export function resume(type: DescMessage, request: Message, headers: Fields): void {
+  const last = headers["last-event-id"];
   const after = type.fields.find(({ name }) => name === "after");
   if (!last || after?.fieldKind !== "scalar" || after.scalar !== ScalarType.STRING) return;
   reflect(type, request).set(after, last);

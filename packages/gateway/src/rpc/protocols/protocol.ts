@@ -1,62 +1,99 @@
 import type { ConnectError } from "@connectrpc/connect";
 import type { Encoding } from "../../codec/compression.ts";
+import type { Enclosed } from "../../codec/envelope.ts";
+import type { Fields, HeaderFields } from "../header_fields.ts";
 
-/** The headers of a request, by their lower-case names. */
-export type Fields = Readonly<Record<string, string | string[] | undefined>>;
+/** The fields of a response; one with several values is sent several times. */
+export type ResponseFields = Readonly<Record<string, string | readonly string[]>>;
 
-/** What goes back, whole. */
-export type Reply = {
+/** A response that is sent in one piece. */
+export type Response = {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: ResponseFields;
   readonly body?: Uint8Array | string | undefined;
-  /** Only HTTP/2 has them. */
-  readonly trailers?: Readonly<Record<string, string>> | undefined;
+  /** Only HTTP/2 carries them. */
+  readonly trailers?: ResponseFields | undefined;
 };
 
-/** The one message of a request, out of what surrounds it. */
-export type Enclosed = { readonly message: Uint8Array; readonly compressed: boolean };
-
-/** The one message of an answer, and the encoding it is compressed with, if any. */
+/** The one message of a unary response, and the encoding that it is compressed by, if any. */
 export type Outgoing = { readonly message: Uint8Array | string; readonly encoding: Encoding | undefined };
 
-/** How one protocol reads a request and writes an answer. */
-export type Protocol = {
-  /** The header that says how the request, or the answer, is compressed. */
-  readonly encodingHeader: string;
-  /** The header that says which encodings the sender can read. */
-  readonly acceptHeader: string;
-  /** The deadline of the caller in milliseconds; undefined for none. */
-  readonly timeout: (headers: Fields) => number | undefined;
-  /** Most bytes that surround a message of this many. */
-  readonly around: (messageBytes: number) => number;
-  readonly open: (body: Buffer, encoding: Encoding | undefined) => Enclosed;
-  readonly answer: (outgoing: Outgoing, contentType: string) => Reply;
-  readonly refusal: (error: ConnectError, contentType: string) => Reply;
+/** What goes with a response beside its messages. */
+export type Metadata = {
+  readonly contentType: string;
+  /** Fields that the gate, an interceptor or the implementation has set. */
+  readonly header: HeaderFields | undefined;
+  readonly trailer: HeaderFields | undefined;
 };
 
-/** A protocol with the format of its messages, as a content type names them. */
-export type Dialect = {
+/**
+ * How one protocol reads requests and writes responses. Of a unary call: `timeout`, `open`, then `respond` or `refuse`. Of a stream:
+ * `timeout`, `open` if the client sends one message only, then either `refuse`, or `begin`, `message` for each message, `end`.
+ */
+export type Protocol = {
+  readonly name: "grpc" | "grpc-web" | "connect" | "json";
+  /** Whether every message of a stream comes in an envelope, so that a client can send many. */
+  readonly isEnveloped: boolean;
+  /** Whether everything is in base64. */
+  readonly isText: boolean;
+  /** The header that names the encoding of a request or a response. */
+  readonly encodingHeader: string;
+  /** The header that lists the encodings that the sender can read. */
+  readonly acceptHeader: string;
+  /** The client's deadline in milliseconds; undefined for none. */
+  readonly timeout: (headers: Fields) => number | undefined;
+  /** The most bytes around a message of this many. */
+  readonly overhead: (messageBytes: number) => number;
+  /** Takes the one message out of a body that is complete. */
+  readonly open: (body: Buffer, encoding: Encoding | undefined) => Enclosed;
+  /** The response of a unary call. */
+  readonly respond: (outgoing: Outgoing, metadata: Metadata) => Response;
+  /** The response of a call that failed before anything of a response was sent. */
+  readonly refuse: (error: ConnectError, metadata: Metadata) => Response;
+  /** The status and the headers of a stream. */
+  readonly begin: (encoding: Encoding | undefined, metadata: Metadata) => Pick<Response, "status" | "headers">;
+  /** A message of a stream. */
+  readonly message: (message: Uint8Array | string, isCompressed: boolean) => Uint8Array;
+  /** The end of a stream, with the error that it failed by. */
+  readonly end: (error: ConnectError | undefined, metadata: Metadata) => Pick<Response, "body" | "trailers">;
+  /** Sent while a stream is silent, so that nobody between us and the client takes it for dead. */
+  readonly heartbeat?: Uint8Array;
+};
+
+/** What a request and its response are written in. */
+export type Negotiated = {
   readonly protocol: Protocol;
-  readonly json: boolean;
-  /** The content type of answers. */
+  readonly codec: "proto" | "json";
+  /** The content type of the response. */
   readonly contentType: string;
 };
 
-/** One header, or undefined when it is absent. */
-export function fieldOf(headers: Fields, name: string): string | undefined {
-  const value = headers[name];
-  return typeof value === "string" ? value : value?.join(", ");
+const none: ResponseFields = {};
+
+/** The fields that were set for a response, as the exchange sends them. */
+export function fieldsOf(header: HeaderFields | undefined, prefix = ""): ResponseFields {
+  if (!header) return none;
+  const fields: Record<string, string | readonly string[]> = {};
+  for (const name in header.fields) {
+    const value = header.fields[name];
+    if (value !== undefined) fields[prefix + name] = value;
+  }
+  const cookies = header.getSetCookie();
+  if (cookies.length > 0) fields[`${prefix}set-cookie`] = cookies;
+  return fields;
 }
 
-/** The headers of a request, read like Headers at none of their cost. */
-export class HeaderFields {
-  readonly fields: Fields;
+const reserved =
+  /^(content-(type|length|encoding)|connection|keep-alive|transfer-encoding|te|trailer|upgrade|host|date|grpc-.*|connect-.*)$/;
 
-  constructor(fields: Fields) {
-    this.fields = fields;
-  }
-
-  get(name: string): string | null {
-    return fieldOf(this.fields, name) ?? fieldOf(this.fields, name.toLowerCase()) ?? null;
-  }
+/** The metadata of an error, without the fields that a protocol writes itself. */
+export function metadataOf({ metadata }: ConnectError): ResponseFields {
+  const fields: Record<string, string> = {};
+  metadata.forEach((value, name) => {
+    if (!reserved.test(name) || acceptFields.has(name)) fields[name] = value;
+  });
+  return fields;
 }
+
+// A refusal of an encoding names those that are taken.
+const acceptFields = new Set(["grpc-accept-encoding", "connect-accept-encoding", "accept-encoding"]);

@@ -11,7 +11,7 @@ export type Page = { readonly body: string; readonly policy: string };
 export function docsPage(document: Document, style: string): Page {
   const { html: body } = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>Postern API reference</title><style>${{ html: style }}</style></head>
+<meta name="color-scheme" content="light dark"><title>${String(document.info.title)} API reference</title><style>${{ html: style }}</style></head>
 <body><a class="skip" href="#main">Skip to the reference</a>
 <nav aria-label="Operations">${navigation(document)}</nav>
 <main id="main" tabindex="-1">${introduction(document)}${services(document)}${refusals(document.components)}${types(document.components)}</main>
@@ -28,14 +28,14 @@ function navigation(document: Document): Html {
     );
     return html`<details open><summary>${shortName(name)}</summary><ul>${links}</ul></details>`;
   });
-  return html`<p class="brand"><a href="#main">Postern</a></p>${groups}
+  return html`<p class="brand"><a href="#main">${String(document.info.title)}</a></p>${groups}
 <details open><summary>More</summary><ul><li><a href="#refusals">Refusals</a></li><li><a href="#types">Types</a></li><li><a href="/openapi.json">OpenAPI 3.1</a></li></ul></details>`;
 }
 
 const shortName = (tag: string) => tag.replace(/Service$/, "").replace(/(?<=[a-z])(?=[A-Z])/g, " ");
 
 function introduction({ info }: Document): Html {
-  return html`<header><h1>Postern API reference</h1>
+  return html`<header><h1>${String(info.title)} API reference</h1>
 <p class="lead">${prose(String(info.description))}</p>
 <p>Callers present <code>authorization: Bearer …</code> with a session token or an access token. The curl lines take the server and the token from the shell:</p>
 <pre tabindex="0" aria-label="Set the server and the token"><code>export URL=http://127.0.0.1:8080 TOKEN=…</code></pre>

@@ -1,4 +1,5 @@
 import type { DescService } from "@bufbuild/protobuf";
+import { pathOf } from "../../rpc/rpc_method.ts";
 import type { Family, Sample } from "./text.ts";
 
 /** Told when a call begins; what it answers is told how the call ended. */
@@ -15,7 +16,7 @@ const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 type Series = { readonly codes: Map<string, number>; readonly buckets: number[]; sum: number; count: number };
 
 /** Counts the calls of these services; what is called by any other name is counted as `unknown`. */
-export function callMetrics(served: readonly { readonly service: DescService }[]): CallMetrics {
+export function callMetrics(served: readonly DescService[], prefix: string): CallMetrics {
   const known = operationsOf(served);
   const doors = new Map<Door, Map<string, Series>>();
   let running = 0;
@@ -29,7 +30,7 @@ export function callMetrics(served: readonly { readonly service: DescService }[]
         count(seriesOf(doorOf(headers), name), code, milliseconds / 1000);
       };
     },
-    families: () => familiesOf(doors, running),
+    families: () => familiesOf(doors, running, prefix),
   };
 
   function seriesOf(door: Door, operation: string): Series {
@@ -44,8 +45,8 @@ export function callMetrics(served: readonly { readonly service: DescService }[]
 }
 
 /** The paths of everything served: what else is called is called something by whoever calls. */
-export function operationsOf(served: readonly { readonly service: DescService }[]): ReadonlySet<string> {
-  return new Set(served.flatMap(({ service }) => service.methods.map(({ name }) => `/${service.typeName}/${name}`)));
+export function operationsOf(served: readonly DescService[]): ReadonlySet<string> {
+  return new Set(served.flatMap(({ methods }) => methods.map(pathOf)));
 }
 
 function count(series: Series, code: string, seconds: number): void {
@@ -68,7 +69,7 @@ export function doorOf(headers: Pick<Headers, "get">): Door {
 
 type Doors = ReadonlyMap<Door, ReadonlyMap<string, Series>>;
 
-function familiesOf(doors: Doors, running: number): Family[] {
+function familiesOf(doors: Doors, running: number, prefix: string): Family[] {
   const all = [...doors].flatMap(([door, byOperation]) =>
     [...byOperation].map(([operation, series]) => ({ labels: { operation, door }, series })),
   );
@@ -76,10 +77,10 @@ function familiesOf(doors: Doors, running: number): Family[] {
     [...series.codes].map(([code, value]) => ({ labels: { ...labels, code }, value })),
   );
   return [
-    { name: "postern_calls_total", help: "Calls that ended, by code of gRPC.", type: "counter", samples: ended },
-    { name: "postern_calls_in_flight", help: "Calls that run.", type: "gauge", samples: [{ value: running }] },
+    { name: `${prefix}_calls_total`, help: "Calls that ended, by code of gRPC.", type: "counter", samples: ended },
+    { name: `${prefix}_calls_in_flight`, help: "Calls that run.", type: "gauge", samples: [{ value: running }] },
     {
-      name: "postern_call_duration_seconds",
+      name: `${prefix}_call_duration_seconds`,
       help: "Time from a read request to its answer; of a stream, to its end.",
       type: "histogram",
       samples: all.flatMap(({ labels, series }) => histogram(labels, series)),

@@ -5,10 +5,9 @@ import {
   LocalizedMessageSchema,
   ResourceInfoSchema,
   RetryInfoSchema,
-} from "../../../../../gen/google/rpc/error_details_pb.ts";
-import { type Reason, reasons, refuse } from "../../../../../src/errors.ts";
-import { problem } from "../../rpc/protocols/json_error.ts";
+} from "../../../gen/google/rpc/error_details_pb.ts";
 import type { Header, Response, Schema } from "./document.ts";
+import type { ApiOptions } from "./options.ts";
 import type { Schemas } from "./schemas.ts";
 
 /** A text header that every answer of ours has. */
@@ -46,20 +45,13 @@ const moreHeaders: Readonly<Record<number, readonly string[]>> = {
   503: ["retry-after"],
 };
 
-/** The reasons that are refused with each HTTP status. */
-export function reasonsByStatus(): ReadonlyMap<number, readonly Reason[]> {
-  return Map.groupBy(Object.keys(reasons).filter(isReason), (reason) => problem(refuse.because(reason)).status);
-}
-
-const isReason = (name: string): name is Reason => name in reasons;
-
 /** One answer for each status that refuses something. */
-export function refusals(): Record<string, Response> {
-  const all = [...reasonsByStatus()].sort(([a], [b]) => a - b);
+export function refusals(reasons: ApiOptions["reasons"]): Record<string, Response> {
+  const all = [...reasons].sort(([a], [b]) => a - b);
   return Object.fromEntries(all.map(([status, why]) => [String(status), refusal(status, why)]));
 }
 
-function refusal(status: number, why: readonly Reason[]): Response {
+function refusal(status: number, why: readonly string[]): Response {
   const more = (moreHeaders[status] ?? []).map((name) => [name, { $ref: `#/components/headers/${name}` }]);
   return {
     description: `${titles[status] ?? "Refused"}: ${why.map((reason) => `\`${reason}\``).join(", ")}.`,
@@ -69,7 +61,10 @@ function refusal(status: number, why: readonly Reason[]): Response {
 }
 
 /** The one error body, and the reasons in it. */
-export function errorSchemas({ message }: Schemas): Record<string, Schema> {
+export function errorSchemas(
+  { message }: Schemas,
+  { domain, reasons }: Pick<ApiOptions, "domain" | "reasons">,
+): Record<string, Schema> {
   const typed = (type: DescMessage, more: Readonly<Record<string, Schema>> = {}): Schema => ({
     allOf: [
       {
@@ -80,14 +75,14 @@ export function errorSchemas({ message }: Schemas): Record<string, Schema> {
       message(type, "answer"),
     ],
   });
-  const info = { reason: { $ref: "#/components/schemas/Reason" }, domain: { type: "string", const: "postern" } };
+  const info = { reason: { $ref: "#/components/schemas/Reason" }, domain: { type: "string", const: domain } };
   const others = [BadRequestSchema, ResourceInfoSchema, RetryInfoSchema, LocalizedMessageSchema];
   const details = { anyOf: [typed(ErrorInfoSchema, info), ...others.map((type) => typed(type))] };
   return {
     Reason: {
       type: "string",
       description: "Why something was refused; stable.",
-      enum: Object.keys(reasons),
+      enum: [...reasons.values()].flat().sort(),
     },
     Error: {
       type: "object",

@@ -1,25 +1,21 @@
-import { comments } from "../../../../../gen/comments.ts";
-import type { Operations } from "../../rpc/operations.ts";
 import { errorSchemas, headers, refusals } from "./answers.ts";
 import type { Document, PathItem } from "./document.ts";
-import { type Described, describeOperation, sharedParameters } from "./operations.ts";
+import { type Described, describeMethod } from "./operations.ts";
+import type { ApiOptions } from "./options.ts";
 import { schemas } from "./schemas.ts";
 
-/** Describes every operation as OpenAPI 3.1, from the descriptors alone. */
-export function openapi(operations: Operations): Document {
-  const all = [...operations.values()];
-  const types = schemas(all.map(({ method }) => method.output));
-  const described = all.flatMap((operation) => describeOperation(operation, types));
-  const services = new Set(all.map(({ method }) => method.parent));
+/** Describes every rpc as OpenAPI 3.1, from the descriptors alone. */
+export function openapi(options: ApiOptions): Document {
+  const { info, methods, comments, parameters } = options;
+  const types = schemas(
+    methods.map(({ output }) => output),
+    options,
+  );
+  const described = methods.flatMap((method) => describeMethod(method, types, options));
+  const services = new Set(methods.map(({ parent }) => parent));
   return {
     openapi: "3.1.0",
-    info: {
-      title: "Postern",
-      version: "v1",
-      summary: "Identity management with every door open.",
-      description,
-      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
-    },
+    info,
     servers: [{ url: "/" }],
     tags: [...services].map(({ name, typeName }) => ({ name, description: comments[typeName] ?? "" })),
     paths: pathsOf(described),
@@ -27,19 +23,13 @@ export function openapi(operations: Operations): Document {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "A session token or an access token." },
       },
-      parameters: sharedParameters,
+      parameters,
       headers,
-      responses: refusals(),
-      schemas: { ...errorSchemas(types), ...types.all() },
+      responses: refusals(options.reasons),
+      schemas: { ...errorSchemas(types, options), ...types.all() },
     },
   };
 }
-
-const description = [
-  "Every operation answers gRPC, gRPC-Web, Connect and plain JSON on one port, with the same effect, answer and refusal.",
-  "JSON is proto3 JSON: names in lowerCamelCase, 64-bit numbers as text, times by RFC 3339, durations such as `5s`.",
-  "Fields that the contract does not know are refused with their path.",
-].join(" ");
 
 function pathsOf(described: readonly Described[]): Record<string, PathItem> {
   const paths: Record<string, Record<string, Described["object"]>> = {};

@@ -1,7 +1,6 @@
 import { type DescField, getOption, hasOption } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import { type FieldRules, field as fieldOption, Ignore } from "../../../../../gen/buf/validate/validate_pb.ts";
-import { max_inner_items, trim } from "../../../../../gen/postern/v1/options_pb.ts";
+import { type FieldRules, field as fieldOption, Ignore } from "../../../gen/buf/validate/validate_pb.ts";
 import type { Schema } from "./document.ts";
 
 /** The rules of a field, unless it has none. */
@@ -67,14 +66,7 @@ export function isNeeded(rules: FieldRules): boolean {
 export function remarks(field: DescField): string[] {
   const rules = rulesOf(field);
   const { gte, lte } = rules?.type.case === "duration" ? rules.type.value : {};
-  return [
-    ...(hasOption(field, trim) && getOption(field, trim) ? ["Blanks around it are dropped."] : []),
-    ...(hasOption(field, max_inner_items)
-      ? [`At most ${getOption(field, max_inner_items)} items in its inner lists together.`]
-      : []),
-    ...(gte ? [`At least ${seconds(gte)}.`] : []),
-    ...(lte ? [`At most ${seconds(lte)}.`] : []),
-  ];
+  return [...(gte ? [`At least ${seconds(gte)}.`] : []), ...(lte ? [`At most ${seconds(lte)}.`] : [])];
 }
 
 const seconds = ({ seconds: whole, nanos }: Duration) => `${Number(whole) + nanos / 1e9}s`;

@@ -1,7 +1,7 @@
 import { type DescEnum, type DescField, type DescMessage, type DescOneof, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { comments } from "../../../../../gen/comments.ts";
 import type { Schema } from "./document.ts";
+import type { ApiOptions } from "./options.ts";
 import { isNeeded, itemRules, keywords, remarks, rulesOf } from "./rules.ts";
 
 /** A message is described by what has to be sent, or by what is always answered. */
@@ -16,10 +16,13 @@ export type Schemas = {
 };
 
 /** Makes schemas; `answered` are the types of all answers. */
-export function schemas(answered: readonly DescMessage[]): Schemas {
+export function schemas(
+  answered: readonly DescMessage[],
+  options: Pick<ApiOptions, "comments" | "prefix" | "remarks">,
+): Schemas {
   const inAnswers = new Set(answered.flatMap((type) => [...reachable(type)]));
   const components = new Map<string, Schema>();
-  const way = (direction: Direction): Way => ({ inAnswers, components, direction });
+  const way = (direction: Direction): Way => ({ inAnswers, components, direction, options });
   return {
     message: (type, direction) => message(way(direction), type),
     object: (type, fields, direction) => object(way(direction), type, fields),
@@ -32,13 +35,16 @@ type Way = {
   readonly inAnswers: ReadonlySet<DescMessage>;
   readonly components: Map<string, Schema>;
   readonly direction: Direction;
+  readonly options: Pick<ApiOptions, "comments" | "prefix" | "remarks">;
 };
 
 function message(way: Way, type: DescMessage): Schema {
   const known = wellKnown(type);
   if (known) return known;
   const both = way.direction === "request" && way.inAnswers.has(type);
-  return component(way, both ? `${shortName(type)}.Input` : shortName(type), () => object(way, type, type.fields));
+  return component(way, both ? `${shortName(way, type)}.Input` : shortName(way, type), () =>
+    object(way, type, type.fields),
+  );
 }
 
 function component({ components }: Way, name: string, make: () => Schema): Schema {
@@ -54,7 +60,7 @@ function object(way: Way, type: DescMessage, fields: readonly DescField[]): Sche
   const oneofs = type.oneofs.filter((oneof) => oneof.fields.some((field) => fields.includes(field)));
   return {
     type: "object",
-    ...described(comments[type.typeName] ?? ""),
+    ...described(way.options.comments[type.typeName] ?? ""),
     properties: Object.fromEntries(fields.map((field) => [field.jsonName, property(way, field)])),
     ...(required.length > 0 && { required }),
     ...(way.direction === "request" && { additionalProperties: false }),
@@ -64,7 +70,7 @@ function object(way: Way, type: DescMessage, fields: readonly DescField[]): Sche
 
 function property(way: Way, field: DescField): Schema {
   const rules = rulesOf(field);
-  const text = [commentOf(field), ...remarks(field)].join(" ").trim();
+  const text = [commentOf(way, field), ...way.options.remarks(field), ...remarks(field)].join(" ").trim();
   return {
     ...shape(way, field),
     ...(rules && keywords(rules)),
@@ -93,19 +99,20 @@ function single(way: Way, field: DescField): Schema {
 }
 
 function enumeration(way: Way, type: DescEnum): Schema {
-  return component(way, shortName(type), () => ({
+  return component(way, shortName(way, type), () => ({
     type: "string",
-    ...described(comments[type.typeName] ?? ""),
+    ...described(way.options.comments[type.typeName] ?? ""),
     enum: type.values.map(({ name }) => name),
   }));
 }
 
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
 
-const shortName = ({ typeName }: DescMessage | DescEnum) => typeName.replace(/^postern\.v1\./, "");
+const shortName = ({ options }: Way, { typeName }: DescMessage | DescEnum) =>
+  typeName.startsWith(options.prefix) ? typeName.slice(options.prefix.length) : typeName;
 
-function commentOf({ parent, name, message }: DescField): string {
-  return inJson([...parent.fields, ...(message?.fields ?? [])], comments[`${parent.typeName}.${name}`] ?? "");
+function commentOf({ options }: Way, { parent, name, message }: DescField): string {
+  return inJson([...parent.fields, ...(message?.fields ?? [])], options.comments[`${parent.typeName}.${name}`] ?? "");
 }
 
 /** A comment of the proto with the names of these fields as JSON spells them. */

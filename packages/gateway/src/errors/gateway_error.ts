@@ -1,0 +1,94 @@
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { type RefusalDetails, refusal } from "./refusal.ts";
+import { mostViolations, namedFields, type Violation } from "./violation.ts";
+
+/** Every reason that the gateway itself refuses for, with the code it refuses by. */
+export const gatewayReasons = {
+  VALIDATION_FAILED: Code.InvalidArgument,
+  MALFORMED_BODY: Code.InvalidArgument,
+  MALFORMED_REQUEST: Code.InvalidArgument,
+  SERVICE_NOT_FOUND: Code.NotFound,
+  UNKNOWN_PATH: Code.NotFound,
+  METHOD_NOT_ALLOWED: Code.Unimplemented,
+  UNIMPLEMENTED: Code.Unimplemented,
+  UNSUPPORTED_CONTENT_TYPE: Code.Unimplemented,
+  UNSUPPORTED_ENCODING: Code.Unimplemented,
+  ENCODING_MISSING: Code.Internal,
+  HTTP_VERSION_TOO_OLD: Code.Unimplemented,
+  HEADERS_TOO_LARGE: Code.ResourceExhausted,
+  BODY_TOO_LARGE: Code.ResourceExhausted,
+  OVERLOADED: Code.ResourceExhausted,
+  UNAVAILABLE: Code.Unavailable,
+  DEADLINE_EXCEEDED: Code.DeadlineExceeded,
+  CANCELLED: Code.Canceled,
+  INTERNAL: Code.Internal,
+} as const satisfies Record<string, Code>;
+
+/** Why the gateway refused something. */
+export type GatewayReason = keyof typeof gatewayReasons;
+
+/** A refusal of the gateway, before it is put into words. */
+export class GatewayError extends Error {
+  override readonly name = "GatewayError";
+  readonly reason: GatewayReason;
+  readonly details: RefusalDetails;
+
+  constructor(reason: GatewayReason, details: RefusalDetails = {}) {
+    super(reason, { cause: details.cause });
+    this.reason = reason;
+    this.details = details;
+  }
+}
+
+/** A refusal that names every field that is wrong; a search that found as many as it looks for has ended early. */
+export const invalid = (
+  violations: readonly Violation[],
+  isPartial = violations.length >= mostViolations,
+): GatewayError => new GatewayError("VALIDATION_FAILED", { violations, isPartial });
+
+/** Refuses a message that is larger than its rpc takes; the limit goes with the refusal. */
+export const tooLarge = (maxBytes: number, cause?: unknown): GatewayError =>
+  new GatewayError("BODY_TOO_LARGE", { params: { limit: String(maxBytes) }, cause });
+
+/** Refuses a request that the process has no room for now. */
+export const overloaded = (): GatewayError => new GatewayError("OVERLOADED", { retrySeconds: 1 });
+
+/** Puts a refusal of the gateway into words. */
+export type Refuse = (reason: GatewayReason, details: RefusalDetails) => ConnectError;
+
+/** The text of each reason; `{name}` stands for a parameter. */
+export type Texts = Readonly<Record<GatewayReason, string>>;
+
+/** The texts that are used unless others are given. */
+export const englishTexts: Texts = {
+  VALIDATION_FAILED: "the request is not valid: {fields}",
+  MALFORMED_BODY: "the request body cannot be read",
+  MALFORMED_REQUEST: "the request cannot be read",
+  SERVICE_NOT_FOUND: "there is no service {id}",
+  UNKNOWN_PATH: "there is nothing at this path",
+  METHOD_NOT_ALLOWED: "this path does not know this method",
+  UNIMPLEMENTED: "there is no such method",
+  UNSUPPORTED_CONTENT_TYPE: "the content type is not supported",
+  UNSUPPORTED_ENCODING: "the encoding of the request is not supported",
+  ENCODING_MISSING: "a message is compressed, and no header says how",
+  HTTP_VERSION_TOO_OLD: "gRPC needs HTTP/2",
+  HEADERS_TOO_LARGE: "the headers are too large",
+  BODY_TOO_LARGE: "the message has more than {limit} bytes",
+  OVERLOADED: "the server is busy, please try again",
+  UNAVAILABLE: "the server cannot answer now",
+  DEADLINE_EXCEEDED: "the deadline of the call is over",
+  CANCELLED: "the call was canceled",
+  INTERNAL: "something went wrong on the server",
+};
+
+/** Refuses in the words of a table, under a domain of ErrorInfo. */
+export function refuseWith({ domain, texts }: { readonly domain: string; readonly texts: Texts }): Refuse {
+  return (reason, details) => {
+    const { violations = [] } = details;
+    const params =
+      violations.length > 0 ? { fields: namedFields(violations).fields, ...details.params } : details.params;
+    const text = (metadata: Readonly<Record<string, string>>) =>
+      texts[reason].replace(/\{(\w+)\}/g, (_, name: string) => metadata[name] ?? "");
+    return refusal({ domain, reason, code: gatewayReasons[reason], text }, { ...details, ...(params && { params }) });
+  };
+}

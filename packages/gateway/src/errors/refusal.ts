@@ -1,0 +1,114 @@
+import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { type Code, ConnectError } from "@connectrpc/connect";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  ResourceInfoSchema,
+  RetryInfoSchema,
+} from "../../gen/google/rpc/error_details_pb.ts";
+import { cutText, listed, type Violation } from "./violation.ts";
+
+/** What a refusal says beside its reason. */
+export type RefusalDetails = {
+  /** What the text is about; also the metadata of ErrorInfo. */
+  readonly params?: Readonly<Record<string, string>>;
+  readonly violations?: readonly Violation[];
+  /** Whether the search for violations ended early, so that there may be more of them. */
+  readonly isPartial?: boolean;
+  /** The object that is missing, or that is in the way. */
+  readonly resource?: { readonly noun: string; readonly id: string };
+  readonly retrySeconds?: number;
+  /** Headers or trailers that go with the refusal. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** For the log only. */
+  readonly cause?: unknown;
+};
+
+/** Who refuses, and why: a stable reason in UPPER_SNAKE within a domain, its code, and a text made of the metadata. */
+export type RefusalKind = {
+  readonly domain: string;
+  readonly reason: string;
+  readonly code: Code;
+  readonly text: (metadata: Readonly<Record<string, string>>) => string;
+};
+
+/** Makes the error of a refusal; its texts and lists are cut to what an answer has room for. */
+export function refusal({ domain, reason, code, text }: RefusalKind, details: RefusalDetails): ConnectError {
+  const { params, violations, isPartial, resource, retrySeconds, cause } = details;
+  const list = violations && listed(violations);
+  const omitted = (violations?.length ?? 0) - (list?.length ?? 0);
+  const metadata = { ...cutParams(params), ...omission(omitted, isPartial) };
+  const outgoing = [
+    detail(ErrorInfoSchema, { reason, domain, metadata }),
+    ...(list ? [detail(BadRequestSchema, { fieldViolations: list })] : []),
+    ...(resource
+      ? [detail(ResourceInfoSchema, { resourceType: resource.noun, resourceName: cutText(resource.id) })]
+      : []),
+    ...(retrySeconds === undefined ? [] : [detail(RetryInfoSchema, { retryDelay: durationOf(retrySeconds) })]),
+  ];
+  return new ConnectError(text(metadata), code, details.metadata, outgoing, cause);
+}
+
+/** The ErrorInfo of a refusal, which names its reason; undefined for any other error. */
+export function infoOf(error: unknown) {
+  return error instanceof ConnectError ? error.findDetails(ErrorInfoSchema)[0] : undefined;
+}
+
+/** How many violations a refusal lists. */
+export const countListed = (error: ConnectError): number => listedIn(error).length;
+
+/** The same refusal with so many violations at most; its metadata says how many are left out. */
+export function withFewer(error: ConnectError, most: number): ConnectError {
+  const list = listedIn(error);
+  if (list.length <= most) return error;
+  const { reason = "", domain = "", metadata = {} } = infoOf(error) ?? {};
+  const omitted = String(Number(metadata.omitted ?? 0) + list.length - most);
+  const details = error.details.flatMap((one) => {
+    if (isDetail(one, ErrorInfoSchema))
+      return detail(ErrorInfoSchema, { reason, domain, metadata: { ...metadata, omitted } });
+    if (!isDetail(one, BadRequestSchema)) return one;
+    return most > 0 ? detail(BadRequestSchema, { fieldViolations: list.slice(0, most) }) : [];
+  });
+  return withDetails(error, details);
+}
+
+/** The same refusal with its reason and a text that is cut, where there is no room for more. */
+export function withReasonOnly(error: ConnectError): ConnectError {
+  const { reason = "", domain = "" } = infoOf(error) ?? {};
+  const copy = new ConnectError(cutText(error.rawMessage), error.code, undefined, undefined, error);
+  copy.details = reason === "" ? [] : [detail(ErrorInfoSchema, { reason, domain })];
+  return copy;
+}
+
+const listedIn = (error: ConnectError) => error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
+
+type Detail = ConnectError["details"][number];
+
+/** Whether a detail of an error that is to be sent is of this type. */
+export const isDetail = (one: Detail, { typeName }: DescMessage): one is Extract<Detail, { desc: DescMessage }> =>
+  "desc" in one && one.desc.typeName === typeName;
+
+function withDetails({ rawMessage, code, metadata, cause }: ConnectError, details: Detail[]): ConnectError {
+  const copy = new ConnectError(rawMessage, code, metadata, undefined, cause);
+  copy.details = details;
+  return copy;
+}
+
+/** How many violations are left out of an answer, for programs; nothing when none is. */
+function omission(omitted: number, isPartial = false): Readonly<Record<string, string>> {
+  if (omitted === 0 && !isPartial) return {};
+  return { omitted: String(omitted), ...(isPartial && { omittedIsLowerBound: "true" }) };
+}
+
+const cutParams = (params: RefusalDetails["params"] = {}) =>
+  Object.fromEntries(Object.entries(params).map(([name, value]) => [name, cutText(value)]));
+
+function durationOf(seconds: number) {
+  const whole = Math.floor(seconds);
+  return { seconds: BigInt(whole), nanos: Math.round((seconds - whole) * 1e9) };
+}
+
+// ConnectError serializes outgoing details when it is sent, so the typed message is kept as it is.
+function detail<D extends DescMessage>(desc: D, value: MessageInitShape<D>) {
+  return { desc, value: create(desc, value) };
+}

@@ -1,0 +1,170 @@
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
+import { type ConnectError, type ContextValues, createContextValues, type Interceptor } from "@connectrpc/connect";
+import { unknownCallerEncodings } from "./codec/compression.ts";
+import type { DecoderOptions } from "./codec/decoder.ts";
+import { englishTexts, type Refuse, refuseWith } from "./errors/gateway_error.ts";
+import type { Exchange } from "./http/exchange.ts";
+import { type Limits as ConnectionLimits, type Listening, type ListenOptions, listen } from "./http/server.ts";
+import { type FieldBounds, validateBounds } from "./limits/field_bounds.ts";
+import { restCalls } from "./rest/calls.ts";
+import { corsFor } from "./rpc/cors.ts";
+import { type HttpRoute, routesByPath } from "./rpc/http_route.ts";
+import type { ResponseFields } from "./rpc/protocols/protocol.ts";
+import { collectRoutes, type RequestGate, type Route, type RouteOptions, type Routes } from "./rpc/router.ts";
+import type { CallLimits, FailedRequest } from "./rpc/rpc_call.ts";
+import { type MethodLimits, type RpcMethod, rpcMethod } from "./rpc/rpc_method.ts";
+import { rpcServer } from "./rpc/server.ts";
+import { probes } from "./services/probes.ts";
+import { type Ready, readiness } from "./services/readiness.ts";
+import { standardRoutes } from "./services/standard.ts";
+
+/** How a gateway serves; only the routes are needed. */
+export type GatewayOptions = {
+  /** Registers services, as for `connectNodeAdapter`. */
+  readonly routes: Routes;
+  /** What every call passes, the first one outermost. */
+  readonly interceptors?: readonly Interceptor[];
+  /** Called with the headers of a request before anything of its body is read; throws to refuse the call. */
+  readonly requestGate?: RequestGate;
+  /** Whether rpcs are served as JSON over HTTP at the paths of `google.api.http`; true when absent. */
+  readonly rest?: boolean;
+  readonly limits?: Partial<GatewayLimits>;
+  /** The limits of an rpc by its contract. */
+  readonly limitsOf?: (method: DescMethod) => Partial<MethodLimits>;
+  /** How many values the fields of a message may have; the rules of `buf.validate` when absent. */
+  readonly bounds?: FieldBounds;
+  /** The rules that a message breaks, told beside fields that cannot be read. */
+  readonly rules?: (type: DescMessage) => DecoderOptions["rules"];
+  /** Origins whose pages may read responses; `*` is every origin. */
+  readonly corsOrigins?: readonly string[];
+  /** Makes the context values of a call. */
+  readonly contextValues?: (request: Exchange) => ContextValues;
+  /** Headers of every response. */
+  readonly responseHeaders?: (values: ContextValues) => ResponseFields;
+  /** Puts refusals of the gateway into words; English by default. */
+  readonly refuse?: Refuse;
+  /** Hears of what no interceptor sees: refusals of the gate, of bodies that cannot be read, of unknown paths. */
+  readonly onError?: (error: unknown, request: FailedRequest) => ConnectError;
+  /** Whether the server can serve, for health and `/readyz`. */
+  readonly ready?: Ready;
+  /** What health and reflection pass, in place of the gate and the interceptors above. */
+  readonly standard?: Partial<RouteOptions>;
+  /** What is served at paths that are no rpcs. */
+  readonly httpRoutes?: readonly HttpRoute[];
+  /** Aborted when the server is about to stop; made by the gateway when absent. */
+  readonly stopping?: AbortController;
+};
+
+/** What bounds calls and connections. */
+export type GatewayLimits = CallLimits & ConnectionLimits & { readonly messageMaxBytes: number };
+
+/** Serves requests, wherever they come from. */
+export type Gateway = {
+  /** Serves one request, and never throws. */
+  readonly handle: (exchange: Exchange) => void;
+  /** Listens for HTTP/1.1 and HTTP/2 on one port. */
+  readonly listen: (options?: Partial<Omit<ListenOptions, "handle" | "limits" | "stopping">>) => Promise<Listening>;
+  /** Every rpc that is served. */
+  readonly methods: readonly RpcMethod[];
+};
+
+const defaultLimits: GatewayLimits = {
+  messageMaxBytes: 4 * 2 ** 20,
+  bodyTimeoutMs: 30_000,
+  deadlineMaxMs: 60_000,
+  headerTimeoutMs: 10_000,
+  idleTimeoutMs: 60_000,
+  connectionAgeMs: 0,
+  streamsMax: 128,
+  headersMaxBytes: 16_384,
+  bodiesMaxBytes: 64 * 2 ** 20,
+  unknownStreamsMax: 2048,
+  shutdownGraceMs: 10_000,
+};
+
+const english = refuseWith({ domain: "gateway", texts: englishTexts });
+
+/** Serves the services of Connect as gRPC, gRPC-Web, Connect and JSON over HTTP, with health and reflection. */
+export function gateway(options: GatewayOptions): Gateway {
+  const { stopping = new AbortController(), refuse = english, httpRoutes = [], rest = true } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const isReady = readiness(options.ready ?? (() => true));
+  const own = collectRoutes(options.routes, {
+    interceptors: options.interceptors ?? [],
+    requestGate: options.requestGate,
+  });
+  const services = [...new Set(own.map(({ spec }) => spec.method.parent))];
+  const standard = collectRoutes(standardRoutes({ services, isReady, stopping: stopping.signal, refuse }), {
+    interceptors: [],
+    ...options.standard,
+  });
+  const methods = own.map((route) => prepared(route, options, limits));
+  const all = [
+    ...methods,
+    ...standard.map((route) => prepared(route, { ...options, limitsOf: unknownCallers }, limits)),
+  ];
+  const byPath = new Map(all.map((rpc) => [rpc.path, rpc]));
+  const handle = rpcServer({
+    methods: byPath,
+    findCall: restCalls(byPath, rest),
+    routes: routesByPath([...httpRoutes, ...probes(isReady, stopping.signal)]),
+    limits,
+    contextValues: options.contextValues ?? createContextValues,
+    responseHeaders: options.responseHeaders,
+    cors: corsFor(options.corsOrigins ?? []),
+    refuse,
+    onError: options.onError,
+    stopping: stopping.signal,
+  });
+  return {
+    handle,
+    methods,
+    listen: ({ host = "127.0.0.1", port = 0, ...more } = {}) =>
+      listen({ ...more, host, port, handle, limits, stopping }),
+  };
+}
+
+/** The most bytes of a message that nobody has to be signed in for. */
+export const unknownCallerBytes = 16_384;
+
+const unknownCallers = () => ({ messageMaxBytes: unknownCallerBytes, encodings: unknownCallerEncodings });
+
+const noRules = () => undefined;
+
+function prepared(route: Route, options: GatewayOptions, { messageMaxBytes }: GatewayLimits): RpcMethod {
+  const { limitsOf, bounds = validateBounds, rules = noRules } = options;
+  return rpcMethod(route, { limitsOf, bounds, rules, messageMaxBytes });
+}
+
+export { encodingNames, unknownCallerEncodings } from "./codec/compression.ts";
+export { type GatewayReason, gatewayReasons, type Refuse } from "./errors/gateway_error.ts";
+export { countListed, infoOf, isDetail, type RefusalDetails, refusal, withFewer } from "./errors/refusal.ts";
+export {
+  cutText,
+  isWithin,
+  mostCharacters,
+  mostListed,
+  mostViolations,
+  namedFields,
+  pathsAround,
+  type Violation,
+} from "./errors/violation.ts";
+export { type Listening, type ListenOptions, listen } from "./http/server.ts";
+export type { Certificate } from "./http/tls.ts";
+export { type FieldBounds, validateBounds } from "./limits/field_bounds.ts";
+export { largestMessage } from "./limits/largest_message.ts";
+export type { HttpRoute } from "./rpc/http_route.ts";
+export { once, single } from "./rpc/pipeline.ts";
+export { codeToString } from "./rpc/protocols/connect_es.ts";
+export { connectStatusOf, httpStatusOf } from "./rpc/protocols/http_error.ts";
+export type { RequestGate, Routes } from "./rpc/router.ts";
+export { callerKey, type FailedRequest } from "./rpc/rpc_call.ts";
+export { httpRulesOf, isRead, type MethodLimits, pathOf, type RpcMethod } from "./rpc/rpc_method.ts";
+export { type CallMetrics, callMetrics, doorOf, operationsOf } from "./services/metrics/calls.ts";
+export { metricsRoute } from "./services/metrics/route.ts";
+export { type RuntimeMetrics, runtimeMetrics } from "./services/metrics/runtime.ts";
+export { counter, type Family, gauge } from "./services/metrics/text.ts";
+export type { ApiOptions, MethodFacts } from "./services/openapi/options.ts";
+export { readiness } from "./services/readiness.ts";
+export { reference } from "./services/reference.ts";
+export { standardServices } from "./services/standard.ts";

@@ -1,0 +1,34 @@
+import type { Fields } from "./header_fields.ts";
+import type { Response } from "./protocols/protocol.ts";
+
+/** A request for something that is no rpc; its body is not read. */
+export type HttpRequest = {
+  readonly method: string;
+  /** As it was sent, still encoded, without the query. */
+  readonly path: string;
+  /** As it was sent, without the question mark. */
+  readonly query: string;
+  readonly headers: Fields;
+};
+
+/** Answers requests for a path that is no rpc: health for load balancers, documents, metrics. */
+export type HttpRoute = {
+  readonly path: string;
+  /** The methods it answers, GET and HEAD when absent. */
+  readonly methods?: readonly string[];
+  readonly handle: (request: HttpRequest) => Promise<Response> | Response;
+};
+
+/** The routes by their path; an error when two of them have the same one. */
+export function routesByPath(routes: readonly HttpRoute[]): ReadonlyMap<string, HttpRoute> {
+  const byPath = new Map(routes.map((route) => [route.path, route]));
+  if (byPath.size < routes.length) throw new Error("two routes have the same path");
+  return byPath;
+}
+
+/** A response that is JSON already. */
+export const jsonResponse = (status: number, body: string): Response => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body,
+});

@@ -1,0 +1,137 @@
+import { GatewayError } from "../errors/gateway_error.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Target } from "../http/target.ts";
+import type { FindCall } from "../rest/calls.ts";
+import type { Fields } from "./header_fields.ts";
+import type { HttpRoute } from "./http_route.ts";
+import { type Named, protocolNamed } from "./negotiate.ts";
+import { negotiateConnect, negotiateQuery } from "./protocols/connect.ts";
+import { negotiateGrpc } from "./protocols/grpc.ts";
+import { negotiateGrpcWeb } from "./protocols/grpc_web.ts";
+import { json } from "./protocols/json.ts";
+import { negotiateJsonStream } from "./protocols/json_stream.ts";
+import type { Negotiated } from "./protocols/protocol.ts";
+import type { Matched } from "./rpc_call.ts";
+import type { Codec, RpcMethod, StreamRpc, UnaryRpc } from "./rpc_method.ts";
+
+/** What a request leads to. */
+export type Match =
+  | { readonly kind: "unary"; readonly matched: Matched<UnaryRpc> }
+  | { readonly kind: "stream"; readonly matched: Matched<StreamRpc> }
+  | { readonly kind: "route"; readonly route: HttpRoute }
+  | {
+      readonly kind: "refused";
+      readonly error: GatewayError;
+      readonly negotiated: Negotiated;
+      /** The path of an rpc, or the HTTP method. */
+      readonly operation: string;
+    };
+
+type MatchOptions = {
+  readonly methods: ReadonlyMap<string, RpcMethod>;
+  readonly findCall: FindCall;
+  readonly routes: ReadonlyMap<string, HttpRoute>;
+};
+
+/** Finds what a request leads to: by its content type, as Connect's GET, as JSON over HTTP, or a route of another kind. */
+export function matcher(options: MatchOptions) {
+  return (exchange: Exchange, target: Target): Match => {
+    const { method, headers } = exchange;
+    const rpc = options.methods.get(target.path);
+    const named = method === "GET" ? undefined : protocolNamed(headers);
+    if (named && (rpc || !mayBeRest(named, headers))) return byProtocol(exchange, target, { named, rpc });
+    const inQuery = method === "GET" && rpc ? byQuery(rpc, target) : undefined;
+    return inQuery ?? byPath(options, exchange, target);
+  };
+}
+
+// Without Connect's header, `application/proto` may be a mistake of somebody who calls a REST path.
+const mayBeRest = ({ family }: Named, headers: Fields) =>
+  family === "connect" && headers["connect-protocol-version"] === undefined;
+
+type Found = { readonly named: Named; readonly rpc: RpcMethod | undefined };
+
+function byProtocol({ method, version }: Exchange, { path }: Target, { named, rpc }: Found): Match {
+  const { family, negotiated = fallbacks[family] } = named;
+  const refused = (error: GatewayError, as = negotiated): Match => ({
+    kind: "refused",
+    error,
+    negotiated: as,
+    operation: path,
+  });
+  if (family === "grpc" && version !== "2") return refused(new GatewayError("HTTP_VERSION_TOO_OLD"), json);
+  // Clients of gRPC and of streaming Connect take UNIMPLEMENTED for an rpc that is not there; HTTP has a status for it.
+  if (!rpc) return refused(new GatewayError(family === "connect" ? "UNKNOWN_PATH" : "UNIMPLEMENTED"));
+  if (method !== "POST") return refused(notAllowed(rpc));
+  const fits = family.startsWith("grpc") || (family === "connect") === (rpc.kind === "unary");
+  if (!named.negotiated || !fits) return refused(new GatewayError("UNSUPPORTED_CONTENT_TYPE"));
+  return matched(rpc, negotiated, negotiated.codec === "json" ? rpc.json : rpc.proto);
+}
+
+// How a refusal of a codec that nobody can read is written.
+const fallbacks: Readonly<Record<Named["family"], Negotiated>> = {
+  grpc: known(negotiateGrpc("application/grpc")),
+  "grpc-web": known(negotiateGrpcWeb("application/grpc-web")),
+  connect: known(negotiateConnect("application/proto", {})),
+  "connect stream": known(negotiateConnect("application/connect+proto", {})),
+};
+
+function known(negotiated: Negotiated | undefined): Negotiated {
+  if (!negotiated) throw new Error("a content type of a protocol is not known");
+  return negotiated;
+}
+
+const notAllowed = (rpc: RpcMethod) =>
+  new GatewayError("METHOD_NOT_ALLOWED", { params: { allow: rpc.isRead ? "GET, POST" : "POST" } });
+
+function matched(rpc: RpcMethod, negotiated: Negotiated, codec: Codec, query?: Matched["query"]): Match {
+  return rpc.kind === "unary"
+    ? { kind: "unary", matched: { rpc, negotiated, codec, query } }
+    : { kind: "stream", matched: { rpc, negotiated, codec, query } };
+}
+
+/** https://connectrpc.com/docs/protocol#unary-get-request */
+function byQuery(rpc: RpcMethod, { path, query }: Target): Match | undefined {
+  const given = new URLSearchParams(query);
+  if (!given.has("message") || !given.has("encoding")) return undefined;
+  const negotiated = negotiateQuery(given.get("encoding"));
+  const refused = (error: GatewayError): Match => ({
+    kind: "refused",
+    error,
+    negotiated: negotiated ?? fallbacks.connect,
+    operation: path,
+  });
+  if (!rpc.isRead) return refused(notAllowed(rpc));
+  if (!negotiated) return refused(new GatewayError("UNSUPPORTED_CONTENT_TYPE"));
+  if (!["v1", null].includes(given.get("connect"))) return refused(new GatewayError("MALFORMED_REQUEST"));
+  const message = messageIn(given);
+  if (!message) return refused(new GatewayError("MALFORMED_BODY"));
+  const encoding = given.get("compression") ?? undefined;
+  return matched(rpc, negotiated, negotiated.codec === "json" ? rpc.json : rpc.proto, { message, encoding });
+}
+
+function messageIn(given: URLSearchParams): Buffer | undefined {
+  const text = given.get("message") ?? "";
+  if (given.get("base64") !== "1") return Buffer.from(text);
+  return /^[\w+/-]*={0,2}$/.test(text) ? Buffer.from(text, "base64url") : undefined;
+}
+
+function byPath({ findCall, routes }: MatchOptions, { method, headers }: Exchange, { path, query }: Target): Match {
+  const refused = (error: GatewayError): Match => ({ kind: "refused", error, negotiated: json, operation: method });
+  const found = findCall(method, path, query);
+  switch (found?.kind) {
+    case undefined: {
+      const route = routes.get(path);
+      return route ? { kind: "route", route } : refused(new GatewayError("UNKNOWN_PATH"));
+    }
+    case "malformed":
+      return refused(new GatewayError("MALFORMED_REQUEST"));
+    case "wrong method":
+      return refused(new GatewayError("METHOD_NOT_ALLOWED", { params: { allow: found.allow } }));
+    case "call": {
+      const { rpc, codecFor } = found.call;
+      const negotiated = rpc.kind === "unary" ? json : negotiateJsonStream(headers);
+      return matched(rpc, negotiated, codecFor(headers["content-type"]));
+    }
+  }
+}

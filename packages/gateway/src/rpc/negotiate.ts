@@ -1,0 +1,33 @@
+import type { Fields } from "./header_fields.ts";
+import { negotiateConnect } from "./protocols/connect.ts";
+import { negotiateGrpc } from "./protocols/grpc.ts";
+import { negotiateGrpcWeb } from "./protocols/grpc_web.ts";
+import type { Negotiated } from "./protocols/protocol.ts";
+
+/** The protocol that a request names, and its codec where that is known. */
+export type Named = {
+  readonly family: "grpc" | "grpc-web" | "connect" | "connect stream";
+  /** Undefined for a codec that nobody here can read. */
+  readonly negotiated: Negotiated | undefined;
+};
+
+const families = /^\s*application\/(grpc-web-text|grpc-web|grpc|connect|proto)(?![\w.-])/i;
+
+/** Recognizes the protocol of a POST by its content type; undefined for JSON over HTTP. */
+export function protocolNamed(headers: Fields): Named | undefined {
+  const type = (headers["content-type"] ?? "").trim();
+  switch (families.exec(type)?.[1]?.toLowerCase()) {
+    case "grpc":
+      return { family: "grpc", negotiated: negotiateGrpc(type) };
+    case "grpc-web":
+    case "grpc-web-text":
+      return { family: "grpc-web", negotiated: negotiateGrpcWeb(type) };
+    case "connect":
+      return { family: "connect stream", negotiated: negotiateConnect(type, headers) };
+    case "proto":
+      return { family: "connect", negotiated: negotiateConnect(type, headers) };
+    default:
+      if (headers["connect-protocol-version"] === undefined) return undefined;
+      return { family: "connect", negotiated: negotiateConnect(type, headers) };
+  }
+}

@@ -1,0 +1,171 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodStreaming,
+  type DescMethodUnary,
+  type DescService,
+  isMessage,
+  type Message,
+} from "@bufbuild/protobuf";
+import type { Interceptor, MethodImplSpec, StreamResponse, UnaryResponse } from "@connectrpc/connect";
+import { GatewayError } from "../errors/gateway_error.ts";
+import { type ContextSource, contextOf, type StreamContext, sourceKey, type UnaryContext } from "./context.ts";
+
+type AnyFn = ReturnType<Interceptor>;
+type UnarySpec = Extract<MethodImplSpec, { kind: "unary" }>;
+type StreamSpec = Exclude<MethodImplSpec, { kind: "unary" }>;
+
+/** Calls an implementation through its interceptors. */
+export type InvokeUnary = (context: UnaryContext) => Promise<Message>;
+
+/**
+ * The same for a stream. An iterable with a promise `begins` is a stream whose implementation looks first whether it refuses: until
+ * then its headers are not sent.
+ */
+export type InvokeStream = (context: StreamContext) => Promise<AsyncIterable<Message>>;
+
+/** Puts the interceptors around the implementation of a unary rpc; the first one is the outermost. */
+export function unaryPipeline(spec: UnarySpec, interceptors: readonly Interceptor[]): InvokeUnary {
+  const { impl, method } = spec;
+  if (interceptors.length === 0)
+    return async (context) => normalized(method.output, await impl(context.message, context));
+  const innermost = async (context: UnaryContext) =>
+    new OwnUnaryResponse(context, normalized(method.output, await impl(context.message, context)));
+  const next = around((request) => {
+    const context = contextOf(request);
+    return context.stream ? otherKind() : innermost(context);
+  }, interceptors);
+  return async (context) => {
+    const response = await next(context);
+    if (response.stream) return otherKind();
+    copyMetadata(context, response);
+    return response.message;
+  };
+}
+
+/** Puts the interceptors around the implementation of a streaming rpc. */
+export function streamPipeline(spec: StreamSpec, interceptors: readonly Interceptor[]): InvokeStream {
+  const innermost = async (context: StreamContext) => new OwnStreamResponse(context, await responsesOf(spec, context));
+  const next = around((request) => {
+    const context = contextOf(request);
+    return context.stream ? innermost(context) : otherKind();
+  }, interceptors);
+  return async (context) => {
+    const response = await next(context);
+    if (!response.stream) return otherKind();
+    copyMetadata(context, response);
+    return response.message;
+  };
+}
+
+/** Applied once for each rpc, and not for each call: what an interceptor knows of a call is in the call. */
+function around(innermost: AnyFn, interceptors: readonly Interceptor[]): AnyFn {
+  // A copy that one interceptor makes of the request has to have everything for the next one.
+  const apply = (next: AnyFn, interceptor: Interceptor) => interceptor((request) => next(contextOf(request)));
+  return interceptors.reduceRight<AnyFn>(apply, innermost);
+}
+
+async function responsesOf(spec: StreamSpec, context: StreamContext): Promise<AsyncIterable<Message>> {
+  const { output } = spec.method;
+  const { [sourceKey]: source, message } = context;
+  switch (spec.kind) {
+    case "server_streaming": {
+      const responses = spec.impl(await single(message), context);
+      source.began("begins" in responses && responses.begins instanceof Promise ? responses.begins : undefined);
+      return eachNormalized(output, responses);
+    }
+    case "client_streaming": {
+      source.began(undefined);
+      return once(normalized(output, await spec.impl(message, context)));
+    }
+    case "bidi_streaming": {
+      const responses = spec.impl(message, context);
+      source.began(undefined);
+      return eachNormalized(output, responses);
+    }
+  }
+}
+
+/** The one message of a request that is no stream. */
+export async function single<T>(messages: AsyncIterable<T>): Promise<T> {
+  const iterator = messages[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  // https://grpc.io/docs/guides/status-codes: a wrong number of messages is UNIMPLEMENTED.
+  if (first.done || !(await iterator.next()).done) throw new GatewayError("UNIMPLEMENTED");
+  return first.value;
+}
+
+/** One message as a stream that can be read again. */
+export const once = <T>(message: T): AsyncIterable<T> => ({
+  async *[Symbol.asyncIterator]() {
+    yield message;
+  },
+});
+
+async function* eachNormalized(output: DescMessage, responses: AsyncIterable<object>): AsyncGenerator<Message> {
+  for await (const response of responses) yield normalized(output, response);
+}
+
+/** The message that an implementation answers by its fields or a part of them. */
+const normalized = (output: DescMessage, response: object): Message =>
+  isMessage(response, output) ? response : create(output, { ...response });
+
+/** What interceptors see of a response: its headers are those of the call, made when somebody asks for them. */
+class OwnResponse {
+  readonly service: DescService;
+  readonly [sourceKey]: ContextSource;
+
+  constructor(context: UnaryContext | StreamContext) {
+    this.service = context.service;
+    this[sourceKey] = context[sourceKey];
+  }
+
+  get header(): Headers {
+    return this[sourceKey].responseHeader;
+  }
+
+  get trailer(): Headers {
+    return this[sourceKey].responseTrailer;
+  }
+}
+
+class OwnUnaryResponse extends OwnResponse implements UnaryResponse {
+  readonly stream = false;
+  readonly method: DescMethodUnary;
+  readonly message: Message;
+
+  constructor(context: UnaryContext, message: Message) {
+    super(context);
+    this.method = context.method;
+    this.message = message;
+  }
+}
+
+class OwnStreamResponse extends OwnResponse implements StreamResponse {
+  readonly stream = true;
+  readonly method: DescMethodStreaming;
+  readonly message: AsyncIterable<Message>;
+
+  constructor(context: StreamContext, message: AsyncIterable<Message>) {
+    super(context);
+    this.method = context.method;
+    this.message = message;
+  }
+}
+
+/** Takes headers over from a response that an interceptor made itself. */
+function copyMetadata({ [sourceKey]: call }: UnaryContext | StreamContext, response: UnaryResponse | StreamResponse) {
+  if (response instanceof OwnResponse) return;
+  copy(response.header, call.responseHeader);
+  copy(response.trailer, call.responseTrailer);
+}
+
+function copy(from: Headers | undefined, to: Headers): void {
+  if (!from || from === to) return;
+  for (const name of [...to.keys()]) to.delete(name);
+  for (const [name, value] of from) to.append(name, value);
+}
+
+function otherKind(): never {
+  throw new Error("an interceptor answered a call of one message with a stream, or the other way round");
+}

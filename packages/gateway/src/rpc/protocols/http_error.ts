@@ -1,0 +1,71 @@
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { type GatewayReason, gatewayReasons } from "../../errors/gateway_error.ts";
+import { infoOf } from "../../errors/refusal.ts";
+import { codeFromHttpStatus, codeToHttpStatus } from "./connect_es.ts";
+
+const statuses: Readonly<Record<Code, number>> = {
+  [Code.Canceled]: 499,
+  [Code.Unknown]: 500,
+  [Code.InvalidArgument]: 400,
+  [Code.DeadlineExceeded]: 504,
+  [Code.NotFound]: 404,
+  [Code.AlreadyExists]: 409,
+  [Code.PermissionDenied]: 403,
+  [Code.ResourceExhausted]: 429,
+  [Code.FailedPrecondition]: 400,
+  [Code.Aborted]: 409,
+  [Code.OutOfRange]: 400,
+  [Code.Unimplemented]: 501,
+  [Code.Internal]: 500,
+  [Code.Unavailable]: 503,
+  [Code.DataLoss]: 500,
+  [Code.Unauthenticated]: 401,
+};
+
+const statusesByReason: Partial<Record<GatewayReason, number>> = {
+  METHOD_NOT_ALLOWED: 405,
+  BODY_TOO_LARGE: 413,
+  UNSUPPORTED_CONTENT_TYPE: 415,
+  UNSUPPORTED_ENCODING: 415,
+  HEADERS_TOO_LARGE: 431,
+  HTTP_VERSION_TOO_OLD: 505,
+};
+
+/** The HTTP status of a refusal. */
+export function httpStatusOf(error: ConnectError): number {
+  const reason = reasonOf(error);
+  return (reason && statusesByReason[reason]) ?? statuses[error.code];
+}
+
+// HTTP has a status for these: Connect has no code, and its clients make one of the status.
+const refusedByHttp: readonly (GatewayReason | undefined)[] = [
+  "UNKNOWN_PATH",
+  "METHOD_NOT_ALLOWED",
+  "UNSUPPORTED_CONTENT_TYPE",
+];
+
+/** The HTTP status and the code of a refusal over unary Connect. */
+export function connectStatusOf(error: ConnectError): { readonly status: number; readonly code: Code } {
+  if (!refusedByHttp.includes(reasonOf(error))) return { status: codeToHttpStatus(error.code), code: error.code };
+  const status = httpStatusOf(error);
+  return { status, code: codeFromHttpStatus(status) };
+}
+
+/** The headers that go with a refusal where refusals are those of HTTP. */
+export function httpFieldsOf(error: ConnectError): Record<string, string> {
+  const allow = reasonOf(error) === "METHOD_NOT_ALLOWED" && infoOf(error)?.metadata.allow;
+  const retry = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
+  return {
+    ...(allow && { allow }),
+    ...(retry && { "retry-after": String(Number(retry.seconds) + (retry.nanos > 0 ? 1 : 0)) }),
+  };
+}
+
+/** The reason of a refusal, where it is one of the gateway. */
+export function reasonOf(error: ConnectError): GatewayReason | undefined {
+  const reason = infoOf(error)?.reason;
+  return reason !== undefined && isReason(reason) ? reason : undefined;
+}
+
+const isReason = (reason: string): reason is GatewayReason => Object.hasOwn(gatewayReasons, reason);

@@ -1,0 +1,115 @@
+import { create, type DescMethod, getOption, hasOption, type Message, toBinary } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
+import { http } from "../../gen/google/api/annotations_pb.ts";
+import type { HttpRule } from "../../gen/google/api/http_pb.ts";
+import { encodingNames } from "../codec/compression.ts";
+import { type Decoder, type DecoderOptions, decoderOf } from "../codec/decoder.ts";
+import { encodeJson } from "../codec/json.ts";
+import type { UnaryContext } from "./context.ts";
+import { type InvokeStream, type InvokeUnary, streamPipeline, unaryPipeline } from "./pipeline.ts";
+import type { RequestGate, Route } from "./router.ts";
+
+/** How a message of a request is read, and one of a response is written. */
+export type Codec = {
+  readonly decode: (bytes: Uint8Array) => Message;
+  readonly encode: (message: Message) => Uint8Array | string;
+};
+
+/** What an rpc takes: the most bytes of a message, also when it is decompressed, and how it may be compressed. */
+export type MethodLimits = { readonly messageMaxBytes: number; readonly encodings: readonly string[] };
+
+type Described = {
+  /** `/postern.v1.UserService/GetUser` */
+  readonly path: string;
+  /** Its rules of google.api.http, the first one before the additional ones. */
+  readonly rules: readonly HttpRule[];
+  /** Whether it can be called by GET. */
+  readonly isRead: boolean;
+  readonly requestGate: RequestGate | undefined;
+  readonly limits: MethodLimits;
+  readonly decoder: Decoder;
+  readonly proto: Codec;
+  readonly json: Codec;
+};
+
+/** An rpc that answers one message with one message. */
+export type UnaryRpc = Described & {
+  readonly kind: "unary";
+  readonly method: UnaryContext["method"];
+  /** Stands in for the message of a request until that is there. */
+  readonly empty: Message;
+  readonly invoke: InvokeUnary;
+};
+
+/** An rpc that streams requests, responses or both. */
+export type StreamRpc = Described & {
+  readonly kind: "stream";
+  readonly method: Extract<
+    Route["spec"],
+    { kind: "server_streaming" | "client_streaming" | "bidi_streaming" }
+  >["method"];
+  readonly invoke: InvokeStream;
+};
+
+/** An rpc, ready to be called. */
+export type RpcMethod = UnaryRpc | StreamRpc;
+
+/** What all rpcs of a server share. */
+export type RpcMethodOptions = Pick<DecoderOptions, "bounds"> & {
+  readonly rules: (type: DescMethod["input"]) => DecoderOptions["rules"];
+  /** The limits of an rpc by its contract; a setting may allow less. */
+  readonly limitsOf: ((method: DescMethod) => Partial<MethodLimits>) | undefined;
+  readonly messageMaxBytes: number;
+};
+
+/** Prepares an rpc for its calls. */
+export function rpcMethod({ spec, options }: Route, shared: RpcMethodOptions): RpcMethod {
+  const { interceptors } = options;
+  const { method } = spec;
+  const described = describe(method, { ...shared, route: options });
+  return spec.kind === "unary"
+    ? {
+        ...described,
+        kind: "unary",
+        method: spec.method,
+        empty: create(method.input),
+        invoke: unaryPipeline(spec, interceptors),
+      }
+    : { ...described, kind: "stream", method: spec.method, invoke: streamPipeline(spec, interceptors) };
+}
+
+function describe(method: DescMethod, shared: RpcMethodOptions & { readonly route: Route["options"] }): Described {
+  const { route, rules, bounds } = shared;
+  const { input, output } = method;
+  const decoder = decoderOf(input, { rules: rules(input), bounds });
+  return {
+    path: pathOf(method),
+    rules: httpRulesOf(method),
+    isRead: isRead(method),
+    requestGate: route.requestGate,
+    limits: limitsOf(method, shared),
+    decoder,
+    proto: { decode: decoder.fromBinary, encode: (message) => toBinary(output, message) },
+    json: { decode: decoder.fromJson, encode: (message) => JSON.stringify(encodeJson(output, message)) },
+  };
+}
+
+function limitsOf(method: DescMethod, shared: RpcMethodOptions & { readonly route: Route["options"] }): MethodLimits {
+  const { messageMaxBytes = Infinity, encodings = encodingNames } = shared.limitsOf?.(method) ?? {};
+  const { readMaxBytes = Infinity } = shared.route;
+  return { messageMaxBytes: Math.min(messageMaxBytes, readMaxBytes, shared.messageMaxBytes), encodings };
+}
+
+/** The path of an rpc, the same in every protocol. */
+export const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
+
+/** Whether an rpc promises to change nothing. */
+export const isRead = ({ idempotency, methodKind }: DescMethod): boolean =>
+  methodKind === "unary" && idempotency === Idempotency.NO_SIDE_EFFECTS;
+
+/** The rules of google.api.http of an rpc. */
+export function httpRulesOf(method: DescMethod): readonly HttpRule[] {
+  return hasOption(method, http) ? withAdditional(getOption(method, http)) : [];
+}
+
+const withAdditional = (rule: HttpRule): HttpRule[] => [rule, ...rule.additionalBindings.flatMap(withAdditional)];

@@ -1,0 +1,184 @@
+import { ConnectError, type ContextValues } from "@connectrpc/connect";
+import { accepted, leastCompressed } from "../codec/compression.ts";
+import { GatewayError, type Refuse } from "../errors/gateway_error.ts";
+import { httpDate } from "../http/date.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { authorityCheck, split, type Target } from "../http/target.ts";
+import type { FindCall } from "../rest/calls.ts";
+import { type Cors, isPreflight, preflight } from "./cors.ts";
+import { deadlines } from "./deadlines.ts";
+import { HeaderFields } from "./header_fields.ts";
+import type { HttpRoute } from "./http_route.ts";
+import { type Match, matcher } from "./match.ts";
+import { json } from "./protocols/json.ts";
+import type { Negotiated, Response, ResponseFields } from "./protocols/protocol.ts";
+import type { CallLimits, CallOptions, FailedRequest, RpcCall } from "./rpc_call.ts";
+import type { RpcMethod } from "./rpc_method.ts";
+import { StreamCall } from "./stream_call.ts";
+import { UnaryCall } from "./unary_call.ts";
+
+/** What a server of rpcs is made of. */
+export type RpcServerOptions = {
+  readonly methods: ReadonlyMap<string, RpcMethod>;
+  readonly findCall: FindCall;
+  /** What is served at paths that are no rpcs. */
+  readonly routes: ReadonlyMap<string, HttpRoute>;
+  readonly limits: CallLimits;
+  /** Makes the values of a call, or of a request that is none. */
+  readonly contextValues: (request: Exchange) => ContextValues;
+  /** Headers of every response, such as the id of the request. */
+  readonly responseHeaders: ((values: ContextValues) => ResponseFields) | undefined;
+  readonly cors: Cors;
+  readonly refuse: Refuse;
+  /** Reports what no interceptor sees, and may change what is sent. */
+  readonly onError: ((error: unknown, request: FailedRequest) => ConnectError) | undefined;
+  /** Aborts when the server is about to stop. */
+  readonly stopping: AbortSignal;
+};
+
+/** Serves one request, and never throws. */
+export type Handle = (exchange: Exchange) => void;
+
+/** Serves rpcs in every protocol and as JSON over HTTP, and whatever routes there are beside them. */
+export function rpcServer(options: RpcServerOptions): Handle {
+  const call = callOptions(options);
+  const match = matcher(options);
+  const isAuthority = authorityCheck();
+  const requests = { options, call };
+  return (exchange) => {
+    const values = options.contextValues(exchange);
+    try {
+      if (exchange.flaw) throw new GatewayError(exchange.flaw);
+      const target = split(exchange.target);
+      if (!target || !isAuthority(exchange.authority)) throw new GatewayError("MALFORMED_REQUEST");
+      if (isPreflight(exchange.method, exchange.headers) && answerPreflight(requests, exchange, values)) return;
+      follow(requests, { exchange, values, target, match: match(exchange, target) });
+    } catch (error) {
+      refuseAs(requests, { exchange, values }, { error, negotiated: json, operation: exchange.method });
+    }
+  };
+}
+
+type Requests = { readonly options: RpcServerOptions; readonly call: CallOptions };
+type Incoming = { readonly exchange: Exchange; readonly values: ContextValues };
+
+function follow(requests: Requests, { exchange, values, target, match }: Incoming & Followed): void {
+  switch (match.kind) {
+    case "unary":
+      new UnaryCall({ options: requests.call, exchange, matched: match.matched, values }).start();
+      break;
+    case "stream":
+      void new StreamCall({ options: requests.call, exchange, matched: match.matched, values }).start();
+      break;
+    case "refused":
+      refuseAs(requests, { exchange, values }, match);
+      break;
+    case "route":
+      void serveRoute(requests, { exchange, values, target }, match.route);
+      break;
+  }
+}
+
+type Followed = { readonly target: Target; readonly match: Match };
+
+async function serveRoute(
+  requests: Requests,
+  { exchange, values, target }: Incoming & { target: Target },
+  route: HttpRoute,
+) {
+  const { method, headers } = exchange;
+  const methods = route.methods ?? ["GET", "HEAD"];
+  try {
+    if (!methods.includes(method))
+      throw new GatewayError("METHOD_NOT_ALLOWED", { params: { allow: methods.join(", ") } });
+    const response = await route.handle({ method, headers, path: target.path, query: target.query });
+    const whole = await compressed(response, headers["accept-encoding"]);
+    requests.call.respond(exchange, { ...whole, headers: { ...always, ...whole.headers } }, values);
+  } catch (error) {
+    refuseAs(requests, { exchange, values }, { error, negotiated: json, operation: method });
+  }
+}
+
+const always = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+/** The response, compressed when that is worth it and the client can read it. */
+async function compressed(response: Response, accepts: string | undefined): Promise<Response> {
+  const { body, headers } = response;
+  if (typeof body !== "string" || body.length < leastCompressed || headers["content-encoding"]) return response;
+  const encoding = accepted(accepts);
+  const varied = { ...headers, vary: "accept-encoding" };
+  if (!encoding) return { ...response, headers: varied };
+  return {
+    ...response,
+    headers: { ...varied, "content-encoding": encoding.name },
+    body: await encoding.compress(body),
+  };
+}
+
+function answerPreflight({ options, call }: Requests, exchange: Exchange, values: ContextValues): boolean {
+  const cors = options.cors(exchange.headers.origin);
+  if (Object.keys(cors).length === 0) return false;
+  call.respond(exchange, preflight(cors, exchange.headers["access-control-request-headers"]), values);
+  return true;
+}
+
+type Refused = { readonly error: unknown; readonly negotiated: Negotiated; readonly operation: string };
+
+/** Refuses a request that leads to no call. */
+function refuseAs({ call }: Requests, { exchange, values }: Incoming, { error, negotiated, operation }: Refused): void {
+  const requestHeader = new HeaderFields(exchange.headers);
+  const signal = neverAborted;
+  const refusal = call.onError(error, { values, signal, requestHeader, operation });
+  const metadata = { contentType: negotiated.contentType, header: undefined, trailer: undefined };
+  call.respond(exchange, negotiated.protocol.refuse(refusal, metadata), values);
+}
+
+const neverAborted = new AbortController().signal;
+
+function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders }: RpcServerOptions): CallOptions {
+  const worded = wordedBy(refuse);
+  const headersOf: CallOptions["responseHeaders"] = (exchange, headers, values) => {
+    const own = responseHeaders?.(values);
+    const forBrowsers = cors(exchange.headers.origin);
+    const vary = [headers.vary, forBrowsers.vary].filter(Boolean).join(", ");
+    return vary ? { ...headers, ...own, ...forBrowsers, vary } : { ...headers, ...own, ...forBrowsers };
+  };
+  return {
+    limits,
+    stopping,
+    worded,
+    responseHeaders: (exchange, headers, values) => headersOf(exchange, { date: httpDate(), ...headers }, values),
+    onError(error, request) {
+      const known = error instanceof GatewayError ? worded(error) : error;
+      return onError ? onError(known, request) : worded(known);
+    },
+    respond(exchange, response, values) {
+      try {
+        answer(exchange, response, headersOf(exchange, response.headers, values));
+      } catch {
+        exchange.giveUp();
+      }
+    },
+    late: deadlines(limits.deadlineMaxMs, expire),
+  };
+}
+
+const expire = (call: RpcCall) => call.expire();
+
+function wordedBy(refuse: Refuse): CallOptions["worded"] {
+  return (error) => {
+    if (error instanceof GatewayError) return refuse(error.reason, error.details);
+    return error instanceof ConnectError ? error : refuse("INTERNAL", { cause: error });
+  };
+}
+
+function answer(exchange: Exchange, { status, body, trailers }: Response, headers: ResponseFields): void {
+  // No client of gRPC reads a date.
+  if (trailers) {
+    exchange.answer({ status, headers, body, trailers });
+    return;
+  }
+  const length = body === undefined ? undefined : { "content-length": String(Buffer.byteLength(body)) };
+  const all = { date: httpDate(), ...length, ...headers };
+  exchange.answer({ status, headers: all, body: exchange.method === "HEAD" ? undefined : body });
+}

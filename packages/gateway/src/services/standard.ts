@@ -1,0 +1,34 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import type { Refuse } from "../errors/gateway_error.ts";
+import type { Routes } from "../rpc/router.ts";
+import { health } from "./health.ts";
+import type { Readiness } from "./readiness.ts";
+import { reflection } from "./reflection.ts";
+
+/** The services that every server has: health and reflection, the latter in both of its versions. */
+export const standardServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionAlpha];
+
+/** What the standard services tell of. */
+export type StandardOptions = {
+  /** The services of the server itself. */
+  readonly services: readonly DescService[];
+  readonly isReady: Readiness;
+  /** Aborts when the server is about to stop. */
+  readonly stopping: AbortSignal;
+  readonly refuse: Refuse;
+};
+
+/** Registers health and reflection, which nobody has to be signed in for. */
+export function standardRoutes({ services: own, isReady, stopping, refuse }: StandardOptions): Routes {
+  const services = [...own, ...standardServices];
+  const names = services.map(({ typeName }) => typeName);
+  const serverReflectionInfo = reflection(services, refuse);
+  return (router) => {
+    router.service(Health, health({ names, ready: isReady, stopping, everyMs: 1000, refuse }));
+    router.service(ServerReflection, { serverReflectionInfo });
+    router.service(ServerReflectionAlpha, { serverReflectionInfo });
+  };
+}

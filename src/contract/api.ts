@@ -1,0 +1,130 @@
+import type { DescField, DescMethod } from "@bufbuild/protobuf";
+import { getOption, hasOption } from "@bufbuild/protobuf";
+import { type ApiOptions, httpStatusOf, type MethodFacts } from "@postern/gateway";
+import { comments } from "../../gen/comments.ts";
+import { type Access, max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
+import { type Reason, reasons, refuse } from "../errors.ts";
+import { describe, type RpcDescription } from "./describe.ts";
+
+type Parameter = ApiOptions["parameters"][string];
+
+/** What the OpenAPI document of the contract is made of. */
+export const apiOptions = (rpcs: readonly RpcDescription[]): ApiOptions => ({
+  info: {
+    title: "Postern",
+    version: "v1",
+    summary: "Identity management with every door open.",
+    description,
+    license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+  },
+  methods: rpcs.map(({ method }) => method),
+  describe: factsOf,
+  comments,
+  prefix: "postern.v1.",
+  parameters: sharedParameters,
+  domain: "postern",
+  reasons: reasonsByStatus(),
+  remarks,
+});
+
+const description = [
+  "Every operation answers gRPC, gRPC-Web, Connect and plain JSON on one port, with the same effect, answer and refusal.",
+  "JSON is proto3 JSON: names in lowerCamelCase, 64-bit numbers as text, times by RFC 3339, durations such as `5s`.",
+  "Fields that the contract does not know are refused with their path.",
+].join(" ");
+
+/** The reasons that are refused with each HTTP status. */
+export function reasonsByStatus(): ReadonlyMap<number, readonly Reason[]> {
+  return Map.groupBy(Object.keys(reasons).filter(isReason), (reason) => httpStatusOf(refuse.because(reason)));
+}
+
+const isReason = (name: string): name is Reason => Object.hasOwn(reasons, name);
+
+/** The request headers that several operations share. */
+const sharedParameters: Readonly<Record<string, Parameter>> = {
+  "x-service-orgid": header("x-service-orgid", "The organization worked in; by default the caller's own."),
+  "idempotency-key": header(
+    "idempotency-key",
+    "Repeats of a call with the same key and body get the first answer again, for 24 hours.",
+    { minLength: 1, maxLength: 200, pattern: "^[!-~]+$" },
+  ),
+  "accept-language": header("accept-language", "The language of texts: en, de, fr or es."),
+  "connect-timeout-ms": header(
+    "connect-timeout-ms",
+    "Milliseconds after which the caller no longer waits; a call that is no stream ends in time in any case.",
+    { pattern: "^[1-9][0-9]{0,9}$" },
+  ),
+  "last-event-id": header(
+    "last-event-id",
+    "Goes on after this position, as browsers ask by themselves; wins over `after`.",
+  ),
+};
+
+function header(name: string, description: string, more: Parameter["schema"] = {}): Parameter {
+  return { name, in: "header", required: false, description, schema: { type: "string", ...more } };
+}
+
+function factsOf(method: DescMethod): MethodFacts {
+  const { access, isOpen, isKeyed, rest, limits } = describe(method);
+  const permission = access.who.case === "permission" ? access.who.value : undefined;
+  return {
+    rest,
+    messageMaxBytes: limits.messageMaxBytes,
+    isOpen,
+    sentence: sentence(method, access),
+    permission,
+    headers: [
+      ...(access.organization ? ["x-service-orgid"] : []),
+      ...(isKeyed ? ["idempotency-key"] : []),
+      ...["accept-language", "connect-timeout-ms"],
+      ...(method.methodKind === "unary" ? [] : ["last-event-id"]),
+    ],
+    statuses: statusesOf(method, { permission, writes: isKeyed || isOpen }),
+  };
+}
+
+function statusesOf(
+  { input }: DescMethod,
+  { permission, writes }: { permission: string | undefined; writes: boolean },
+) {
+  const names = input.fields.some(({ name }) => name.endsWith("_id"));
+  return [401, ...(permission ? [403] : []), ...(names || permission ? [404] : []), ...(writes ? [409, 429] : [])];
+}
+
+/** What the options of a field ask for, in sentences. */
+const remarks = (field: DescField): string[] => [
+  ...(hasOption(field, trim) && getOption(field, trim) ? ["Blanks around it are dropped."] : []),
+  ...(hasOption(field, max_inner_items)
+    ? [`At most ${getOption(field, max_inner_items)} items in its inner lists together.`]
+    : []),
+];
+
+function sentence(method: DescMethod, option: Access): string {
+  const json = (name: string) => `\`${method.input.fields.find((field) => field.name === name)?.jsonName ?? name}\``;
+  const either = (names: readonly string[]) => names.map(json).join(" or ");
+  switch (option.who.case) {
+    case "anyone":
+      return "Anyone may call it.";
+    case "signedIn":
+      return "Every caller who is signed in may call it.";
+    case "permission": {
+      const unless = option.selfUnless.length > 0 ? ` unless ${either(option.selfUnless)} is set` : "";
+      const when = option.coversUserWhen.length > 0 ? ` when ${either(option.coversUserWhen)} is set` : "";
+      return [
+        `Needs the permission \`${option.who.value}\` ${place(option)}.`,
+        ...(option.self ? [`A user needs none for itself${unless}.`] : []),
+        ...(option.instance ? [`With ${json(option.instance)} it needs \`${option.instancePermission}\`.`] : []),
+        ...(option.partial ? ["A role on an object inside suffices; only what the caller may read is shown."] : []),
+        ...(option.coversUser ? [`The caller must hold every permission of that user${when}.`] : []),
+        ...(option.coversRoles ? [`The caller must hold every permission of the ${json(option.coversRoles)}.`] : []),
+      ].join(" ");
+    }
+    case undefined:
+      return "";
+  }
+}
+
+function place(option: Access): string {
+  if (option.user) return "in the organization of the user";
+  return option.organization ? "in the organization worked in" : "on the instance";
+}

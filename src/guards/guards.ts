@@ -1,0 +1,163 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
+import { isRead, once } from "@postern/gateway";
+import type { Call } from "../deps.ts";
+import { type MessageRule, reasonOf } from "../errors.ts";
+import {
+  before,
+  callOf,
+  forEachMethod,
+  messageOf,
+  type Next,
+  type Request,
+  type Step,
+  type UnaryRequest,
+} from "./around.ts";
+import { authenticate } from "./authenticate.ts";
+import { authorize } from "./authorize.ts";
+import type { CallerCache } from "./caller_cache.ts";
+import { crossFieldRules } from "./cross_field.ts";
+import type { Lookups } from "./holding.ts";
+import { type IdempotencyParts, idempotency, type Keyed } from "./idempotency.ts";
+import { type Outages, outage } from "./outage.ts";
+import type { Report } from "./report.ts";
+import { retry } from "./retry.ts";
+import { type RulesOf, validate } from "./validate.ts";
+
+/** What the guards are made of. */
+export type GuardParts = {
+  readonly report: Report;
+  readonly callers: CallerCache;
+  readonly rules: RulesOf;
+  /** The declared rules of requests as a whole. */
+  readonly declared: readonly MessageRule[];
+  readonly lookups: Lookups;
+  readonly idempotency: IdempotencyParts;
+  readonly outages: Outages;
+};
+
+/** What every call passes between its gate and its handler, in this order. */
+export function guards(parts: GuardParts): Interceptor[] {
+  const { report, callers, rules, declared, lookups } = parts;
+  // The gate has found the caller; a body may have taken its time since.
+  const known = forEachMethod((method) => checked(authenticate(method, callers)));
+  const wellFormed = forEachMethod((method) => validate(method, rules));
+  const allowed = forEachMethod((method) => authorize(method, lookups));
+  const keyed = forEachMethod((method) => idempotency(method, parts.idempotency));
+  return [
+    report.interceptor,
+    inWords(outage(parts.outages)),
+    answeredBefore(keyed),
+    before(known),
+    before(wellFormed),
+    before(allowed),
+    rechecked([known, wellFormed, allowed]),
+    lostRacesAgain,
+    oncePerKey(keyed),
+    before((method) => crossFieldRules(method, declared)),
+  ];
+}
+
+type KeyedOf = (method: Request["method"]) => Keyed;
+
+const checked =
+  (find: ReturnType<typeof authenticate>): Step =>
+  (_request, call) => {
+    const found = find(call);
+    return found instanceof Promise ? found.then(() => {}) : undefined;
+  };
+
+/** Puts what the database could not do into words, also in the middle of a stream. */
+function inWords(worded: (error: unknown) => unknown): Interceptor {
+  return (next) => async (request) => {
+    try {
+      const response = await next(request);
+      return response.stream ? { ...response, message: eachInWords(response.message, worded) } : response;
+    } catch (error) {
+      throw worded(error);
+    }
+  };
+}
+
+async function* eachInWords<T>(messages: AsyncIterable<T>, worded: (error: unknown) => unknown): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw worded(error);
+  }
+}
+
+/** What a repeated request misses may be what it took away itself, the first time: then it is answered as it was. */
+function answeredBefore(keyed: KeyedOf): Interceptor {
+  return (next) => async (request) => {
+    try {
+      return await next(request);
+    } catch (error) {
+      if (request.stream || !isMissing(error)) throw error;
+      const message = await keyed(request.method).answered(request.message, callOf(request));
+      if (!message) throw error;
+      return recorded(request, message);
+    }
+  };
+}
+
+const isMissing = (error: unknown) => reasonOf(error)?.endsWith("_NOT_FOUND") === true;
+
+/** A write that is repeated with its key answers what it answered first. */
+function oncePerKey(keyed: KeyedOf): Interceptor {
+  return (next) => (request) => {
+    if (request.stream) return next(request);
+    return keyed(request.method).once(
+      () => next(request),
+      { request: request.message, call: callOf(request) },
+      (message) => recorded(request, message),
+    );
+  };
+}
+
+const recorded = ({ service, method }: UnaryRequest, message: Message) => ({
+  stream: false as const,
+  service,
+  method,
+  message,
+  header: new Headers(),
+  trailer: new Headers(),
+});
+
+/** A command that lost a race is run again from its read; outside of its key: the race may have been lost to its own twin. */
+const lostRacesAgain: Interceptor = (next) => (request) =>
+  isRead(request.method) || request.stream ? next(request) : retry(() => next(request), request);
+
+const recheckMs = 1000;
+
+/** A stream outlives tokens and roles: what is revoked ends it before the next message, within a second. */
+function rechecked(steps: readonly ((method: Request["method"]) => Step)[]): Interceptor {
+  return (next) => (request) => (request.stream ? recheckedStream(steps, request, next) : next(request));
+}
+
+async function recheckedStream(
+  steps: readonly ((method: Request["method"]) => Step)[],
+  request: Extract<Request, { stream: true }>,
+  next: Next,
+) {
+  const message = await messageOf(request);
+  if (!message) return next(request);
+  const response = await next({ ...request, message: once(message) });
+  const check = async (call: Call) => {
+    for (const step of steps) await step(request.method)(message, call);
+  };
+  return response.stream
+    ? { ...response, message: eachChecked(response.message, () => check(callOf(request))) }
+    : response;
+}
+
+async function* eachChecked<T>(messages: AsyncIterable<T>, check: () => Promise<void>): AsyncGenerator<T> {
+  let last = performance.now();
+  for await (const message of messages) {
+    if (performance.now() - last > recheckMs) {
+      await check();
+      last = performance.now();
+    }
+    yield message;
+  }
+}

@@ -1,0 +1,46 @@
+import { counter, type Family, gauge } from "@postern/gateway";
+
+/** How busy something is that runs a few at a time. */
+export type Load = { readonly running: number; readonly waiting: number };
+
+/** What the parts of the server tell of themselves. */
+export type InstanceLoad = {
+  readonly ready: boolean;
+  readonly database: Load;
+  readonly hashing: Load;
+  /** How long ago the node had read the log to its end, or how long the oldest event waits that may not be read yet. */
+  readonly logBehindSeconds: number;
+  /** The delivery of SMS; absent when the database does not tell. */
+  readonly sms?: { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number } | undefined;
+  /** The spans of traces; absent when nothing is traced. */
+  readonly spans?: { readonly waiting: number; readonly exported: number; readonly dropped: number } | undefined;
+};
+
+const logBehind =
+  "How far followers of the log are behind; they wait for every transaction that has written, in any database of the server.";
+
+/** Metrics of the database, the hashes, the log and the SMS. */
+export function instanceFamilies({ ready, database, hashing, logBehindSeconds, sms, spans }: InstanceLoad): Family[] {
+  return [
+    gauge("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
+    gauge("postern_database_statements_running", "Statements at the database.", database.running),
+    gauge("postern_database_statements_waiting", "Statements that wait for a connection.", database.waiting),
+    gauge("postern_password_hashes_running", "Passwords that are hashed.", hashing.running),
+    gauge("postern_password_hashes_waiting", "Passwords that wait to be hashed.", hashing.waiting),
+    gauge("postern_log_behind_seconds", logBehind, logBehindSeconds),
+    ...(sms
+      ? [
+          gauge("postern_sms_waiting", "SMS that have not left yet.", sms.waiting),
+          gauge("postern_sms_oldest_seconds", "How long the oldest of them has waited.", sms.oldestSeconds),
+          gauge("postern_sms_dead", "SMS that were given up in the last days.", sms.dead),
+        ]
+      : []),
+    ...(spans
+      ? [
+          gauge("postern_spans_waiting", "Spans that wait for the collector.", spans.waiting),
+          counter("postern_spans_exported_total", "Spans that the collector took.", spans.exported),
+          counter("postern_spans_dropped_total", "Spans that were lost on the way to it.", spans.dropped),
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,55 @@
+import type { DescService } from "@bufbuild/protobuf";
+import type { Routes } from "@postern/gateway";
+import { AccountService } from "../gen/postern/v1/account_pb.ts";
+import { ApplicationService } from "../gen/postern/v1/application_pb.ts";
+import { EventService } from "../gen/postern/v1/event_pb.ts";
+import { MemberService } from "../gen/postern/v1/member_pb.ts";
+import { OrganizationService } from "../gen/postern/v1/organization_pb.ts";
+import { PolicyService } from "../gen/postern/v1/policy_pb.ts";
+import { ProjectService } from "../gen/postern/v1/project_pb.ts";
+import { SessionService } from "../gen/postern/v1/session_pb.ts";
+import { UserGrantService } from "../gen/postern/v1/user_grant_pb.ts";
+import { UserService } from "../gen/postern/v1/user_pb.ts";
+import type { Config } from "./config.ts";
+import type { Deps } from "./deps.ts";
+import type { Tail } from "./events/follow.ts";
+import { accountService } from "./services/account.ts";
+import { applicationService } from "./services/application.ts";
+import { eventService } from "./services/event.ts";
+import { memberService } from "./services/member.ts";
+import { organizationService } from "./services/organization.ts";
+import { policyService } from "./services/policy.ts";
+import { projectService } from "./services/project.ts";
+import { sessionService } from "./services/session.ts";
+import { userService } from "./services/user.ts";
+import { userGrantService } from "./services/user_grant.ts";
+
+/** Every service of the contract. */
+export const services: readonly DescService[] = [
+  AccountService,
+  ApplicationService,
+  EventService,
+  MemberService,
+  OrganizationService,
+  PolicyService,
+  ProjectService,
+  SessionService,
+  UserService,
+  UserGrantService,
+];
+
+/** Registers every service with its implementation, for the gateway or any other adapter of Connect. */
+export const routesOf =
+  ({ deps, tail }: { readonly deps: Deps; readonly tail: Tail }, config: Config): Routes =>
+  (router) => {
+    router.service(AccountService, accountService(deps));
+    router.service(ApplicationService, applicationService(deps));
+    router.service(EventService, eventService(deps, tail));
+    router.service(MemberService, memberService(deps));
+    router.service(OrganizationService, organizationService(deps));
+    router.service(PolicyService, policyService(deps));
+    router.service(ProjectService, projectService(deps));
+    router.service(SessionService, sessionService(deps, config));
+    router.service(UserService, userService(deps, config));
+    router.service(UserGrantService, userGrantService(deps));
+  };
