@@ -1,7 +1,8 @@
-import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
+import { createRegistry, type DescMessage, type DescMethod, type Registry } from "@bufbuild/protobuf";
 import { type ConnectError, type ContextValues, createContextValues, type Interceptor } from "@connectrpc/connect";
 import { unknownCallerEncodings } from "./codec/compression.ts";
 import type { DecoderOptions } from "./codec/decoder.ts";
+import { anyTypes } from "./codec/json.ts";
 import { englishTexts, type Refuse, refuseWith } from "./errors/gateway_error.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { type Limits as ConnectionLimits, type Listening, type ListenOptions, listen } from "./http/server.ts";
@@ -35,6 +36,8 @@ export type GatewayOptions = {
   readonly bounds?: FieldBounds;
   /** The rules that a message breaks, told beside fields that cannot be read. */
   readonly rules?: (type: DescMessage) => DecoderOptions["rules"];
+  /** The types that an Any may hold in JSON, beside the details of errors. */
+  readonly registry?: Registry;
   /** Origins whose pages may read responses; `*` is every origin. */
   readonly corsOrigins?: readonly string[];
   /** Makes the context values of a call. */
@@ -68,7 +71,8 @@ export type Gateway = {
   readonly methods: readonly RpcMethod[];
 };
 
-const defaultLimits: GatewayLimits = {
+/** What holds where nothing else is said. */
+export const defaultLimits: GatewayLimits = {
   messageMaxBytes: 4 * 2 ** 20,
   bodyTimeoutMs: 30_000,
   deadlineMaxMs: 60_000,
@@ -133,7 +137,8 @@ const noRules = () => undefined;
 
 function prepared(route: Route, options: GatewayOptions, { messageMaxBytes }: GatewayLimits): RpcMethod {
   const { limitsOf, bounds = validateBounds, rules = noRules } = options;
-  return rpcMethod(route, { limitsOf, bounds, rules, messageMaxBytes });
+  const registry = options.registry ? createRegistry(anyTypes, options.registry) : anyTypes;
+  return rpcMethod(route, { limitsOf, bounds, rules, registry, messageMaxBytes });
 }
 
 export { encodingNames, unknownCallerEncodings } from "./codec/compression.ts";

@@ -1,8 +1,8 @@
-import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
+import { type DescMessage, fromBinary, type Message, type Registry } from "@bufbuild/protobuf";
 import { GatewayError } from "../errors/gateway_error.ts";
 import type { FieldBounds } from "../limits/field_bounds.ts";
 import { itemCount } from "./item_count.ts";
-import { type Draft, decodeJson, type Rules, readJsonObject } from "./json.ts";
+import { anyTypes, type Draft, decodeJson, type Rules, readJsonObject } from "./json.ts";
 
 /** Decodes requests of one type, for every door: first their values are counted, as no decoder can be stopped midway. */
 export type Decoder = {
@@ -14,14 +14,22 @@ export type Decoder = {
 };
 
 /** What a decoder goes by beside the type itself. */
-export type DecoderOptions = { readonly rules?: Rules | undefined; readonly bounds?: FieldBounds | undefined };
+export type DecoderOptions = {
+  readonly rules?: Rules | undefined;
+  readonly bounds?: FieldBounds | undefined;
+  /** The types that an Any in JSON may hold. */
+  readonly registry?: Registry | undefined;
+};
 
 /** Makes the decoder of a type of message. */
-export function decoderOf(type: DescMessage, { rules = noRules, bounds }: DecoderOptions): Decoder {
+export function decoderOf(
+  type: DescMessage,
+  { rules = noRules, bounds, registry = anyTypes }: DecoderOptions,
+): Decoder {
   const count = itemCount(type, bounds);
   const fromDraft = (draft: Draft) => {
     count.json(draft.value);
-    return decodeJson(type, draft, rules);
+    return decodeJson(type, draft, { rules, registry });
   };
   return {
     fromBinary(bytes) {

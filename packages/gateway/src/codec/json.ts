@@ -1,4 +1,12 @@
-import { createRegistry, type DescMessage, fromJson, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+import {
+  createRegistry,
+  type DescMessage,
+  fromJson,
+  type JsonValue,
+  type Message,
+  type Registry,
+  toJson,
+} from "@bufbuild/protobuf";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { GatewayError, invalid } from "../errors/gateway_error.ts";
 import { mostViolations, pathsAround, type Violation } from "../errors/violation.ts";
@@ -30,31 +38,34 @@ export function readJsonObject(body: Uint8Array, type: DescMessage): Draft {
 // Nobody is signed in yet: a huge list is not worth the rules of its items.
 const mostValues = 10_000;
 
+/** What a JSON value is held against, and the types that an Any in it may hold. */
+export type JsonRules = { readonly rules: Rules; readonly registry: Registry };
+
 /** Decodes a JSON value, or refuses it with every field that is wrong and every rule that is broken. */
-export function decodeJson(type: DescMessage, { value, violations }: Draft, rules: Rules): Message {
+export function decodeJson(type: DescMessage, { value, violations }: Draft, { rules, registry }: JsonRules): Message {
   if (violations.length === 0 && isStrictEnough(type, value)) {
-    const message = attempt(type, value);
+    const message = attempt(type, value, registry);
     if (message) return message;
   }
   const { readable, violations: wrong, values } = walk(type, value, violations);
   if (wrong.length === 0) throw new GatewayError("MALFORMED_BODY");
   const isPartial = wrong.length >= mostViolations || values > mostValues;
-  const message = isPartial ? undefined : attempt(type, readable);
+  const message = isPartial ? undefined : attempt(type, readable, registry);
   const broken = message ? rules(message, wrong) : [];
   throw invalid([...wrong, ...broken.filter(coverage(wrong))], isPartial);
 }
 
 /** Writes a message as proto3 JSON, with every implicit field. */
-export function encodeJson(type: DescMessage, message: Message): JsonValue {
-  return toJson(type, message, { alwaysEmitImplicit: true, registry: anyTypes });
+export function encodeJson(type: DescMessage, message: Message, registry: Registry = anyTypes): JsonValue {
+  return toJson(type, message, { alwaysEmitImplicit: true, registry });
 }
 
-/** The types that an Any may hold in JSON. */
+/** The types that an Any may hold in JSON: the details of errors. */
 export const anyTypes = createRegistry(file_google_rpc_error_details);
 
-function attempt(type: DescMessage, value: JsonValue): Message | undefined {
+function attempt(type: DescMessage, value: JsonValue, registry: Registry): Message | undefined {
   try {
-    return fromJson(type, value, { ignoreUnknownFields: false, registry: anyTypes });
+    return fromJson(type, value, { ignoreUnknownFields: false, registry });
   } catch {
     return undefined;
   }

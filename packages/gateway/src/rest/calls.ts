@@ -1,7 +1,7 @@
-import type { DescField, DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { shapeOfField } from "../codec/json/shape.ts";
 import { isObject } from "../codec/json/text.ts";
-import { encodeJson, readJson, readJsonObject } from "../codec/json.ts";
+import { readJson, readJsonObject } from "../codec/json.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
 import type { Violation } from "../errors/violation.ts";
 import type { Codec, RpcMethod } from "../rpc/rpc_method.ts";
@@ -60,14 +60,14 @@ function rpcCall(rpc: RpcMethod): RestCall {
 type Routed = RestTarget & { readonly segments: readonly string[]; readonly query: string };
 
 function restCall({ rpc, binding, segments, query }: Routed): RestCall {
-  const { input, output } = rpc.method;
+  const { input } = rpc.method;
   const codecFor = (contentType: string | undefined): Codec => ({
     decode(body) {
       const { json, violations } = bodyJson(body, contentType, { input, body: binding.body });
       const all = [...violations, ...bindPath(binding, segments, json), ...bindQuery(binding, input, query, json)];
       return rpc.decoder.fromDraft({ value: json, violations: all });
     },
-    encode: (message) => JSON.stringify(shown(output, message, binding.responseBody)),
+    encode: (message) => JSON.stringify(shown(rpc.toJson(message), binding.responseBody)),
   });
   return { rpc, codecFor };
 }
@@ -106,7 +106,6 @@ function isJson(contentType: string): boolean {
   return parameters.every((one) => one === "" || !one.startsWith("charset=") || /^charset="?utf-8"?$/.test(one));
 }
 
-function shown(output: DescMessage, message: Message, part: DescField | undefined) {
-  const json = encodeJson(output, message);
+function shown(json: JsonValue, part: DescField | undefined): JsonValue {
   return part && isObject(json) ? (json[part.jsonName] ?? null) : json;
 }

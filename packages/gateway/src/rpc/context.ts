@@ -6,8 +6,8 @@ export type ContextSource = Pick<
   HandlerContext,
   "signal" | "responseHeader" | "responseTrailer" | "protocolName" | "requestMethod" | "url" | "timeoutMs"
 > & {
-  /** The implementation of a stream was called; once the promise is kept, it will not refuse any more. */
-  readonly began: (begins: Promise<void> | undefined) => void;
+  /** Sends the headers of a stream once the promise is kept, also when there is no message yet. */
+  readonly opensWith: (begins: Promise<unknown>) => void;
 };
 
 type ContextParts = { readonly header: Headers; readonly contextValues: ContextValues };

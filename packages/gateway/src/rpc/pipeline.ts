@@ -19,8 +19,8 @@ type StreamSpec = Exclude<MethodImplSpec, { kind: "unary" }>;
 export type InvokeUnary = (context: UnaryContext) => Promise<Message>;
 
 /**
- * The same for a stream. An iterable with a promise `begins` is a stream whose implementation looks first whether it refuses: until
- * then its headers are not sent.
+ * The same for a stream. Its headers go with its first message; where the implementation answers an iterable that has a promise
+ * `begins`, they go once that is kept.
  */
 export type InvokeStream = (context: StreamContext) => Promise<AsyncIterable<Message>>;
 
@@ -71,17 +71,14 @@ async function responsesOf(spec: StreamSpec, context: StreamContext): Promise<As
   switch (spec.kind) {
     case "server_streaming": {
       const responses = spec.impl(await single(message), context);
-      source.began("begins" in responses && responses.begins instanceof Promise ? responses.begins : undefined);
+      if ("begins" in responses && responses.begins instanceof Promise) source.opensWith(responses.begins);
       return eachNormalized(output, responses);
     }
     case "client_streaming": {
-      source.began(undefined);
       return once(normalized(output, await spec.impl(message, context)));
     }
     case "bidi_streaming": {
-      const responses = spec.impl(message, context);
-      source.began(undefined);
-      return eachNormalized(output, responses);
+      return eachNormalized(output, spec.impl(message, context));
     }
   }
 }

@@ -124,7 +124,7 @@ export abstract class RpcCall implements ContextSource, Due {
     return () => (at === undefined ? undefined : Math.max(0, at - performance.now()));
   }
 
-  began(_begins: Promise<void> | undefined): void {}
+  opensWith(_begins: Promise<unknown>): void {}
 
   /** Reads the deadline of the client; a unary call always ends in time, a stream lives for as long as its client wants. */
   startDeadline(isUnary: boolean): void {

@@ -1,4 +1,12 @@
-import { create, type DescMethod, getOption, hasOption, type Message, toBinary } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMethod,
+  getOption,
+  hasOption,
+  type JsonValue,
+  type Message,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/google/api/http_pb.ts";
@@ -30,6 +38,8 @@ type Described = {
   readonly decoder: Decoder;
   readonly proto: Codec;
   readonly json: Codec;
+  /** Writes a response as a JSON value. */
+  readonly toJson: (message: Message) => JsonValue;
 };
 
 /** An rpc that answers one message with one message. */
@@ -55,7 +65,7 @@ export type StreamRpc = Described & {
 export type RpcMethod = UnaryRpc | StreamRpc;
 
 /** What all rpcs of a server share. */
-export type RpcMethodOptions = Pick<DecoderOptions, "bounds"> & {
+export type RpcMethodOptions = Pick<DecoderOptions, "bounds" | "registry"> & {
   readonly rules: (type: DescMethod["input"]) => DecoderOptions["rules"];
   /** The limits of an rpc by its contract; a setting may allow less. */
   readonly limitsOf: ((method: DescMethod) => Partial<MethodLimits>) | undefined;
@@ -79,9 +89,10 @@ export function rpcMethod({ spec, options }: Route, shared: RpcMethodOptions): R
 }
 
 function describe(method: DescMethod, shared: RpcMethodOptions & { readonly route: Route["options"] }): Described {
-  const { route, rules, bounds } = shared;
+  const { route, rules, bounds, registry } = shared;
   const { input, output } = method;
-  const decoder = decoderOf(input, { rules: rules(input), bounds });
+  const toJson = (message: Message) => encodeJson(output, message, registry);
+  const decoder = decoderOf(input, { rules: rules(input), bounds, registry });
   return {
     path: pathOf(method),
     rules: httpRulesOf(method),
@@ -90,7 +101,8 @@ function describe(method: DescMethod, shared: RpcMethodOptions & { readonly rout
     limits: limitsOf(method, shared),
     decoder,
     proto: { decode: decoder.fromBinary, encode: (message) => toBinary(output, message) },
-    json: { decode: decoder.fromJson, encode: (message) => JSON.stringify(encodeJson(output, message)) },
+    json: { decode: decoder.fromJson, encode: (message) => JSON.stringify(toJson(message)) },
+    toJson,
   };
 }
 

@@ -10,6 +10,7 @@ import { deadlines } from "./deadlines.ts";
 import { HeaderFields } from "./header_fields.ts";
 import type { HttpRoute } from "./http_route.ts";
 import { type Match, matcher } from "./match.ts";
+import { withReason } from "./protocols/http_error.ts";
 import { json } from "./protocols/json.ts";
 import type { Negotiated, Response, ResponseFields } from "./protocols/protocol.ts";
 import type { CallLimits, CallOptions, FailedRequest, RpcCall } from "./rpc_call.ts";
@@ -167,7 +168,7 @@ const expire = (call: RpcCall) => call.expire();
 
 function wordedBy(refuse: Refuse): CallOptions["worded"] {
   return (error) => {
-    if (error instanceof GatewayError) return refuse(error.reason, error.details);
+    if (error instanceof GatewayError) return withReason(refuse(error.reason, error.details), error.reason);
     return error instanceof ConnectError ? error : refuse("INTERNAL", { cause: error });
   };
 }

@@ -19,7 +19,7 @@ const heartbeatMs = 15_000;
 export class StreamCall extends RpcCall {
   readonly context: StreamContext;
   readonly #rpc: StreamRpc;
-  readonly #began = Promise.withResolvers<void>();
+  readonly #opened = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<undefined>();
   #encoding: Encoding | undefined;
   #hasHeaders = false;
@@ -55,11 +55,9 @@ export class StreamCall extends RpcCall {
     }
   }
 
-  override began(begins: Promise<void> | undefined): void {
-    const { resolve } = this.#began;
-    // A refusal is thrown by the responses as well.
-    if (begins) begins.then(resolve, () => {});
-    else resolve();
+  override opensWith(begins: Promise<unknown>): void {
+    // A promise that is broken is a refusal, which the responses throw as well.
+    begins.then(() => this.#opened.resolve(), ignore);
   }
 
   fail(error: unknown): void {
@@ -131,7 +129,7 @@ export class StreamCall extends RpcCall {
       this.#responses = responses;
       const first = responses.next();
       // A refusal before the first message is a response of its own, and a stream without any must not hold back its headers.
-      const opened = this.#began.promise.then(nextTick);
+      const opened = this.#opened.promise.then(nextTick);
       const isFirstHere = await Promise.race([first.then(isHere), opened]);
       if (this.exchange.method === "HEAD") first.catch(ignore);
       else {

@@ -62,9 +62,17 @@ export function httpFieldsOf(error: ConnectError): Record<string, string> {
   };
 }
 
+const reasons = new WeakMap<ConnectError, GatewayReason>();
+
+/** Remembers why the gateway refused, whatever the error in words tells of it. */
+export function withReason(error: ConnectError, reason: GatewayReason): ConnectError {
+  reasons.set(error, reason);
+  return error;
+}
+
 /** The reason of a refusal, where it is one of the gateway. */
 export function reasonOf(error: ConnectError): GatewayReason | undefined {
-  const reason = infoOf(error)?.reason;
+  const reason = reasons.get(error) ?? infoOf(error)?.reason;
   return reason !== undefined && isReason(reason) ? reason : undefined;
 }
 

@@ -2,22 +2,10 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { listen } from "../../packages/gateway/src/http/server.ts";
+import { defaultLimits, gateway, listen } from "../../src/gateway.ts";
 
 const version = "v2.2.1+incompatible";
 const module = `github.com/summerwind/h2spec/cmd/h2spec@${version}`;
-
-const limits = {
-  ...{ messageMaxBytes: 4_194_304, headersMaxBytes: 16_384, headerTimeoutMs: 10_000, bodyTimeoutMs: 30_000 },
-  ...{
-    idleTimeoutMs: 60_000,
-    streamsMax: 128,
-    connectionAgeMs: 0,
-    bodiesMaxBytes: 2,
-    unknownStreamsMax: 100_000 ** 32,
-    shutdownGraceMs: 1000,
-  },
-};
 
 /** Runs h2spec, which tries what RFC 9113 and RFC 7541 allow and forbid, against our port; answers whether all passed.
  * Over TLS, where no bytes are taken for HTTP/1.1. */
@@ -27,14 +15,16 @@ async function http2(more: readonly string[]): Promise<boolean> {
     return true;
   }
   const runner = installed();
-  const headers = { "content-type": "text/plain" };
   await using certificate = ownCertificate();
+  const { handle } = gateway({ routes: () => {} });
   await using port = await listen({
-    ...{ host: "127.0.0.1", port: 0, limits, certificate },
-    door: async (asked) => {
-      // An answer before the end would be followed by what the suite takes for an error.
-      await asked.body();
-      return { status: 200, headers, body: "answered" };
+    host: "127.0.0.1",
+    port: 0,
+    limits: defaultLimits,
+    certificate,
+    handle(exchange) {
+      // An answer before the end of the request would be followed by what the suite takes for an error.
+      exchange.receive({ data() {}, overloaded() {}, end: () => handle(exchange) });
     },
   });
   const target = ["--host", "127.0.0.1", "--port", new URL(port.url).port, "--tls", "--insecure"];
