@@ -1,5 +1,6 @@
 const nameSyntax = /^[!#$%&'*+.^_`|~\w-]+$/;
-const valueSyntax = /^[\t\x20-\x7e\x80-\xff]*$/;
+// What is beyond ASCII has no meaning that every client agrees on: RFC 9110, 5.5.
+const valueSyntax = /^[\t\x20-\x7e]*$/;
 
 /** The fields of a request or a response by their lower-case names. */
 export type Fields = Readonly<Record<string, string | undefined>>;

@@ -45,6 +45,7 @@ export class StreamCall extends RpcCall {
     this.exchange.onClose = left;
     const { stopping } = this.options;
     stopping.addEventListener("abort", stop);
+    if (stopping.aborted) stop();
     try {
       this.context.message = await this.#requests();
       if (!this.isOver) await this.#respond();

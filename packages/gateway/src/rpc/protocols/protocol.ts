@@ -90,10 +90,13 @@ const reserved =
 export function metadataOf({ metadata }: ConnectError): ResponseFields {
   const fields: Record<string, string> = {};
   metadata.forEach((value, name) => {
-    if (!reserved.test(name) || acceptFields.has(name)) fields[name] = value;
+    const isOwn = !reserved.test(name) || acceptFields.has(name);
+    if (isOwn && isSendable(value)) fields[name] = value;
   });
   return fields;
 }
+
+const isSendable = (value: string) => /^[\t\x20-\x7e]*$/.test(value);
 
 // A refusal of an encoding names those that are taken.
 const acceptFields = new Set(["grpc-accept-encoding", "connect-accept-encoding", "accept-encoding"]);
