@@ -30,7 +30,7 @@ export const jsonUnary: Protocol = {
 
   respond({ message, encoding }, metadata) {
     const fields = message.length < leastCompressed ? plain : varied;
-    const headers = encoding ? { ...fields, "content-encoding": encoding.name } : fields;
+    const headers = encoding ? { ...varied, "content-encoding": encoding.name } : fields;
     return { status: 200, headers: withOwn(headers, metadata), body: message };
   },
 
