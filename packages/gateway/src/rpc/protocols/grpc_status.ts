@@ -5,10 +5,15 @@ import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import { countListed, withFewer, withReasonOnly } from "../../errors/refusal.ts";
 import { fieldsOf, type Metadata, metadataOf, type ResponseFields } from "./protocol.ts";
 
-/** The trailers of a call of gRPC or gRPC-Web: its status, and what was set for them. */
+/** The trailers of a call of gRPC: its status, cut to what trailers have room for, and the fields that were set for them. */
 export function trailersOf(error: ConnectError | undefined, { trailer }: Metadata): ResponseFields {
-  if (!error) return trailer ? { ...fieldsOf(trailer), "grpc-status": "0" } : ok;
-  const status = fittingStatusOf(error);
+  const status = error ? fittingStatusOf(error) : ok;
+  return trailer ? { ...fieldsOf(trailer), ...status } : status;
+}
+
+/** The trailers of a call of gRPC-Web, which has room for every violation: they are a part of its body. */
+export function bodyTrailersOf(error: ConnectError | undefined, { trailer }: Metadata): ResponseFields {
+  const status = error ? statusOf(error) : ok;
   return trailer ? { ...fieldsOf(trailer), ...status } : status;
 }
 
@@ -40,7 +45,8 @@ function largestFitting(error: ConnectError): ResponseFields {
 const fits = (status: ResponseFields) =>
   Object.entries(status).reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0) <= maxBytes;
 
-function statusOf(error: ConnectError): ResponseFields {
+/** The whole status of a refusal. */
+export function statusOf(error: ConnectError): ResponseFields {
   const { code, rawMessage: message, details } = error;
   const status = { ...metadataOf(error), "grpc-status": String(code), "grpc-message": percentEncoded(message) };
   if (details.length === 0) return status;

@@ -2,7 +2,7 @@ import { enclose, open, prefixBytes } from "../../codec/envelope.ts";
 import { GatewayError } from "../../errors/gateway_error.ts";
 import { parseGrpcWebContentType } from "./connect_es.ts";
 import { grpc, grpcTimeout } from "./grpc.ts";
-import { trailersOf } from "./grpc_status.ts";
+import { bodyTrailersOf } from "./grpc_status.ts";
 import type { Metadata, Negotiated, Protocol, ResponseFields } from "./protocol.ts";
 
 /** Reads a content type of gRPC-Web, binary or text. */
@@ -27,18 +27,18 @@ const grpcWeb: Protocol = {
   open,
 
   respond({ message, encoding }, metadata) {
-    const end = metadata.trailer ? trailerFrame(trailersOf(undefined, metadata)) : plainOk;
+    const end = metadata.trailer ? trailerFrame(bodyTrailersOf(undefined, metadata)) : plainOk;
     return { ...grpcWeb.begin(encoding, metadata), body: enclose(message, encoding ? 1 : 0, end) };
   },
 
   refuse: (error, metadata) => ({
     ...grpcWeb.begin(undefined, metadata),
-    body: trailerFrame(trailersOf(error, metadata)),
+    body: trailerFrame(bodyTrailersOf(error, metadata)),
   }),
 
   begin: grpc.begin,
   message: grpc.message,
-  end: (error, metadata) => ({ body: trailerFrame(trailersOf(error, metadata)) }),
+  end: (error, metadata) => ({ body: trailerFrame(bodyTrailersOf(error, metadata)) }),
 };
 
 /** The same in base64, each part on its own. */
