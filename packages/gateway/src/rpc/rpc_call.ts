@@ -79,7 +79,9 @@ export abstract class RpcCall implements ContextSource, Due {
     this.exchange = exchange;
     this.matched = matched;
     this.values = values;
-    this.requestHeader = new HeaderFields(exchange.headers);
+    const { headers } = exchange;
+    // The query of Connect's GET states the version, where other requests have a header for the gate and the interceptors to see.
+    this.requestHeader = new HeaderFields(matched.query ? { "connect-protocol-version": "1", ...headers } : headers);
   }
 
   /** What gate, interceptors and implementation see of the call. */
