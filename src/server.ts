@@ -12,6 +12,7 @@ import {
   readiness,
   reference,
   runtimeMetrics,
+  seldom,
   standardServices,
 } from "@postern/gateway";
 import type { Logger } from "pino";
@@ -173,9 +174,9 @@ async function openPort(house: House, config: Config, { runtime, tracing, isBoot
   const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
   const quietLines = report({ logger: quiet, languageOf: chooseLanguage, observe: calls?.observe });
   const ready = readiness(async () => isBootstrapped() && (await house.isWritable()));
-  const metrics = calls
-    ? [metricsRoute(async () => families(calls, await loadOf(house, ready, tracing), runtime))]
-    : [];
+  // Scrapers are not signed in, and the load asks the database.
+  const load = seldom(() => loadOf(house, ready, tracing), 1000);
+  const metrics = calls ? [metricsRoute(async () => families(calls, await load(), runtime))] : [];
   const rpcs = describeAll(services);
   const declared = wholeRules(house, config);
   const served = gateway({

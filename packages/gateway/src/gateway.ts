@@ -172,4 +172,5 @@ export { counter, type Family, gauge } from "./services/metrics/text.ts";
 export type { ApiOptions, MethodFacts } from "./services/openapi/options.ts";
 export { readiness } from "./services/readiness.ts";
 export { reference } from "./services/reference.ts";
+export { seldom } from "./services/seldom.ts";
 export { standardServices } from "./services/standard.ts";
