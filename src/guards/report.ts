@@ -37,8 +37,6 @@ export type Report = {
   readonly onError: (error: unknown, request: FailedRequest) => ConnectError;
 };
 
-const requestIdHeader = "x-request-id";
-
 /** Makes the outermost guard. */
 export function report(parts: ReportParts): Report {
   return {
@@ -48,7 +46,6 @@ export function report(parts: ReportParts): Report {
     },
 
     atGate: (gate) => (context) => {
-      context.responseHeader.set(requestIdHeader, context.values.get(keys.requestId));
       const line = new Line(parts, context, pathOf(context.method));
       const passed = line.span ? line.span.run(() => gate(context)) : gate(context);
       return passed instanceof Promise ? passed.finally(() => line.admitted()) : passed;
@@ -60,7 +57,6 @@ export function report(parts: ReportParts): Report {
       try {
         const { span } = line;
         const response = await (span ? span.run(() => next(request)) : next(request));
-        response.header?.set(requestIdHeader, call.values.get(keys.requestId));
         if (response.stream) return { ...response, message: lined(line, response.message) };
         line.done();
         return response;
