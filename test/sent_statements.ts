@@ -1,32 +1,13 @@
 import { type DescMessage, type DescMethod, fromJson, type JsonObject, type Message } from "@bufbuild/protobuf";
-import { createContextValues } from "@connectrpc/connect";
+import { type ContextValues, createContextValues } from "@connectrpc/connect";
 import postgres from "postgres";
-import { AccountService } from "../gen/postern/v1/account_pb.ts";
-import { ApplicationService } from "../gen/postern/v1/application_pb.ts";
-import { EventService } from "../gen/postern/v1/event_pb.ts";
-import { MemberService } from "../gen/postern/v1/member_pb.ts";
-import { OrganizationService } from "../gen/postern/v1/organization_pb.ts";
-import { PolicyService } from "../gen/postern/v1/policy_pb.ts";
-import { ProjectService } from "../gen/postern/v1/project_pb.ts";
-import { SessionService } from "../gen/postern/v1/session_pb.ts";
-import { UserGrantService } from "../gen/postern/v1/user_grant_pb.ts";
-import { UserService } from "../gen/postern/v1/user_pb.ts";
-import { implementation } from "../packages/gateway/src/rpc/operations.ts";
 import { type Call, type Deps, keys, newId, type Reach } from "../src/deps.ts";
 import { openLog } from "../src/events/log.ts";
 import { folds } from "../src/house.ts";
 import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
+import { services } from "../src/routes.ts";
 import { secretsOf } from "../src/security/secrets.ts";
-import { accountService } from "../src/services/account.ts";
-import { applicationService } from "../src/services/application.ts";
-import { eventService } from "../src/services/event.ts";
-import { memberService } from "../src/services/member.ts";
-import { organizationService } from "../src/services/organization.ts";
-import { policyService } from "../src/services/policy.ts";
-import { projectService } from "../src/services/project.ts";
-import { sessionService } from "../src/services/session.ts";
-import { userService } from "../src/services/user.ts";
-import { userGrantService } from "../src/services/user_grant.ts";
+import { handlersOf } from "./fixture/handler.ts";
 import type { Postern } from "./harness.ts";
 
 /** A call of a handler: the request as JSON, who calls, and how far the permission reaches. */
@@ -50,7 +31,6 @@ export type Handlers = AsyncDisposable & {
 
 const quiet = { debug() {}, info() {}, warn: console.warn, error: console.error };
 const cheap = { concurrency: 1, queue: 8, memoryKib: 64, iterations: 1, parallelism: 1 };
-const noTail = { listen: () => () => {}, poke() {}, behindMs: () => 0, async [Symbol.asyncDispose]() {} };
 
 /** Opens the handlers on the database of a running service. */
 export function openHandlers(postern: Postern): Handlers {
@@ -72,26 +52,12 @@ export function openHandlers(postern: Postern): Handlers {
     ids: newId,
     secrets: secretsOf(config.masterKeys ?? [], cheap),
   };
-  const served = [
-    implementation(AccountService, accountService(deps)),
-    implementation(ApplicationService, applicationService(deps)),
-    implementation(EventService, eventService(deps, noTail)),
-    implementation(MemberService, memberService(deps)),
-    implementation(OrganizationService, organizationService(deps)),
-    implementation(PolicyService, policyService(deps)),
-    implementation(ProjectService, projectService(deps)),
-    implementation(SessionService, sessionService(deps, config)),
-    implementation(UserService, userService(deps, config)),
-    implementation(UserGrantService, userGrantService(deps)),
-  ];
+  const handlerOf = handlersOf({ deps, config });
   return {
     deps,
-    methods: served.flatMap(({ service }) => service.methods),
+    methods: services.flatMap(({ methods }) => methods),
     async run(method, call) {
-      const { handlers } = served.find(({ service }) => service === method.parent) ?? {};
-      const handle = handlers?.[method.localName];
-      if (!handle) throw new Error(`nothing handles ${method.name}`);
-      const answer = handle(messageOf(method.input, call.request), callOf(postern, call));
+      const answer = handlerOf(method)(messageOf(method.input, call.request), valuesOf(postern, call));
       return call.isLeft && "begins" in answer ? answer.begins : ended(answer);
     },
     heard() {
@@ -113,11 +79,10 @@ async function ended(answer: object): Promise<unknown> {
   return undefined;
 }
 
-function callOf({ adminId, organizationId: own }: Postern, call: HandlerCall): Call {
+function valuesOf({ adminId, organizationId: own }: Postern, call: HandlerCall): ContextValues {
   const { userId = adminId, organizationId: organization = own, reach = { whole: true } } = call;
-  const values = createContextValues()
+  return createContextValues()
     .set(keys.caller, { userId, organization, memberships: [] })
     .set(keys.organization, organization)
     .set(keys.reach, reach);
-  return { values, signal: new AbortController().signal, requestHeader: new Headers() };
 }

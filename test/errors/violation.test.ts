@@ -1,20 +1,12 @@
 import type { ConnectError } from "@connectrpc/connect";
-import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { describe, expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import { fittingStatusOf, statusOf } from "../../packages/gateway/src/rpc/protocols/grpc_status.ts";
-import { problem } from "../../packages/gateway/src/rpc/protocols/json_error.ts";
+import { countListed, withFewer } from "../../packages/gateway/src/errors/refusal.ts";
 import { namedFields } from "../../packages/gateway/src/errors/violation.ts";
-import {
-  countListed,
-  cutText,
-  isWithin,
-  localized,
-  pathsAround,
-  refuse,
-  type Violation,
-  withFewer,
-} from "../../src/errors.ts";
+import { errorToJson } from "../../packages/gateway/src/rpc/protocols/connect_es.ts";
+import { fittingStatusOf, statusOf } from "../../packages/gateway/src/rpc/protocols/grpc_status.ts";
+import { errorJson } from "../../packages/gateway/src/rpc/protocols/json.ts";
+import { cutText, isWithin, localized, pathsAround, refuse, type Violation } from "../../src/errors.ts";
 
 describe("a text that an answer repeats", () => {
   test("is left as it is up to 200 characters", () => {
@@ -95,9 +87,9 @@ test("fewer violations leave the rest of a refusal as it is", () => {
   const fewer = withFewer(error, 7);
   expect(listIn(fewer)).toEqual(listIn(error).slice(0, 7));
   expect(metadataIn(fewer)).toEqual({ projectId: "p", omitted: "113" });
-  expect(
-    JSON.parse(problem(fewer).body).details.map((one: Record<string, string>) => one["@type"]?.split(".").at(-1)),
-  ).toEqual([...["ErrorInfo", "BadRequest", "LocalizedMessage"]]);
+  expect(errorJson(fewer).details.map((one) => one["@type"].split(".").at(-1))).toEqual([
+    ...["ErrorInfo", "BadRequest", "LocalizedMessage"],
+  ]);
   expect(metadataIn(withFewer(fewer, 0))).toEqual({ projectId: "p", omitted: "120" });
   expect(withFewer(error, 100)).toBe(error);
 });
@@ -122,9 +114,11 @@ describe.each([
   test.each(refusals.map((error) => localized(error, "fr")))(
     "has at most 64 KiB as a body of each protocol",
     (error) => {
-      expect(Buffer.byteLength(problem(error).body)).toBeLessThanOrEqual(65_536);
-      expect(errorToJsonBytes(error, undefined).length).toBeLessThanOrEqual(65_536);
-      const trailers = [...statusOf(error)].map(([name, value]) => `${name}: ${value}\r\n`).join("");
+      expect(Buffer.byteLength(JSON.stringify(errorJson(error)))).toBeLessThanOrEqual(65_536);
+      expect(Buffer.byteLength(JSON.stringify(errorToJson(error, undefined)))).toBeLessThanOrEqual(65_536);
+      const trailers = Object.entries(statusOf(error))
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join("");
       expect(Buffer.from(trailers).toString("base64").length + 16).toBeLessThanOrEqual(65_536);
       expect(countListed(error)).toBeGreaterThan(10);
     },

@@ -1,12 +1,13 @@
 import { Writable } from "node:stream";
-import { create } from "@bufbuild/protobuf";
-import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
+import { create, type Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, createContextValues, type StreamRequest, type UnaryRequest } from "@connectrpc/connect";
 import pino from "pino";
 import { expect, test } from "vitest";
 import { LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { ChangePhoneRequestSchema, UserService } from "../../gen/postern/v1/user_pb.ts";
-import { problem } from "../../packages/gateway/src/rpc/protocols/json_error.ts";
+import { once } from "../../packages/gateway/src/rpc/pipeline.ts";
+import { errorJson } from "../../packages/gateway/src/rpc/protocols/json.ts";
 import { type Call, keys } from "../../src/deps.ts";
 import { reasonOf, refuse } from "../../src/errors.ts";
 import { report } from "../../src/guards/report.ts";
@@ -25,6 +26,46 @@ function kept() {
   return { lines, ...report({ logger, languageOf: chooseLanguage }) };
 }
 
+type Handler = (call: Call) => object;
+
+/** A call of a unary rpc through the interceptor of a report. */
+async function unary({ interceptor }: ReturnType<typeof kept>, handler: Handler, call: Call): Promise<void> {
+  const { changePhone: method } = UserService.method;
+  const next = async () => {
+    await handler(call);
+    return responseOf({ stream: false, method, message: create(method.output) });
+  };
+  await interceptor(next)(requestOf(call, { stream: false, method, message: request }));
+}
+
+/** The responses of a stream through the interceptor of a report. */
+async function* stream({ interceptor }: ReturnType<typeof kept>, handler: () => AsyncIterable<Message>) {
+  const { watchEvents: method } = EventService.method;
+  const next = async () => responseOf({ stream: true, method, message: handler() });
+  const parts = { stream: true, method, message: once(create(method.input)) } as const;
+  const response = await interceptor(next)(requestOf(callWith(), parts));
+  if (response.stream) yield* response.message;
+}
+
+type Parts = Pick<UnaryRequest, "stream" | "method" | "message"> | Pick<StreamRequest, "stream" | "method" | "message">;
+
+const requestOf = ({ values, signal, requestHeader }: Call, parts: Parts) => ({
+  ...parts,
+  service: parts.method.parent,
+  requestMethod: "POST",
+  url: "http://localhost",
+  header: requestHeader as Headers,
+  contextValues: values,
+  signal,
+});
+
+const responseOf = (parts: Parts) => ({
+  ...parts,
+  service: parts.method.parent,
+  header: new Headers(),
+  trailer: new Headers(),
+});
+
 function callWith({
   signal = new AbortController().signal,
   ...headers
@@ -36,9 +77,9 @@ function callWith({
 }
 
 async function failing(error: unknown, call = callWith()) {
-  const { unary, lines } = kept();
-  const guarded = unary(UserService.method.changePhone, () => Promise.reject(error));
-  const thrown = await guarded(request, call).then(
+  const reports = kept();
+  const { lines } = reports;
+  const thrown = await unary(reports, () => Promise.reject(error), call).then(
     () => undefined,
     (refusal: unknown) => refusal,
   );
@@ -47,9 +88,9 @@ async function failing(error: unknown, call = callWith()) {
 }
 
 test("a call that ends well is one line: operation, code, duration, caller and request id, and nothing else", async () => {
-  const { unary, lines } = kept();
-  await unary(UserService.method.changePhone, async () => ({}))(request, callWith({ authorization: "Bearer secret" }));
-  expect(lines).toEqual([
+  const reports = kept();
+  await unary(reports, () => ({}), callWith({ authorization: "Bearer secret" }));
+  expect(reports.lines).toEqual([
     {
       ...{ level: 30, time: expect.any(Number), msg: "call", code: "OK" },
       ...{
@@ -82,7 +123,7 @@ for (const [what, error] of [
   test(`${what} is INTERNAL, and its text stays in the log, tied by the request id`, async () => {
     const { thrown, line } = await failing(error);
     expect([thrown.code, reasonOf(thrown)]).toEqual([Code.Internal, "INTERNAL"]);
-    expect(JSON.stringify([thrown.message, problem(thrown).body])).not.toContain(private_);
+    expect(JSON.stringify([thrown.message, errorJson(thrown)])).not.toContain(private_);
     expect([line.level, line.code, line.requestId]).toEqual([50, "INTERNAL", "r1"]);
     if (error) expect(JSON.stringify(line.error)).toContain(private_);
   });
@@ -141,12 +182,9 @@ test("accept-language adds the text in that language, also to what was unexpecte
 });
 
 test("what goes wrong before an operation begins is reported the same way", () => {
-  const { refused, lines } = kept();
-  const refusal = refused(
-    refuse.because("MALFORMED_BODY"),
-    callWith({ "accept-language": "fr" }),
-    "/postern.v1.UserService/GetUser",
-  );
+  const { onError, lines } = kept();
+  const call = callWith({ "accept-language": "fr" });
+  const refusal = onError(refuse.because("MALFORMED_BODY"), failed(call, "/postern.v1.UserService/GetUser"));
   expect(refusal.findDetails(LocalizedMessageSchema)[0]?.locale).toBe("fr");
   expect(lines).toMatchObject([{ operation: "/postern.v1.UserService/GetUser", reason: "MALFORMED_BODY" }]);
 });
@@ -154,48 +192,56 @@ test("what goes wrong before an operation begins is reported the same way", () =
 test("a call that is refused while its handler runs is one line, however the handler ends", async () => {
   const late = refuse.because("DEADLINE_EXCEEDED");
   for (const end of [() => ({}), () => Promise.reject(new DOMException("late", "TimeoutError"))]) {
-    const { unary, refused, lines } = kept();
+    const reports = kept();
     const gate = Promise.withResolvers<void>();
     const call = callWith({ signal: AbortSignal.abort(new DOMException("late", "TimeoutError")) });
-    const answer = unary(UserService.method.changePhone, () => gate.promise.then(end))(request, call);
-    expect(reasonOf(refused(late, call, "/postern.v1.UserService/ChangePhone"))).toBe("DEADLINE_EXCEEDED");
+    const answer = unary(reports, () => gate.promise.then(end), call);
+    const refusal = reports.onError(late, failed(call, "/postern.v1.UserService/ChangePhone"));
+    expect(reasonOf(refusal)).toBe("DEADLINE_EXCEEDED");
     gate.resolve();
     await answer.catch(() => {});
-    expect(lines).toMatchObject([{ code: "DEADLINE_EXCEEDED" }]);
+    expect(reports.lines).toMatchObject([{ code: "DEADLINE_EXCEEDED" }]);
   }
 });
 
 test("a bug that shows after the deadline is in the log as well", async () => {
-  const { unary, refused, lines } = kept();
+  const reports = kept();
+  const { lines } = reports;
   const gate = Promise.withResolvers<object>();
   const call = callWith();
-  const answer = unary(UserService.method.changePhone, () => gate.promise)(request, call);
-  refused(refuse.because("DEADLINE_EXCEEDED"), call, "/postern.v1.UserService/ChangePhone");
+  const answer = unary(reports, () => gate.promise, call);
+  reports.onError(refuse.because("DEADLINE_EXCEEDED"), failed(call, "/postern.v1.UserService/ChangePhone"));
   gate.reject(new TypeError("bug"));
   await answer.catch(() => {});
   expect(lines).toMatchObject([{ code: "DEADLINE_EXCEEDED" }, { code: "INTERNAL", error: { message: "bug" } }]);
 });
 
-const watching = (next: (call: Call) => AsyncIterable<object>) => {
-  const { stream, lines } = kept();
-  return {
-    lines,
-    messages: stream(EventService.method.watchEvents, (_request, call) => next(call))(request, callWith()),
-  };
+const failed = ({ values, signal, requestHeader }: Call, operation: string) => ({
+  values,
+  signal,
+  requestHeader: requestHeader as Headers,
+  operation,
+});
+
+const { output: watched } = EventService.method.watchEvents;
+
+const watching = (handler: () => AsyncIterable<Message>) => {
+  const reports = kept();
+  return { lines: reports.lines, messages: stream(reports, handler) };
 };
 
 test("a stream is one line when it ends", async () => {
   const { messages, lines } = watching(async function* () {
-    yield { a: 1 };
-    yield { a: 2 };
+    yield create(watched);
+    yield create(watched, { event: { objectId: "2" } });
   });
-  expect(await all(messages)).toEqual([{ a: 1 }, { a: 2 }]);
+  expect(await all(messages)).toMatchObject([{}, { event: { objectId: "2" } }]);
   expect(lines).toMatchObject([{ operation: "/postern.v1.EventService/WatchEvents", code: "OK" }]);
 });
 
 test("a stream that fails is refused, in one line", async () => {
   const { messages, lines } = watching(async function* () {
-    yield {};
+    yield create(watched);
     throw new Error("private");
   });
   await expect(all(messages)).rejects.toMatchObject({ code: Code.Internal });
@@ -204,8 +250,8 @@ test("a stream that fails is refused, in one line", async () => {
 
 test("a stream that its reader leaves is CANCELLED, in one line", async () => {
   const { messages, lines } = watching(async function* () {
-    yield {};
-    yield {};
+    yield create(watched);
+    yield create(watched);
   });
   for await (const _ of messages) break;
   expect(lines).toMatchObject([{ code: "CANCELED", reason: "CANCELLED" }]);

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { type Postern, startPostern } from "../harness.ts";
@@ -83,99 +83,95 @@ function expectBounded(told: Told, { found, isLowerBound }: Case, at: string): v
   }
 }
 
-describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
-  let postern: Postern;
-  let doors: ReturnType<typeof openDoors>;
-  let response: HttpResponse | undefined;
+let postern: Postern;
+let doors: ReturnType<typeof openDoors>;
+let response: HttpResponse | undefined;
 
-  beforeAll(async () => {
-    postern = await startPostern({ lane });
-    doors = openDoors(postern.url, (one) => {
-      response = one;
-    });
+beforeAll(async () => {
+  postern = await startPostern();
+  doors = openDoors(postern.url, (one) => {
+    response = one;
   });
-  afterAll(async () => {
-    doors?.[Symbol.dispose]();
-    await postern?.[Symbol.asyncDispose]();
-  });
+});
+afterAll(async () => {
+  doors?.[Symbol.dispose]();
+  await postern?.[Symbol.asyncDispose]();
+});
 
-  const ask = (door: Door, asking: Partial<Parameters<Door["ask"]>[0]>): Promise<Told> =>
-    door.ask({ method, request: {}, headers: { authorization: `Bearer ${postern.admin.token}` }, ...asking });
+const ask = (door: Door, asking: Partial<Parameters<Door["ask"]>[0]>): Promise<Told> =>
+  door.ask({ method, request: {}, headers: { authorization: `Bearer ${postern.admin.token}` }, ...asking });
 
-  test.each(cases)("%s are refused by a bounded answer", async (_name, wrong) => {
-    // A query has no room for them.
-    const open = doors.all.filter(({ name, format }) => format === "json" && !name.startsWith("Connect GET"));
-    const tolds: Told[] = [];
-    for (const door of open) {
-      const told = await ask(door, { raw: { json: wrong.body } });
-      expectBounded(told, wrong, door.name);
-      if (response) expectFitting(response, door.name);
-      tolds.push(told);
-    }
-    const [first] = tolds;
-    const lists = tolds.map((told) => detailsIn(told.details).violations);
-    const longest = lists.reduce((one, other) => (other.length > one.length ? other : one));
-    for (const [at, told] of tolds.entries()) {
-      expect(told.message).toBe(first?.message);
-      expect(lists[at]).toEqual(longest.slice(0, lists[at]?.length));
-      // Only where the list has to fit into headers it is shorter.
-      if (!open[at]?.name.startsWith("gRPC JSON")) expect(lists[at]).toEqual(longest);
-      else expect(lists[at]?.length).toBeGreaterThan(0);
-    }
-  });
+test.each(cases)("%s are refused by a bounded answer", async (_name, wrong) => {
+  // A query has no room for them.
+  const open = doors.all.filter(({ name, format }) => format === "json" && !name.startsWith("Connect GET"));
+  const tolds: Told[] = [];
+  for (const door of open) {
+    const told = await ask(door, { raw: { json: wrong.body } });
+    expectBounded(told, wrong, door.name);
+    if (response) expectFitting(response, door.name);
+    tolds.push(told);
+  }
+  const [first] = tolds;
+  const lists = tolds.map((told) => detailsIn(told.details).violations);
+  const longest = lists.reduce((one, other) => (other.length > one.length ? other : one));
+  for (const [at, told] of tolds.entries()) {
+    expect(told.message).toBe(first?.message);
+    expect(lists[at]).toEqual(longest.slice(0, lists[at]?.length));
+    // Only where the list has to fit into headers it is shorter.
+    if (!open[at]?.name.startsWith("gRPC JSON")) expect(lists[at]).toEqual(longest);
+    else expect(lists[at]?.length).toBeGreaterThan(0);
+  }
+});
 
-  test("120 items without their two ids are refused alike at every door, and each says how many it leaves out", async () => {
-    const request = { items: Array.from({ length: 120 }, () => ({})) };
-    for (const door of doors.all.filter((one) => one.shut(method) === undefined)) {
-      const told = await ask(door, { request });
-      expectBounded(told, { body: "", found: 240 }, door.name);
-      if (response) expectFitting(response, door.name);
-      expect(told.message, door.name).toMatch(
-        /^the request is not valid: items\[0\]\.userId, .*\[4\]\.projectId and 230 more$/,
-      );
-    }
-  });
+test("120 items without their two ids are refused alike at every door, and each says how many it leaves out", async () => {
+  const request = { items: Array.from({ length: 120 }, () => ({})) };
+  for (const door of doors.all.filter((one) => one.shut(method) === undefined)) {
+    const told = await ask(door, { request });
+    expectBounded(told, { body: "", found: 240 }, door.name);
+    if (response) expectFitting(response, door.name);
+    expect(told.message, door.name).toMatch(
+      /^the request is not valid: items\[0\]\.userId, .*\[4\]\.projectId and 230 more$/,
+    );
+  }
+});
 
-  test("the message says in each language how many fields it does not name", async () => {
-    const [door] = doors.all;
-    const message = async (language: string, count: number) => {
-      const headers = { authorization: `Bearer ${postern.admin.token}`, "accept-language": language };
-      const told = door && (await ask(door, { headers, raw: { json: keys(count, (n) => `k${n}`) } }));
-      return told?.details.map((one) => (one as JsonObject).message).at(-1);
-    };
-    const ten = Array.from({ length: 10 }, (_, n) => `k${n}`).join(", ");
-    expect(await message("en", 11)).toBe(`The request is not valid: ${ten} and 2 more.`);
-    expect(await message("de", 11)).toBe(`Die Anfrage ist ungültig: ${ten} und 2 weitere.`);
-    expect(await message("fr", 11)).toBe(`La requête n'est pas valide\u00a0: ${ten} et 2 de plus.`);
-    expect(await message("es", 11)).toBe(`La solicitud no es válida: ${ten} y 2 más.`);
-    expect(await message("de", 2000)).toBe(`Die Anfrage ist ungültig: ${ten} und mindestens 990 weitere.`);
-  });
+test("the message says in each language how many fields it does not name", async () => {
+  const [door] = doors.all;
+  const message = async (language: string, count: number) => {
+    const headers = { authorization: `Bearer ${postern.admin.token}`, "accept-language": language };
+    const told = door && (await ask(door, { headers, raw: { json: keys(count, (n) => `k${n}`) } }));
+    return told?.details.map((one) => (one as JsonObject).message).at(-1);
+  };
+  const ten = Array.from({ length: 10 }, (_, n) => `k${n}`).join(", ");
+  expect(await message("en", 11)).toBe(`The request is not valid: ${ten} and 2 more.`);
+  expect(await message("de", 11)).toBe(`Die Anfrage ist ungültig: ${ten} und 2 weitere.`);
+  expect(await message("fr", 11)).toBe(`La requête n'est pas valide\u00a0: ${ten} et 2 de plus.`);
+  expect(await message("es", 11)).toBe(`La solicitud no es válida: ${ten} y 2 más.`);
+  expect(await message("de", 2000)).toBe(`Die Anfrage ist ungültig: ${ten} und mindestens 990 weitere.`);
+});
 
-  test("query parameters that are unknown, or there too often, are refused by a bounded answer", async () => {
-    using client = connectHttp1(postern.url);
-    const headers = { authorization: `Bearer ${postern.admin.token}` };
-    for (const query of [names(1500).join("&"), `${"x".repeat(15_000)}=1`, Array(1200).fill("pageSize=1").join("&")]) {
-      const answer = await client.send({ method: "GET", path: `/v1/projects?${query}`, headers, body: Buffer.of() });
-      expectFitting(answer, query.slice(0, 20));
-      const { details } = JSON.parse(answer.body.toString());
-      const { metadata, violations } = detailsIn(details);
-      expect(violations.length).toBeLessThanOrEqual(100);
-      const found = violations.length + Number(metadata.omitted ?? 0);
-      expect(found).toBe(query.startsWith("x") ? 1 : 1000);
-    }
-  });
+test("query parameters that are unknown, or there too often, are refused by a bounded answer", async () => {
+  using client = connectHttp1(postern.url);
+  const headers = { authorization: `Bearer ${postern.admin.token}` };
+  for (const query of [names(1500).join("&"), `${"x".repeat(15_000)}=1`, Array(1200).fill("pageSize=1").join("&")]) {
+    const answer = await client.send({ method: "GET", path: `/v1/projects?${query}`, headers, body: Buffer.of() });
+    expectFitting(answer, query.slice(0, 20));
+    const { details } = JSON.parse(answer.body.toString());
+    const { metadata, violations } = detailsIn(details);
+    expect(violations.length).toBeLessThanOrEqual(100);
+    const found = violations.length + Number(metadata.omitted ?? 0);
+    expect(found).toBe(query.startsWith("x") ? 1 : 1000);
+  }
+});
 
-  test("a stream is refused by a bounded answer", async () => {
-    for (const [door, request] of streams(keys(157, (n) => `k${n}`))) {
-      using client = (door === "gRPC" ? connectHttp2 : connectHttp1)(postern.url);
-      const authorization = `Bearer ${postern.admin.token}`;
-      const answer = await client.send({ ...request, headers: { ...request.headers, authorization } });
-      expectFitting(answer, door);
-      expect(answer.body.toString() + (fieldsOf(answer)["grpc-message"] ?? ""), door).toMatch(
-        /and(%20| )147(%20| )more/,
-      );
-    }
-  });
+test("a stream is refused by a bounded answer", async () => {
+  for (const [door, request] of streams(keys(157, (n) => `k${n}`))) {
+    using client = (door === "gRPC" ? connectHttp2 : connectHttp1)(postern.url);
+    const authorization = `Bearer ${postern.admin.token}`;
+    const answer = await client.send({ ...request, headers: { ...request.headers, authorization } });
+    expectFitting(answer, door);
+    expect(answer.body.toString() + (fieldsOf(answer)["grpc-message"] ?? ""), door).toMatch(/and(%20| )147(%20| )more/);
+  }
 });
 
 const names = (count: number) => Array.from({ length: count }, (_, n) => `a${n}=1`);

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { holdTable, holdUser } from "../fixture/held_row.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { type Door, openDoors, type Told } from "./doors.ts";
@@ -21,72 +21,70 @@ const wrong: readonly Wait[] = ["soon", "-1", "1e3", "1.5", ""].map((value) => (
 }));
 const tooLong: Wait = { "grpc-timeout": "123456789S", "connect-timeout-ms": "12345678901" };
 
-describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
-  let postern: Postern;
-  let doors: ReturnType<typeof openDoors>;
+let postern: Postern;
+let doors: ReturnType<typeof openDoors>;
 
-  beforeAll(async () => {
-    postern = await startPostern({ lane, databaseConnections: 20 });
-    doors = openDoors(postern.url);
-  });
-  afterAll(async () => {
-    doors?.[Symbol.dispose]();
-    await postern?.[Symbol.asyncDispose]();
-  });
-
-  /** The same call through every door that takes it, at once. */
-  function askAll(rpc: string, wait: Wait, request: () => JsonObject): Promise<(readonly [Door, Told])[]> {
-    const method = methods.get(rpc);
-    if (!method) throw new Error(`there is no ${rpc}`);
-    const authorization = `Bearer ${postern.admin.token}`;
-    const open = doors.all.filter((door) => door.shut(method) === undefined);
-    const ask = async (door: Door) => {
-      const headers = { authorization, [door.timeout]: wait[door.timeout] };
-      return [door, await door.ask({ method, request: request(), headers })] as const;
-    };
-    return Promise.all(open.map(ask));
-  }
-
-  function expectAll(told: readonly (readonly [Door, Told])[], code: string, reason: string | undefined): void {
-    expect(told.length).toBeGreaterThan(10);
-    for (const [door, { message, ...one }] of told) {
-      expect([one.code, one.reason], door.name).toEqual([code, reason]);
-      expect({ message, details: one.details }, door.name).toEqual({
-        ...{ message: told[0]?.[1].message, details: told[0]?.[1].details },
-      });
-    }
-  }
-
-  test("a write that waits for another is given up when its time is over", async () => {
-    const { userId } = (await postern.admin.post("/v1/users/human", person())).body;
-    await using _ = await holdUser(postern.databaseUrl, userId);
-    const told = await askAll("UserService.ChangePhone", waits.short, () => ({ userId, phone: newNumber() }));
-    expectAll(told, "DeadlineExceeded", "DEADLINE_EXCEEDED");
-  });
-
-  test("a read that waits is given up when its time is over, also one by GET", async () => {
-    const { projectId } = (await postern.admin.post("/v1/projects", { name: "Held" })).body;
-    await using _ = await holdTable(postern.databaseUrl, "projects");
-    const told = await askAll("ProjectService.GetProject", waits.short, () => ({ projectId }));
-    expect(told.some(([{ name }]) => name.includes("GET"))).toBe(true);
-    expectAll(told, "DeadlineExceeded", "DEADLINE_EXCEEDED");
-  });
-
-  test("who waits for no time at all is told that it is over", async () => {
-    expectAll(await askAll("AccountService.GetMe", waits.none, () => ({})), "DeadlineExceeded", "DEADLINE_EXCEEDED");
-  });
-
-  test("who waits for ever is answered, within our own time", async () => {
-    expectAll(await askAll("AccountService.GetMe", waits.endless, () => ({})), "OK", undefined);
-  });
-
-  test.each([...wrong, tooLong].map((wait) => [wait["connect-timeout-ms"], wait] as const))(
-    "%j is no time to wait",
-    async (_, wait) => {
-      expectAll(await askAll("AccountService.GetMe", wait, () => ({})), "InvalidArgument", "MALFORMED_REQUEST");
-    },
-  );
+beforeAll(async () => {
+  postern = await startPostern({ databaseConnections: 20 });
+  doors = openDoors(postern.url);
 });
+afterAll(async () => {
+  doors?.[Symbol.dispose]();
+  await postern?.[Symbol.asyncDispose]();
+});
+
+/** The same call through every door that takes it, at once. */
+function askAll(rpc: string, wait: Wait, request: () => JsonObject): Promise<(readonly [Door, Told])[]> {
+  const method = methods.get(rpc);
+  if (!method) throw new Error(`there is no ${rpc}`);
+  const authorization = `Bearer ${postern.admin.token}`;
+  const open = doors.all.filter((door) => door.shut(method) === undefined);
+  const ask = async (door: Door) => {
+    const headers = { authorization, [door.timeout]: wait[door.timeout] };
+    return [door, await door.ask({ method, request: request(), headers })] as const;
+  };
+  return Promise.all(open.map(ask));
+}
+
+function expectAll(told: readonly (readonly [Door, Told])[], code: string, reason: string | undefined): void {
+  expect(told.length).toBeGreaterThan(10);
+  for (const [door, { message, ...one }] of told) {
+    expect([one.code, one.reason], door.name).toEqual([code, reason]);
+    expect({ message, details: one.details }, door.name).toEqual({
+      ...{ message: told[0]?.[1].message, details: told[0]?.[1].details },
+    });
+  }
+}
+
+test("a write that waits for another is given up when its time is over", async () => {
+  const { userId } = (await postern.admin.post("/v1/users/human", person())).body;
+  await using _ = await holdUser(postern.databaseUrl, userId);
+  const told = await askAll("UserService.ChangePhone", waits.short, () => ({ userId, phone: newNumber() }));
+  expectAll(told, "DeadlineExceeded", "DEADLINE_EXCEEDED");
+});
+
+test("a read that waits is given up when its time is over, also one by GET", async () => {
+  const { projectId } = (await postern.admin.post("/v1/projects", { name: "Held" })).body;
+  await using _ = await holdTable(postern.databaseUrl, "projects");
+  const told = await askAll("ProjectService.GetProject", waits.short, () => ({ projectId }));
+  expect(told.some(([{ name }]) => name.includes("GET"))).toBe(true);
+  expectAll(told, "DeadlineExceeded", "DEADLINE_EXCEEDED");
+});
+
+test("who waits for no time at all is told that it is over", async () => {
+  expectAll(await askAll("AccountService.GetMe", waits.none, () => ({})), "DeadlineExceeded", "DEADLINE_EXCEEDED");
+});
+
+test("who waits for ever is answered, within our own time", async () => {
+  expectAll(await askAll("AccountService.GetMe", waits.endless, () => ({})), "OK", undefined);
+});
+
+test.each([...wrong, tooLong].map((wait) => [wait["connect-timeout-ms"], wait] as const))(
+  "%j is no time to wait",
+  async (_, wait) => {
+    expectAll(await askAll("AccountService.GetMe", wait, () => ({})), "InvalidArgument", "MALFORMED_REQUEST");
+  },
+);
 
 const person = () => ({
   username: `held-${Math.random()}`,

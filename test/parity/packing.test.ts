@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postern, startPostern } from "../harness.ts";
 import { openDoors, type Told } from "./doors.ts";
 import { type Packing, packers } from "./packing.ts";
@@ -41,66 +41,64 @@ const scenes: readonly Scene[] = [
   creates("a request that says that it is as it is", "OK", { request: "identity" }),
 ];
 
-describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
-  let postern: Postern;
-  let stage: Stage;
-  let doors: ReturnType<typeof openDoors>;
-  let reading: JsonObject;
+let postern: Postern;
+let stage: Stage;
+let doors: ReturnType<typeof openDoors>;
+let reading: JsonObject;
 
-  beforeAll(async () => {
-    postern = await startPostern({ ...limits, lane });
-    stage = await stageOf(postern);
-    doors = openDoors(postern.url);
-    const { projectId, ...app } = await creation(stage);
-    const { organizationId } = stage.fixture;
-    const path = `/v1/projects/${projectId}/applications/oidc`;
-    reading = { projectId, appId: (await made(stage.admin, path, app, within(organizationId))).appId };
-  });
-  afterAll(async () => {
-    doors?.[Symbol.dispose]();
-    await postern?.[Symbol.asyncDispose]();
-  });
+beforeAll(async () => {
+  postern = await startPostern(limits);
+  stage = await stageOf(postern);
+  doors = openDoors(postern.url);
+  const { projectId, ...app } = await creation(stage);
+  const { organizationId } = stage.fixture;
+  const path = `/v1/projects/${projectId}/applications/oidc`;
+  reading = { projectId, appId: (await made(stage.admin, path, app, within(organizationId))).appId };
+});
+afterAll(async () => {
+  doors?.[Symbol.dispose]();
+  await postern?.[Symbol.asyncDispose]();
+});
 
-  test.each(scenes.map((scene) => [scene.name, scene] as const))("%s", async (_, scene) => {
-    await playEverywhere(scene, doors.all, stage);
-  });
+test.each(scenes.map((scene) => [scene.name, scene] as const))("%s", async (_, scene) => {
+  await playEverywhere(scene, doors.all, stage);
+});
 
-  /** Reads the application through every door. */
-  async function readAll(packing: Packing): Promise<(readonly [door: string, told: Told])[]> {
-    const method = methods.get("ApplicationService.GetApplication");
-    if (!method) throw new Error("there is no such rpc");
-    const headers = { ...within(stage.fixture.organizationId), authorization: `Bearer ${stage.admin.token}` };
-    const ask = { method, request: reading, headers };
-    return Promise.all(doors.all.map(async (door) => [door.name, await door.ask({ ...ask, packing })] as const));
+/** Reads the application through every door. */
+async function readAll(packing: Packing): Promise<(readonly [door: string, told: Told])[]> {
+  const method = methods.get("ApplicationService.GetApplication");
+  if (!method) throw new Error("there is no such rpc");
+  const headers = { ...within(stage.fixture.organizationId), authorization: `Bearer ${stage.admin.token}` };
+  const ask = { method, request: reading, headers };
+  return Promise.all(doors.all.map(async (door) => [door.name, await door.ask({ ...ask, packing })] as const));
+}
+
+test.each([
+  ...encodings.map((one) => [one, one] as const),
+  ["identity", undefined],
+  ["snappy", undefined],
+  ["snappy, zstd, gzip", "zstd"],
+  ["br, identity", "br"],
+] as const)("an answer to who accepts %s", async (accept, encoding) => {
+  const [first] = await readAll({});
+  for (const [door, told] of await readAll({ accept })) {
+    expect([told.code, told.encoding], door).toEqual(["OK", encoding]);
+    expect(told.body, door).toEqual(first?.[1].body);
   }
+});
 
-  test.each([
-    ...encodings.map((one) => [one, one] as const),
-    ["identity", undefined],
-    ["snappy", undefined],
-    ["snappy, zstd, gzip", "zstd"],
-    ["br, identity", "br"],
-  ] as const)("an answer to who accepts %s", async (accept, encoding) => {
-    const [first] = await readAll({});
-    for (const [door, told] of await readAll({ accept })) {
-      expect([told.code, told.encoding], door).toEqual(["OK", encoding]);
-      expect(told.body, door).toEqual(first?.[1].body);
-    }
-  });
+test.each(encodings)("a read in %s, also where it is in the query", async (request) => {
+  const [first] = await readAll({});
+  for (const [door, told] of await readAll({ request }))
+    expect([told.code, told.body], door).toEqual(["OK", first?.[1].body]);
+});
 
-  test.each(encodings)("a read in %s, also where it is in the query", async (request) => {
-    const [first] = await readAll({});
-    for (const [door, told] of await readAll({ request }))
-      expect([told.code, told.body], door).toEqual(["OK", first?.[1].body]);
-  });
-
-  test("a small answer is sent as it is", async () => {
-    const method = methods.get("ProjectService.CreateProject");
-    if (!method) throw new Error("there is no such rpc");
-    const headers = { authorization: `Bearer ${stage.admin.token}` };
-    for (const door of doors.all.filter((one) => one.shut(method) === undefined)) {
-      const told = await door.ask({ method, headers, request: { name: fresh("p") }, packing: { accept: "gzip" } });
-      expect([told.code, told.encoding], door.name).toEqual(["OK", undefined]);
-    }
-  });
+test("a small answer is sent as it is", async () => {
+  const method = methods.get("ProjectService.CreateProject");
+  if (!method) throw new Error("there is no such rpc");
+  const headers = { authorization: `Bearer ${stage.admin.token}` };
+  for (const door of doors.all.filter((one) => one.shut(method) === undefined)) {
+    const told = await door.ask({ method, headers, request: { name: fresh("p") }, packing: { accept: "gzip" } });
+    expect([told.code, told.encoding], door.name).toEqual(["OK", undefined]);
+  }
 });

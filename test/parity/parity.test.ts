@@ -3,7 +3,7 @@
 // can be, and all answers must be equal once identifiers and times are replaced.
 
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { openDoors } from "./doors.ts";
@@ -20,20 +20,18 @@ test("every rpc has a scene that is answered and one that is refused", () => {
   expect(unary.every((name) => getOption(methods.get(name) as DescMethod, http).pattern.case)).toBe(true);
 });
 
-describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
-  let postern: Postern;
-  let stage: Stage;
-  let doors: ReturnType<typeof openDoors>;
+let postern: Postern;
+let stage: Stage;
+let doors: ReturnType<typeof openDoors>;
 
-  beforeAll(async () => {
-    postern = await startPostern({ ...limits, lane });
-    stage = await stageOf(postern);
-    doors = openDoors(postern.url);
-  });
-  afterAll(async () => {
-    doors?.[Symbol.dispose]();
-    await postern?.[Symbol.asyncDispose]();
-  });
-
-  test.each(scenes)("%s", (_title, scene) => playEverywhere(scene, doors.all, stage));
+beforeAll(async () => {
+  postern = await startPostern(limits);
+  stage = await stageOf(postern);
+  doors = openDoors(postern.url);
 });
+afterAll(async () => {
+  doors?.[Symbol.dispose]();
+  await postern?.[Symbol.asyncDispose]();
+});
+
+test.each(scenes)("%s", (_title, scene) => playEverywhere(scene, doors.all, stage));

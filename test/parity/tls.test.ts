@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startServer } from "../../src/server.ts";
 import { type Postern, startPostern } from "../harness.ts";
-import { certificateFor } from "../transport/certificate.ts";
+import { certificateFor } from "../wire/certificate.ts";
 import { openDoors } from "./doors.ts";
 import { playEverywhere } from "./play.ts";
 import { scenes } from "./scenes.ts";
@@ -26,22 +26,20 @@ function sceneNamed(title: string): Scene {
   return found[1];
 }
 
-describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
-  const stack = new AsyncDisposableStack();
-  let postern: Postern;
-  let stage: Stage;
-  let doors: ReturnType<typeof openDoors>;
+const stack = new AsyncDisposableStack();
+let postern: Postern;
+let stage: Stage;
+let doors: ReturnType<typeof openDoors>;
 
-  beforeAll(async () => {
-    postern = stack.use(await startPostern({ ...limits, lane }));
-    stage = await stageOf(postern);
-    const { certFile: tlsCertFile, keyFile: tlsKeyFile } = stack.use(await certificateFor("localhost"));
-    // Another node on the same database, since the clients of the stage trust no certificate of ours.
-    const { url } = stack.use(await startServer({ ...postern.config, tlsCertFile, tlsKeyFile }));
-    expect(url).toMatch(/^https:/);
-    doors = stack.use(openDoors(url));
-  });
-  afterAll(() => stack.disposeAsync());
-
-  test.each(wanted)("over TLS, %s", (title) => playEverywhere(sceneNamed(title), doors.all, stage));
+beforeAll(async () => {
+  postern = stack.use(await startPostern(limits));
+  stage = await stageOf(postern);
+  const { certFile: tlsCertFile, keyFile: tlsKeyFile } = stack.use(await certificateFor("localhost"));
+  // Another node on the same database, since the clients of the stage trust no certificate of ours.
+  const { url } = stack.use(await startServer({ ...postern.config, tlsCertFile, tlsKeyFile }));
+  expect(url).toMatch(/^https:/);
+  doors = stack.use(openDoors(url));
 });
+afterAll(() => stack.disposeAsync());
+
+test.each(wanted)("over TLS, %s", (title) => playEverywhere(sceneNamed(title), doors.all, stage));

@@ -13,7 +13,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { ErrorInfoSchema, file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { machine, type Postern, startPostern } from "../harness.ts";
@@ -230,110 +230,103 @@ type Asked = {
   readonly told?: (heard: Heard) => void;
 };
 
-describe.each(["on", "off"] as const)("with the lane %s", (lane) => {
-  let postern: Postern;
-  let stage: Stage;
-  let where: Headers;
-  let before: string;
-  let expected: readonly JsonValue[];
+let postern: Postern;
+let stage: Stage;
+let where: Headers;
+let before: string;
+let expected: readonly JsonValue[];
 
-  beforeAll(async () => {
-    postern = await startPostern({ lane });
-    stage = await stageOf(postern);
-    where = within(stage.fixture.organizationId);
-    const listed = await stage.admin.get("/v1/events?pageSize=1", where);
-    before = listed.body.events[0].position;
-    for (const name of [fresh("Zürich 東京"), fresh("second"), fresh("third")])
-      await made(stage.admin, "/v1/projects", { name }, where);
-    // A list marks the transactions that are still open, also those of other tests; a stream waits for their end.
-    const listing = async () => {
-      const { body } = await stage.admin.get("/v1/events?pageSize=3", where);
-      for (const { position } of body.events) expect(position).not.toContain("~");
-      return body.events as JsonObject[];
-    };
-    const events = await vi.waitFor(listing, { timeout: 60_000, interval: 100 });
-    expected = events.toReversed().map((event) => ({ event }));
-  });
-  afterAll(() => postern?.[Symbol.asyncDispose]());
+beforeAll(async () => {
+  postern = await startPostern();
+  stage = await stageOf(postern);
+  where = within(stage.fixture.organizationId);
+  const listed = await stage.admin.get("/v1/events?pageSize=1", where);
+  before = listed.body.events[0].position;
+  for (const name of [fresh("Zürich 東京"), fresh("second"), fresh("third")])
+    await made(stage.admin, "/v1/projects", { name }, where);
+  // A list marks the transactions that are still open, also those of other tests; a stream waits for their end.
+  const listing = async () => {
+    const { body } = await stage.admin.get("/v1/events?pageSize=3", where);
+    for (const { position } of body.events) expect(position).not.toContain("~");
+    return body.events as JsonObject[];
+  };
+  const events = await vi.waitFor(listing, { timeout: 60_000, interval: 100 });
+  expected = events.toReversed().map((event) => ({ event }));
+});
+afterAll(() => postern?.[Symbol.asyncDispose]());
 
-  const ofAdmin = () => ({ ...where, authorization: `Bearer ${stage.admin.token}` });
+const ofAdmin = () => ({ ...where, authorization: `Bearer ${stage.admin.token}` });
 
-  test.each(doors)("$name: a watcher resumes after a position and hears what came since", async (door) => {
-    const heard = await hear(postern.url, door, { request: { after: before }, headers: ofAdmin(), count: 3 });
-    expect(heard.map(({ message }) => message)).toEqual(expected);
-    const { position } = (expected[0] as { event: { position: string } }).event;
-    const later = await hear(postern.url, door, { request: { after: position }, headers: ofAdmin(), count: 2 });
-    expect(later.map(({ message }) => message)).toEqual(expected.slice(1));
-  });
+test.each(doors)("$name: a watcher resumes after a position and hears what came since", async (door) => {
+  const heard = await hear(postern.url, door, { request: { after: before }, headers: ofAdmin(), count: 3 });
+  expect(heard.map(({ message }) => message)).toEqual(expected);
+  const { position } = (expected[0] as { event: { position: string } }).event;
+  const later = await hear(postern.url, door, { request: { after: position }, headers: ofAdmin(), count: 2 });
+  expect(later.map(({ message }) => message)).toEqual(expected.slice(1));
+});
 
-  const refusals: readonly [what: string, request: JsonObject, headers: () => Headers, end: string][] = [
-    ["who shows no token", {}, () => where, "Unauthenticated UNAUTHENTICATED"],
-    [
-      "a wrong token",
-      {},
-      () => ({ ...where, authorization: `Bearer ${"x".repeat(40)}` }),
-      "Unauthenticated TOKEN_INVALID",
-    ],
-    [
-      "who may not read events",
-      {},
-      () => ({ ...where, authorization: `Bearer ${stage.stranger.token}` }),
-      "PermissionDenied PERMISSION_DENIED",
-    ],
-    [
-      "an unknown organization",
-      {},
-      () => ({ ...ofAdmin(), ...within("nowhere") }),
-      "PermissionDenied PERMISSION_DENIED",
-    ],
-    ["a position that is none", { after: "yesterday" }, ofAdmin, "InvalidArgument POSITION_INVALID"],
-    ["a type of event that is none", { types: ["nothing.happened"] }, ofAdmin, "InvalidArgument VALIDATION_FAILED"],
-    ["more than an id may have", { objectId: "x".repeat(201) }, ofAdmin, "InvalidArgument VALIDATION_FAILED"],
-    [
-      "who waits for a time that is none",
-      {},
-      () => ({ ...ofAdmin(), "grpc-timeout": "soon", "connect-timeout-ms": "soon" }),
-      "InvalidArgument MALFORMED_REQUEST",
-    ],
-  ];
+const refusals: readonly [what: string, request: JsonObject, headers: () => Headers, end: string][] = [
+  ["who shows no token", {}, () => where, "Unauthenticated UNAUTHENTICATED"],
+  [
+    "a wrong token",
+    {},
+    () => ({ ...where, authorization: `Bearer ${"x".repeat(40)}` }),
+    "Unauthenticated TOKEN_INVALID",
+  ],
+  [
+    "who may not read events",
+    {},
+    () => ({ ...where, authorization: `Bearer ${stage.stranger.token}` }),
+    "PermissionDenied PERMISSION_DENIED",
+  ],
+  ["an unknown organization", {}, () => ({ ...ofAdmin(), ...within("nowhere") }), "PermissionDenied PERMISSION_DENIED"],
+  ["a position that is none", { after: "yesterday" }, ofAdmin, "InvalidArgument POSITION_INVALID"],
+  ["a type of event that is none", { types: ["nothing.happened"] }, ofAdmin, "InvalidArgument VALIDATION_FAILED"],
+  ["more than an id may have", { objectId: "x".repeat(201) }, ofAdmin, "InvalidArgument VALIDATION_FAILED"],
+  [
+    "who waits for a time that is none",
+    {},
+    () => ({ ...ofAdmin(), "grpc-timeout": "soon", "connect-timeout-ms": "soon" }),
+    "InvalidArgument MALFORMED_REQUEST",
+  ],
+];
 
-  test.each(refusals)(
-    "%s is refused before the first event, alike through every door",
-    async (_, request, headers, end) => {
-      for (const door of doors) {
-        const heard = await hear(postern.url, door, { request, headers: headers(), count: 1 });
-        expect(heard, door.name).toEqual([{ end }]);
-      }
-    },
-  );
-
-  test("a watcher whose token is revoked hears no more, through every door", async () => {
-    const { userId, tokenId, client } = await machine(postern, stage.fixture);
-    await made(stage.admin, "/v1/members", { userId, roles: ["ORG_VIEWER"] }, where);
-    const headers = { ...where, authorization: `Bearer ${client.token}` };
-    let messages = 0;
-    const told = ({ message }: Heard) => {
-      if (message) messages += 1;
-    };
-    const all = doors.map((door) => hear(postern.url, door, { request: {}, headers, count: 100, told }));
-    const seen = { name: fresh("seen") };
-    // A watch begins at the end of the log, which nobody else tells of.
-    const begun = setInterval(() => void made(stage.admin, "/v1/projects", { name: fresh("seen") }, where), 200);
-    await vi.waitFor(() => expect(messages).toBeGreaterThan(doors.length * 3), { timeout: 60_000 });
-    clearInterval(begun);
-    await stage.admin.delete(`/v1/users/${userId}/tokens/${tokenId}`);
-    await pause(1100);
-    await made(stage.admin, "/v1/projects", seen, where);
-    for (const [index, heard] of (await Promise.all(all)).entries()) {
-      expect(heard.at(-1), doors[index]?.name).toEqual({ end: "Unauthenticated TOKEN_INVALID" });
-      expect(JSON.stringify(heard)).not.toContain(seen.name);
+test.each(refusals)(
+  "%s is refused before the first event, alike through every door",
+  async (_, request, headers, end) => {
+    for (const door of doors) {
+      const heard = await hear(postern.url, door, { request, headers: headers(), count: 1 });
+      expect(heard, door.name).toEqual([{ end }]);
     }
-  });
+  },
+);
 
-  test("a watcher whose time is over is told so, through every door", async () => {
-    const headers = { ...ofAdmin(), "grpc-timeout": "700m", "connect-timeout-ms": "700" };
-    const ends = doors.map((door) => hear(postern.url, door, { request: { after: before }, headers, count: 100 }));
-    for (const [index, heard] of (await Promise.all(ends)).entries())
-      expect(heard.at(-1), doors[index]?.name).toEqual({ end: "DeadlineExceeded DEADLINE_EXCEEDED" });
-  });
+test("a watcher whose token is revoked hears no more, through every door", async () => {
+  const { userId, tokenId, client } = await machine(postern, stage.fixture);
+  await made(stage.admin, "/v1/members", { userId, roles: ["ORG_VIEWER"] }, where);
+  const headers = { ...where, authorization: `Bearer ${client.token}` };
+  let messages = 0;
+  const told = ({ message }: Heard) => {
+    if (message) messages += 1;
+  };
+  const all = doors.map((door) => hear(postern.url, door, { request: {}, headers, count: 100, told }));
+  const seen = { name: fresh("seen") };
+  // A watch begins at the end of the log, which nobody else tells of.
+  const begun = setInterval(() => void made(stage.admin, "/v1/projects", { name: fresh("seen") }, where), 200);
+  await vi.waitFor(() => expect(messages).toBeGreaterThan(doors.length * 3), { timeout: 15_000 });
+  clearInterval(begun);
+  await stage.admin.delete(`/v1/users/${userId}/tokens/${tokenId}`);
+  await pause(1100);
+  await made(stage.admin, "/v1/projects", seen, where);
+  for (const [index, heard] of (await Promise.all(all)).entries()) {
+    expect(heard.at(-1), doors[index]?.name).toEqual({ end: "Unauthenticated TOKEN_INVALID" });
+    expect(JSON.stringify(heard)).not.toContain(seen.name);
+  }
+});
+
+test("a watcher whose time is over is told so, through every door", async () => {
+  const headers = { ...ofAdmin(), "grpc-timeout": "700m", "connect-timeout-ms": "700" };
+  const ends = doors.map((door) => hear(postern.url, door, { request: { after: before }, headers, count: 100 }));
+  for (const [index, heard] of (await Promise.all(ends)).entries())
+    expect(heard.at(-1), doors[index]?.name).toEqual({ end: "DeadlineExceeded DEADLINE_EXCEEDED" });
 });

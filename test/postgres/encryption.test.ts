@@ -8,7 +8,7 @@ import { findHome } from "../../src/postgres/database_home.ts";
 import { startEmbedded } from "../../src/postgres/embedded.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { startPostern } from "../harness.ts";
-import { certificateFor } from "../transport/certificate.ts";
+import { certificateFor } from "../wire/certificate.ts";
 import { quiet } from "./holder.ts";
 
 type DatabaseHome = { readonly port: number; readonly ca: string; readonly otherCa: string };

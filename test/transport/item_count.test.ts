@@ -1,16 +1,15 @@
 import { create, fromBinary, toBinary, toJson } from "@bufbuild/protobuf";
-import { ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
-import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import {
   CreateOidcApplicationRequestSchema,
   RotateClientSecretRequestSchema,
 } from "../../gen/postern/v1/application_pb.ts";
 import { AddUserGrantRequestSchema, AddUserGrantsRequestSchema } from "../../gen/postern/v1/user_grant_pb.ts";
 import { itemCount } from "../../packages/gateway/src/codec/item_count.ts";
+import { GatewayError } from "../../packages/gateway/src/errors/gateway_error.ts";
 import { seeded } from "../../packages/gateway/test/http/http2/seeded.ts";
-import { reasonOf } from "../../src/errors.ts";
-import { sampleMessage } from "./sample.ts";
+import { sampleMessage } from "../../packages/gateway/test/sample_service.ts";
+import { contractBounds } from "../../src/contract/field_bounds.ts";
 
 /** What a count refuses, as `path REASON`; the reason alone when it names nothing. */
 function refusal(counting: () => void): string[] {
@@ -18,16 +17,15 @@ function refusal(counting: () => void): string[] {
     counting();
     return [];
   } catch (error) {
-    const reason = reasonOf(error);
     // What else the reader of the wire throws is an error of the wire.
-    if (!(error instanceof ConnectError) || reason === "MALFORMED_BODY") return ["MALFORMED_BODY"];
-    const violations = error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
+    if (!(error instanceof GatewayError) || error.reason === "MALFORMED_BODY") return ["MALFORMED_BODY"];
+    const { violations = [] } = error.details;
     return violations.map((one) => `${one.field} ${one.reason}`);
   }
 }
 
-const oidc = itemCount(CreateOidcApplicationRequestSchema);
-const grants = itemCount(AddUserGrantsRequestSchema);
+const oidc = itemCount(CreateOidcApplicationRequestSchema, contractBounds);
+const grants = itemCount(AddUserGrantsRequestSchema, contractBounds);
 
 test("packed items are counted one by one, in as many parts as they come", () => {
   const packed = Buffer.concat([Buffer.of(0x22, 0xa0, 0x1f), Buffer.alloc(4000)]);
@@ -69,7 +67,9 @@ test("groups within groups end the count before the stack", () => {
 });
 
 test("a type whose rules leave lists open is not counted", () => {
-  expect(refusal(() => itemCount(sampleMessage()).binary(Buffer.alloc(100_000, Buffer.of(0x50, 1))))).toEqual([]);
+  expect(
+    refusal(() => itemCount(sampleMessage(), contractBounds).binary(Buffer.alloc(100_000, Buffer.of(0x50, 1)))),
+  ).toEqual([]);
 });
 
 /** Messages of more bytes than are let through unread, for the count to walk. */
@@ -98,7 +98,7 @@ test("the count refuses no bytes that the decoder takes", () => {
   const random = seeded(11);
   for (const [type, message] of samples) {
     const whole = toBinary(type, message);
-    const count = itemCount(type);
+    const count = itemCount(type, contractBounds);
     for (let round = 0; round < 3000; round += 1) {
       const bytes = Buffer.from(whole);
       for (let edits = random(4); edits >= 0; edits -= 1) bytes[random(bytes.length)] = random(256);
@@ -113,7 +113,7 @@ test("the decoder finds no more items than were counted", () => {
     AddUserGrantRequestSchema,
     create(AddUserGrantRequestSchema, { roleKeys: Array(4000).fill("a") }),
   );
-  const count = itemCount(AddUserGrantRequestSchema);
+  const count = itemCount(AddUserGrantRequestSchema, contractBounds);
   for (let round = 0; round < 3000; round += 1) {
     const bytes = Buffer.from(whole);
     for (let edits = random(40); edits >= 0; edits -= 1) bytes[random(bytes.length)] = random(256);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startChild } from "../fixture/child_server.ts";
 import { type Postern, startPostern } from "../harness.ts";
-import { certificateFor, nameShown } from "./certificate.ts";
+import { certificateFor, nameShown } from "../wire/certificate.ts";
 
 // The process under test shares the tables and the data folder of a server that has made them.
 let postern: Postern;

@@ -5,7 +5,7 @@ import { UserService } from "../../../gen/postern/v1/user_pb.ts";
 import { startServer } from "../../../src/server.ts";
 import { fixtureOf } from "../../fixture/organization.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
-import { certificateFor } from "../../transport/certificate.ts";
+import { certificateFor } from "../../wire/certificate.ts";
 import { hearsStreams, keepsPromises, newcomer, typeIn } from "../promises.ts";
 import { grpcTimeout } from "../told.ts";
 import { found } from "../toolchains.ts";

@@ -4,8 +4,8 @@ import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.
 import { UserService } from "../../../gen/postern/v1/user_pb.ts";
 import { callMetrics } from "../../../packages/gateway/src/services/metrics/calls.ts";
 import { exposition } from "../../../packages/gateway/src/services/metrics/text.ts";
+import { grpcClient } from "../../../packages/gateway/test/services/grpc_client.ts";
 import { clientOf, startPostern } from "../../harness.ts";
-import { grpcClient } from "./grpc.ts";
 
 async function scrape(url: string): Promise<string> {
   return (await fetch(`${url}/metrics`)).text();
@@ -118,13 +118,13 @@ test.each([
   ["json", of("application/json")],
   ["json", new Headers()],
 ])("the door is %s", (door, headers) => {
-  const metrics = callMetrics([{ service: UserService }]);
+  const metrics = callMetrics([UserService], "postern");
   metrics.observe("/postern.v1.UserService/GetUser", headers)("OK", 3);
   expect(exposition(metrics.families())).toContain(`door="${door}"`);
 });
 
 test("buckets count what is below, and running calls are seen", () => {
-  const metrics = callMetrics([{ service: UserService }]);
+  const metrics = callMetrics([UserService], "postern");
   const ends = [1, 3, 20_000].map((milliseconds) => {
     const end = metrics.observe("/postern.v1.UserService/GetUser", new Headers());
     return () => end("OK", milliseconds);

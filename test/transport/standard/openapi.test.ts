@@ -2,12 +2,14 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import type { OperationObject, Schema } from "../../../packages/gateway/src/services/openapi/document.ts";
 import { openapi } from "../../../packages/gateway/src/services/openapi/openapi.ts";
+import { apiOptions } from "../../../src/contract/api.ts";
+import { describeAll } from "../../../src/contract/describe.ts";
 import { reasons } from "../../../src/errors.ts";
-import { allOperations } from "./parts.ts";
+import { services } from "../../../src/routes.ts";
 import { broken } from "./schema_check.ts";
 
-const operations = allOperations();
-const document = openapi(operations);
+const rpcs = describeAll(services);
+const document = openapi(apiOptions(rpcs));
 const { schemas } = document.components;
 
 const all = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -36,9 +38,9 @@ test("the document is what the schema of OpenAPI 3.1 asks for", async () => {
 });
 
 test("every REST path of every rpc is there", () => {
-  const rules = [...operations.values()].reduce((sum, { rules }) => sum + rules.length, 0);
+  const rules = rpcs.reduce((sum, { rest }) => sum + rest.length, 0);
   expect(all).toHaveLength(rules);
-  expect(new Set(all.map(({ operation }) => operation["x-rpc"]))).toEqual(new Set(operations.keys()));
+  expect(new Set(all.map(({ operation }) => operation["x-rpc"]))).toEqual(new Set(rpcs.map(({ path }) => path)));
   expect(new Set(all.map(({ operation }) => operation.operationId)).size).toBe(rules);
 });
 

@@ -5,8 +5,8 @@ import postgres from "postgres";
 import { expect, test } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection, ServerReflectionRequestSchema } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { grpcClient } from "../../../packages/gateway/test/services/grpc_client.ts";
 import { startPostern } from "../../harness.ts";
-import { grpcClient } from "./grpc.ts";
 
 const services = [
   "Account",

@@ -4,18 +4,23 @@ import { status as codes } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { openStandard } from "./grpc.ts";
+import { EventService } from "../../../gen/postern/v1/event_pb.ts";
+import { MemberService } from "../../../gen/postern/v1/member_pb.ts";
+import { UserService } from "../../../gen/postern/v1/user_pb.ts";
+import { openStandard } from "../../../packages/gateway/test/services/grpc_client.ts";
 
 type Question = NonNullable<Parameters<typeof ask>[0]>;
 
-let house: Awaited<ReturnType<typeof openStandard>>;
-let client: (typeof house)["client"];
+let server: Awaited<ReturnType<typeof openStandard>>;
+let client: (typeof server)["client"];
 
 beforeAll(async () => {
-  house = await openStandard();
-  client = house.client;
+  server = await openStandard({
+    routes: (router) => router.service(EventService, {}).service(MemberService, {}).service(UserService, {}),
+  });
+  client = server.client;
 });
-afterAll(() => house[Symbol.asyncDispose]());
+afterAll(() => server[Symbol.asyncDispose]());
 
 const ask = (
   messageRequest:

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { expect, test } from "vitest";
-import { openSample } from "../../../../../test/transport/sample_port.ts";
 import { frame } from "../../../../../test/wire/frame.ts";
 import { requestHttp2 } from "../../../../../test/wire/http2.ts";
+import { openSample } from "../../sample_gateway.ts";
 
 const many = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`x-${index}`, "a"]));
 
