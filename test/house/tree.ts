@@ -51,21 +51,30 @@ export function* nodesOf(node: Node): Generator<Node> {
   for (const child of children) yield* nodesOf(child);
 }
 
+/** The packages of ours, each with the file that it is entered by. */
+const packages: Readonly<Record<string, string>> = { "@postern/gateway": "packages/gateway/src/gateway.ts" };
+
 /** What a file imports from files of ours, one entry for each name. */
 export function importsOf({ path, ast }: Source): Import[] {
-  return [...nodesOf(ast)].flatMap((node) =>
-    named(node).map((one) => ({ ...one, from: path, to: posix.join(dirname(path), one.to) })),
-  );
+  return [...nodesOf(ast)].flatMap(named).flatMap(({ to, ...one }) => {
+    const file = to.startsWith(".") ? posix.join(dirname(path), to) : packages[to];
+    return file === undefined ? [] : [{ ...one, from: path, to: file }];
+  });
+}
+
+/** The packages that a file imports from, and the modules of Node, as it spells them. */
+export function modulesOf({ ast }: Source): string[] {
+  const specifiers = [...nodesOf(ast)].flatMap(named).map(({ to }) => to);
+  return [...new Set(specifiers.filter((to) => !to.startsWith(".")))];
 }
 
 function named(node: Node): Omit<Import, "from">[] {
   if (isImportDeclaration(node) || isExportDeclaration(node)) {
     const to = node.moduleSpecifier;
-    if (!to || !isStringLiteral(to) || !to.text.startsWith(".")) return [];
-    return namesOf(node).map((name) => ({ ...name, to: to.text }));
+    return to && isStringLiteral(to) ? namesOf(node).map((name) => ({ ...name, to: to.text })) : [];
   }
   const [to] = isCallExpression(node) && node.expression.getText() === "import" ? node.arguments : [];
-  return to && isStringLiteral(to) && to.text.startsWith(".") ? [{ to: to.text, name: "*", type: false }] : [];
+  return to && isStringLiteral(to) ? [{ to: to.text, name: "*", type: false }] : [];
 }
 
 function namesOf(node: Node): { name: string; type: boolean }[] {

@@ -1,4 +1,4 @@
-import { Code, ConnectError, type ContextValues, createContextKey } from "@connectrpc/connect";
+import { type ConnectError, type ContextValues, createContextKey } from "@connectrpc/connect";
 import { type Encoding, encodingOf } from "../codec/compression.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -208,7 +208,7 @@ export abstract class RpcCall implements ContextSource, Due {
 export type CallParts = Pick<RpcCall, "options" | "exchange" | "matched" | "values">;
 
 // Made once, for it costs a stack.
-const completed = new ConnectError("the call is complete", Code.Canceled);
+const completed = new DOMException("the call is complete", "AbortError");
 
 const expire = (call: RpcCall) => call.expire();
 const fail = (call: RpcCall, error: unknown) => call.fail(error);
