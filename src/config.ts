@@ -105,11 +105,6 @@ const declared = {
     "A connection takes no new calls after about this long; 0 never",
     0,
   ),
-  lane: oneOf(
-    "LANE",
-    ["on", "off"],
-    "The fast lane for unary calls of gRPC, gRPC-Web and Connect; off leaves them to connect-es",
-  ),
   corsOrigins: origins(
     "CORS_ORIGINS",
     "Pages that may call from a browser, by commas: `https://app.example`, or `*` for any",
