@@ -2,7 +2,8 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { openSessions, type SessionLimits, type Sessions } from "../../../src/http/connections.ts";
 import type { Exchange } from "../../../src/http/exchange.ts";
 
-const limits: SessionLimits = {
+/** The limits of a connection in these tests. */
+export const limits: SessionLimits = {
   streamsMax: 100,
   headersMaxBytes: 4096,
   messageMaxBytes: 100_000,
