@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import { type BodyBudget, type BudgetLimits, bodyBudget } from "./body_budget.ts";
 import type { Exchange } from "./exchange.ts";
 import { Http1Connection } from "./http1/connection.ts";
+import { http1Parsers } from "./http1/parser.ts";
 import { type ConnectionLimits, Http2Connection } from "./http2/connection.ts";
 import type { Version } from "./preface.ts";
 
@@ -34,6 +35,7 @@ export function openSessions({ limits, serve, onFault = () => {} }: SessionParts
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = limits;
   const everyMs = Math.max(10, Math.min(1000, headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs));
   const budget: BodyBudget = bodyBudget(limits);
+  const openParser = http1Parsers(limits.headersMaxBytes);
   let checking: NodeJS.Timeout | undefined;
 
   // One look at all of them costs less than timers that every request sets and clears.
@@ -45,7 +47,7 @@ export function openSessions({ limits, serve, onFault = () => {} }: SessionParts
   return {
     accept(socket, version) {
       const parts = { socket, limits, serve, onFault, network: budget.from(addressOf(socket)) };
-      const connection = version === "2" ? new Http2Connection(parts) : new Http1Connection(parts);
+      const connection = version === "2" ? new Http2Connection(parts) : new Http1Connection(parts, openParser);
       connections.add(connection);
       checking ??= setInterval(check, everyMs).unref();
       const retiring = retirement(limits.connectionAgeMs, connection);

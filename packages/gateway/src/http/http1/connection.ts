@@ -1,7 +1,9 @@
 import type { ConnectionParts, Flaw, Timeouts } from "../exchange.ts";
-import { type BodyReader, bodyReader } from "./body.ts";
+import { BodyPieces } from "./body_pieces.ts";
 import { type Host, Http1Exchange } from "./exchange.ts";
-import { type Head, readHead, type Unreadable } from "./head.ts";
+import { type Head, readHead } from "./head.ts";
+import { LastHead } from "./last_head.ts";
+import type { OpenParser, ParsedRequest, Parser, Reader } from "./parser.ts";
 
 /** What bounds a connection. */
 export type ConnectionLimits = Timeouts & { readonly headersMaxBytes: number };
@@ -13,22 +15,32 @@ const mostAhead = 65_536;
 // How long a client may take to hang up.
 const partingMs = 1000;
 const broken: Head = {
-  ...{ method: "", target: "", headers: {}, body: 0, keeps: false, chunks: false, expects: false },
+  method: "",
+  target: "",
+  headers: {},
+  body: 0,
+  keeps: false,
+  chunks: false,
+  expects: false,
 };
 
 /** HTTP/1.1 on one socket, by RFC 9112: one request after the other; nothing that comes in is thrown out of it. */
-export class Http1Connection implements Host {
+export class Http1Connection implements Host, Reader {
   readonly keeping: string;
   readonly #parts: ConnectionParts<ConnectionLimits>;
   #waiting: Buffer = nothing;
+  /** The head that is being parsed, and what of the body is parsed with it. */
+  #head: Buffer = nothing;
+  #known: Head | undefined;
+  #ahead = 0;
+  readonly #last = new LastHead();
   #running: Http1Exchange | undefined;
-  #body: BodyReader | undefined;
-  #lastText = "";
-  #lastHead: Head | Unreadable = { flaw: "MALFORMED_REQUEST", headers: {} };
+  readonly #parse: Parser;
+  readonly #body = new BodyPieces();
+  #request: ParsedRequest | undefined;
   #state: "open" | "leaving" | "over" = "open";
   #looping = false;
   #isHeld = false;
-  #isPaused = false;
   #due: number;
   #sent = 0;
   #unsent = { sent: 0, since: 0 };
@@ -36,11 +48,12 @@ export class Http1Connection implements Host {
   /** Whether it has begun a call. */
   used = false;
 
-  constructor(parts: ConnectionParts<ConnectionLimits>) {
+  constructor(parts: ConnectionParts<ConnectionLimits>, openParser: OpenParser) {
     this.#parts = parts;
     const { socket, limits } = parts;
     this.keeping = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(limits.idleTimeoutMs / 1000)}\r\n`;
     this.#due = performance.now() + limits.headerTimeoutMs;
+    this.#parse = openParser(socket, this);
     socket.on("data", (chunk: Buffer) => this.#guarded(() => this.#read(chunk)));
     socket.on("drain", () => this.#guarded(() => this.#flow()));
     socket.on("error", ignore).on("close", () => this.#guarded(() => this.#gone()));
@@ -83,7 +96,9 @@ export class Http1Connection implements Host {
   send(bytes: string | Uint8Array): boolean {
     const { socket } = this.#parts;
     this.#sent += 1;
-    return !socket.writable || socket.write(bytes);
+    if (!socket.writable) return true;
+    // Text of ASCII alone, which most answers are, needs no encoder.
+    return typeof bytes === "string" && isAscii(bytes) ? socket.write(bytes, "latin1") : socket.write(bytes);
   }
 
   drained(): Promise<void> {
@@ -108,8 +123,36 @@ export class Http1Connection implements Host {
     this.#guarded(() => this.#proceed());
   }
 
+  head(request: ParsedRequest): void {
+    // Behind chunks that were parsed in one piece; a client asks again what was not answered (RFC 9112, 9.3.2).
+    if (this.#running) return void this.retire();
+    const head = this.#known ?? readHead(request, this.#head);
+    if ("flaw" in head) return void this.#refuse(head.flaw, head.headers);
+    if (!this.#known) this.#last.keep(this.#head, head);
+    this.#request = request;
+    if (head.body !== 0) request.reader = this;
+    this.#begin(head);
+  }
+
+  data(part: Buffer): void {
+    if (this.#body.admits(part)) this.#running?.data(part);
+    else this.#refuse("MALFORMED_REQUEST");
+  }
+
+  end(): void {
+    this.#body.end();
+    this.#due = Number.POSITIVE_INFINITY;
+    this.#running?.end();
+  }
+
+  failed(code: string): void {
+    if (this.#state === "over") return;
+    this.#refuse(code === "HPE_HEADER_OVERFLOW" && !this.#running ? "HEADERS_TOO_LARGE" : "MALFORMED_REQUEST");
+  }
+
   #read(chunk: Buffer): void {
     if (this.#state === "over") return;
+    this.#body.read();
     this.#waiting = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk]);
     this.#proceed();
   }
@@ -131,8 +174,8 @@ export class Http1Connection implements Host {
     const { socket } = this.#parts;
     const pause =
       this.#state !== "over" && (this.#isHeld || socket.writableNeedDrain || this.#waiting.length > mostAhead);
-    if (pause === this.#isPaused) return;
-    this.#isPaused = pause;
+    // The parser resumes the socket by itself when a request is complete.
+    if (pause === socket.isPaused()) return;
     if (pause) socket.pause();
     else socket.resume();
   }
@@ -145,7 +188,7 @@ export class Http1Connection implements Host {
       this.#hangUp();
       return false;
     }
-    if (running && this.#body) return this.#readBody(running, this.#body);
+    if (running && this.#body.isOpen) return this.#readBody();
     if (running && !running.closed) return false;
     if (running) this.#rest();
     if (this.#waiting.length > 0) return this.#readHead();
@@ -155,23 +198,16 @@ export class Http1Connection implements Host {
 
   #rest(): void {
     this.#running = undefined;
+    this.#request = undefined;
     this.#due = performance.now() + this.#parts.limits.idleTimeoutMs;
   }
 
-  #readBody(running: Http1Exchange, body: BodyReader): boolean {
-    if (this.#waiting.length === 0) return false;
-    const read = body(this.#waiting, 0, (part) => running.data(part));
-    // The answer to the part before may have ended everything.
-    if (this.#state === "over") return false;
-    if (!read) {
-      this.#refuse("MALFORMED_REQUEST");
-      return true;
-    }
-    this.#waiting = this.#waiting.subarray(read.at);
-    if (!read.ended) return false;
-    this.#body = undefined;
-    this.#due = Number.POSITIVE_INFINITY;
-    running.end();
+  #readBody(): boolean {
+    const bytes = this.#waiting;
+    const size = this.#body.take(bytes);
+    if (size === 0) return false;
+    this.#waiting = bytes.subarray(size);
+    this.#parse(bytes.subarray(0, size));
     return true;
   }
 
@@ -186,7 +222,8 @@ export class Http1Connection implements Host {
       this.#refuse("MALFORMED_REQUEST");
       return true;
     }
-    const end = bytes.indexOf(blank, start);
+    this.#known = this.#last.at(bytes, start);
+    const end = this.#known ? start + this.#last.length - blank.length : bytes.indexOf(blank, start);
     if ((end < 0 ? bytes.length : end) - start > headersMaxBytes) {
       this.#refuse("HEADERS_TOO_LARGE");
       return true;
@@ -196,24 +233,39 @@ export class Http1Connection implements Host {
       this.#due = Math.min(this.#due, performance.now() + headerTimeoutMs);
       return false;
     }
-    this.#waiting = bytes.subarray(end + blank.length);
-    this.#begin(this.#headOf(bytes.toString("latin1", start, end)));
+    this.#parseHead(start, end + blank.length);
     return true;
   }
 
-  /** Most clients say the same again and again. */
-  #headOf(text: string): Head | Unreadable {
-    if (text === this.#lastText) return this.#lastHead;
-    this.#lastHead = readHead(text);
-    this.#lastText = text;
-    return this.#lastHead;
+  /** Parses a head, and with one that is known what is here of a body whose length is known as well. */
+  #parseHead(start: number, end: number): void {
+    const bytes = this.#waiting;
+    const known = this.#known;
+    const body = known && known.body !== "chunked" ? known.body : 0;
+    this.#ahead = Math.min(body, bytes.length - end);
+    const next = end + this.#ahead;
+    this.#waiting = next === bytes.length ? nothing : bytes.subarray(next);
+    if (known && known.body === this.#ahead) return this.#again(known, bytes.subarray(end, next));
+    this.#head = bytes.subarray(start, end);
+    this.#parse(bytes.subarray(start, next));
+    this.#head = nothing;
+    // A head of which nothing came would be waited for.
+    if (!this.#running && this.#state !== "over") this.#refuse("MALFORMED_REQUEST");
   }
 
-  #begin(head: Head | Unreadable): void {
-    if ("flaw" in head) return void this.#refuse(head.flaw, head.headers);
+  /** Serves a request that is here as a whole, of whose head the parser has read the very bytes before. */
+  #again(head: Head, body: Buffer): void {
+    this.#begin(head);
+    if (body.length === 0) return;
+    this.#running?.data(body);
+    this.#running?.end();
+  }
+
+  #begin(head: Head): void {
     this.used = true;
-    this.#body = head.body === 0 ? undefined : bodyReader(head);
-    this.#due = this.#body ? performance.now() + this.#parts.limits.bodyTimeoutMs : Number.POSITIVE_INFINITY;
+    this.#body.begin(head.body, this.#ahead);
+    const { bodyTimeoutMs } = this.#parts.limits;
+    this.#due = this.#body.isOpen ? performance.now() + bodyTimeoutMs : Number.POSITIVE_INFINITY;
     this.#running = new Http1Exchange(this, head, this.#parts.network.account());
     this.#parts.serve(this.#running);
   }
@@ -225,7 +277,8 @@ export class Http1Connection implements Host {
     if (running?.begun) return void this.destroy();
     running?.lose();
     this.retire();
-    this.#body = undefined;
+    if (this.#request) this.#request.reader = undefined;
+    this.#body.end();
     this.#waiting = nothing;
     this.#due = Number.POSITIVE_INFINITY;
     this.#running = new Http1Exchange(this, { ...broken, headers }, this.#parts.network.account(), flaw);
@@ -267,8 +320,10 @@ export class Http1Connection implements Host {
   /** Nothing more is read: bytes or a body left behind would be tried again for ever. */
   #over(): void {
     this.#state = "over";
+    if (this.#request) this.#request.reader = undefined;
+    this.#request = undefined;
     this.#waiting = nothing;
-    this.#body = undefined;
+    this.#body.end();
   }
 
   #gone(): void {
@@ -289,3 +344,5 @@ export class Http1Connection implements Host {
 
 // The end of the socket says the same, and always comes.
 function ignore() {}
+
+const isAscii = (text: string) => Buffer.byteLength(text) === text.length;

@@ -18,63 +18,78 @@ export type Head = {
 /** What cannot be read as a request, and the headers that can. */
 export type Unreadable = { readonly flaw: Flaw; readonly headers: Headers };
 
+/** A head as the parser found it. */
+export type RawHead = {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly httpVersion: string;
+  /** Names and values in turns. */
+  readonly rawHeaders: readonly string[];
+};
+
 const mostHeaders = 64;
-const line = /^([!#$%&'*+.^_`|~\w-]+) ([\x21-\x7e]+) HTTP\/1\.([01])$/;
-const name = /^[!#$%&'*+.^_`|~\w-]+$/;
+const target = /^[\x21-\x7e]+$/;
 const host = /^[\x21-\x7e]*$/;
-const value = /^[\t\x20-\x7e\x80-\xff]*$/;
+// Two readers of the same request may take the first or the last of them, or both.
+const single: ReadonlySet<string> = new Set([
+  "host",
+  "authorization",
+  "content-length",
+  "content-type",
+  "transfer-encoding",
+]);
 
 /**
- * Reads the text before a body, by RFC 9112; answers a flaw for what is not exactly that. Whoever stands in front of us may
- * read a text differently that is only nearly right, and then takes one request for two.
+ * Reads a head that the parser found to be well-formed; answers a flaw for what RFC 9112 lets a server refuse. Whoever stands
+ * in front of us may read a head differently that is only nearly right, and then takes one request for two.
  */
-export function readHead(text: string): Head | Unreadable {
-  const [first = "", ...lines] = text.split("\r\n");
-  const [, method, target, minor] = line.exec(first) ?? [];
+export function readHead(request: RawHead, bytes: Buffer): Head | Unreadable {
+  const { method = "", url = "", httpVersion, rawHeaders } = request;
   const headers: Record<string, string | undefined> = Object.create(null);
   const malformed: Unreadable = { flaw: "MALFORMED_REQUEST", headers };
-  if (method === undefined || target === undefined) return malformed;
-  let hosts = 0;
-  for (const one of lines.slice(0, mostHeaders)) {
-    const colon = one.indexOf(":");
-    const key = one.slice(0, colon).toLowerCase();
-    const raw = one.slice(colon + 1);
-    if (colon < 1 || !name.test(key) || !value.test(raw)) return malformed;
-    const said = withoutBlanks(raw);
-    if (key === "host") hosts += 1;
-    const before = headers[key];
-    headers[key] = before === undefined ? said : `${before}${key === "cookie" ? "; " : ", "}${said}`;
-  }
-  if (lines.length > mostHeaders) return { flaw: "HEADERS_TOO_LARGE", headers };
-  const body = bodyOf(headers, minor);
+  // The parser overlooks spaces, and takes other protocols than HTTP.
+  const line = `${method} ${url} HTTP/${httpVersion}\r\n`;
+  if (bytes.toString("latin1", 0, line.length) !== line) return malformed;
+  if (!target.test(url) || (httpVersion !== "1.1" && httpVersion !== "1.0")) return malformed;
+  if (!readHeaders(rawHeaders, headers)) return malformed;
+  if (rawHeaders.length > 2 * mostHeaders) return { flaw: "HEADERS_TOO_LARGE", headers };
+  const isNew = httpVersion === "1.1";
+  // What follows the head of CONNECT is a protocol of its own (RFC 9110, 9.3.6), which is not spoken here.
+  const tunnels = method === "CONNECT";
+  const body = tunnels ? 0 : bodyOf(headers, isNew);
   // RFC 9112, 3.2: Host is required of HTTP/1.1 only.
-  if (body === undefined || hosts > 1 || (hosts === 0 && minor === "1")) return malformed;
-  if (!host.test(headers.host ?? "")) return malformed;
+  if (body === undefined || (headers.host === undefined && isNew) || !host.test(headers.host ?? "")) return malformed;
   const { expect, connection } = headers;
   return {
-    ...{ method, target, headers: Object.freeze(headers), body },
-    keeps: minor === "1" && !/(^|[\s,])close([\s,]|$)/i.test(connection ?? ""),
-    chunks: minor === "1",
-    expects: minor === "1" && expect?.toLowerCase() === "100-continue",
+    method,
+    target: url,
+    headers: Object.freeze(headers),
+    body,
+    keeps: isNew && !tunnels && !/(^|[\s,])close([\s,]|$)/i.test(connection ?? ""),
+    chunks: isNew,
+    expects: isNew && expect?.toLowerCase() === "100-continue",
   };
 }
 
-/** Cuts spaces and tabs (RFC 9110, 5.5); trim() cuts line ends and more. A loop, because a pattern for the end is quadratic. */
-function withoutBlanks(text: string): string {
-  let [start, end] = [0, text.length];
-  while (start < end && isBlank(text.charCodeAt(start))) start += 1;
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
-  return text.slice(start, end);
+/** Joins headers by their names; false when one came twice that may come once. */
+function readHeaders(raw: readonly string[], headers: Record<string, string | undefined>): boolean {
+  const end = Math.min(raw.length, 2 * mostHeaders);
+  for (let at = 0; at < end; at += 2) {
+    const name = (raw[at] ?? "").toLowerCase();
+    const value = raw[at + 1] ?? "";
+    const before = headers[name];
+    if (before !== undefined && single.has(name)) return false;
+    headers[name] = before === undefined ? value : `${before}${name === "cookie" ? "; " : ", "}${value}`;
+  }
+  return true;
 }
 
-const isBlank = (sign: number) => sign === 0x20 || sign === 0x09;
-
 /** How long the body is; undefined where two readers could disagree about it: RFC 9112, 6.3. */
-function bodyOf(headers: Headers, minor: string | undefined): Head["body"] | undefined {
+function bodyOf(headers: Headers, isNew: boolean): Head["body"] | undefined {
   const { "transfer-encoding": transfer, "content-length": length } = headers;
   if (transfer === undefined) {
     if (length === undefined) return 0;
     return /^\d{1,15}$/.test(length) ? Number(length) : undefined;
   }
-  return length === undefined && minor === "1" && transfer.toLowerCase() === "chunked" ? "chunked" : undefined;
+  return length === undefined && isNew && transfer.toLowerCase() === "chunked" ? "chunked" : undefined;
 }

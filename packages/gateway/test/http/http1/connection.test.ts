@@ -10,6 +10,15 @@ const bodies = (text: string) =>
     text.slice(index + head.length, index + head.length + Number(length)),
   );
 
+/** Chance that is the same in each run. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}
+
 const sized = (exchange: Exchange, text: string) =>
   exchange.answer({ status: 200, headers: { "content-length": `${text.length}` }, body: text });
 
@@ -65,6 +74,51 @@ test("chunks that are none refuse their request, and never end it", async () => 
   const text = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\nnonsense\r\n";
   expect(bodies(await talk(server, [text]))).toEqual(["MALFORMED_REQUEST"]);
   expect(ended).toEqual(["lost"]);
+});
+
+const chunks = (count: number, size: number) => `${size.toString(16)}\r\n${"a".repeat(size)}\r\n`.repeat(count);
+const chunked = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
+
+test("a body in thousands of chunks of one byte is refused, one in as many of sixteen is a body", async () => {
+  await using server = await serveExchanges((exchange) => {
+    if (exchange.flaw) return say(exchange);
+    let size = 0;
+    exchange.receive({
+      overloaded() {},
+      data: (part) => {
+        size += part.length;
+      },
+      end: () => sized(exchange, `${size}`),
+    });
+  });
+  expect(bodies(await talk(server, [`${chunked}${chunks(20_000, 1)}0\r\n\r\n`]))).toEqual(["MALFORMED_REQUEST"]);
+  expect(bodies(await talk(server, [`${chunked}${chunks(20_000, 16)}0\r\n\r\n`]))).toEqual(["320000"]);
+  expect(bodies(await talk(server, [`${chunked}${chunks(4000, 1)}0\r\n\r\n`]))).toEqual(["4000"]);
+});
+
+test("a request behind chunks of many empty lines is not served out of its turn", async () => {
+  let running = 0;
+  await using server = await serveExchanges((exchange) => {
+    running += 1;
+    expect(running).toBe(1);
+    exchange.receive({
+      overloaded() {},
+      data() {},
+      end: () => {
+        setImmediate(() => {
+          running -= 1;
+          say(exchange);
+        });
+      },
+    });
+  });
+  const blanks = "\r\n\r\n".repeat(4000);
+  const body = `${blanks.length.toString(16)}\r\n${blanks}\r\n0\r\n\r\n`;
+  const open = chunked.replace("connection: close\r\n", "");
+  const behind = get("/a").repeat(50) + get("/a", "connection: close");
+  // Some of them may be left to be asked again.
+  const text = await talk(server, [open + body + behind]);
+  expect(bodies(text)[0]).toBe("POST /");
 });
 
 test("an answer before the end of its request lets the rest go by, and the next request is served", async () => {
@@ -135,6 +189,28 @@ test("a client that leaves ends its exchange", async () => {
   expect(await promise).toBe(false);
 });
 
+const raise = () => {
+  throw new Error("of ours");
+};
+const nothing = { overloaded() {}, data() {}, end() {} };
+
+test.each([
+  ["a handler", raise],
+  ["a reader of the body", (exchange: Exchange) => exchange.receive({ ...nothing, data: raise })],
+  ["the end of a body", (exchange: Exchange) => exchange.receive({ ...nothing, end: raise })],
+])("an error in %s ends its connection only, and is reported", async (_, serve) => {
+  const inChunks = "POST /b HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+  const served = async () => {
+    await using server = await serveExchanges((exchange) =>
+      exchange.target === "/a" ? say(exchange) : serve(exchange),
+    );
+    for (const text of [post("hello"), inChunks, get("/a").repeat(3) + post("hello")])
+      expect(bodies(await talk(server, [text]))).not.toContain("POST / hello");
+    expect(bodies(await talk(server, [get("/a", "connection: close")]))).toEqual(["GET /a"]);
+  };
+  await expect(served()).rejects.toThrow("of ours");
+});
+
 test("a client that does not read is let go, and one that reads slowly is not", async () => {
   const large = Buffer.alloc(30_000_000, "a");
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -152,13 +228,26 @@ test("a client that does not read is let go, and one that reads slowly is not", 
   socket.destroy();
 });
 
+test("requests that repeat their heads are each understood, however they are cut", async () => {
+  await using server = await serveExchanges();
+  const random = randomFrom(7);
+  const inChunks = (body: string) =>
+    `POST /c HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n${body.length}\r\n${body}\r\n0\r\nx: y\r\n\r\n`;
+  const kinds = [get("/a"), post("hello"), post("\r\n\r\nb"), inChunks("\r\n\r\nc"), inChunks("d"), post("")];
+  const answered = ["GET /a ", "POST / hello", "POST / \r\n\r\nb", "POST /c \r\n\r\nc", "POST /c d", "POST / "];
+  for (let round = 0; round < 40; round++) {
+    const picked = Array.from({ length: 30 }, () => Math.floor(random() ** 2 * kinds.length));
+    const text = picked.map((kind) => kinds[kind]).join("") + get("/last", "connection: close");
+    const pieces: string[] = [];
+    for (let at = 0; at < text.length; at += pieces.at(-1)?.length ?? 0)
+      pieces.push(text.slice(at, at + 1 + Math.floor(random() ** 4 * 900)));
+    expect(bodies(await talk(server, pieces))).toEqual([...picked.map((kind) => answered[kind]), "GET /last "]);
+  }
+});
+
 test("bytes without any sense end nothing but their connection", async () => {
   await using server = await serveExchanges(say);
-  let seed = 42;
-  const random = () => {
-    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
-    return seed / 2 ** 31;
-  };
+  const random = randomFrom(42);
   const sound = [get("/a"), post("hello"), "0\r\n\r\n", "transfer-encoding: chunked\r\n", "\r\n", "\n", "\0", " ", ":"];
   for (let round = 0; round < 300; round++) {
     const pieces = Array.from({ length: 1 + Math.floor(random() * 6) }, () => {

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { certificateFor } from "../../../../../test/transport/certificate.ts";
+import { certificateFor } from "../../../../../test/wire/certificate.ts";
 import { shareConnections } from "../../../src/http/accept.ts";
 import { openSessions, type SessionLimits } from "../../../src/http/connections.ts";
 import type { Exchange, Flaw } from "../../../src/http/exchange.ts";
@@ -16,7 +16,7 @@ export async function openRaw(way: "clear text" | "TLS", some: Partial<SessionLi
   await using stack = new AsyncDisposableStack();
   const faults: unknown[] = [];
   const all = { ...limits, ...some };
-  const sessions = openSessions({ limits: all, serve, told: (error) => void faults.push(error) });
+  const sessions = openSessions({ limits: all, serve, onFault: (error) => void faults.push(error) });
   const certificate = way === "TLS" ? stack.use(await certificateFor("localhost")) : undefined;
   const secured = certificate && (await encryption(certificate, all.headerTimeoutMs));
   const server = createServer({ noDelay: true });
