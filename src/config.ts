@@ -105,6 +105,11 @@ const declared = {
     "A connection takes no new calls after about this long; 0 never",
     0,
   ),
+  http2: oneOf(
+    "HTTP2",
+    ["own", "node"],
+    "Implementation of HTTP/2: our own, or Node's, which is slower and a way out should ours have a flaw",
+  ),
   corsOrigins: origins(
     "CORS_ORIGINS",
     "Pages that may call from a browser, by commas: `https://app.example`, or `*` for any",

@@ -197,6 +197,7 @@ async function openPort(house: House, config: Config, { runtime, tracing, isBoot
   return served.listen({
     host: config.host,
     port: config.port,
+    http2: config.http2,
     onFault: (error) => logger.error({ err: error }, "an internal error ended a connection"),
     certificate: config.tlsCertFile ? { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile } : undefined,
   });

@@ -19,7 +19,7 @@ test("an empty setting is as good as none", () => {
 
 test("every setting says what it means, once", () => {
   for (const { name, meaning } of settings) {
-    expect(name).toMatch(/^[A-Z][A-Z_]+$/);
+    expect(name).toMatch(/^[A-Z][A-Z0-9_]+$/);
     expect(meaning.length).toBeGreaterThan(10);
   }
   expect(new Set(settings.map(({ name }) => name)).size).toBe(settings.length);

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { http2 } from "../packages/gateway/test/http/implementation.ts";
 import { type Config, readConfig } from "../src/config.ts";
 import { newToken } from "../src/security/token.ts";
 import { startServer } from "../src/server.ts";
@@ -65,7 +66,7 @@ function testConfig(): Config {
   const cheap = { hashMemoryKib: 64, hashIterations: 1, hashQueue: 1000 };
   const quiet = { port: 0, logLevel: "silent", shutdownGraceMs: 1000, databaseConnections: 8 } as const;
   const secrets = { adminToken: newToken("pt"), masterKeys: [randomBytes(32)] };
-  return { ...readConfig({}), ...cheap, ...quiet, ...secrets };
+  return { ...readConfig({}), ...cheap, ...quiet, ...secrets, http2 };
 }
 
 /** A client over plain JSON. */

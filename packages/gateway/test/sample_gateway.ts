@@ -14,6 +14,7 @@ import type { Violation } from "../src/errors/violation.ts";
 import { type GatewayLimits, type GatewayOptions, gateway, type Routes } from "../src/gateway.ts";
 import type { Listening } from "../src/http/server.ts";
 import type { Certificate } from "../src/http/tls.ts";
+import { http2 } from "./http/implementation.ts";
 import { type SampleRpc, sampleService } from "./sample_service.ts";
 
 /** What answers an rpc of the sample in a test. */
@@ -63,7 +64,7 @@ export async function openSample(
     ...more,
     limits: { ...usualLimits, ...limits },
   });
-  return { ...(await served.listen({ certificate })), service };
+  return { ...(await served.listen({ certificate, http2 })), service };
 }
 
 /** Registers a service, every rpc of which is answered by one handler. */

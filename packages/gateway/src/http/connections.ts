@@ -4,18 +4,25 @@ import type { Exchange } from "./exchange.ts";
 import { Http1Connection } from "./http1/connection.ts";
 import { http1Parsers } from "./http1/parser.ts";
 import { type ConnectionLimits, Http2Connection } from "./http2/connection.ts";
+import { NodeHttp2Connection } from "./node_http2/connection.ts";
 import type { Version } from "./preface.ts";
 
 /** What bounds a connection. */
 export type SessionLimits = ConnectionLimits & { readonly connectionAgeMs: number } & BudgetLimits;
 
+/** Who speaks HTTP/2: our implementation, or that of Node. */
+export type Http2Implementation = "own" | "node";
+
 /** What serves the connections. */
 export type SessionParts = {
+  readonly http2?: Http2Implementation | undefined;
   readonly limits: SessionLimits;
   readonly serve: (exchange: Exchange) => void;
   /** Called with an error of ours, which ends its connection only. */
   readonly onFault?: ((error: unknown) => void) | undefined;
 };
+
+type Connection = Http2Connection | NodeHttp2Connection | Http1Connection;
 
 /** All connections whose version of HTTP is known. */
 export type Sessions = {
@@ -30,8 +37,9 @@ export type Sessions = {
 };
 
 /** Serves HTTP on the connections it is given. */
-export function openSessions({ limits, serve, onFault = () => {} }: SessionParts): Sessions {
-  const connections = new Set<Http2Connection | Http1Connection>();
+export function openSessions({ limits, serve, http2, onFault = () => {} }: SessionParts): Sessions {
+  const Http2 = http2 === "node" ? NodeHttp2Connection : Http2Connection;
+  const connections = new Set<Connection>();
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = limits;
   const everyMs = Math.max(10, Math.min(1000, headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs));
   const budget: BodyBudget = bodyBudget(limits);
@@ -47,7 +55,7 @@ export function openSessions({ limits, serve, onFault = () => {} }: SessionParts
   return {
     accept(socket, version) {
       const parts = { socket, limits, serve, onFault, network: budget.from(addressOf(socket)) };
-      const connection = version === "2" ? new Http2Connection(parts) : new Http1Connection(parts, openParser);
+      const connection = version === "2" ? new Http2(parts) : new Http1Connection(parts, openParser);
       connections.add(connection);
       checking ??= setInterval(check, everyMs).unref();
       const retiring = retirement(limits.connectionAgeMs, connection);
@@ -74,7 +82,7 @@ export function openSessions({ limits, serve, onFault = () => {} }: SessionParts
 const addressOf = (socket: Duplex) =>
   "remoteAddress" in socket && typeof socket.remoteAddress === "string" ? socket.remoteAddress : undefined;
 
-function retirement(ageMs: number, connection: Http2Connection | Http1Connection): NodeJS.Timeout | undefined {
+function retirement(ageMs: number, connection: Connection): NodeJS.Timeout | undefined {
   return ageMs === 0 ? undefined : setTimeout(() => connection.retire(), aboutAge(ageMs)).unref();
 }
 

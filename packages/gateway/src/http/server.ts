@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { shareConnections } from "./accept.ts";
-import { openSessions, type SessionLimits, type Sessions } from "./connections.ts";
+import { type Http2Implementation, openSessions, type SessionLimits, type Sessions } from "./connections.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Certificate, encryption } from "./tls.ts";
 
@@ -29,6 +29,8 @@ export type ListenOptions = {
   readonly limits: Limits;
   /** Serves one request, and never throws. */
   readonly handle: (exchange: Exchange) => void;
+  /** Which implementation speaks HTTP/2; our own when absent. */
+  readonly http2?: Http2Implementation | undefined;
   /** Speaks TLS instead of clear text. */
   readonly certificate?: Certificate | undefined;
   /** Called with an error of ours, which ends its connection only. */
@@ -41,7 +43,8 @@ export type ListenOptions = {
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { host, port, limits, stopping = new AbortController() } = options;
   const server = createServer({ noDelay: true });
-  const sessions = openSessions({ limits, serve: options.handle, onFault: options.onFault });
+  const { handle, http2, onFault } = options;
+  const sessions = openSessions({ limits, serve: handle, http2, onFault });
   const secured = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
   const sockets = shareConnections({ server, sessions, limits, encryption: secured });
   const { shutdownDelayMs: delayMs = 0, shutdownGraceMs: graceMs } = limits;

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defaultLimits, gateway, listen } from "../../src/gateway.ts";
+import { http2 as implementation } from "../http/implementation.ts";
 
 const version = "v2.2.1+incompatible";
 const module = `github.com/summerwind/h2spec/cmd/h2spec@${version}`;
@@ -22,6 +23,7 @@ async function http2(more: readonly string[]): Promise<boolean> {
     port: 0,
     limits: defaultLimits,
     certificate,
+    http2: implementation,
     handle(exchange) {
       // An answer before the end of the request would be followed by what the suite takes for an error.
       exchange.receive({ data() {}, overloaded() {}, end: () => handle(exchange) });

@@ -1,5 +1,11 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { openSessions, type SessionLimits, type Sessions } from "../../../src/http/connections.ts";
+import {
+  type Http2Implementation,
+  openSessions,
+  type SessionLimits,
+  type Sessions,
+} from "../../../src/http/connections.ts";
+import type { Exchange } from "../../../src/http/exchange.ts";
 import { FrameType, preface } from "../../../src/http/http2/rfc9113.ts";
 import { Stream } from "../../../src/http/http2/stream.ts";
 
@@ -24,20 +30,29 @@ export type Served = AsyncDisposable & {
 };
 
 /** Serves streams on a port of their own, and fails on an error of ours that no test expected. */
-export async function serveStreams(
+export const serveStreams = (
   serve: (stream: Stream) => void = echo,
   some: Partial<SessionLimits> = {},
-): Promise<Served> {
+): Promise<Served> => serveHttp2((exchange) => exchange instanceof Stream && serve(exchange), { limits: some });
+
+/** How HTTP/2 is served. */
+export type ServeOptions = { readonly limits?: Partial<SessionLimits>; readonly http2?: Http2Implementation };
+
+/** Serves HTTP/2 by either implementation. */
+export async function serveHttp2(serve: (exchange: Exchange) => void, options: ServeOptions = {}): Promise<Served> {
   const faults: unknown[] = [];
   const sessions = openSessions({
-    limits: { ...limits, ...some },
-    serve: (exchange) => exchange instanceof Stream && serve(exchange),
+    http2: options.http2,
+    limits: { ...limits, ...options.limits },
+    serve,
     onFault: (error) => void faults.push(error),
   });
   const server = createServer((socket) => sessions.accept(socket, "2"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    ...{ port: (server.address() as AddressInfo).port, sessions, faults },
+    port: (server.address() as AddressInfo).port,
+    sessions,
+    faults,
     [Symbol.asyncDispose]: async () => {
       sessions.destroy();
       await new Promise((resolve) => server.close(resolve));
@@ -47,7 +62,7 @@ export async function serveStreams(
 }
 
 /** Answers every request with its body. */
-export function echo(stream: Stream): void {
+export function echo(stream: Exchange): void {
   const parts: Buffer[] = [];
   stream.receive({
     overloaded() {},

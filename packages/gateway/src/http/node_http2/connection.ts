@@ -1,0 +1,163 @@
+import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { ConnectionParts } from "../exchange.ts";
+import type { ConnectionLimits } from "../http2/connection.ts";
+import { HeadBuilder } from "../http2/head.ts";
+import { entrySize } from "../http2/hpack/static_table.ts";
+import { drainTimeoutMs, fieldBlockMaxBytes, streamWindowFor, streamWindowsPerConnection } from "../http2/limits.ts";
+import { ConnectionError, ErrorCode, FrameType, initialWindowSize } from "../http2/rfc9113.ts";
+import { NodeHttp2Exchange } from "./exchange.ts";
+import { FloodGuard } from "./flood_guard.ts";
+import { FrameGate } from "./frame_gate.ts";
+
+/** A server's side of HTTP/2 on one socket by `node:http2`, within the limits of our own. */
+export class NodeHttp2Connection {
+  readonly #parts: ConnectionParts<ConnectionLimits>;
+  readonly #guard: FloodGuard;
+  readonly #gate: FrameGate;
+  readonly #session: ServerHttp2Session;
+  readonly #exchanges = new Set<NodeHttp2Exchange>();
+  readonly #idleTimer: NodeJS.Timeout;
+  #readTimer: NodeJS.Timeout | undefined;
+  #drainTimer: NodeJS.Timeout | undefined;
+  #state: "open" | "draining" | "closed" = "open";
+  /** Whether a stream was ever opened. */
+  used = false;
+
+  constructor(parts: ConnectionParts<ConnectionLimits>) {
+    const { socket, limits } = parts;
+    this.#parts = parts;
+    const guard = new FloodGuard(limits);
+    this.#guard = guard;
+    const events = {
+      received: guard.received.bind(guard),
+      sent: guard.sent.bind(guard),
+      read: () => this.#updateReadTimer(),
+      // A session must not be destroyed while it writes.
+      refused: (error: unknown) => process.nextTick(() => this.#fault(error)),
+    };
+    this.#gate = new FrameGate({ socket, writeTimeoutMs: limits.bodyTimeoutMs, events });
+    this.#idleTimer = setTimeout(() => this.#exchanges.size === 0 && this.close(), limits.idleTimeoutMs);
+    this.#updateReadTimer();
+    socket.on("error", ignore);
+    this.#session = this.#open(limits);
+  }
+
+  /** Lets open streams end, and takes no new ones: RFC 9113, 6.8. */
+  close(): void {
+    if (this.#state !== "open" || this.#session.destroyed) return;
+    this.#state = "draining";
+    const session = this.#session;
+    // Streams that the client opens before it sees this GOAWAY are served: its answer to the PING comes after them.
+    this.#gate.insert(shutdownNotice);
+    // Streams that Node has read by then are not announced yet: they would be refused.
+    session.ping(Buffer.from("draining"), () => setImmediate(() => this.#lastGoaway()));
+    this.#drainTimer = setTimeout(() => this.#lastGoaway(), drainTimeoutMs);
+  }
+
+  /** Ends the connection gracefully; the client opens another one for new requests. */
+  retire(): void {
+    this.close();
+  }
+
+  /** Resets the answers, and cuts the connection, that make no progress. */
+  check(now: number): void {
+    if (this.#gate.isStalled(now)) return void this.destroy();
+    const time = now - this.#parts.limits.bodyTimeoutMs;
+    for (const exchange of this.#exchanges) if (exchange.isStalledSince(time)) exchange.reset(ErrorCode.CANCEL);
+  }
+
+  /** Destroys the socket. */
+  destroy(): void {
+    this.#parts.socket.destroy();
+  }
+
+  #open({ streamsMax, headersMaxBytes, messageMaxBytes }: ConnectionLimits): ServerHttp2Session {
+    const maxHeaderListSize = fieldBlockMaxBytes(headersMaxBytes);
+    const session = performServerHandshake(this.#gate, {
+      // Node resets what is larger without an answer: it gets as much as is decoded, and the answer comes from us.
+      settings: { maxConcurrentStreams: streamsMax, initialWindowSize, maxHeaderListSize },
+      maxHeaderListPairs: Math.ceil(maxHeaderListSize / entrySize("", "")),
+    });
+    session.on("error", ignore).on("close", () => this.#closed());
+    session.on("stream", (stream, _headers, _flags, raw) => this.#guarded(() => this.#stream(stream, raw)));
+    session.setLocalWindowSize(streamWindowFor(messageMaxBytes) * streamWindowsPerConnection);
+    return session;
+  }
+
+  #stream(stream: ServerHttp2Stream, raw: readonly string[]): void {
+    const { limits, network, serve } = this.#parts;
+    const record = this.#guard.record(stream.id ?? 0) ?? { ended: stream.endAfterHeaders, isPaused: false };
+    const builder = new HeadBuilder(limits);
+    for (let at = 0; at < raw.length; at += 2) builder.add(raw[at] ?? "", raw[at + 1] ?? "");
+    const head = builder.request();
+    if (!head) {
+      stream.on("error", ignore);
+      stream.close(ErrorCode.PROTOCOL_ERROR);
+      return;
+    }
+    this.used = true;
+    const guarded = this.#guarded.bind(this);
+    const closed = this.#exchangeClosed.bind(this);
+    const exchange = new NodeHttp2Exchange({ stream, head, record, account: network.account(), guarded, closed });
+    this.#exchanges.add(exchange);
+    serve(exchange);
+  }
+
+  #exchangeClosed(exchange: NodeHttp2Exchange): void {
+    this.#exchanges.delete(exchange);
+    if (this.#exchanges.size === 0) this.#idleTimer.refresh();
+  }
+
+  /** Bounds the time for the first SETTINGS, for a field block, and for a frame that is incomplete. */
+  #updateReadTimer(): void {
+    const isWaiting = !this.#guard.hasSettings || this.#guard.isBlockIncomplete || this.#gate.isIncomplete;
+    if (isWaiting && !this.#readTimer && this.#state !== "closed")
+      this.#readTimer = setTimeout(() => this.#readTimedOut(), this.#parts.limits.headerTimeoutMs);
+    if (isWaiting) return;
+    clearTimeout(this.#readTimer);
+    this.#readTimer = undefined;
+  }
+
+  #readTimedOut(): void {
+    this.#fault(new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "a frame or a field block took too long"));
+  }
+
+  /** Sends the GOAWAY that names the last stream; Node closes the connection once all are answered. */
+  #lastGoaway(): void {
+    clearTimeout(this.#drainTimer);
+    if (this.#state === "draining" && !this.#session.closed) this.#session.close();
+  }
+
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#fault(error);
+    }
+  }
+
+  #fault(error: unknown): void {
+    const isOfClient = error instanceof ConnectionError;
+    if (!isOfClient) this.#parts.onFault(error);
+    const session = this.#session;
+    if (session.destroyed) return;
+    const code = isOfClient ? error.code : ErrorCode.INTERNAL_ERROR;
+    session.goaway(code);
+    // Node writes in the next phase of the event loop; what `destroy` itself would send does not leave any more.
+    setImmediate(() => setImmediate(() => session.destroy(new ConnectionError(code, ""), code)));
+  }
+
+  #closed(): void {
+    this.#state = "closed";
+    clearTimeout(this.#idleTimer);
+    clearTimeout(this.#readTimer);
+    clearTimeout(this.#drainTimer);
+    for (const exchange of [...this.#exchanges]) exchange.giveUp();
+  }
+}
+
+// A GOAWAY with the largest stream identifier: RFC 9113, 6.8. Node takes no new streams once it has sent one itself.
+const shutdownNotice = Buffer.from([0, 0, 8, FrameType.GOAWAY, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+
+// "close" always follows.
+function ignore() {}

@@ -1,0 +1,281 @@
+import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { overloaded } from "../../errors/gateway_error.ts";
+import type { BodyAccount } from "../body_budget.ts";
+import { BodyBuffer } from "../body_buffer.ts";
+import { type Exchange, type Flaw, type Sent, type Sink, unread, type Whole } from "../exchange.ts";
+import type { Fields, Head } from "../http2/head.ts";
+import { ErrorCode, initialWindowSize, maxFrameSize } from "../http2/rfc9113.ts";
+import type { StreamRecord } from "./flood_guard.ts";
+
+/** What an exchange is made of. */
+export type ExchangeOptions = {
+  readonly stream: ServerHttp2Stream;
+  readonly head: Head;
+  readonly record: StreamRecord;
+  readonly account: BodyAccount;
+  /** Runs what an event of the stream sets off. */
+  readonly guarded: (work: () => void) => void;
+  readonly closed: (exchange: NodeHttp2Exchange) => void;
+};
+
+/** One request with its answer, on a stream of `node:http2`. */
+export class NodeHttp2Exchange implements Exchange {
+  readonly version = "2";
+  readonly headers: Fields;
+  readonly flaw: Flaw | undefined;
+  readonly account: BodyAccount;
+  onClose: (() => void) | undefined;
+  closed = false;
+  complete = false;
+  readonly #stream: ServerHttp2Stream;
+  readonly #options: ExchangeOptions;
+  readonly #held: BodyBuffer;
+  #sink: Sink | undefined;
+  #isOverloaded = false;
+  #isBodyComplete: boolean;
+  #begun = false;
+  #ends = false;
+  #trailers: Sent | undefined;
+  #parts: Uint8Array[] = [];
+  #isWriting = false;
+  #progressAt = 0;
+  #wakeReader: (() => void) | undefined;
+  #wakeWriter: (() => void) | undefined;
+
+  constructor(options: ExchangeOptions) {
+    const { stream, head, account, guarded, record } = options;
+    this.#options = options;
+    this.#stream = stream;
+    this.headers = head.fields;
+    this.flaw = head.tooLarge ? "HEADERS_TOO_LARGE" : undefined;
+    this.account = account;
+    this.#held = new BodyBuffer(account);
+    this.#isBodyComplete = stream.endAfterHeaders;
+    record.onResponseSent = this.#responseSent.bind(this);
+    stream.on("error", ignore).on("close", () => guarded(() => this.#close()));
+    stream.on("wantTrailers", () => guarded(() => this.#sendTrailers()));
+    stream.on("data", (chunk: Buffer) => guarded(() => this.#accept(chunk)));
+    stream.on("end", () => guarded(() => this.#end()));
+  }
+
+  get method(): string {
+    return this.headers[":method"] ?? "";
+  }
+
+  get target(): string {
+    return this.headers[":path"] ?? "";
+  }
+
+  get authority(): string | undefined {
+    return this.headers[":authority"] ?? this.headers.host;
+  }
+
+  get ended(): boolean {
+    return this.#options.record.ended;
+  }
+
+  receive(sink: Sink): void {
+    this.#sink = sink;
+    this.#sendContinue();
+    if (this.#isOverloaded) sink.overloaded();
+    else if (this.#held.length > 0) sink.data(this.#held.take());
+    this.#resume();
+    if (this.#isBodyComplete) this.#endSink();
+  }
+
+  async *chunks(): AsyncGenerator<Buffer> {
+    this.#sendContinue();
+    while (true) {
+      if (this.#isOverloaded) throw overloaded();
+      if (this.#held.length > 0) {
+        const part = this.#held.take();
+        this.#resume();
+        yield part;
+      } else if (this.#isBodyComplete) return;
+      else if (this.closed) throw new Error("the request was given up");
+      else await this.#nextPart();
+    }
+  }
+
+  answer({ status, headers, body: content, trailers }: Whole): void {
+    if (this.closed || this.#begun) return;
+    const body = typeof content === "string" ? Buffer.from(content) : content;
+    const isHeadersOnly = !body?.length && !trailers;
+    // The client may delay the response for long: a body that nobody has read by now must not be held meanwhile.
+    if (!isHeadersOnly && !this.#sink) this.receive(unread);
+    this.#respond(status, headers, isHeadersOnly);
+    if (isHeadersOnly) return void this.#sent();
+    if (body?.length) this.write(body);
+    this.finish(trailers);
+  }
+
+  begin(status: number, headers: Sent): void {
+    if (this.closed || this.#begun) return;
+    this.#respond(status, headers, false);
+  }
+
+  write(part: Uint8Array): Promise<void> | undefined {
+    if (this.closed || part.length === 0) return undefined;
+    this.#parts.push(part);
+    this.#pump();
+    if (this.#parts.length === 0) return undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wakeWriter = resolve;
+    return promise;
+  }
+
+  finish(trailers?: Sent): void {
+    if (this.closed) return;
+    this.#ends = true;
+    this.#trailers = trailers;
+    this.#pump();
+  }
+
+  giveUp(): void {
+    this.reset(ErrorCode.INTERNAL_ERROR);
+  }
+
+  /** Sends RST_STREAM and closes the stream. */
+  reset(code: number): void {
+    if (this.closed) return;
+    this.#stream.close(code);
+    this.#close();
+  }
+
+  /** Whether a part of the answer waits since then. */
+  isStalledSince(time: number): boolean {
+    return this.#isWriting && this.#progressAt <= time;
+  }
+
+  // RFC 9110, 10.1.1.
+  #sendContinue(): void {
+    const isExpected = !this.ended && this.headers.expect?.toLowerCase() === "100-continue";
+    if (isExpected && !this.closed && !this.#begun) this.#stream.additionalHeaders({ ":status": 100 });
+  }
+
+  #respond(status: number, headers: Sent, endStream: boolean): void {
+    this.#begun = true;
+    refuseUnsendable(headers);
+    const fields: OutgoingHttpHeaders = { ":status": status, ...(headers as OutgoingHttpHeaders) };
+    this.#stream.respond(fields, { endStream, waitForTrailers: !endStream });
+  }
+
+  // One frame at a time: Node joins what waits into one write, whose progress could not be seen.
+  #pump(): void {
+    if (this.#isWriting || this.closed) return;
+    const [part] = this.#parts;
+    if (!part) {
+      this.#drained();
+      if (this.#ends) this.#stream.end();
+      return;
+    }
+    const rest = part.subarray(maxFrameSize);
+    if (rest.length > 0) this.#parts[0] = rest;
+    else this.#parts.shift();
+    this.#isWriting = true;
+    this.#progressAt = performance.now();
+    this.#stream.write(part.subarray(0, maxFrameSize), () => {
+      this.#isWriting = false;
+      this.#options.guarded(() => this.#pump());
+    });
+  }
+
+  #sendTrailers(): void {
+    if (this.closed) return;
+    if (this.#trailers) refuseUnsendable(this.#trailers);
+    // Without trailers Node ends the stream by an empty DATA frame.
+    this.#stream.sendTrailers({ ...(this.#trailers as OutgoingHttpHeaders) });
+    this.#sent();
+  }
+
+  #sent(): void {
+    this.complete = true;
+    this.#close();
+  }
+
+  // RFC 9113, 8.1: after a response before the end of the request, NO_ERROR asks the client to send no more of it. Node sends
+  // RST_STREAM ahead of all that waits, so END_STREAM has to be out first.
+  #responseSent(): void {
+    const stream = this.#stream;
+    if (!this.ended) process.nextTick(() => stream.close(ErrorCode.NO_ERROR));
+  }
+
+  #accept(chunk: Buffer): void {
+    if (this.closed || this.#isOverloaded) return;
+    if (this.#sink) this.#sink.data(chunk);
+    else {
+      this.#isOverloaded = !this.#held.add(chunk);
+      if (this.#held.length >= initialWindowSize) this.#pause();
+    }
+    this.#resumeReader();
+  }
+
+  #end(): void {
+    // Node ends a body also when the client resets its stream with NO_ERROR.
+    if (!this.ended) return;
+    this.#isBodyComplete = true;
+    this.#endSink();
+    this.#resumeReader();
+  }
+
+  // Releases the sink: a stream that answers for hours must not keep what the sink collected.
+  #endSink(): void {
+    const sink = this.#sink;
+    this.#sink = undefined;
+    if (!this.closed) sink?.end();
+  }
+
+  #close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.#parts = [];
+    this.#held.clear();
+    this.account.close();
+    this.#resume();
+    this.#options.closed(this);
+    this.#drained();
+    this.#resumeReader();
+    const { onClose } = this;
+    this.onClose = undefined;
+    onClose?.();
+  }
+
+  #pause(): void {
+    this.#options.record.isPaused = true;
+    this.#stream.pause();
+  }
+
+  #resume(): void {
+    this.#options.record.isPaused = false;
+    this.#stream.resume();
+  }
+
+  #drained(): void {
+    this.#wakeWriter?.();
+    this.#wakeWriter = undefined;
+  }
+
+  #resumeReader(): void {
+    this.#wakeReader?.();
+    this.#wakeReader = undefined;
+  }
+
+  #nextPart(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wakeReader = resolve;
+    return promise;
+  }
+}
+
+// Node sends any value.
+function refuseUnsendable(fields: Sent): void {
+  for (const name in fields) {
+    const value = fields[name] ?? "";
+    for (const one of typeof value === "string" ? [value] : value)
+      if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(one))
+        throw new TypeError(`the field ${JSON.stringify(name)} cannot be sent`);
+  }
+}
+
+// "close" always follows.
+function ignore() {}

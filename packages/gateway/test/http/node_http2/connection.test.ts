@@ -1,0 +1,203 @@
+import { connect } from "node:http2";
+import { expect, test, vi } from "vitest";
+import type { SessionLimits } from "../../../src/http/connections.ts";
+import type { Exchange } from "../../../src/http/exchange.ts";
+import { ErrorCode, Flag, FrameType } from "../../../src/http/http2/rfc9113.ts";
+import { floods } from "../http2/floods.ts";
+import {
+  dial,
+  echo,
+  four,
+  frame,
+  hello,
+  type ReceivedFrame,
+  request,
+  type Served,
+  serveHttp2,
+  setting,
+} from "../http2/peer.ts";
+
+const { END_STREAM: endStream, END_HEADERS: endHeaders } = Flag;
+const whole = endHeaders | endStream;
+const ok = { status: 200, headers: {} };
+const timeout = { timeout: 30_000 };
+const isEnd = (id: number) => (received: ReceivedFrame) => received.id === id && (received.flags & endStream) !== 0;
+const isReset = (id: number) => (received: ReceivedFrame) =>
+  received.type === FrameType.RST_STREAM && received.id === id;
+const dataOn = (received: readonly ReceivedFrame[], wanted: number) =>
+  received
+    .filter(({ type, id }) => type === FrameType.DATA && id === wanted)
+    .reduce((sum, { payload }) => sum + payload.length, 0);
+
+const serve = (handler: (exchange: Exchange) => void = echo, limits: Partial<SessionLimits> = {}): Promise<Served> =>
+  serveHttp2(handler, { http2: "node", limits });
+
+test.each(floods)("%s: too many end the connection", async (_, frames) => {
+  let count = 0;
+  await using server = await serve((exchange) => {
+    count += 1;
+    // One of the floods is about a stream that was answered.
+    if (frames[0]?.readUInt32BE(5) === 3 && count === 1) exchange.answer(ok);
+  });
+  await using peer = await dial(server);
+  peer.send(...frames);
+  await peer.ended;
+  const codes = peer.received
+    .filter(({ type }) => type === FrameType.GOAWAY)
+    .map(({ payload }) => payload.readUInt32BE(4));
+  // Node counts some of them too, by codes of its own.
+  expect(codes).not.toContain(ErrorCode.NO_ERROR);
+});
+
+test("a client that resets its request with NO_ERROR has not sent all of it", async () => {
+  const closed = Promise.withResolvers<boolean>();
+  let hasEnd = false;
+  await using server = await serve((exchange) => {
+    exchange.onClose = () => closed.resolve(exchange.complete);
+    exchange.receive({
+      data() {},
+      overloaded() {},
+      end: () => {
+        hasEnd = true;
+      },
+    });
+  });
+  await using peer = await dial(server);
+  peer.send(request(1, endHeaders), frame(FrameType.DATA, { id: 1, payload: "half" }));
+  peer.send(frame(FrameType.RST_STREAM, { id: 1, payload: four(ErrorCode.NO_ERROR) }));
+  expect(await closed.promise).toBe(false);
+  expect(hasEnd).toBe(false);
+});
+
+test("bodies far above the windows go both ways whole", async () => {
+  await using server = await serve(echo, { messageMaxBytes: 100 });
+  const session = connect(`http://127.0.0.1:${server.port}`);
+  const body = Buffer.alloc(3_000_000, "0123456789abcdef");
+  const stream = session.request({ ":method": "POST" });
+  stream.end(body);
+  const parts: Buffer[] = [];
+  let trailers: Record<string, unknown> = {};
+  stream.on("trailers", (fields) => {
+    trailers = fields;
+  });
+  for await (const part of stream) parts.push(part);
+  expect(Buffer.concat(parts).equals(body)).toBe(true);
+  expect(trailers.c).toBe("d");
+  session.destroy();
+});
+
+test("a body that nobody reads keeps its window closed", async () => {
+  const exchanges: Exchange[] = [];
+  await using server = await serve((exchange) => void exchanges.push(exchange));
+  const session = connect(`http://127.0.0.1:${server.port}`);
+  const body = Buffer.alloc(1_000_000, "a");
+  const stream = session.request({ ":method": "POST" });
+  stream.end(body);
+  await vi.waitFor(() => expect(exchanges).toHaveLength(1), timeout);
+  for (let round = 0; round < 20; round += 1) await new Promise((resolve) => session.ping(resolve));
+  // One window is held, and another one was let in before that.
+  expect(stream.writableLength).toBeGreaterThan(body.length - 200_000);
+  let size = 0;
+  for await (const chunk of exchanges[0]?.chunks() ?? []) size += chunk.length;
+  expect(size).toBe(body.length);
+  session.destroy();
+});
+
+test("an answer before the end of its request is followed by NO_ERROR", async () => {
+  await using server = await serve((exchange) =>
+    exchange.answer({ ...ok, body: Buffer.from("no"), trailers: { a: "b" } }),
+  );
+  await using peer = await dial(server);
+  peer.send(request(1, endHeaders));
+  const { payload } = await peer.receives(isReset(1));
+  expect(payload.readUInt32BE(0)).toBe(ErrorCode.NO_ERROR);
+  const order = peer.received.filter(({ id }) => id === 1).map(({ type }) => type);
+  expect(order).toEqual([FrameType.HEADERS, FrameType.DATA, FrameType.HEADERS, FrameType.RST_STREAM]);
+});
+
+test("an answer that its client does not let out for too long is reset", async () => {
+  await using server = await serve((exchange) => exchange.answer({ ...ok, body: Buffer.alloc(100_000) }), {
+    bodyTimeoutMs: 50,
+  });
+  await using peer = await dial(server);
+  peer.send(request(1, whole));
+  const { payload } = await peer.receives(isReset(1));
+  expect([payload.readUInt32BE(0), dataOn(peer.received, 1)]).toEqual([ErrorCode.CANCEL, 65_535]);
+});
+
+test("a client that does not read is cut off", async () => {
+  let [served, lost] = [0, 0];
+  await using server = await serve(
+    (exchange) => {
+      served += 1;
+      exchange.onClose = () => {
+        if (!exchange.complete) lost += 1;
+      };
+      exchange.answer({ ...ok, body: Buffer.alloc(1_000_000) });
+    },
+    { bodyTimeoutMs: 300 },
+  );
+  await using peer = await dial(server);
+  peer.socket.pause();
+  peer.send(setting(4, 2 ** 31 - 1), frame(FrameType.WINDOW_UPDATE, { payload: four(2 ** 31 - 1 - 65_535) }));
+  for (let id = 1; id < 400; id += 2) peer.send(request(id, whole));
+  await vi.waitFor(() => expect(lost).toBeGreaterThan(80), timeout);
+  expect(served).toBeLessThanOrEqual(200);
+});
+
+test.each([
+  ["sends nothing", Buffer.alloc(0)],
+  ["stops within the preface", hello.subarray(0, 20)],
+  ["sends no SETTINGS", hello.subarray(0, 24)],
+  ["stops within a frame", Buffer.concat([hello, request(1, whole).subarray(0, 15)])],
+  ["stops within a block", Buffer.concat([hello, request(1, 0)])],
+])("a client that %s is not waited for", async (_, begin) => {
+  await using server = await serve(() => {}, { headerTimeoutMs: 50 });
+  await using peer = await dial(server, begin);
+  await peer.ended;
+});
+
+test.each([
+  [":authority and host differ", [["host", "elsewhere"]]],
+  ["a field is of HTTP/1.1", [["connection", "close"]]],
+  ["a pseudo-header field comes twice", [[":path", "/"]]],
+] as const)("a request is reset where %s", async (_, more) => {
+  await using server = await serve();
+  await using peer = await dial(server);
+  peer.send(request(1, whole, more), request(3, whole));
+  const { payload } = await peer.receives(isReset(1));
+  expect(payload.readUInt32BE(0)).toBe(ErrorCode.PROTOCOL_ERROR);
+  await peer.receives(isEnd(3));
+});
+
+test("a connection that is closed serves what was on its way, and loses nothing that runs", async () => {
+  const exchanges: Exchange[] = [];
+  await using server = await serve((exchange) => void exchanges.push(exchange));
+  await using peer = await dial(server);
+  peer.send(request(1, whole));
+  await vi.waitFor(() => expect(exchanges).toHaveLength(1), timeout);
+  server.sessions.close("all");
+  const ping = await peer.receives(({ type }) => type === FrameType.PING);
+  peer.send(request(3, whole), frame(FrameType.PING, { flags: Flag.ACK, payload: ping.payload }));
+  await peer.receives(({ type, payload }) => type === FrameType.GOAWAY && payload.readUInt32BE(0) === 3);
+  expect(exchanges).toHaveLength(2);
+  for (const exchange of exchanges) exchange.answer({ ...ok, body: Buffer.from("late") });
+  await Promise.all([peer.receives(isEnd(1)), peer.receives(isEnd(3)), peer.ended]);
+});
+
+test("an error of ours ends its connection, is reported, and ends nothing else", async () => {
+  const server = await serve(({ headers }) => {
+    if (headers["x-fail"]) throw new Error("a bug");
+  });
+  await using well = await dial(server);
+  await using peer = await dial(server);
+  peer.send(request(1, whole, [["x-fail", "yes"]]));
+  const { payload } = await peer.receives(({ type }) => type === FrameType.GOAWAY);
+  expect(payload.readUInt32BE(4)).toBe(ErrorCode.INTERNAL_ERROR);
+  await peer.ended;
+  expect(server.faults).toEqual([new Error("a bug")]);
+  well.send(frame(FrameType.PING, { payload: "12345678" }));
+  await well.receives(({ type }) => type === FrameType.PING);
+  server.faults.length = 0;
+  await server[Symbol.asyncDispose]();
+});
