@@ -94,7 +94,9 @@ function isComplete(fields: Fields): boolean {
   // A proxy in front of us may have decided by the other one.
   if (authority !== undefined && host !== undefined && host !== authority) return false;
   if (method === "CONNECT") return scheme === undefined && path === undefined && authority !== undefined;
-  return !!scheme && !!path;
+  // RFC 3986, 3.1.
+  if (!scheme || !/^[a-z][a-z0-9+.-]*$/i.test(scheme)) return false;
+  return !!path && (path.startsWith("/") || (path === "*" && method === "OPTIONS"));
 }
 
 function isValue(value: string): boolean {

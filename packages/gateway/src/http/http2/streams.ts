@@ -125,7 +125,7 @@ export class Streams implements ConnectionHandle {
 
   data(frame: Frame): void {
     const { streamId, length } = frame;
-    if (streamId === 0 || streamId > this.lastStreamId) throw onIdleStream("DATA");
+    if (this.#isIdle(streamId)) throw onIdleStream("DATA");
     this.#window -= length;
     if (this.#window < 0)
       throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, "DATA beyond the window of the connection");
@@ -150,7 +150,7 @@ export class Streams implements ConnectionHandle {
 
   rstStream({ streamId, length }: Frame): void {
     if (length !== 4) throw wrongLength("RST_STREAM");
-    if (streamId === 0 || streamId > this.lastStreamId) throw onIdleStream("RST_STREAM");
+    if (this.#isIdle(streamId)) throw onIdleStream("RST_STREAM");
     const stream = this.#open.get(streamId);
     if (!stream) return void this.countControlFrame();
     if (!this.#resets.take()) throw enhanceYourCalm("RST_STREAM frames");
@@ -159,7 +159,7 @@ export class Streams implements ConnectionHandle {
 
   windowUpdate({ streamId, bytes, start, length }: Frame): void {
     if (length !== 4) throw wrongLength("WINDOW_UPDATE");
-    if (streamId > this.lastStreamId) throw onIdleStream("WINDOW_UPDATE");
+    if (streamId !== 0 && this.#isIdle(streamId)) throw onIdleStream("WINDOW_UPDATE");
     this.#controlFrames.add(earnedByDataSent * this.flowControl.dataFrames);
     this.flowControl.dataFrames = 0;
     this.countControlFrame();
@@ -186,6 +186,11 @@ export class Streams implements ConnectionHandle {
   /** Counts a frame that costs its sender nothing. */
   countControlFrame(): void {
     if (!this.#controlFrames.take()) throw enhanceYourCalm("frames without effect");
+  }
+
+  /** Whether a stream was never opened; those with even identifiers are ours to open, and we open none. */
+  #isIdle(streamId: number): boolean {
+    return streamId % 2 === 0 || streamId > this.lastStreamId;
   }
 
   #openStream(id: number, ended: boolean, block: HeaderBlock): void {

@@ -94,6 +94,17 @@ const connectionErrors: readonly Row[] = [
     open,
     frame(FrameType.RST_STREAM, { id: 1, payload: "123" }),
   ],
+  ["DATA on an even stream", ErrorCode.PROTOCOL_ERROR, request(3, endHeaders), frame(FrameType.DATA, { id: 2 })],
+  [
+    "RST_STREAM on an even stream",
+    ErrorCode.PROTOCOL_ERROR,
+    ...[request(3, endHeaders), frame(FrameType.RST_STREAM, { id: 2, payload: four(0) })],
+  ],
+  [
+    "WINDOW_UPDATE on an even stream",
+    ErrorCode.PROTOCOL_ERROR,
+    ...[request(3, endHeaders), frame(FrameType.WINDOW_UPDATE, { id: 2, payload: four(1) })],
+  ],
   ["SETTINGS on a stream", ErrorCode.PROTOCOL_ERROR, frame(FrameType.SETTINGS, { id: 1 })],
   ["SETTINGS of an odd length", ErrorCode.FRAME_SIZE_ERROR, frame(FrameType.SETTINGS, { payload: "12345" })],
   [
@@ -179,6 +190,9 @@ const streamErrors: readonly Row[] = [
   ["no scheme", ErrorCode.PROTOCOL_ERROR, headers(without(":scheme"))],
   ["no path", ErrorCode.PROTOCOL_ERROR, headers(without(":path"))],
   ["an empty path", ErrorCode.PROTOCOL_ERROR, headers([...without(":path"), [":path", ""]])],
+  ["a scheme that is none", ErrorCode.PROTOCOL_ERROR, headers([...without(":scheme"), [":scheme", "ht tp"]])],
+  ["a path without a slash", ErrorCode.PROTOCOL_ERROR, headers([...without(":path"), [":path", "a"]])],
+  ["the path of OPTIONS for another method", ErrorCode.PROTOCOL_ERROR, headers([...without(":path"), [":path", "*"]])],
   ["a method with a space", ErrorCode.PROTOCOL_ERROR, headers([...without(":method"), [":method", "GET /"]])],
   ["CONNECT with a path", ErrorCode.PROTOCOL_ERROR, headers([...without(":method"), [":method", "CONNECT"]])],
   ["another host than the authority", ErrorCode.PROTOCOL_ERROR, headers([...plain, ["host", "elsewhere"]])],
