@@ -90,11 +90,10 @@ export class NodeHttp2Connection {
     const builder = new HeadBuilder(limits);
     for (let at = 0; at < raw.length; at += 2) builder.add(raw[at] ?? "", raw[at + 1] ?? "");
     const head = builder.request();
-    if (!head) {
-      stream.on("error", ignore);
-      stream.close(ErrorCode.PROTOCOL_ERROR);
-      return;
-    }
+    stream.on("error", ignore);
+    // It may be reset already by what came behind it.
+    if (stream.destroyed || stream.closed) return;
+    if (!head) return void stream.close(ErrorCode.PROTOCOL_ERROR);
     this.used = true;
     const guarded = this.#guarded.bind(this);
     const closed = this.#exchangeClosed.bind(this);

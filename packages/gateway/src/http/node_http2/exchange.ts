@@ -52,7 +52,7 @@ export class NodeHttp2Exchange implements Exchange {
     this.#held = new BodyBuffer(account);
     this.#isBodyComplete = stream.endAfterHeaders;
     record.onResponseSent = this.#responseSent.bind(this);
-    stream.on("error", ignore).on("close", () => guarded(() => this.#close()));
+    stream.on("close", () => guarded(() => this.#close()));
     stream.on("wantTrailers", () => guarded(() => this.#sendTrailers()));
     stream.on("data", (chunk: Buffer) => guarded(() => this.#accept(chunk)));
     stream.on("end", () => guarded(() => this.#end()));
@@ -104,6 +104,7 @@ export class NodeHttp2Exchange implements Exchange {
     // The client may delay the response for long: a body that nobody has read by now must not be held meanwhile.
     if (!isHeadersOnly && !this.#sink) this.receive(unread);
     this.#respond(status, headers, isHeadersOnly);
+    if (this.closed) return;
     if (isHeadersOnly) return void this.#sent();
     if (body?.length) this.write(body);
     this.finish(trailers);
@@ -150,12 +151,15 @@ export class NodeHttp2Exchange implements Exchange {
   // RFC 9110, 10.1.1.
   #sendContinue(): void {
     const isExpected = !this.ended && this.headers.expect?.toLowerCase() === "100-continue";
-    if (isExpected && !this.closed && !this.#begun) this.#stream.additionalHeaders({ ":status": 100 });
+    if (isExpected && !this.closed && !this.#begun && !this.#stream.destroyed)
+      this.#stream.additionalHeaders({ ":status": 100 });
   }
 
   #respond(status: number, headers: Sent, endStream: boolean): void {
     this.#begun = true;
     refuseUnsendable(headers);
+    // Its "close" is on the way.
+    if (this.#stream.destroyed) return void this.#close();
     const fields: OutgoingHttpHeaders = { ":status": status, ...(headers as OutgoingHttpHeaders) };
     this.#stream.respond(fields, { endStream, waitForTrailers: !endStream });
   }
@@ -181,7 +185,7 @@ export class NodeHttp2Exchange implements Exchange {
   }
 
   #sendTrailers(): void {
-    if (this.closed) return;
+    if (this.closed || this.#stream.destroyed) return;
     if (this.#trailers) refuseUnsendable(this.#trailers);
     // Without trailers Node ends the stream by an empty DATA frame.
     this.#stream.sendTrailers({ ...(this.#trailers as OutgoingHttpHeaders) });
@@ -276,6 +280,3 @@ function refuseUnsendable(fields: Sent): void {
         throw new TypeError(`the field ${JSON.stringify(name)} cannot be sent`);
   }
 }
-
-// "close" always follows.
-function ignore() {}
