@@ -9,7 +9,8 @@ import type { Exchange } from "../../../src/http/exchange.ts";
 import { FrameType, preface } from "../../../src/http/http2/rfc9113.ts";
 import { Stream } from "../../../src/http/http2/stream.ts";
 
-const limits: SessionLimits = {
+/** Limits of servers in tests. */
+export const limits: SessionLimits = {
   streamsMax: 100,
   headersMaxBytes: 4096,
   messageMaxBytes: 100_000,

@@ -1,0 +1,160 @@
+import { createHash } from "node:crypto";
+import { type Duplex, duplexPair } from "node:stream";
+import { setImmediate as tick } from "node:timers/promises";
+import { type Http2Implementation, openSessions, type Sessions } from "../../../../src/http/connections.ts";
+import type { Exchange } from "../../../../src/http/exchange.ts";
+import { Decoder } from "../../../../src/http/http2/hpack/decoder.ts";
+import { ErrorCode, Flag, FrameType, Setting } from "../../../../src/http/http2/rfc9113.ts";
+import { isAuthority } from "../../../../src/rpc/request.ts";
+import { four, frame, limits, setting } from "../peer.ts";
+
+/** What became of one stream. */
+export type StreamOutcome = {
+  /** The body of a complete answer. */
+  answer?: string;
+  /** The error code of RST_STREAM. */
+  reset?: number;
+};
+
+/** What became of a connection. */
+export type Outcome = {
+  readonly streams: Map<number, StreamOutcome>;
+  /** The error code of the last GOAWAY. */
+  goaway: number | undefined;
+  isClosed: boolean;
+};
+
+/** A server of HTTP/2 without a port. */
+export type Target = Disposable & {
+  readonly implementation: Http2Implementation;
+  readonly sessions: Sessions;
+  /** Errors that no client may cause. */
+  readonly faults: unknown[];
+};
+
+/** Opens a server that answers every request with what it got. */
+export function openTarget(implementation: Http2Implementation): Target {
+  const faults: unknown[] = [];
+  const sessions = openSessions({
+    http2: implementation,
+    limits,
+    serve: report,
+    onFault: (error) => void faults.push(error),
+  });
+  return { implementation, sessions, faults, [Symbol.dispose]: () => sessions.destroy() };
+}
+
+/** The body of a refusal: whatever serves requests refuses these. */
+export const refusal = "refused";
+
+function report(exchange: Exchange): void {
+  const hash = createHash("sha256");
+  const { method, target, authority, headers, flaw } = exchange;
+  if (flaw || !isAuthority(authority ?? "")) {
+    exchange.answer({ status: 400, headers: {}, body: refusal });
+    return;
+  }
+  exchange.receive({
+    overloaded() {},
+    data: (part) => void hash.update(part),
+    end() {
+      const fields = Object.entries(headers).sort(([a], [b]) => (a < b ? -1 : 1));
+      const text = JSON.stringify({ method, target, authority, fields, body: hash.digest("base64") });
+      if (method === "HEAD") exchange.answer({ status: 200, headers: { "x-request": encodeURIComponent(text) } });
+      else exchange.answer({ status: 200, headers: {}, body: text });
+    },
+  });
+}
+
+/** Turns of the event loop without a byte after which no more are expected: nothing here waits for a clock. */
+const quietTurns = 8;
+
+/** Sends bytes on a new connection, and says what became of it once nothing happens any more. */
+export async function outcomeOf(target: Target, chunks: readonly Buffer[]): Promise<Outcome> {
+  const [client, server] = duplexPair();
+  const outcome: Outcome = { streams: new Map(), goaway: undefined, isClosed: false };
+  let heard = 0;
+  const listener = new Listener(outcome);
+  client.on("data", (chunk: Buffer) => {
+    heard += 1;
+    listener.read(chunk);
+  });
+  const closed = () => {
+    outcome.isClosed = true;
+  };
+  client.on("error", closed).on("end", closed).on("close", closed);
+  target.sessions.accept(server as Duplex, "2");
+  for (const chunk of [...chunks, openWindows]) if (!outcome.isClosed) client.write(chunk);
+  for (let quiet = 0, before = -1; quiet < quietTurns; quiet += 1) {
+    if (before !== heard) quiet = 0;
+    before = heard;
+    await tick();
+  }
+  client.off("end", closed).off("close", closed);
+  client.destroy();
+  server.destroy();
+  await tick();
+  return outcome;
+}
+
+// However small the windows were, the answers come whole.
+const openWindows = Buffer.concat([
+  setting(Setting.INITIAL_WINDOW_SIZE, 1_000_000),
+  frame(FrameType.WINDOW_UPDATE, { payload: four(1_000_000) }),
+]);
+
+type Got = { readonly type: number; readonly flags: number; readonly id: number; readonly payload: Buffer };
+
+/** Notes the frames of a server. */
+class Listener {
+  readonly #outcome: Outcome;
+  readonly #decoder = new Decoder();
+  readonly #answers = new Map<number, string>();
+  #block: Buffer[] = [];
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(outcome: Outcome) {
+    this.#outcome = outcome;
+  }
+
+  read(chunk: Buffer): void {
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    while (this.#rest.length >= 9 && this.#rest.length >= 9 + this.#rest.readUIntBE(0, 3)) {
+      const rest = this.#rest;
+      const end = 9 + rest.readUIntBE(0, 3);
+      this.#note({ type: rest[3] ?? 0, flags: rest[4] ?? 0, id: rest.readUInt32BE(5), payload: rest.subarray(9, end) });
+      this.#rest = rest.subarray(end);
+    }
+  }
+
+  #note({ type, flags, id, payload }: Got): void {
+    if (type === FrameType.GOAWAY) this.#outcome.goaway = payload.readUInt32BE(4);
+    if (id === 0) return;
+    const stream = this.#outcome.streams.get(id) ?? {};
+    this.#outcome.streams.set(id, stream);
+    if (type === FrameType.RST_STREAM) stream.reset ??= payload.readUInt32BE(0);
+    if (type === FrameType.DATA) this.#add(id, payload.toString());
+    const isBlock = type === FrameType.HEADERS || type === FrameType.CONTINUATION;
+    if (isBlock) this.#fields(id, payload, (flags & Flag.END_HEADERS) !== 0);
+    const endsStream = (type === FrameType.DATA || type === FrameType.HEADERS) && (flags & Flag.END_STREAM) !== 0;
+    if (endsStream) stream.answer = this.#answers.get(id) ?? "";
+  }
+
+  #fields(id: number, fragment: Buffer, isLast: boolean): void {
+    this.#block.push(fragment);
+    if (!isLast) return;
+    const block = Buffer.concat(this.#block.splice(0));
+    const add = (name: string, value: string) => {
+      if (name === "x-request") this.#add(id, decodeURIComponent(value));
+    };
+    this.#decoder.decode(block, { start: 0, end: block.length }, { add });
+  }
+
+  #add(id: number, text: string): void {
+    this.#answers.set(id, (this.#answers.get(id) ?? "") + text);
+  }
+}
+
+/** Whether a connection was refused. */
+export const isRefused = ({ goaway, isClosed }: Outcome): boolean =>
+  isClosed || (goaway !== undefined && goaway !== ErrorCode.NO_ERROR);
