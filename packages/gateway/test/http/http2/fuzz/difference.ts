@@ -1,4 +1,4 @@
-import { isRefused, type Outcome, refusal } from "./outcome.ts";
+import { isRefused, type Outcome, refusal, type StreamOutcome } from "./outcome.ts";
 
 /** What differs on one stream. */
 export type Difference = {
@@ -14,7 +14,7 @@ export function differences(own: Outcome, node: Outcome): Difference[] {
   return [...ids].flatMap((streamId) => {
     const one = own.streams.get(streamId);
     const other = node.streams.get(streamId);
-    const isSame = one?.answer === other?.answer;
+    const isSame = one?.answer === other?.answer || isWaiting(one?.answer, other);
     const hasNoAnswer = one?.answer === undefined && (one?.reset !== undefined || isRefused(own));
     const isRefusal = hasNoAnswer || one?.answer === refusal;
     return isSame || isRefusal
@@ -22,6 +22,10 @@ export function differences(own: Outcome, node: Outcome): Difference[] {
       : [{ streamId, answer: one?.answer, own: said(own, streamId), node: said(node, streamId) }];
   });
 }
+
+/** Whether an answer of Node's is the same as far as the client's window lets it out. */
+const isWaiting = (own = "", { part, reset }: StreamOutcome = {}) =>
+  part !== undefined && reset === undefined && own.startsWith(part);
 
 function said(outcome: Outcome, streamId: number): string {
   const { answer, reset } = outcome.streams.get(streamId) ?? {};

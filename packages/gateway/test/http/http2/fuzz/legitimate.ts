@@ -30,10 +30,8 @@ export const reasons: readonly Reason[] = [
     applies: ({ frames, node }) => isRefused(node) && hasFramesBehindEnd(wireFrames(frames).all),
   },
   {
-    why: "Node ends the connection, by INTERNAL_ERROR, where RFC 9113, 8.1.1 asks for an error of the stream as ours.",
-    applies: ({ own, node }) =>
-      node.goaway === ErrorCode.INTERNAL_ERROR &&
-      [...own.streams.values()].some(({ reset }) => reset === ErrorCode.PROTOCOL_ERROR),
+    why: "Node ends the connection, by INTERNAL_ERROR, for a wrong content-length: RFC 9113, 8.1.1 asks for a stream error.",
+    applies: ({ node }) => node.goaway === ErrorCode.INTERNAL_ERROR,
   },
   {
     why: "The client reset the stream: Node answers no request that is reset in the same read, ours may have.",

@@ -10,8 +10,10 @@ import { four, frame, limits, setting } from "../peer.ts";
 
 /** What became of one stream. */
 export type StreamOutcome = {
-  /** The body of a complete answer. */
+  /** The body of an answer that is complete. */
   answer?: string;
+  /** The body of an answer so far, from its HEADERS on. */
+  part?: string;
   /** The error code of RST_STREAM. */
   reset?: number;
 };
@@ -134,10 +136,12 @@ class Listener {
     this.#outcome.streams.set(id, stream);
     if (type === FrameType.RST_STREAM) stream.reset ??= payload.readUInt32BE(0);
     if (type === FrameType.DATA) this.#add(id, payload.toString());
+    if (type === FrameType.HEADERS) stream.part ??= "";
     const isBlock = type === FrameType.HEADERS || type === FrameType.CONTINUATION;
     if (isBlock) this.#fields(id, payload, (flags & Flag.END_HEADERS) !== 0);
     const endsStream = (type === FrameType.DATA || type === FrameType.HEADERS) && (flags & Flag.END_STREAM) !== 0;
-    if (endsStream) stream.answer = this.#answers.get(id) ?? "";
+    if (stream.part !== undefined) stream.part = this.#answers.get(id) ?? "";
+    if (endsStream) stream.answer = stream.part ?? "";
   }
 
   #fields(id: number, fragment: Buffer, isLast: boolean): void {
