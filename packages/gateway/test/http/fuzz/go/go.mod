@@ -1,0 +1,3 @@
+module postern/fuzz
+
+go 1.22
