@@ -1,5 +1,6 @@
 import { create, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { createClient } from "@connectrpc/connect";
 import { status as codes } from "@grpc/grpc-js";
 import postgres from "postgres";
 import { expect, test } from "vitest";
@@ -7,6 +8,8 @@ import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../ge
 import { ServerReflection, ServerReflectionRequestSchema } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { grpcClient } from "../../../packages/gateway/test/services/grpc_client.ts";
 import { startPostern } from "../../harness.ts";
+import { readError, refusalOf } from "../../wire/refusal.ts";
+import { transports } from "../../wire/transports.ts";
 
 const services = [
   "Account",
@@ -39,6 +42,16 @@ test("on the one port, every service is well and described, to a client without 
     return bytes ? fromBinary(FileDescriptorProtoSchema, bytes).service[0]?.name : undefined;
   });
   expect(files).toEqual(services.map((name) => `${name}Service`));
+});
+
+test("a service that is not here is refused in the language asked for, in every protocol", async () => {
+  await using postern = await startPostern();
+  for (const { name, open } of transports) {
+    const { check } = createClient(Health, open(postern.url));
+    const error = await refusalOf(check({ service: "none" }, { headers: { "accept-language": "de" } }));
+    const localized = "Der Dienst none existiert nicht.";
+    expect(readError(error), name).toMatchObject({ code: "NotFound", reason: "SERVICE_NOT_FOUND", localized });
+  }
 });
 
 test("health over plain JSON and Connect, for who has no gRPC at hand", async () => {

@@ -8,8 +8,8 @@ import {
 } from "node:zlib";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
-import { frame } from "../../../../test/wire/frame.ts";
-import { fieldsOf, type HttpResponse } from "../../../../test/wire/http.ts";
+import { frame, readFrames } from "../../../../test/wire/frame.ts";
+import { fieldsOf, type HttpResponse, readTrailers } from "../../../../test/wire/http.ts";
 import { readStatus } from "../../../../test/wire/refusal.ts";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { invalid } from "../../src/errors/gateway_error.ts";
@@ -183,6 +183,19 @@ test("a refusal with more violations than headers can hold arrives with the firs
   const name = "x".repeat(50_000);
   const other = await post(long, frame(`{"${name}": 1}`), { "content-type": "application/grpc+json" });
   expect(statusIn(other)).toBe("InvalidArgument VALIDATION_FAILED");
+});
+
+test("a refusal of gRPC-Web lists a hundred violations, as its trailers are no headers", async () => {
+  const violations = Array.from({ length: 150 }, (_, index) => ({
+    field: `items[${index}]`,
+    description: "is wrong ".repeat(15),
+  }));
+  await using server = await openUnary({ handler: () => Promise.reject(invalid(violations)) });
+  const { body } = await post(server, frame(""), { "content-type": "application/grpc-web+proto" });
+  const [trailers] = readFrames(body);
+  const { details } = readStatus(readTrailers(trailers?.message ?? Buffer.alloc(0)));
+  const [bad] = details.flatMap((one) => anyUnpack(one, BadRequestSchema) ?? []);
+  expect(bad?.fieldViolations).toHaveLength(100);
 });
 
 /** How many violations a refusal of gRPC lists, and how many it says that it leaves out. */
