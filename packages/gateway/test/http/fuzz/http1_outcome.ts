@@ -33,14 +33,20 @@ export function startOwn(onFault: (error: unknown) => void): Promise<Listening> 
     port: 0,
     limits,
     onFault,
-    door: async (asked) => {
-      if (asked.flaw) return { status: 400, headers: {}, body: "" };
-      const read = await asked.body().catch(() => undefined);
-      if (!read) return { status: 400, headers: {}, body: "" };
-      const body = createHash("sha256").update(read).digest("base64url");
-      const request: Understood = { method: asked.method, target: asked.target, body };
-      const text = Buffer.from(JSON.stringify(request)).toString("base64url");
-      return { status: 200, headers: { "x-request": text }, body: "" };
+    handle(exchange) {
+      const { flaw, method, target } = exchange;
+      const refuse = () => exchange.answer({ status: 400, headers: {}, body: "" });
+      if (flaw) return refuse();
+      const hash = createHash("sha256");
+      exchange.receive({
+        overloaded: refuse,
+        data: (part) => void hash.update(part),
+        end() {
+          const request: Understood = { method, target, body: hash.digest("base64url") };
+          const text = Buffer.from(JSON.stringify(request)).toString("base64url");
+          exchange.answer({ status: 200, headers: { "x-request": text }, body: "" });
+        },
+      });
     },
   });
 }

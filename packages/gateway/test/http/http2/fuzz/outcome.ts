@@ -5,7 +5,7 @@ import { type Http2Implementation, openSessions, type Sessions } from "../../../
 import type { Exchange } from "../../../../src/http/exchange.ts";
 import { Decoder } from "../../../../src/http/http2/hpack/decoder.ts";
 import { ErrorCode, Flag, FrameType, Setting } from "../../../../src/http/http2/rfc9113.ts";
-import { isAuthority } from "../../../../src/rpc/request.ts";
+import { isAuthority } from "../../../../src/http/target.ts";
 import { four, frame, limits, setting } from "../peer.ts";
 
 /** What became of one stream. */
