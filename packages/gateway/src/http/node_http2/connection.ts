@@ -18,6 +18,7 @@ export class NodeHttp2Connection {
   readonly #exchanges = new Set<NodeHttp2Exchange>();
   readonly #idleTimer: NodeJS.Timeout;
   #readTimer: NodeJS.Timeout | undefined;
+  #framesSeen = 0;
   #drainTimer: NodeJS.Timeout | undefined;
   #state: "open" | "draining" | "closed" = "open";
   /** Whether a stream was ever opened. */
@@ -109,9 +110,14 @@ export class NodeHttp2Connection {
 
   /** Bounds the time for the first SETTINGS, for a field block, and for a frame that is incomplete. */
   #updateReadTimer(): void {
-    const isWaiting = !this.#guard.hasSettings || this.#guard.isBlockIncomplete || this.#gate.isIncomplete;
+    const hasProgress = this.#gate.count > this.#framesSeen;
+    this.#framesSeen = this.#gate.count;
+    const { hasSettings, isBlockIncomplete } = this.#guard;
+    const isWaiting = !hasSettings || isBlockIncomplete || this.#gate.isIncomplete;
     if (isWaiting && !this.#readTimer && this.#state !== "closed")
       this.#readTimer = setTimeout(() => this.#readTimedOut(), this.#parts.limits.headerTimeoutMs);
+    // Every read of a busy connection may end within a frame.
+    else if (isWaiting && hasProgress && hasSettings && !isBlockIncomplete) this.#readTimer?.refresh();
     if (isWaiting) return;
     clearTimeout(this.#readTimer);
     this.#readTimer = undefined;

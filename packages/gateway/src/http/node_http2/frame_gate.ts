@@ -42,6 +42,11 @@ export class FrameGate extends Duplex {
     return this.#incoming.isIncomplete;
   }
 
+  /** How many frames of the client were begun so far. */
+  get count(): number {
+    return this.#incoming.count;
+  }
+
   /** Whether the socket has taken nothing for too long. */
   isStalled(now: number): boolean {
     return this.#writingSince > 0 && now - this.#writingSince > this.#writeTimeoutMs;

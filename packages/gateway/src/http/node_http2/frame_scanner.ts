@@ -19,6 +19,8 @@ export class FrameScanner {
   #filled = 0;
   #needed = frameHeaderBytes;
   #toSkip: number;
+  /** How many frame headers were complete so far. */
+  count = 0;
 
   /** A client's bytes begin with the connection preface. */
   constructor(from: "client" | "server", onFrame: (frame: ScannedFrame) => void) {
@@ -70,6 +72,7 @@ export class FrameScanner {
     this.#toSkip = length - extra;
     this.#filled = 0;
     this.#needed = frameHeaderBytes;
+    this.count += 1;
     this.#onFrame(frame);
   }
 }

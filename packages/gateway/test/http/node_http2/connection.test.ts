@@ -50,9 +50,11 @@ test.each(floods)("%s: too many end the connection", async (_, frames) => {
 });
 
 test("a client that resets its request with NO_ERROR has not sent all of it", async () => {
+  const served = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<boolean>();
   let hasEnd = false;
   await using server = await serve((exchange) => {
+    served.resolve();
     exchange.onClose = () => closed.resolve(exchange.complete);
     exchange.receive({
       data() {},
@@ -64,6 +66,7 @@ test("a client that resets its request with NO_ERROR has not sent all of it", as
   });
   await using peer = await dial(server);
   peer.send(request(1, endHeaders), frame(FrameType.DATA, { id: 1, payload: "half" }));
+  await served.promise;
   peer.send(frame(FrameType.RST_STREAM, { id: 1, payload: four(ErrorCode.NO_ERROR) }));
   expect(await closed.promise).toBe(false);
   expect(hasEnd).toBe(false);
@@ -155,6 +158,23 @@ test.each([
   await using server = await serve(() => {}, { headerTimeoutMs: 50 });
   await using peer = await dial(server, begin);
   await peer.ended;
+});
+
+test("a busy client whose every write ends within a frame is served on", async () => {
+  await using server = await serve(echo, { headerTimeoutMs: 1500 });
+  await using peer = await dial(server);
+  const began = performance.now();
+  let rest = Buffer.alloc(0);
+  let id = -1;
+  while (performance.now() - began < 3300) {
+    id += 2;
+    const bytes = Buffer.concat([rest, request(id, whole)]);
+    peer.socket.write(bytes.subarray(0, -5));
+    rest = bytes.subarray(-5);
+    if (id > 1) await peer.receives(isEnd(id - 2));
+  }
+  peer.socket.write(rest);
+  await peer.receives(isEnd(id));
 });
 
 test.each([
