@@ -245,7 +245,7 @@ export class Http1Connection implements Host, Reader {
     this.#ahead = Math.min(body, bytes.length - end);
     const next = end + this.#ahead;
     this.#waiting = next === bytes.length ? nothing : bytes.subarray(next);
-    if (known && known.body === this.#ahead) return this.#again(known, bytes.subarray(end, next));
+    if (known && known.body === this.#ahead) return void this.#again(known, bytes.subarray(end, next));
     this.#head = bytes.subarray(start, end);
     this.#parse(bytes.subarray(start, next));
     this.#head = nothing;

@@ -1,6 +1,5 @@
-import { overloaded } from "../../errors/gateway_error.ts";
 import type { BodyAccount } from "../body_budget.ts";
-import { BodyBuffer } from "../body_buffer.ts";
+import { BodyQueue, type BodySource } from "../body_queue.ts";
 import { type Exchange, type Flaw, type Headers, type Sent, type Sink, unread, type Whole } from "../exchange.ts";
 import type { Head } from "./head.ts";
 import { headText, isBodiless } from "./text.ts";
@@ -33,7 +32,7 @@ const mostHeld = 65_536;
 const partBytes = 65_536;
 
 /** One request of HTTP/1.1 with its answer. */
-export class Http1Exchange implements Exchange {
+export class Http1Exchange implements Exchange, BodySource {
   readonly version = "1.1";
   readonly method: string;
   readonly target: string;
@@ -52,15 +51,12 @@ export class Http1Exchange implements Exchange {
   #keeps: boolean;
   #expects: boolean;
   #framed = false;
-  #sink: Sink | undefined;
-  readonly #held: BodyBuffer;
-  #isOverloaded = false;
-  #wake: (() => void) | undefined;
+  readonly #body: BodyQueue;
 
   constructor(host: Host, head: Head, account: BodyAccount, flaw?: Flaw) {
     this.#host = host;
     this.account = account;
-    this.#held = new BodyBuffer(account);
+    this.#body = new BodyQueue(this);
     this.method = head.method;
     this.target = head.target;
     this.headers = head.headers;
@@ -73,27 +69,12 @@ export class Http1Exchange implements Exchange {
   }
 
   receive(sink: Sink): void {
-    this.#sink = sink;
-    this.#proceed();
-    if (this.#isOverloaded) sink.overloaded();
-    else if (this.#held.length > 0) sink.data(this.#held.take());
-    this.#host.release();
-    if (this.ended) this.#endSink();
+    this.#body.receive(sink);
   }
 
   async *chunks(): AsyncGenerator<Buffer> {
-    this.#proceed();
     try {
-      while (true) {
-        if (this.#isOverloaded) throw overloaded();
-        if (this.#held.length > 0) {
-          const part = this.#held.take();
-          this.#host.release();
-          yield part;
-        } else if (this.ended) return;
-        else if (this.closed) throw new Error("the request was given up");
-        else await this.#arrival();
-      }
+      yield* this.#body.parts();
     } finally {
       // What is left when nobody wants more is read and dropped, so that the answer arrives.
       this.receive(unread);
@@ -157,23 +138,30 @@ export class Http1Exchange implements Exchange {
     this.#host.destroy();
   }
 
-  // What follows is for the connection.
+  // What follows is for the body and the connection.
+
+  /** Tells a client that asked first to send its body. */
+  proceed(): void {
+    if (this.#expects && !this.begun && !this.ended && !this.closed) this.#host.send(proceed);
+    this.#expects = false;
+  }
+
+  /** Bytes of the body are held no more. */
+  taken(bytes: number): void {
+    if (bytes > 0) this.#host.release();
+  }
 
   /** Takes a part of the body. */
   data(part: Buffer): void {
     if (this.closed) return;
-    if (this.#sink) return void this.#sink.data(part);
-    if (this.#isOverloaded) return;
-    this.#isOverloaded = !this.#held.add(part);
-    if (this.#held.length > mostHeld) this.#host.hold();
-    this.#stir();
+    this.#body.add(part);
+    if (this.#body.length > mostHeld) this.#host.hold();
   }
 
   /** The body is at its end. */
   end(): void {
     this.ended = true;
-    this.#endSink();
-    this.#stir();
+    this.#body.end();
   }
 
   /** The client is gone, or sends what cannot be read. */
@@ -181,26 +169,14 @@ export class Http1Exchange implements Exchange {
     if (!this.closed) this.#over();
   }
 
-  // Nothing comes after the end, and a request that is answered for hours must not hold what the sink collected.
-  #endSink(): void {
-    const sink = this.#sink;
-    this.#sink = undefined;
-    if (!this.closed) sink?.end();
-  }
-
   async #pour(status: number, headers: Sent, body: Buffer): Promise<void> {
     // By what nobody has wrapped: the parts of one answer are none of theirs.
     this.#begin(status, { ...headers, "content-length": String(body.length) });
     // The client may keep the answer waiting: a body that nobody has read by now must not be held meanwhile.
-    if (!this.#sink) this.receive(unread);
+    if (!this.#body.hasSink) this.receive(unread);
     for (let at = 0; at < body.length && !this.closed; at += partBytes)
       await this.#write(body.subarray(at, at + partBytes));
     this.#finish();
-  }
-
-  #proceed(): void {
-    if (this.#expects && !this.begun && !this.ended && !this.closed) this.#host.send(proceed);
-    this.#expects = false;
   }
 
   // The time of the connection is over, not that of a call.
@@ -222,24 +198,11 @@ export class Http1Exchange implements Exchange {
 
   #over(): void {
     this.closed = true;
-    this.#held.clear();
+    this.#body.close();
     this.account.close();
-    this.#host.release();
-    this.#stir();
     const { onClose } = this;
     this.onClose = undefined;
     onClose?.();
-  }
-
-  #stir(): void {
-    this.#wake?.();
-    this.#wake = undefined;
-  }
-
-  #arrival(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    return promise;
   }
 }
 

@@ -1,6 +1,5 @@
-import { overloaded } from "../../errors/gateway_error.ts";
 import type { BodyAccount } from "../body_budget.ts";
-import { BodyBuffer } from "../body_buffer.ts";
+import { BodyQueue, type BodySource } from "../body_queue.ts";
 import { type Exchange, type Flaw, type Sent, type Sink, unread, type Whole } from "../exchange.ts";
 import { type FlowControl, SendQueue } from "./flow_control.ts";
 import type { FrameWriter } from "./frame_writer.ts";
@@ -24,7 +23,7 @@ export type ConnectionHandle = {
 type StreamOptions = { readonly id: number; readonly head: Head; readonly ended: boolean };
 
 /** A stream: one request with its response. */
-export class Stream implements Exchange {
+export class Stream implements Exchange, BodySource {
   readonly version = "2";
   readonly id: number;
   readonly headers: Fields;
@@ -46,10 +45,7 @@ export class Stream implements Exchange {
   // The window once everything received is acknowledged: it stays the initial one until somebody reads the body.
   #windowTarget = initialWindowSize;
   #unacknowledged = 0;
-  #sink: Sink | undefined;
-  readonly #held: BodyBuffer;
-  #isOverloaded = false;
-  #wakeReader: (() => void) | undefined;
+  readonly #body: BodyQueue;
   #wakeWriter: (() => void) | undefined;
 
   constructor({ id, head, ended }: StreamOptions, connection: ConnectionHandle) {
@@ -61,7 +57,7 @@ export class Stream implements Exchange {
     this.#remaining = head.contentLength;
     this.#connection = connection;
     this.account = connection.account();
-    this.#held = new BodyBuffer(this.account);
+    this.#body = new BodyQueue(this);
     this.sendQueue = new SendQueue(id, connection.flowControl.streamWindow, this);
   }
 
@@ -79,28 +75,12 @@ export class Stream implements Exchange {
 
   /** Gives the body to a sink, as it comes; nothing more is given once the stream is closed. */
   receive(sink: Sink): void {
-    this.#sink = sink;
-    this.#sendContinue();
-    if (this.#isOverloaded) sink.overloaded();
-    else if (this.#held.length > 0) {
-      this.#acknowledge(this.#held.length);
-      sink.data(this.#held.take());
-    }
-    if (this.ended) this.#endSink();
+    this.#body.receive(sink);
   }
 
   /** The body in its parts, each let in as the one before is asked past; an error when it does not come to its end. */
-  async *chunks(): AsyncGenerator<Buffer> {
-    this.#sendContinue();
-    while (true) {
-      if (this.#isOverloaded) throw overloaded();
-      if (this.#held.length > 0) {
-        this.#acknowledge(this.#held.length);
-        yield this.#held.take();
-      } else if (this.ended) return;
-      else if (this.closed) throw new Error("the request was given up");
-      else await this.#nextPart();
-    }
+  chunks(): AsyncGenerator<Buffer> {
+    return this.#body.parts();
   }
 
   /** Answers at once and whole. */
@@ -112,7 +92,7 @@ export class Stream implements Exchange {
     const response = { status, headers, body, trailers };
     if (flowControl.sendWhole(this.sendQueue, response)) return void this.sent();
     // The client may delay the response for long: a body that nobody has read by now must not be held meanwhile.
-    if (!this.#sink) this.receive(unread);
+    if (!this.#body.hasSink) this.receive(unread);
     const isHeadersOnly = !body?.length && !trailers;
     flowControl.sendHeaders(this.sendQueue, response, isHeadersOnly);
     if (isHeadersOnly) return void this.sent();
@@ -165,9 +145,9 @@ export class Stream implements Exchange {
     if (!this.#fitsContentLength(payload.length, endsStream)) return ErrorCode.PROTOCOL_ERROR;
     // Set before the payload is handed over: an answer to it must not ask the client to send no more.
     this.ended = endsStream;
-    this.#acknowledge(flowControlled - payload.length);
-    if (payload.length > 0) this.#accept(payload);
-    if (endsStream) this.#end();
+    this.taken(flowControlled - payload.length);
+    if (payload.length > 0) this.#body.add(payload);
+    if (endsStream) this.#body.end();
     return ErrorCode.NO_ERROR;
   }
 
@@ -175,7 +155,7 @@ export class Stream implements Exchange {
   trailers(): boolean {
     if (this.#remaining) return false;
     this.ended = true;
-    this.#end();
+    this.#body.end();
     return true;
   }
 
@@ -200,60 +180,17 @@ export class Stream implements Exchange {
     this.reset(ErrorCode.CANCEL);
   }
 
-  #fitsContentLength(bytes: number, endsStream: boolean): boolean {
-    if (this.#remaining === undefined) return true;
-    this.#remaining -= bytes;
-    return this.#remaining >= 0 && !(endsStream && this.#remaining > 0);
-  }
+  // Called by the queue of the body.
 
-  // RFC 9110, 10.1.1.
-  #sendContinue(): void {
+  /** Tells a client that asked first to send the body: RFC 9110, 10.1.1. */
+  proceed(): void {
     const isExpected = !this.ended && this.headers.expect?.toLowerCase() === "100-continue";
     if (isExpected && !this.closed && !this.#begun)
       this.#connection.flowControl.sendHeaders(this.sendQueue, { status: 100, headers: {} }, false);
   }
 
-  // Held bytes keep the window closed until they are read; bytes beyond the budget are dropped, and the window opens.
-  #accept(payload: Buffer): void {
-    if (this.#sink || this.#isOverloaded) {
-      this.#acknowledge(payload.length);
-      this.#sink?.data(payload);
-    } else {
-      const before = this.#held.length;
-      this.#isOverloaded = !this.#held.add(payload);
-      if (this.#isOverloaded) this.#acknowledge(before + payload.length);
-    }
-    this.#resumeReader();
-  }
-
-  #end(): void {
-    this.#endSink();
-    this.#resumeReader();
-  }
-
-  // Releases the sink: a stream that answers for hours must not keep what the sink collected.
-  #endSink(): void {
-    const sink = this.#sink;
-    this.#sink = undefined;
-    if (!this.closed) sink?.end();
-  }
-
-  #close(mayReceive: boolean): void {
-    this.closed = true;
-    if (!this.complete) this.#connection.flowControl.drop(this.sendQueue);
-    this.#connection.consumed(this.#held.length);
-    this.#held.clear();
-    this.account.close();
-    this.#connection.streamClosed(this, mayReceive);
-    this.drained();
-    this.#resumeReader();
-    const { onClose } = this;
-    this.onClose = undefined;
-    onClose?.();
-  }
-
   /** Bytes were consumed: opens the windows again, by one WINDOW_UPDATE for half a window. */
-  #acknowledge(bytes: number): void {
+  taken(bytes: number): void {
     if (bytes === 0) return;
     this.#connection.consumed(bytes);
     if (this.ended || this.closed) return;
@@ -267,14 +204,21 @@ export class Stream implements Exchange {
     this.#unacknowledged = 0;
   }
 
-  #resumeReader(): void {
-    this.#wakeReader?.();
-    this.#wakeReader = undefined;
+  #fitsContentLength(bytes: number, endsStream: boolean): boolean {
+    if (this.#remaining === undefined) return true;
+    this.#remaining -= bytes;
+    return this.#remaining >= 0 && !(endsStream && this.#remaining > 0);
   }
 
-  #nextPart(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wakeReader = resolve;
-    return promise;
+  #close(mayReceive: boolean): void {
+    this.closed = true;
+    if (!this.complete) this.#connection.flowControl.drop(this.sendQueue);
+    this.#body.close();
+    this.account.close();
+    this.#connection.streamClosed(this, mayReceive);
+    this.drained();
+    const { onClose } = this;
+    this.onClose = undefined;
+    onClose?.();
   }
 }
