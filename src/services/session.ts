@@ -40,7 +40,7 @@ export const sessionService = (deps: Deps, settings: { readonly sessionLifetimeS
       const page = pageOf(request, 1);
       const user = { owner: organizationOf(call), id: userId || callerOf(call).userId };
       if (!(await userExists(user, call.signal))) throw refuse.notFound("user", userId);
-      const { rows, nextPageToken } = cut(await openSessions(sql, user.id, clock(), page), page, ({ id }) => [id]);
+      const { rows, nextPageToken } = cut(await openConnections(sql, user.id, clock(), page), page, ({ id }) => [id]);
       return { sessions: rows.map(session), nextPageToken };
     },
 
@@ -105,7 +105,7 @@ const sessionRead = (sql: Sql) =>
     select: `select n, ${columns} from asked join sessions s on s.owner = asked.owner and s.session_id = asked.id`,
   });
 
-const openSessions = (sql: Sql, userId: string, now: Date, { after, limit }: Page) => sql<SessionRow[]>`
+const openConnections = (sql: Sql, userId: string, now: Date, { after, limit }: Page) => sql<SessionRow[]>`
   select ${sql.unsafe(columns)} from sessions s
   where s.user_id = ${userId} and s.expiration_date > ${now}
     and ${after ? sql`s.session_id < ${after[0] ?? ""}` : sql`true`}

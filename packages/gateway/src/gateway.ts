@@ -4,13 +4,12 @@ import { unknownCallerEncodings } from "./codec/compression.ts";
 import type { DecoderOptions } from "./codec/decoder.ts";
 import { anyTypes } from "./codec/json.ts";
 import { englishTexts, type Refuse, refuseWith } from "./errors/gateway_error.ts";
-import type { Exchange } from "./http/exchange.ts";
-import { type Limits as ConnectionLimits, type Listening, type ListenOptions, listen } from "./http/server.ts";
+import type { Exchange, ResponseFields } from "./http/exchange.ts";
+import { type Listening, type ListenOptions, listen, type ServerLimits } from "./http/server.ts";
 import { type FieldBounds, validateBounds } from "./limits/field_bounds.ts";
 import { restCalls } from "./rest/calls.ts";
 import { corsFor } from "./rpc/cors.ts";
 import { type HttpRoute, routesByPath } from "./rpc/http_route.ts";
-import type { ResponseFields } from "./rpc/protocols/protocol.ts";
 import { collectRoutes, type RequestGate, type Route, type RouteOptions, type Routes } from "./rpc/router.ts";
 import type { CallLimits, FailedRequest } from "./rpc/rpc_call.ts";
 import { type MethodLimits, type RpcMethod, rpcMethod } from "./rpc/rpc_method.ts";
@@ -59,7 +58,7 @@ export type GatewayOptions = {
 };
 
 /** What bounds calls and connections. */
-export type GatewayLimits = CallLimits & ConnectionLimits & { readonly messageMaxBytes: number };
+export type GatewayLimits = CallLimits & ServerLimits & { readonly messageMaxBytes: number };
 
 /** Serves requests, wherever they come from. */
 export type Gateway = {

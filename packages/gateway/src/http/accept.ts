@@ -1,19 +1,19 @@
 import type { Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Sessions } from "./connections.ts";
+import type { Connections } from "./connections.ts";
 import { readPreface } from "./preface.ts";
 import type { Encryption } from "./tls.ts";
 
 /** Who shares the connections of a port. */
 export type Sharing = {
   readonly server: Server;
-  readonly sessions: Sessions;
+  readonly connections: Connections;
   readonly encryption?: Encryption | undefined;
   readonly limits: { readonly headerTimeoutMs: number };
 };
 
 /** Gives each new connection of a server to whom it speaks to; answers the connections that have not told yet. */
-export function shareConnections({ server, sessions, encryption, limits }: Sharing): ReadonlySet<Socket> {
+export function shareConnections({ server, connections, encryption, limits }: Sharing): ReadonlySet<Socket> {
   const undecided = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     undecided.add(socket);
@@ -22,13 +22,13 @@ export function shareConnections({ server, sessions, encryption, limits }: Shari
     if (encryption) return void encryption.server.emit("connection", socket);
     readPreface(socket, limits.headerTimeoutMs, (version) => {
       undecided.delete(socket);
-      sessions.accept(socket, version);
+      connections.accept(socket, version);
     });
   });
   encryption?.server.on("secureConnection", (socket: TLSSocket) => {
     for (const one of undecided) if (isUnder(one, socket)) undecided.delete(one);
     socket.on("error", ignore);
-    sessions.accept(socket, socket.alpnProtocol === "h2" ? "2" : "1.1");
+    connections.accept(socket, socket.alpnProtocol === "h2" ? "2" : "1.1");
   });
   return undecided;
 }

@@ -1,7 +1,7 @@
 import { overloaded } from "../errors/gateway_error.ts";
 import type { BodyAccount } from "./body_budget.ts";
 import { BodyBuffer } from "./body_buffer.ts";
-import type { Sink } from "./exchange.ts";
+import type { BodySink } from "./exchange.ts";
 
 /** The request whose body a queue holds. */
 export type BodySource = {
@@ -19,7 +19,7 @@ export type BodySource = {
 export class BodyQueue {
   readonly #source: BodySource;
   readonly #held: BodyBuffer;
-  #sink: Sink | undefined;
+  #sink: BodySink | undefined;
   #isOverloaded = false;
   #wake: (() => void) | undefined;
 
@@ -39,7 +39,7 @@ export class BodyQueue {
   }
 
   /** Gives the body to a sink, as it comes. */
-  receive(sink: Sink): void {
+  receive(sink: BodySink): void {
     this.#sink = sink;
     this.#source.proceed();
     if (this.#isOverloaded) sink.overloaded();

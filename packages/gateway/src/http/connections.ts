@@ -3,20 +3,20 @@ import { type BodyBudget, type BudgetLimits, bodyBudget } from "./body_budget.ts
 import type { Exchange } from "./exchange.ts";
 import { Http1Connection } from "./http1/connection.ts";
 import { http1Parsers } from "./http1/parser.ts";
-import { type ConnectionLimits, Http2Connection } from "./http2/connection.ts";
+import { Http2Connection, type Http2Limits } from "./http2/connection.ts";
 import { NodeHttp2Connection } from "./node_http2/connection.ts";
 import type { Version } from "./preface.ts";
 
 /** What bounds a connection. */
-export type SessionLimits = ConnectionLimits & { readonly connectionAgeMs: number } & BudgetLimits;
+export type ConnectionLimits = Http2Limits & { readonly connectionAgeMs: number } & BudgetLimits;
 
 /** Who speaks HTTP/2: our implementation, or that of Node. */
 export type Http2Implementation = "own" | "node";
 
 /** What serves the connections. */
-export type SessionParts = {
+export type ConnectionsOptions = {
   readonly http2?: Http2Implementation | undefined;
-  readonly limits: SessionLimits;
+  readonly limits: ConnectionLimits;
   readonly serve: (exchange: Exchange) => void;
   /** Called with an error of ours, which ends its connection only. */
   readonly onFault?: ((error: unknown) => void) | undefined;
@@ -25,7 +25,7 @@ export type SessionParts = {
 type Connection = Http2Connection | NodeHttp2Connection | Http1Connection;
 
 /** All connections whose version of HTTP is known. */
-export type Sessions = {
+export type Connections = {
   /** Speaks a version of HTTP on a connection from now on. */
   readonly accept: (socket: Duplex, version: Version) => void;
   /** Ends connections after their next answer (HTTP/1.1) or with GOAWAY (HTTP/2), those that have called already. */
@@ -37,7 +37,7 @@ export type Sessions = {
 };
 
 /** Serves HTTP on the connections it is given. */
-export function openSessions({ limits, serve, http2, onFault = () => {} }: SessionParts): Sessions {
+export function openConnections({ limits, serve, http2, onFault = () => {} }: ConnectionsOptions): Connections {
   const Http2 = http2 === "node" ? NodeHttp2Connection : Http2Connection;
   const connections = new Set<Connection>();
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = limits;

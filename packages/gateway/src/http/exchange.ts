@@ -1,69 +1,69 @@
 import type { Duplex } from "node:stream";
 import type { BodyAccount, Network } from "./body_budget.ts";
 
-/** What is wrong with a request before anything of it is looked at. */
-export type Flaw = "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "DEADLINE_EXCEEDED";
+/** Why a request cannot be read. */
+export type RequestFault = "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "DEADLINE_EXCEEDED";
 
-/** Takes a body as it comes. */
-export type Sink = {
+/** Receives the body of a request as it arrives. */
+export type BodySink = {
   readonly data: (part: Buffer) => void;
   readonly end: () => void;
-  /** The process had no room for what came before anybody took it; nothing more comes. */
+  /** The body that arrived before anybody received it exceeded the budget, and was dropped; nothing more follows. */
   readonly overloaded: () => void;
 };
 
-/** Takes a body that nobody wants. */
-export const unread: Sink = { data() {}, end() {}, overloaded() {} };
+/** Drops a body that nobody reads. */
+export const unread: BodySink = { data() {}, end() {}, overloaded() {} };
 
-/** The headers of a request by their lower-case names; those that came more than once are joined. */
+/** The headers of a request by their lower-case names; repeated headers are joined. */
 export type Headers = Readonly<Record<string, string | undefined>>;
 
-/** The headers of an answer; one with several values is sent several times. */
-export type Sent = Readonly<Record<string, string | readonly string[]>>;
+/** The headers or trailers of a response; one with several values is sent several times. */
+export type ResponseFields = Readonly<Record<string, string | readonly string[]>>;
 
-/** An answer that is sent whole. */
-export type Whole = {
+/** A response that is sent in one piece. */
+export type Response = {
   readonly status: number;
-  readonly headers: Sent;
+  readonly headers: ResponseFields;
   readonly body?: Uint8Array | string | undefined;
   /** Only HTTP/2 carries them. */
-  readonly trailers?: Sent | undefined;
+  readonly trailers?: ResponseFields | undefined;
 };
 
-/** One request with the way for its answer, over either version of HTTP. */
+/** One request and its response, over either version of HTTP. */
 export type Exchange = {
   readonly version: "1.1" | "2";
   readonly method: string;
   /** Path and query as they were sent. */
   readonly target: string;
-  /** Host and port that the client believes to talk to. */
+  /** The host and port that the client addresses. */
   readonly authority: string | undefined;
   readonly headers: Headers;
-  /** When there is one, the rest is not to be relied on. */
-  readonly flaw: Flaw | undefined;
-  /** Whether the request has come to its end. */
+  /** Set when the request cannot be read; its other properties may then be incomplete. */
+  readonly fault: RequestFault | undefined;
+  /** Whether the request is complete. */
   readonly ended: boolean;
   readonly closed: boolean;
-  /** Whether all of the answer was sent. */
+  /** Whether the whole response was sent. */
   readonly complete: boolean;
-  /** Called once, when the answer is complete, or nobody waits for it any more. */
+  /** Called once, when the response is complete or the client is gone. */
   onClose: (() => void) | undefined;
-  /** Counts what is held of the body. */
+  /** Counts the bytes of the body that are held. */
   readonly account: BodyAccount;
-  /** Gives the body to a sink, as it comes; nothing more is given once the exchange is closed. */
-  readonly receive: (sink: Sink) => void;
-  /** The body in its parts, each let in as the one before is asked past; an error when it does not come to its end. */
+  /** Passes the body to a sink as it arrives; nothing more is passed once the exchange is closed. */
+  readonly receive: (sink: BodySink) => void;
+  /** The body in parts; the next part is let in when it is asked for. Throws when the body does not come to its end. */
   readonly chunks: () => AsyncGenerator<Buffer>;
-  /** Answers at once and whole. */
-  readonly answer: (whole: Whole) => void;
-  /** Begins an answer whose body comes in parts. */
-  readonly begin: (status: number, headers: Sent) => void;
-  /** Sends a part of the body; a promise when the next one should wait until this one is out, or the exchange is closed. */
+  /** Sends a response that is complete. */
+  readonly answer: (response: Response) => void;
+  /** Begins a response whose body comes in parts. */
+  readonly begin: (status: number, headers: ResponseFields) => void;
+  /** Sends a part of the body; returns a promise while the client is slow, which settles when the next part may be sent. */
   readonly write: (part: Uint8Array) => Promise<void> | undefined;
   /** Ends the body. */
-  readonly finish: (trailers?: Sent) => void;
-  /** Ends the exchange without the rest of its answer. */
-  readonly giveUp: () => void;
+  readonly finish: (trailers?: ResponseFields) => void;
+  /** Ends the exchange without the rest of its response. */
+  readonly abort: () => void;
 };
 
 /** How long a connection waits for its client. */

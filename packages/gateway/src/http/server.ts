@@ -1,12 +1,12 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { shareConnections } from "./accept.ts";
-import { type Http2Implementation, openSessions, type SessionLimits, type Sessions } from "./connections.ts";
+import { type ConnectionLimits, type Connections, type Http2Implementation, openConnections } from "./connections.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Certificate, encryption } from "./tls.ts";
 
 /** What a client may take of the server. */
-export type Limits = SessionLimits & {
+export type ServerLimits = ConnectionLimits & {
   readonly messageMaxBytes: number;
   readonly headerTimeoutMs: number;
   readonly bodyTimeoutMs: number;
@@ -26,7 +26,7 @@ export type Listening = AsyncDisposable & {
 export type ListenOptions = {
   readonly host: string;
   readonly port: number;
-  readonly limits: Limits;
+  readonly limits: ServerLimits;
   /** Serves one request, and never throws. */
   readonly handle: (exchange: Exchange) => void;
   /** Which implementation speaks HTTP/2; our own when absent. */
@@ -44,15 +44,15 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const { host, port, limits, stopping = new AbortController() } = options;
   const server = createServer({ noDelay: true });
   const { handle, http2, onFault } = options;
-  const sessions = openSessions({ limits, serve: handle, http2, onFault });
+  const connections = openConnections({ limits, serve: handle, http2, onFault });
   const secured = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
-  const sockets = shareConnections({ server, sessions, limits, encryption: secured });
+  const sockets = shareConnections({ server, connections, limits, encryption: secured });
   const { shutdownDelayMs: delayMs = 0, shutdownGraceMs: graceMs } = limits;
   await opened(server, host, port);
   return {
     url: urlOf(secured ? "https" : "http", host, server.address()),
     reload: async () => secured?.reload(),
-    [Symbol.asyncDispose]: () => drain({ server, sessions, sockets, stopping, delayMs, graceMs }),
+    [Symbol.asyncDispose]: () => drain({ server, connections, sockets, stopping, delayMs, graceMs }),
   };
 }
 
@@ -71,7 +71,7 @@ function urlOf(scheme: string, host: string, address: AddressInfo | string | nul
 
 type Draining = {
   readonly server: Server;
-  readonly sessions: Sessions;
+  readonly connections: Connections;
   /** Connections whose version of HTTP is not known yet. */
   readonly sockets: ReadonlySet<Socket>;
   readonly stopping: AbortController;
@@ -86,12 +86,12 @@ const retirements = 4;
  * Is not ready any more, sends clients to other nodes during the delay, stops accepting, lets what runs finish, and cuts what
  * still runs when the grace is over.
  */
-async function drain({ server, sessions, sockets, stopping, delayMs, graceMs }: Draining): Promise<void> {
+async function drain({ server, connections, sockets, stopping, delayMs, graceMs }: Draining): Promise<void> {
   if (stopping.signal.aborted) return;
   stopping.abort();
   // A balancer that has not noticed yet may bring a client back, so connections are retired several times.
   for (let count = 0; delayMs > 0 && count < retirements; count++) {
-    sessions.retire();
+    connections.retire();
     await pause(delayMs / retirements);
   }
   const { promise: closed, resolve } = Promise.withResolvers<void>();
@@ -100,14 +100,14 @@ async function drain({ server, sessions, sockets, stopping, delayMs, graceMs }: 
   const sweep = () => {
     // What a new connection says may have arrived without being read yet.
     const silent = performance.now() - begun > silenceMs;
-    sessions.close(silent ? "all" : "used");
+    connections.close(silent ? "all" : "used");
     if (silent) for (const socket of sockets) socket.destroy();
   };
   sweep();
   // An answer that was running keeps its connection open when it ends, so look again and again.
   const sweeping = setInterval(sweep, 50);
   const cutting = setTimeout(() => {
-    sessions.destroy();
+    connections.destroy();
     for (const socket of sockets) socket.destroy();
   }, graceMs);
   await closed;

@@ -1,5 +1,5 @@
+import type { Response, ResponseFields } from "../http/exchange.ts";
 import type { Fields } from "./header_fields.ts";
-import type { Response, ResponseFields } from "./protocols/protocol.ts";
 
 /** What a browser is told about a response that a page of this origin asked for. */
 export type Cors = (origin: string | undefined) => ResponseFields;

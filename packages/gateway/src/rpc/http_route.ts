@@ -1,5 +1,5 @@
+import type { Response } from "../http/exchange.ts";
 import type { Fields } from "./header_fields.ts";
-import type { Response } from "./protocols/protocol.ts";
 
 /** A request for something that is no rpc; its body is not read. */
 export type HttpRequest = {

@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { decompressed, type Encoding } from "../codec/compression.ts";
 import { GatewayError, overloaded, tooLarge } from "../errors/gateway_error.ts";
 import { BodyBuffer } from "../http/body_buffer.ts";
-import type { Sink } from "../http/exchange.ts";
+import type { BodySink } from "../http/exchange.ts";
 import type { RpcCall } from "./rpc_call.ts";
 
 /** The one message of a request, as it came. */
@@ -30,7 +30,7 @@ function fromQuery(call: RpcCall, { message, encoding }: Query): Received {
   return { body: message, encoding: call.encodingOf(encoding) };
 }
 
-function sinkOf(call: RpcCall, done: (body: Buffer) => void): Sink {
+function sinkOf(call: RpcCall, done: (body: Buffer) => void): BodySink {
   const { exchange, options } = call;
   const most = maxBodyBytes(call);
   const body = new BodyBuffer(exchange.account);

@@ -2,7 +2,7 @@ import { ConnectError, type ContextValues } from "@connectrpc/connect";
 import { accepted, leastCompressed } from "../codec/compression.ts";
 import { GatewayError, type Refuse } from "../errors/gateway_error.ts";
 import { httpDate } from "../http/date.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { Exchange, Response, ResponseFields } from "../http/exchange.ts";
 import { authorityCheck, split, type Target } from "../http/target.ts";
 import type { FindCall } from "../rest/calls.ts";
 import { type Cors, isPreflight, preflight } from "./cors.ts";
@@ -12,7 +12,7 @@ import type { HttpRoute } from "./http_route.ts";
 import { type Match, matcher } from "./match.ts";
 import { withReason } from "./protocols/http_error.ts";
 import { json } from "./protocols/json.ts";
-import type { Negotiated, Response, ResponseFields } from "./protocols/protocol.ts";
+import type { Negotiated } from "./protocols/protocol.ts";
 import type { CallLimits, CallOptions, FailedRequest, RpcCall } from "./rpc_call.ts";
 import type { RpcMethod } from "./rpc_method.ts";
 import { StreamCall } from "./stream_call.ts";
@@ -49,7 +49,7 @@ export function rpcServer(options: RpcServerOptions): Handle {
   return (exchange) => {
     const values = options.contextValues(exchange);
     try {
-      if (exchange.flaw) throw new GatewayError(exchange.flaw);
+      if (exchange.fault) throw new GatewayError(exchange.fault);
       const target = split(exchange.target);
       if (!target || !isAuthority(exchange.authority)) throw new GatewayError("MALFORMED_REQUEST");
       if (isPreflight(exchange.method, exchange.headers) && answerPreflight(requests, exchange, values)) return;
@@ -157,7 +157,7 @@ function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders 
       try {
         answer(exchange, response, headersOf(exchange, response.headers, values));
       } catch {
-        exchange.giveUp();
+        exchange.abort();
       }
     },
     late: deadlines(limits.deadlineMaxMs, expire),

@@ -1,8 +1,9 @@
 import { ConnectError } from "@connectrpc/connect";
 import { accepted, leastCompressed } from "../codec/compression.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
+import type { Response } from "../http/exchange.ts";
 import { UnaryContext } from "./context.ts";
-import type { Outgoing, Response } from "./protocols/protocol.ts";
+import type { Outgoing } from "./protocols/protocol.ts";
 import { decodeMessage, type Received, receiveMessage } from "./request_message.ts";
 import { type CallParts, type Matched, RpcCall } from "./rpc_call.ts";
 import type { UnaryRpc } from "./rpc_method.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { accepted, type Encoding } from "../codec/compression.ts";
+import type { Response } from "../http/exchange.ts";
 import type { HttpRequest, HttpRoute } from "../rpc/http_route.ts";
-import type { Response } from "../rpc/protocols/protocol.ts";
 import type { Document } from "./openapi/document.ts";
 import type { ApiOptions } from "./openapi/options.ts";
 

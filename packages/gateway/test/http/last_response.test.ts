@@ -1,10 +1,10 @@
 import { Duplex } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { openSessions, type SessionLimits } from "../../src/http/connections.ts";
+import { type ConnectionLimits, openConnections } from "../../src/http/connections.ts";
 import { hello, request } from "../http/http2/peer.ts";
 
-const limits: SessionLimits = {
+const limits: ConnectionLimits = {
   ...{
     streamsMax: 100,
     headersMaxBytes: 4096,
@@ -32,7 +32,7 @@ test.each([
       },
     });
     const closed = new Promise((resolve) => socket.on("close", resolve));
-    const sessions = openSessions({
+    const sessions = openConnections({
       limits,
       serve: (exchange) => exchange.answer({ status: 200, headers: {}, body }),
     });

@@ -1,12 +1,12 @@
-import type { ConnectionParts, Flaw, Timeouts } from "../exchange.ts";
+import type { ConnectionParts, RequestFault, Timeouts } from "../exchange.ts";
 import { BodyPieces } from "./body_pieces.ts";
-import { type Host, Http1Exchange } from "./exchange.ts";
+import { type ConnectionHandle, Http1Exchange } from "./exchange.ts";
 import { type Head, readHead } from "./head.ts";
 import { LastHead } from "./last_head.ts";
 import type { OpenParser, ParsedRequest, Parser, Reader } from "./parser.ts";
 
 /** What bounds a connection. */
-export type ConnectionLimits = Timeouts & { readonly headersMaxBytes: number };
+export type Http1Limits = Timeouts & { readonly headersMaxBytes: number };
 
 const nothing = Buffer.alloc(0);
 const blank = Buffer.from("\r\n\r\n");
@@ -25,9 +25,9 @@ const broken: Head = {
 };
 
 /** HTTP/1.1 on one socket, by RFC 9112: one request after the other; nothing that comes in is thrown out of it. */
-export class Http1Connection implements Host, Reader {
+export class Http1Connection implements ConnectionHandle, Reader {
   readonly keeping: string;
-  readonly #parts: ConnectionParts<ConnectionLimits>;
+  readonly #parts: ConnectionParts<Http1Limits>;
   #waiting: Buffer = nothing;
   /** The head that is being parsed, and what of the body is parsed with it. */
   #head: Buffer = nothing;
@@ -48,7 +48,7 @@ export class Http1Connection implements Host, Reader {
   /** Whether it has begun a call. */
   used = false;
 
-  constructor(parts: ConnectionParts<ConnectionLimits>, openParser: OpenParser) {
+  constructor(parts: ConnectionParts<Http1Limits>, openParser: OpenParser) {
     this.#parts = parts;
     const { socket, limits } = parts;
     this.keeping = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(limits.idleTimeoutMs / 1000)}\r\n`;
@@ -127,7 +127,7 @@ export class Http1Connection implements Host, Reader {
     // Behind chunks that were parsed in one piece; a client asks again what was not answered (RFC 9112, 9.3.2).
     if (this.#running) return void this.retire();
     const head = this.#known ?? readHead(request, this.#head);
-    if ("flaw" in head) return void this.#refuse(head.flaw, head.headers);
+    if ("fault" in head) return void this.#refuse(head.fault, head.headers);
     if (!this.#known) this.#last.keep(this.#head, head);
     this.#request = request;
     if (head.body !== 0) request.reader = this;
@@ -271,7 +271,7 @@ export class Http1Connection implements Host, Reader {
   }
 
   /** Answers what cannot be read, and hangs up; where an answer is complete or on its way already, only the latter. */
-  #refuse(flaw: Flaw, headers: Head["headers"] = {}): void {
+  #refuse(fault: RequestFault, headers: Head["headers"] = {}): void {
     const running = this.#running;
     if (running?.complete) return void this.#hangUp();
     if (running?.begun) return void this.destroy();
@@ -281,7 +281,7 @@ export class Http1Connection implements Host, Reader {
     this.#body.end();
     this.#waiting = nothing;
     this.#due = Number.POSITIVE_INFINITY;
-    this.#running = new Http1Exchange(this, { ...broken, headers }, this.#parts.network.account(), flaw);
+    this.#running = new Http1Exchange(this, { ...broken, headers }, this.#parts.network.account(), fault);
     this.#parts.serve(this.#running);
   }
 

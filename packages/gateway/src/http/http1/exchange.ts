@@ -1,11 +1,19 @@
 import type { BodyAccount } from "../body_budget.ts";
 import { BodyQueue, type BodySource } from "../body_queue.ts";
-import { type Exchange, type Flaw, type Headers, type Sent, type Sink, unread, type Whole } from "../exchange.ts";
+import {
+  type BodySink,
+  type Exchange,
+  type Headers,
+  type RequestFault,
+  type Response,
+  type ResponseFields,
+  unread,
+} from "../exchange.ts";
 import type { Head } from "./head.ts";
 import { headText, isBodiless } from "./text.ts";
 
 /** The connection, as the request that runs on it sees it. */
-export type Host = {
+export type ConnectionHandle = {
   /** Says in headers that the connection goes on. */
   readonly keeping: string;
   /** Whether the connection takes no further request. */
@@ -38,7 +46,7 @@ export class Http1Exchange implements Exchange, BodySource {
   readonly target: string;
   readonly authority: string | undefined;
   readonly headers: Headers;
-  readonly flaw: Flaw | undefined;
+  readonly fault: RequestFault | undefined;
   readonly account: BodyAccount;
   onClose: (() => void) | undefined;
   ended: boolean;
@@ -46,14 +54,14 @@ export class Http1Exchange implements Exchange, BodySource {
   complete = false;
   /** Whether an answer has begun. */
   begun = false;
-  readonly #host: Host;
+  readonly #host: ConnectionHandle;
   readonly #chunks: boolean;
   #keeps: boolean;
   #expects: boolean;
   #framed = false;
   readonly #body: BodyQueue;
 
-  constructor(host: Host, head: Head, account: BodyAccount, flaw?: Flaw) {
+  constructor(host: ConnectionHandle, head: Head, account: BodyAccount, fault?: RequestFault) {
     this.#host = host;
     this.account = account;
     this.#body = new BodyQueue(this);
@@ -61,14 +69,14 @@ export class Http1Exchange implements Exchange, BodySource {
     this.target = head.target;
     this.headers = head.headers;
     this.authority = head.headers.host ?? defaultAuthority;
-    this.flaw = flaw;
+    this.fault = fault;
     this.ended = head.body === 0;
     this.#keeps = head.keeps;
     this.#chunks = head.chunks;
     this.#expects = head.expects;
   }
 
-  receive(sink: Sink): void {
+  receive(sink: BodySink): void {
     this.#body.receive(sink);
   }
 
@@ -81,11 +89,11 @@ export class Http1Exchange implements Exchange, BodySource {
     }
   }
 
-  answer({ status, headers, body }: Whole): void {
+  answer({ status, headers, body }: Response): void {
     if (this.closed || this.begun) return;
     const empty = this.method === "HEAD" || isBodiless(status);
     if (!empty && body && body.length > partBytes) {
-      this.#pour(status, headers, Buffer.isBuffer(body) ? body : Buffer.from(body)).catch(() => this.giveUp());
+      this.#pour(status, headers, Buffer.isBuffer(body) ? body : Buffer.from(body)).catch(() => this.abort());
       return;
     }
     this.begun = true;
@@ -98,7 +106,7 @@ export class Http1Exchange implements Exchange, BodySource {
     this.#finished();
   }
 
-  begin(status: number, headers: Sent): void {
+  begin(status: number, headers: ResponseFields): void {
     this.#begin(status, headers);
   }
 
@@ -110,7 +118,7 @@ export class Http1Exchange implements Exchange, BodySource {
     this.#finish();
   }
 
-  #begin(status: number, headers: Sent): void {
+  #begin(status: number, headers: ResponseFields): void {
     if (this.closed || this.begun) return;
     this.begun = true;
     const empty = this.method === "HEAD" || isBodiless(status);
@@ -134,7 +142,7 @@ export class Http1Exchange implements Exchange, BodySource {
     this.#finished();
   }
 
-  giveUp(): void {
+  abort(): void {
     this.#host.destroy();
   }
 
@@ -169,7 +177,7 @@ export class Http1Exchange implements Exchange, BodySource {
     if (!this.closed) this.#over();
   }
 
-  async #pour(status: number, headers: Sent, body: Buffer): Promise<void> {
+  async #pour(status: number, headers: ResponseFields, body: Buffer): Promise<void> {
     // By what nobody has wrapped: the parts of one answer are none of theirs.
     this.#begin(status, { ...headers, "content-length": String(body.length) });
     // The client may keep the answer waiting: a body that nobody has read by now must not be held meanwhile.
@@ -181,7 +189,7 @@ export class Http1Exchange implements Exchange, BodySource {
 
   // The time of the connection is over, not that of a call.
   #statusOf(status: number): number {
-    return this.flaw === "DEADLINE_EXCEEDED" ? 408 : status;
+    return this.fault === "DEADLINE_EXCEEDED" ? 408 : status;
   }
 
   #connection(): string {

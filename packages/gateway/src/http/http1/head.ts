@@ -1,4 +1,4 @@
-import type { Flaw, Headers } from "../exchange.ts";
+import type { Headers, RequestFault } from "../exchange.ts";
 
 /** A request before its body. */
 export type Head = {
@@ -16,7 +16,7 @@ export type Head = {
 };
 
 /** What cannot be read as a request, and the headers that can. */
-export type Unreadable = { readonly flaw: Flaw; readonly headers: Headers };
+export type Unreadable = { readonly fault: RequestFault; readonly headers: Headers };
 
 /** A head as the parser found it. */
 export type RawHead = {
@@ -40,19 +40,19 @@ const single: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads a head that the parser found to be well-formed; answers a flaw for what RFC 9112 lets a server refuse. Whoever stands
+ * Reads a head that the parser found to be well-formed; answers a fault for what RFC 9112 lets a server refuse. Whoever stands
  * in front of us may read a head differently that is only nearly right, and then takes one request for two.
  */
 export function readHead(request: RawHead, bytes: Buffer): Head | Unreadable {
   const { method = "", url = "", httpVersion, rawHeaders } = request;
   const headers: Record<string, string | undefined> = Object.create(null);
-  const malformed: Unreadable = { flaw: "MALFORMED_REQUEST", headers };
+  const malformed: Unreadable = { fault: "MALFORMED_REQUEST", headers };
   // The parser overlooks spaces, and takes other protocols than HTTP.
   const line = `${method} ${url} HTTP/${httpVersion}\r\n`;
   if (bytes.toString("latin1", 0, line.length) !== line) return malformed;
   if (!target.test(url) || (httpVersion !== "1.1" && httpVersion !== "1.0")) return malformed;
   if (!readHeaders(rawHeaders, headers)) return malformed;
-  if (rawHeaders.length > 2 * mostHeaders) return { flaw: "HEADERS_TOO_LARGE", headers };
+  if (rawHeaders.length > 2 * mostHeaders) return { fault: "HEADERS_TOO_LARGE", headers };
   const isNew = httpVersion === "1.1";
   // What follows the head of CONNECT is a protocol of its own (RFC 9110, 9.3.6), which is not spoken here.
   const tunnels = method === "CONNECT";

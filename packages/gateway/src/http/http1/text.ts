@@ -1,10 +1,10 @@
 import { STATUS_CODES } from "node:http";
-import type { Sent } from "../exchange.ts";
+import type { ResponseFields } from "../exchange.ts";
 
 const isSayable = (value: string) => !/[^\t\x20-\x7e]/.test(value);
 
 /** What precedes the body of an answer. */
-export function headText(status: number, headers: Sent, more: string): string {
+export function headText(status: number, headers: ResponseFields, more: string): string {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`;
   for (const name in headers) {
     const value = headers[name] ?? "";

@@ -19,13 +19,13 @@ import { readSettings, writeSettings } from "./settings.ts";
 import { type StreamLimits, Streams } from "./streams.ts";
 
 /** Limits of a connection. */
-export type ConnectionLimits = StreamLimits & Timeouts;
+export type Http2Limits = StreamLimits & Timeouts;
 
 const drainPing = Buffer.from("draining");
 
 /** A server's side of HTTP/2 on one socket: RFC 9113. Nothing that a client sends makes it throw. */
 export class Http2Connection {
-  readonly #parts: ConnectionParts<ConnectionLimits>;
+  readonly #parts: ConnectionParts<Http2Limits>;
   readonly #reader = new FrameReader((frame) => this.#dispatch(frame));
   readonly #writer: FrameWriter;
   readonly #flowControl: FlowControl;
@@ -40,7 +40,7 @@ export class Http2Connection {
   // Draining: a first GOAWAY is sent; drained: the last one is, and open streams end.
   #state: "open" | "draining" | "drained" | "closed" = "open";
 
-  constructor(parts: ConnectionParts<ConnectionLimits>) {
+  constructor(parts: ConnectionParts<Http2Limits>) {
     const { socket, limits, serve, network } = parts;
     this.#parts = parts;
     const writer = new FrameWriter(socket, (error) => this.#fault(error));

@@ -1,4 +1,4 @@
-import type { Sent } from "../exchange.ts";
+import type { ResponseFields } from "../exchange.ts";
 import type { FrameWriter } from "./frame_writer.ts";
 import { Encoder, maxEncodedBytes } from "./hpack/encoder.ts";
 import { copiedMaxBytes } from "./limits.ts";
@@ -16,9 +16,9 @@ import {
 /** A response that is sent whole. */
 export type WholeResponse = {
   readonly status: number;
-  readonly headers: Sent;
+  readonly headers: ResponseFields;
   readonly body?: Uint8Array | undefined;
-  readonly trailers?: Sent | undefined;
+  readonly trailers?: ResponseFields | undefined;
 };
 
 /** Called as a response is sent. */
@@ -40,7 +40,7 @@ export class SendQueue {
   /** How many bytes wait. */
   bytes = 0;
   endsStream = false;
-  trailers: Sent | undefined;
+  trailers: ResponseFields | undefined;
   progressAt = 0;
 
   constructor(streamId: number, window: number, events: SendEvents) {
@@ -113,7 +113,7 @@ export class FlowControl {
   }
 
   /** Sends END_STREAM, after the DATA that waits. */
-  endStream(queue: SendQueue, trailers: Sent | undefined): void {
+  endStream(queue: SendQueue, trailers: ResponseFields | undefined): void {
     queue.endsStream = true;
     queue.trailers = trailers;
     if (queue.bytes === 0) this.#sendEnd(queue);
@@ -262,7 +262,7 @@ export class FlowControl {
 type FieldSection = {
   readonly streamId: number;
   readonly status?: number;
-  readonly fields: Sent | undefined;
+  readonly fields: ResponseFields | undefined;
   readonly endsStream: boolean;
 };
 

@@ -1,6 +1,13 @@
 import type { BodyAccount } from "../body_budget.ts";
 import { BodyQueue, type BodySource } from "../body_queue.ts";
-import { type Exchange, type Flaw, type Sent, type Sink, unread, type Whole } from "../exchange.ts";
+import {
+  type BodySink,
+  type Exchange,
+  type RequestFault,
+  type Response,
+  type ResponseFields,
+  unread,
+} from "../exchange.ts";
 import { type FlowControl, SendQueue } from "./flow_control.ts";
 import type { FrameWriter } from "./frame_writer.ts";
 import type { Fields, Head } from "./head.ts";
@@ -27,7 +34,7 @@ export class Stream implements Exchange, BodySource {
   readonly version = "2";
   readonly id: number;
   readonly headers: Fields;
-  readonly flaw: Flaw | undefined;
+  readonly fault: RequestFault | undefined;
   /** Called once, when the answer is complete, or nobody waits for it any more. */
   onClose: (() => void) | undefined;
   /** Whether the request has come to its end. */
@@ -52,7 +59,7 @@ export class Stream implements Exchange, BodySource {
     this.id = id;
     this.headers = head.fields;
     // The header fields exceeded a limit, and are incomplete.
-    this.flaw = head.tooLarge ? "HEADERS_TOO_LARGE" : undefined;
+    this.fault = head.tooLarge ? "HEADERS_TOO_LARGE" : undefined;
     this.ended = ended;
     this.#remaining = head.contentLength;
     this.#connection = connection;
@@ -74,7 +81,7 @@ export class Stream implements Exchange, BodySource {
   }
 
   /** Gives the body to a sink, as it comes; nothing more is given once the stream is closed. */
-  receive(sink: Sink): void {
+  receive(sink: BodySink): void {
     this.#body.receive(sink);
   }
 
@@ -84,7 +91,7 @@ export class Stream implements Exchange, BodySource {
   }
 
   /** Answers at once and whole. */
-  answer({ status, headers, body: content, trailers }: Whole): void {
+  answer({ status, headers, body: content, trailers }: Response): void {
     if (this.closed || this.#begun) return;
     this.#begun = true;
     const { flowControl } = this.#connection;
@@ -104,7 +111,7 @@ export class Stream implements Exchange, BodySource {
   }
 
   /** Begins an answer whose body comes in parts. */
-  begin(status: number, headers: Sent): void {
+  begin(status: number, headers: ResponseFields): void {
     if (this.closed || this.#begun) return;
     this.#begun = true;
     this.#connection.flowControl.sendHeaders(this.sendQueue, { status, headers }, false);
@@ -121,11 +128,11 @@ export class Stream implements Exchange, BodySource {
   }
 
   /** Ends the body. */
-  finish(trailers?: Sent): void {
+  finish(trailers?: ResponseFields): void {
     if (!this.closed) this.#connection.flowControl.endStream(this.sendQueue, trailers);
   }
 
-  giveUp(): void {
+  abort(): void {
     this.reset(ErrorCode.INTERNAL_ERROR);
   }
 

@@ -1,6 +1,6 @@
 import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { ConnectionParts } from "../exchange.ts";
-import type { ConnectionLimits } from "../http2/connection.ts";
+import type { Http2Limits } from "../http2/connection.ts";
 import { HeadBuilder } from "../http2/head.ts";
 import { entrySize } from "../http2/hpack/static_table.ts";
 import { drainTimeoutMs, fieldBlockMaxBytes, streamWindowFor, streamWindowsPerConnection } from "../http2/limits.ts";
@@ -11,7 +11,7 @@ import { FrameGate } from "./frame_gate.ts";
 
 /** A server's side of HTTP/2 on one socket by `node:http2`, within the limits of our own. */
 export class NodeHttp2Connection {
-  readonly #parts: ConnectionParts<ConnectionLimits>;
+  readonly #parts: ConnectionParts<Http2Limits>;
   readonly #guard: FloodGuard;
   readonly #gate: FrameGate;
   readonly #session: ServerHttp2Session;
@@ -24,7 +24,7 @@ export class NodeHttp2Connection {
   /** Whether a stream was ever opened. */
   used = false;
 
-  constructor(parts: ConnectionParts<ConnectionLimits>) {
+  constructor(parts: ConnectionParts<Http2Limits>) {
     const { socket, limits } = parts;
     this.#parts = parts;
     const guard = new FloodGuard(limits);
@@ -72,7 +72,7 @@ export class NodeHttp2Connection {
     this.#parts.socket.destroy();
   }
 
-  #open({ streamsMax, headersMaxBytes, messageMaxBytes }: ConnectionLimits): ServerHttp2Session {
+  #open({ streamsMax, headersMaxBytes, messageMaxBytes }: Http2Limits): ServerHttp2Session {
     const maxHeaderListSize = fieldBlockMaxBytes(headersMaxBytes);
     const session = performServerHandshake(this.#gate, {
       // Node resets what is larger without an answer: it gets as much as is decoded, and the answer comes from us.
@@ -157,7 +157,7 @@ export class NodeHttp2Connection {
     clearTimeout(this.#idleTimer);
     clearTimeout(this.#readTimer);
     clearTimeout(this.#drainTimer);
-    for (const exchange of [...this.#exchanges]) exchange.giveUp();
+    for (const exchange of [...this.#exchanges]) exchange.abort();
   }
 }
 

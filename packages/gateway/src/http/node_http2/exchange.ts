@@ -2,7 +2,14 @@ import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { overloaded } from "../../errors/gateway_error.ts";
 import type { BodyAccount } from "../body_budget.ts";
 import { BodyBuffer } from "../body_buffer.ts";
-import { type Exchange, type Flaw, type Sent, type Sink, unread, type Whole } from "../exchange.ts";
+import {
+  type BodySink,
+  type Exchange,
+  type RequestFault,
+  type Response,
+  type ResponseFields,
+  unread,
+} from "../exchange.ts";
 import type { Fields, Head } from "../http2/head.ts";
 import { ErrorCode, initialWindowSize, maxFrameSize } from "../http2/rfc9113.ts";
 import type { StreamRecord } from "./flood_guard.ts";
@@ -22,7 +29,7 @@ export type ExchangeOptions = {
 export class NodeHttp2Exchange implements Exchange {
   readonly version = "2";
   readonly headers: Fields;
-  readonly flaw: Flaw | undefined;
+  readonly fault: RequestFault | undefined;
   readonly account: BodyAccount;
   onClose: (() => void) | undefined;
   closed = false;
@@ -30,12 +37,12 @@ export class NodeHttp2Exchange implements Exchange {
   readonly #stream: ServerHttp2Stream;
   readonly #options: ExchangeOptions;
   readonly #held: BodyBuffer;
-  #sink: Sink | undefined;
+  #sink: BodySink | undefined;
   #isOverloaded = false;
   #isBodyComplete: boolean;
   #begun = false;
   #ends = false;
-  #trailers: Sent | undefined;
+  #trailers: ResponseFields | undefined;
   #parts: Uint8Array[] = [];
   #isWriting = false;
   #progressAt = 0;
@@ -47,7 +54,7 @@ export class NodeHttp2Exchange implements Exchange {
     this.#options = options;
     this.#stream = stream;
     this.headers = head.fields;
-    this.flaw = head.tooLarge ? "HEADERS_TOO_LARGE" : undefined;
+    this.fault = head.tooLarge ? "HEADERS_TOO_LARGE" : undefined;
     this.account = account;
     this.#held = new BodyBuffer(account);
     this.#isBodyComplete = stream.endAfterHeaders;
@@ -74,7 +81,7 @@ export class NodeHttp2Exchange implements Exchange {
     return this.#options.record.ended;
   }
 
-  receive(sink: Sink): void {
+  receive(sink: BodySink): void {
     this.#sink = sink;
     this.#sendContinue();
     if (this.#isOverloaded) sink.overloaded();
@@ -97,7 +104,7 @@ export class NodeHttp2Exchange implements Exchange {
     }
   }
 
-  answer({ status, headers, body: content, trailers }: Whole): void {
+  answer({ status, headers, body: content, trailers }: Response): void {
     if (this.closed || this.#begun) return;
     const body = typeof content === "string" ? Buffer.from(content) : content;
     const isHeadersOnly = !body?.length && !trailers;
@@ -110,7 +117,7 @@ export class NodeHttp2Exchange implements Exchange {
     this.finish(trailers);
   }
 
-  begin(status: number, headers: Sent): void {
+  begin(status: number, headers: ResponseFields): void {
     if (this.closed || this.#begun) return;
     this.#respond(status, headers, false);
   }
@@ -125,14 +132,14 @@ export class NodeHttp2Exchange implements Exchange {
     return promise;
   }
 
-  finish(trailers?: Sent): void {
+  finish(trailers?: ResponseFields): void {
     if (this.closed) return;
     this.#ends = true;
     this.#trailers = trailers;
     this.#pump();
   }
 
-  giveUp(): void {
+  abort(): void {
     this.reset(ErrorCode.INTERNAL_ERROR);
   }
 
@@ -155,7 +162,7 @@ export class NodeHttp2Exchange implements Exchange {
       this.#stream.additionalHeaders({ ":status": 100 });
   }
 
-  #respond(status: number, headers: Sent, endStream: boolean): void {
+  #respond(status: number, headers: ResponseFields, endStream: boolean): void {
     this.#begun = true;
     refuseUnsendable(headers);
     // Its "close" is on the way.
@@ -272,7 +279,7 @@ export class NodeHttp2Exchange implements Exchange {
 }
 
 // Node sends any value.
-function refuseUnsendable(fields: Sent): void {
+function refuseUnsendable(fields: ResponseFields): void {
   for (const name in fields) {
     const value = fields[name] ?? "";
     for (const one of typeof value === "string" ? [value] : value)

@@ -1,9 +1,10 @@
 import { enclose, open, prefixBytes } from "../../codec/envelope.ts";
 import { GatewayError } from "../../errors/gateway_error.ts";
+import type { ResponseFields } from "../../http/exchange.ts";
 import type { Fields } from "../header_fields.ts";
 import { parseGrpcContentType, parseGrpcTimeout } from "./connect_es.ts";
 import { fittingStatusOf, trailersOf } from "./grpc_status.ts";
-import { fieldsOf, type Negotiated, type Protocol, type ResponseFields } from "./protocol.ts";
+import { fieldsOf, type Negotiated, type Protocol } from "./protocol.ts";
 
 /** Reads a content type of gRPC. */
 export function negotiateGrpc(contentType: string): Negotiated | undefined {

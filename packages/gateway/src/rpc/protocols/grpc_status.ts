@@ -3,7 +3,8 @@ import { anyPack } from "@bufbuild/protobuf/wkt";
 import type { ConnectError } from "@connectrpc/connect";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import { countListed, withFewer, withReasonOnly } from "../../errors/refusal.ts";
-import { fieldsOf, type Metadata, metadataOf, type ResponseFields } from "./protocol.ts";
+import type { ResponseFields } from "../../http/exchange.ts";
+import { fieldsOf, type Metadata, metadataOf } from "./protocol.ts";
 
 /** The trailers of a call of gRPC: its status, cut to what trailers have room for, and the fields that were set for them. */
 export function trailersOf(error: ConnectError | undefined, { trailer }: Metadata): ResponseFields {

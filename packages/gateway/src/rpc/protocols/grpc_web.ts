@@ -1,9 +1,10 @@
 import { enclose, open, prefixBytes } from "../../codec/envelope.ts";
 import { GatewayError } from "../../errors/gateway_error.ts";
+import type { ResponseFields } from "../../http/exchange.ts";
 import { parseGrpcWebContentType } from "./connect_es.ts";
 import { grpc, grpcTimeout } from "./grpc.ts";
 import { bodyTrailersOf } from "./grpc_status.ts";
-import type { Metadata, Negotiated, Protocol, ResponseFields } from "./protocol.ts";
+import type { Metadata, Negotiated, Protocol } from "./protocol.ts";
 
 /** Reads a content type of gRPC-Web, binary or text. */
 export function negotiateGrpcWeb(contentType: string): Negotiated | undefined {

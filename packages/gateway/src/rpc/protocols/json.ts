@@ -2,16 +2,10 @@ import { create, isMessage } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { leastCompressed } from "../../codec/compression.ts";
 import { encodeJson } from "../../codec/json.ts";
+import type { ResponseFields } from "../../http/exchange.ts";
 import { connectTimeout } from "./connect.ts";
 import { httpFieldsOf, httpStatusOf, reasonOf } from "./http_error.ts";
-import {
-  fieldsOf,
-  type Metadata,
-  metadataOf,
-  type Negotiated,
-  type Protocol,
-  type ResponseFields,
-} from "./protocol.ts";
+import { fieldsOf, type Metadata, metadataOf, type Negotiated, type Protocol } from "./protocol.ts";
 
 const always = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 const plain: ResponseFields = { "content-type": "application/json", ...always };

@@ -1,19 +1,8 @@
 import type { ConnectError } from "@connectrpc/connect";
 import type { Encoding } from "../../codec/compression.ts";
 import type { Enclosed } from "../../codec/envelope.ts";
+import type { Response, ResponseFields } from "../../http/exchange.ts";
 import type { Fields, HeaderFields } from "../header_fields.ts";
-
-/** The fields of a response; one with several values is sent several times. */
-export type ResponseFields = Readonly<Record<string, string | readonly string[]>>;
-
-/** A response that is sent in one piece. */
-export type Response = {
-  readonly status: number;
-  readonly headers: ResponseFields;
-  readonly body?: Uint8Array | string | undefined;
-  /** Only HTTP/2 carries them. */
-  readonly trailers?: ResponseFields | undefined;
-};
 
 /** The one message of a unary response, and the encoding that it is compressed by, if any. */
 export type Outgoing = { readonly message: Uint8Array | string; readonly encoding: Encoding | undefined };

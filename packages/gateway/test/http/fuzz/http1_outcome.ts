@@ -34,9 +34,9 @@ export function startOwn(onFault: (error: unknown) => void): Promise<Listening> 
     limits,
     onFault,
     handle(exchange) {
-      const { flaw, method, target } = exchange;
+      const { fault, method, target } = exchange;
       const refuse = () => exchange.answer({ status: 400, headers: {}, body: "" });
-      if (flaw) return refuse();
+      if (fault) return refuse();
       const hash = createHash("sha256");
       exchange.receive({
         overloaded: refuse,

@@ -22,7 +22,7 @@ function randomFrom(seed: number): () => number {
 const sized = (exchange: Exchange, text: string) =>
   exchange.answer({ status: 200, headers: { "content-length": `${text.length}` }, body: text });
 
-const say = (exchange: Exchange) => sized(exchange, exchange.flaw ?? `${exchange.method} ${exchange.target}`);
+const say = (exchange: Exchange) => sized(exchange, exchange.fault ?? `${exchange.method} ${exchange.target}`);
 
 test("requests in one piece are answered in order, also when the first answer comes last", async () => {
   const waiting: (() => void)[] = [];
@@ -67,7 +67,7 @@ test("a head without an end is refused when it is too large", async () => {
 test("chunks that are none refuse their request, and never end it", async () => {
   const ended: string[] = [];
   await using server = await serveExchanges((exchange) => {
-    if (exchange.flaw) return say(exchange);
+    if (exchange.fault) return say(exchange);
     exchange.onClose = () => ended.push(exchange.complete ? "answered" : "lost");
     exchange.receive({ overloaded() {}, data: () => {}, end: () => ended.push("complete") });
   });
@@ -81,7 +81,7 @@ const chunked = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ntransfer-enc
 
 test("a body in thousands of chunks of one byte is refused, one in as many of sixteen is a body", async () => {
   await using server = await serveExchanges((exchange) => {
-    if (exchange.flaw) return say(exchange);
+    if (exchange.fault) return say(exchange);
     let size = 0;
     exchange.receive({
       overloaded() {},
@@ -171,7 +171,7 @@ test("answers without a body say no more of one than they may", async () => {
 test("a header that would begin a line of its own is never sent", async () => {
   await using server = await serveExchanges((exchange) => {
     expect(() => exchange.answer({ status: 200, headers: { x: "a\r\ny: b" } })).toThrow(TypeError);
-    exchange.giveUp();
+    exchange.abort();
   });
   expect(await talk(server, [get("/")])).toBe("");
 });

@@ -1,9 +1,9 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { openSessions, type SessionLimits, type Sessions } from "../../../src/http/connections.ts";
+import { type ConnectionLimits, type Connections, openConnections } from "../../../src/http/connections.ts";
 import type { Exchange } from "../../../src/http/exchange.ts";
 
 /** The limits of a connection in these tests. */
-export const limits: SessionLimits = {
+export const limits: ConnectionLimits = {
   streamsMax: 100,
   headersMaxBytes: 4096,
   messageMaxBytes: 100_000,
@@ -16,15 +16,19 @@ export const limits: SessionLimits = {
 };
 
 /** A server of HTTP/1.1 alone. */
-export type Served = AsyncDisposable & { readonly port: number; readonly sessions: Sessions };
+export type Served = AsyncDisposable & { readonly port: number; readonly sessions: Connections };
 
 /** Serves exchanges on a port of their own, and fails when an error of ours was told. */
 export async function serveExchanges(
   serve: (exchange: Exchange) => void = echo,
-  some: Partial<SessionLimits> = {},
+  some: Partial<ConnectionLimits> = {},
 ): Promise<Served> {
   const told: unknown[] = [];
-  const sessions = openSessions({ limits: { ...limits, ...some }, serve, onFault: (error) => void told.push(error) });
+  const sessions = openConnections({
+    limits: { ...limits, ...some },
+    serve,
+    onFault: (error) => void told.push(error),
+  });
   const server = createServer((socket) => sessions.accept(socket, "1.1"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
@@ -39,8 +43,8 @@ export async function serveExchanges(
 
 /** Answers with the method, the target and the body, or names what is wrong. */
 export function echo(exchange: Exchange): void {
-  const { method, target, flaw } = exchange;
-  if (flaw) return void exchange.answer({ status: 400, headers: {}, body: flaw });
+  const { method, target, fault } = exchange;
+  if (fault) return void exchange.answer({ status: 400, headers: {}, body: fault });
   const parts: Buffer[] = [];
   exchange.receive({
     overloaded() {},

@@ -2,8 +2,8 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { certificateFor } from "../../../../../test/wire/certificate.ts";
 import { shareConnections } from "../../../src/http/accept.ts";
-import { openSessions, type SessionLimits } from "../../../src/http/connections.ts";
-import type { Exchange, Flaw } from "../../../src/http/exchange.ts";
+import { type ConnectionLimits, openConnections } from "../../../src/http/connections.ts";
+import type { Exchange, RequestFault } from "../../../src/http/exchange.ts";
 import { encryption } from "../../../src/http/tls.ts";
 import { limits } from "./peer.ts";
 import { probe, type Row } from "./raw_table.ts";
@@ -12,18 +12,18 @@ import { probe, type Row } from "./raw_table.ts";
 export type RawServer = AsyncDisposable & { readonly dial: () => Promise<Socket> };
 
 /** Opens a server whose answers show what it understood. */
-export async function openRaw(way: "clear text" | "TLS", some: Partial<SessionLimits> = {}): Promise<RawServer> {
+export async function openRaw(way: "clear text" | "TLS", some: Partial<ConnectionLimits> = {}): Promise<RawServer> {
   await using stack = new AsyncDisposableStack();
   const faults: unknown[] = [];
   const all = { ...limits, ...some };
-  const sessions = openSessions({ limits: all, serve, onFault: (error) => void faults.push(error) });
+  const connections = openConnections({ limits: all, serve, onFault: (error) => void faults.push(error) });
   const certificate = way === "TLS" ? stack.use(await certificateFor("localhost")) : undefined;
   const secured = certificate && (await encryption(certificate, all.headerTimeoutMs));
   const server = createServer({ noDelay: true });
-  shareConnections({ server, sessions, encryption: secured, limits: all });
+  shareConnections({ server, connections, encryption: secured, limits: all });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   stack.defer(async () => {
-    sessions.destroy();
+    connections.destroy();
     await new Promise((resolve) => server.close(resolve));
     if (faults.length > 0) throw faults[0];
   });
@@ -71,14 +71,14 @@ export async function converse(server: RawServer, { steps, ends = false }: Row):
 const statusLine = /HTTP\/1\.1 \d{3}/;
 const shortened = (line: string) => line.replace(/(.)\1{99,}/g, (run, sign) => `${sign}{${run.length}}`);
 
-const statuses: Readonly<Record<Flaw, number>> = {
+const statuses: Readonly<Record<RequestFault, number>> = {
   MALFORMED_REQUEST: 400,
   HEADERS_TOO_LARGE: 431,
   DEADLINE_EXCEEDED: 504,
 };
 
 function serve(exchange: Exchange): void {
-  const { flaw, target, headers } = exchange;
+  const { fault: flaw, target, headers } = exchange;
   if (flaw) {
     const language = headers["accept-language"];
     return void exchange.answer({ status: statuses[flaw], headers: {}, body: JSON.stringify({ flaw, language }) });
@@ -101,7 +101,7 @@ const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ["/bytes", (exchange) => exchange.answer({ status: 200, headers: {}, body: Buffer.from("\xe4\xf6", "latin1") })],
   ["/large", (exchange) => exchange.answer({ status: 200, headers: {}, body: "a".repeat(200_000) })],
   ["/twice", (exchange) => exchange.answer({ status: 200, headers: { "x-many": ["a", "b"], date: "today" } })],
-  ["/giveup", (exchange) => exchange.giveUp()],
+  ["/giveup", (exchange) => exchange.abort()],
   ["/first", readFirst],
   ["/chunks", readChunks],
 ]);
@@ -134,6 +134,6 @@ function echo(exchange: Exchange): void {
       const text = JSON.stringify({ method, target, authority, headers, body });
       exchange.answer({ status: 200, headers: { "content-type": "application/json" }, body: text });
     },
-    overloaded: () => exchange.giveUp(),
+    overloaded: () => exchange.abort(),
   });
 }

@@ -1,4 +1,4 @@
-import type { SessionLimits } from "../../../src/http/connections.ts";
+import type { ConnectionLimits } from "../../../src/http/connections.ts";
 
 /** A step of a conversation: bytes to send, a number of answers to wait for, or the end of what the client says. */
 export type Step = string | { readonly answers: number } | "FIN";
@@ -8,7 +8,7 @@ export type Row = {
   readonly steps: readonly Step[];
   /** Nothing is sent after the steps, because the server has to end the connection by itself. */
   readonly ends?: boolean;
-  readonly limits?: Partial<SessionLimits>;
+  readonly limits?: Partial<ConnectionLimits>;
 };
 
 /** The request that asks whether the connection still serves. */

@@ -43,7 +43,7 @@ test("one request too many at once is refused, and may be tried again", async ()
 
 test("fields that are too many or too large are reported to the handler, and what follows is read", async () => {
   const seen: boolean[] = [];
-  await using server = await serveStreams(({ flaw }) => void seen.push(flaw === "HEADERS_TOO_LARGE"));
+  await using server = await serveStreams(({ fault }) => void seen.push(fault === "HEADERS_TOO_LARGE"));
   await using peer = await dial(server);
   const large = ["x", "a".repeat(5000)] as const;
   const fields = Array.from({ length: 65 }, (_, index) => [`x-${index}`, "a"] as const);

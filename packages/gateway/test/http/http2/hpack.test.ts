@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Sent } from "../../../src/http/exchange.ts";
+import type { ResponseFields } from "../../../src/http/exchange.ts";
 import { Decoder } from "../../../src/http/http2/hpack/decoder.ts";
 import { Encoder, maxEncodedBytes } from "../../../src/http/http2/hpack/encoder.ts";
 import { decodeHuffman } from "../../../src/http/http2/hpack/huffman.ts";
@@ -136,7 +136,7 @@ test("every character has a code of its own, found at the place of its length", 
 /** Bytes to write into, far too many. */
 const ink = () => ({ bytes: Buffer.alloc(100_000), at: 0 });
 
-function write(encoder: Encoder, status: number, fields: Sent): Buffer {
+function write(encoder: Encoder, status: number, fields: ResponseFields): Buffer {
   const into = ink();
   encoder.status(status, into);
   encoder.fields(fields, into);
@@ -144,7 +144,7 @@ function write(encoder: Encoder, status: number, fields: Sent): Buffer {
   return into.bytes.subarray(0, into.at);
 }
 
-const shown = (status: number, fields: Sent) => [
+const shown = (status: number, fields: ResponseFields) => [
   `:status: ${status}`,
   ...Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => `${name}: ${one}`)),
 ];

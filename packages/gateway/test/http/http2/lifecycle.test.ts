@@ -38,8 +38,8 @@ test("a connection that is closed serves what was on its way, and loses nothing 
   await using peer = await dial(server);
   peer.send(request(1, whole));
   await vi.waitFor(() => expect(streams).toHaveLength(1), timeout);
-  server.sessions.close("used");
-  server.sessions.close("all");
+  server.connections.close("used");
+  server.connections.close("all");
   const ping = await peer.receives(({ type }) => type === FrameType.PING);
   expect(aways(peer.received)).toEqual([[largest, ErrorCode.NO_ERROR]]);
   // Sent before the client knew, and what it sends after it said so.
@@ -56,7 +56,7 @@ test("a client that does not answer the PING is waited for, but not for ever", a
   await using peer = await dial(server);
   peer.send(request(1, whole));
   await peer.receives(isEnd(1));
-  server.sessions.close("used");
+  server.connections.close("used");
   await peer.ended;
   expect(aways(peer.received)).toEqual([
     [largest, ErrorCode.NO_ERROR],
@@ -81,7 +81,7 @@ test("a connection that was used is closed, one that was not may be left", async
   await using fresh = await dial(server);
   used.send(request(1, whole));
   await used.receives(isEnd(1));
-  server.sessions.close("used");
+  server.connections.close("used");
   await used.ended;
   fresh.send(request(1, whole));
   await fresh.receives(isEnd(1));

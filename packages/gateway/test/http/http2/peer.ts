@@ -1,16 +1,16 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import {
+  type ConnectionLimits,
+  type Connections,
   type Http2Implementation,
-  openSessions,
-  type SessionLimits,
-  type Sessions,
+  openConnections,
 } from "../../../src/http/connections.ts";
 import type { Exchange } from "../../../src/http/exchange.ts";
 import { FrameType, preface } from "../../../src/http/http2/rfc9113.ts";
 import { Stream } from "../../../src/http/http2/stream.ts";
 
 /** Limits of servers in tests. */
-export const limits: SessionLimits = {
+export const limits: ConnectionLimits = {
   streamsMax: 100,
   headersMaxBytes: 4096,
   messageMaxBytes: 100_000,
@@ -25,7 +25,7 @@ export const limits: SessionLimits = {
 /** A server of HTTP/2 alone. */
 export type Served = AsyncDisposable & {
   readonly port: number;
-  readonly sessions: Sessions;
+  readonly connections: Connections;
   /** Errors of ours, which no test expects. */
   readonly faults: unknown[];
 };
@@ -33,29 +33,29 @@ export type Served = AsyncDisposable & {
 /** Serves streams on a port of their own, and fails on an error of ours that no test expected. */
 export const serveStreams = (
   serve: (stream: Stream) => void = echo,
-  some: Partial<SessionLimits> = {},
+  some: Partial<ConnectionLimits> = {},
 ): Promise<Served> => serveHttp2((exchange) => exchange instanceof Stream && serve(exchange), { limits: some });
 
 /** How HTTP/2 is served. */
-export type ServeOptions = { readonly limits?: Partial<SessionLimits>; readonly http2?: Http2Implementation };
+export type ServeOptions = { readonly limits?: Partial<ConnectionLimits>; readonly http2?: Http2Implementation };
 
 /** Serves HTTP/2 by either implementation. */
 export async function serveHttp2(serve: (exchange: Exchange) => void, options: ServeOptions = {}): Promise<Served> {
   const faults: unknown[] = [];
-  const sessions = openSessions({
+  const connections = openConnections({
     http2: options.http2,
     limits: { ...limits, ...options.limits },
     serve,
     onFault: (error) => void faults.push(error),
   });
-  const server = createServer((socket) => sessions.accept(socket, "2"));
+  const server = createServer((socket) => connections.accept(socket, "2"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     port: (server.address() as AddressInfo).port,
-    sessions,
+    connections,
     faults,
     [Symbol.asyncDispose]: async () => {
-      sessions.destroy();
+      connections.destroy();
       await new Promise((resolve) => server.close(resolve));
       if (faults.length > 0) throw faults[0];
     },

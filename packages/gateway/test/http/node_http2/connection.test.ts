@@ -1,6 +1,6 @@
 import { connect } from "node:http2";
 import { expect, test, vi } from "vitest";
-import type { SessionLimits } from "../../../src/http/connections.ts";
+import type { ConnectionLimits } from "../../../src/http/connections.ts";
 import type { Exchange } from "../../../src/http/exchange.ts";
 import { ErrorCode, Flag, FrameType } from "../../../src/http/http2/rfc9113.ts";
 import { floods } from "../http2/floods.ts";
@@ -29,7 +29,7 @@ const dataOn = (received: readonly ReceivedFrame[], wanted: number) =>
     .filter(({ type, id }) => type === FrameType.DATA && id === wanted)
     .reduce((sum, { payload }) => sum + payload.length, 0);
 
-const serve = (handler: (exchange: Exchange) => void = echo, limits: Partial<SessionLimits> = {}): Promise<Served> =>
+const serve = (handler: (exchange: Exchange) => void = echo, limits: Partial<ConnectionLimits> = {}): Promise<Served> =>
   serveHttp2(handler, { http2: "node", limits });
 
 test.each(floods)("%s: too many end the connection", async (_, frames) => {
@@ -196,7 +196,7 @@ test("a connection that is closed serves what was on its way, and loses nothing 
   await using peer = await dial(server);
   peer.send(request(1, whole));
   await vi.waitFor(() => expect(exchanges).toHaveLength(1), timeout);
-  server.sessions.close("all");
+  server.connections.close("all");
   const ping = await peer.receives(({ type }) => type === FrameType.PING);
   peer.send(request(3, whole), frame(FrameType.PING, { flags: Flag.ACK, payload: ping.payload }));
   await peer.receives(({ type, payload }) => type === FrameType.GOAWAY && payload.readUInt32BE(0) === 3);

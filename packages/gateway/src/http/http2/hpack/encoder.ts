@@ -1,4 +1,4 @@
-import type { Sent } from "../../exchange.ts";
+import type { ResponseFields } from "../../exchange.ts";
 import { indexedFieldMaxBytes } from "../limits.ts";
 import { entrySize, initialTableSize, staticTable } from "./static_table.ts";
 
@@ -16,7 +16,7 @@ const repeated = new Set([
 ]);
 
 /** An upper bound of the bytes that fields take up in a field block. */
-export function maxEncodedBytes(fields: Sent | undefined): number {
+export function maxEncodedBytes(fields: ResponseFields | undefined): number {
   let bytes = overhead;
   for (const name in fields) {
     const value = fields[name];
@@ -72,7 +72,7 @@ export class Encoder {
     this.#isResized = false;
   }
 
-  fields(fields: Sent | undefined, output: Output): void {
+  fields(fields: ResponseFields | undefined, output: Output): void {
     for (const name in fields) {
       const value = fields[name];
       if (typeof value === "string") this.#field(name, value, output);

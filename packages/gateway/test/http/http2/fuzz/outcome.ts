@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Duplex, duplexPair } from "node:stream";
 import { setImmediate as tick } from "node:timers/promises";
-import { type Http2Implementation, openSessions, type Sessions } from "../../../../src/http/connections.ts";
+import { type Connections, type Http2Implementation, openConnections } from "../../../../src/http/connections.ts";
 import type { Exchange } from "../../../../src/http/exchange.ts";
 import { Decoder } from "../../../../src/http/http2/hpack/decoder.ts";
 import { ErrorCode, Flag, FrameType, Setting } from "../../../../src/http/http2/rfc9113.ts";
@@ -29,7 +29,7 @@ export type Outcome = {
 /** A server of HTTP/2 without a port. */
 export type Target = Disposable & {
   readonly implementation: Http2Implementation;
-  readonly sessions: Sessions;
+  readonly sessions: Connections;
   /** Errors that no client may cause. */
   readonly faults: unknown[];
 };
@@ -37,7 +37,7 @@ export type Target = Disposable & {
 /** Opens a server that answers every request with what it got. */
 export function openTarget(implementation: Http2Implementation): Target {
   const faults: unknown[] = [];
-  const sessions = openSessions({
+  const sessions = openConnections({
     http2: implementation,
     limits,
     serve: report,
@@ -51,8 +51,8 @@ export const refusal = "refused";
 
 function report(exchange: Exchange): void {
   const hash = createHash("sha256");
-  const { method, target, authority, headers, flaw } = exchange;
-  if (flaw || !isAuthority(authority ?? "")) {
+  const { method, target, authority, headers, fault } = exchange;
+  if (fault || !isAuthority(authority ?? "")) {
     exchange.answer({ status: 400, headers: {}, body: refusal });
     return;
   }
@@ -85,7 +85,7 @@ export async function outcomeOf(target: Target, chunks: readonly Buffer[]): Prom
     outcome.isClosed = true;
   };
   client.on("error", closed).on("end", closed).on("close", closed);
-  target.sessions.accept(server as Duplex, "2");
+  target.connections.accept(server as Duplex, "2");
   for (const chunk of [...chunks, openWindows]) if (!outcome.isClosed) client.write(chunk);
   for (let quiet = 0, before = -1; quiet < quietTurns; quiet += 1) {
     if (before !== heard) quiet = 0;
