@@ -29,7 +29,7 @@ export type Outcome = {
 /** A server of HTTP/2 without a port. */
 export type Target = Disposable & {
   readonly implementation: Http2Implementation;
-  readonly sessions: Connections;
+  readonly connections: Connections;
   /** Errors that no client may cause. */
   readonly faults: unknown[];
 };
@@ -37,13 +37,13 @@ export type Target = Disposable & {
 /** Opens a server that answers every request with what it got. */
 export function openTarget(implementation: Http2Implementation): Target {
   const faults: unknown[] = [];
-  const sessions = openConnections({
+  const connections = openConnections({
     http2: implementation,
     limits,
     serve: report,
     onFault: (error) => void faults.push(error),
   });
-  return { implementation, sessions, faults, [Symbol.dispose]: () => sessions.destroy() };
+  return { implementation, connections, faults, [Symbol.dispose]: () => connections.destroy() };
 }
 
 /** The body of a refusal: whatever serves requests refuses these. */
