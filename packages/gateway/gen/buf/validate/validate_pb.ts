@@ -4,21 +4,17 @@
 
 // The field rules that this project uses, with the public numbers, so that every tool that knows them reads ours.
 
-import type { Message } from "@bufbuild/protobuf";
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Duration, FieldOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor, file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
+import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file buf/validate/validate.proto.
  */
-export const file_buf_validate_validate: GenFile =
-  /*@__PURE__*/
-  fileDesc(
-    "ChtidWYvdmFsaWRhdGUvdmFsaWRhdGUucHJvdG8SDGJ1Zi52YWxpZGF0ZSLcAgoKRmllbGRSdWxlcxIQCghyZXF1aXJlZBgZIAEoCBIkCgZpZ25vcmUYGyABKA4yFC5idWYudmFsaWRhdGUuSWdub3JlEikKBWludDMyGAMgASgLMhguYnVmLnZhbGlkYXRlLkludDMyUnVsZXNIABIrCgZ1aW50MzIYBSABKAsyGS5idWYudmFsaWRhdGUuVUludDMyUnVsZXNIABIrCgZzdHJpbmcYDiABKAsyGS5idWYudmFsaWRhdGUuU3RyaW5nUnVsZXNIABInCgRlbnVtGBAgASgLMhcuYnVmLnZhbGlkYXRlLkVudW1SdWxlc0gAEi8KCHJlcGVhdGVkGBIgASgLMhsuYnVmLnZhbGlkYXRlLlJlcGVhdGVkUnVsZXNIABIvCghkdXJhdGlvbhgVIAEoCzIbLmJ1Zi52YWxpZGF0ZS5EdXJhdGlvblJ1bGVzSABCBgoEdHlwZSImCgpJbnQzMlJ1bGVzEgsKA2x0ZRgDIAEoBRILCgNndGUYBSABKAUiJwoLVUludDMyUnVsZXMSCwoDbHRlGAMgASgNEgsKA2d0ZRgFIAEoDSJbCgtTdHJpbmdSdWxlcxIPCgdtaW5fbGVuGAIgASgEEg8KB21heF9sZW4YAyABKAQSDwoHcGF0dGVybhgGIAEoCRIKCgJpbhgKIAMoCRINCgVlbWFpbBgMIAEoCCIhCglFbnVtUnVsZXMSFAoMZGVmaW5lZF9vbmx5GAIgASgIIm4KDVJlcGVhdGVkUnVsZXMSEQoJbWluX2l0ZW1zGAEgASgEEhEKCW1heF9pdGVtcxgCIAEoBBIOCgZ1bmlxdWUYAyABKAgSJwoFaXRlbXMYBCABKAsyGC5idWYudmFsaWRhdGUuRmllbGRSdWxlcyJfCg1EdXJhdGlvblJ1bGVzEiYKA2x0ZRgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhImCgNndGUYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24qTQoGSWdub3JlEhYKEklHTk9SRV9VTlNQRUNJRklFRBAAEhgKFElHTk9SRV9JRl9aRVJPX1ZBTFVFEAESEQoNSUdOT1JFX0FMV0FZUxADOk4KBWZpZWxkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxiHCSABKAsyGC5idWYudmFsaWRhdGUuRmllbGRSdWxlc1IFZmllbGQ",
-    [file_google_protobuf_descriptor, file_google_protobuf_duration],
-  );
+export const file_buf_validate_validate: GenFile = /*@__PURE__*/
+  fileDesc("ChtidWYvdmFsaWRhdGUvdmFsaWRhdGUucHJvdG8SDGJ1Zi52YWxpZGF0ZSLcAgoKRmllbGRSdWxlcxIQCghyZXF1aXJlZBgZIAEoCBIkCgZpZ25vcmUYGyABKA4yFC5idWYudmFsaWRhdGUuSWdub3JlEikKBWludDMyGAMgASgLMhguYnVmLnZhbGlkYXRlLkludDMyUnVsZXNIABIrCgZ1aW50MzIYBSABKAsyGS5idWYudmFsaWRhdGUuVUludDMyUnVsZXNIABIrCgZzdHJpbmcYDiABKAsyGS5idWYudmFsaWRhdGUuU3RyaW5nUnVsZXNIABInCgRlbnVtGBAgASgLMhcuYnVmLnZhbGlkYXRlLkVudW1SdWxlc0gAEi8KCHJlcGVhdGVkGBIgASgLMhsuYnVmLnZhbGlkYXRlLlJlcGVhdGVkUnVsZXNIABIvCghkdXJhdGlvbhgVIAEoCzIbLmJ1Zi52YWxpZGF0ZS5EdXJhdGlvblJ1bGVzSABCBgoEdHlwZSImCgpJbnQzMlJ1bGVzEgsKA2x0ZRgDIAEoBRILCgNndGUYBSABKAUiJwoLVUludDMyUnVsZXMSCwoDbHRlGAMgASgNEgsKA2d0ZRgFIAEoDSJbCgtTdHJpbmdSdWxlcxIPCgdtaW5fbGVuGAIgASgEEg8KB21heF9sZW4YAyABKAQSDwoHcGF0dGVybhgGIAEoCRIKCgJpbhgKIAMoCRINCgVlbWFpbBgMIAEoCCIhCglFbnVtUnVsZXMSFAoMZGVmaW5lZF9vbmx5GAIgASgIIm4KDVJlcGVhdGVkUnVsZXMSEQoJbWluX2l0ZW1zGAEgASgEEhEKCW1heF9pdGVtcxgCIAEoBBIOCgZ1bmlxdWUYAyABKAgSJwoFaXRlbXMYBCABKAsyGC5idWYudmFsaWRhdGUuRmllbGRSdWxlcyJfCg1EdXJhdGlvblJ1bGVzEiYKA2x0ZRgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhImCgNndGUYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24qTQoGSWdub3JlEhYKEklHTk9SRV9VTlNQRUNJRklFRBAAEhgKFElHTk9SRV9JRl9aRVJPX1ZBTFVFEAESEQoNSUdOT1JFX0FMV0FZUxADOk4KBWZpZWxkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxiHCSABKAsyGC5idWYudmFsaWRhdGUuRmllbGRSdWxlc1IFZmllbGQ", [file_google_protobuf_descriptor, file_google_protobuf_duration]);
 
 /**
  * What a field's value must satisfy.
@@ -39,57 +35,51 @@ export type FieldRules = Message<"buf.validate.FieldRules"> & {
   /**
    * @generated from oneof buf.validate.FieldRules.type
    */
-  type:
-    | {
-        /**
-         * @generated from field: buf.validate.Int32Rules int32 = 3;
-         */
-        value: Int32Rules;
-        case: "int32";
-      }
-    | {
-        /**
-         * @generated from field: buf.validate.UInt32Rules uint32 = 5;
-         */
-        value: UInt32Rules;
-        case: "uint32";
-      }
-    | {
-        /**
-         * @generated from field: buf.validate.StringRules string = 14;
-         */
-        value: StringRules;
-        case: "string";
-      }
-    | {
-        /**
-         * @generated from field: buf.validate.EnumRules enum = 16;
-         */
-        value: EnumRules;
-        case: "enum";
-      }
-    | {
-        /**
-         * @generated from field: buf.validate.RepeatedRules repeated = 18;
-         */
-        value: RepeatedRules;
-        case: "repeated";
-      }
-    | {
-        /**
-         * @generated from field: buf.validate.DurationRules duration = 21;
-         */
-        value: DurationRules;
-        case: "duration";
-      }
-    | { case: undefined; value?: undefined };
+  type: {
+    /**
+     * @generated from field: buf.validate.Int32Rules int32 = 3;
+     */
+    value: Int32Rules;
+    case: "int32";
+  } | {
+    /**
+     * @generated from field: buf.validate.UInt32Rules uint32 = 5;
+     */
+    value: UInt32Rules;
+    case: "uint32";
+  } | {
+    /**
+     * @generated from field: buf.validate.StringRules string = 14;
+     */
+    value: StringRules;
+    case: "string";
+  } | {
+    /**
+     * @generated from field: buf.validate.EnumRules enum = 16;
+     */
+    value: EnumRules;
+    case: "enum";
+  } | {
+    /**
+     * @generated from field: buf.validate.RepeatedRules repeated = 18;
+     */
+    value: RepeatedRules;
+    case: "repeated";
+  } | {
+    /**
+     * @generated from field: buf.validate.DurationRules duration = 21;
+     */
+    value: DurationRules;
+    case: "duration";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
  * Describes the message buf.validate.FieldRules.
  * Use `create(FieldRulesSchema)` to create a new message.
  */
-export const FieldRulesSchema: GenMessage<FieldRules> = /*@__PURE__*/ messageDesc(file_buf_validate_validate, 0);
+export const FieldRulesSchema: GenMessage<FieldRules> = /*@__PURE__*/
+  messageDesc(file_buf_validate_validate, 0);
 
 /**
  * Rules for int32.
@@ -112,7 +102,8 @@ export type Int32Rules = Message<"buf.validate.Int32Rules"> & {
  * Describes the message buf.validate.Int32Rules.
  * Use `create(Int32RulesSchema)` to create a new message.
  */
-export const Int32RulesSchema: GenMessage<Int32Rules> = /*@__PURE__*/ messageDesc(file_buf_validate_validate, 1);
+export const Int32RulesSchema: GenMessage<Int32Rules> = /*@__PURE__*/
+  messageDesc(file_buf_validate_validate, 1);
 
 /**
  * Rules for uint32.
@@ -135,7 +126,8 @@ export type UInt32Rules = Message<"buf.validate.UInt32Rules"> & {
  * Describes the message buf.validate.UInt32Rules.
  * Use `create(UInt32RulesSchema)` to create a new message.
  */
-export const UInt32RulesSchema: GenMessage<UInt32Rules> = /*@__PURE__*/ messageDesc(file_buf_validate_validate, 2);
+export const UInt32RulesSchema: GenMessage<UInt32Rules> = /*@__PURE__*/
+  messageDesc(file_buf_validate_validate, 2);
 
 /**
  * Rules for strings; lengths count code points.
@@ -173,7 +165,8 @@ export type StringRules = Message<"buf.validate.StringRules"> & {
  * Describes the message buf.validate.StringRules.
  * Use `create(StringRulesSchema)` to create a new message.
  */
-export const StringRulesSchema: GenMessage<StringRules> = /*@__PURE__*/ messageDesc(file_buf_validate_validate, 3);
+export const StringRulesSchema: GenMessage<StringRules> = /*@__PURE__*/
+  messageDesc(file_buf_validate_validate, 3);
 
 /**
  * Rules for enums.
@@ -191,7 +184,8 @@ export type EnumRules = Message<"buf.validate.EnumRules"> & {
  * Describes the message buf.validate.EnumRules.
  * Use `create(EnumRulesSchema)` to create a new message.
  */
-export const EnumRulesSchema: GenMessage<EnumRules> = /*@__PURE__*/ messageDesc(file_buf_validate_validate, 4);
+export const EnumRulesSchema: GenMessage<EnumRules> = /*@__PURE__*/
+  messageDesc(file_buf_validate_validate, 4);
 
 /**
  * Rules for lists.
@@ -224,7 +218,8 @@ export type RepeatedRules = Message<"buf.validate.RepeatedRules"> & {
  * Describes the message buf.validate.RepeatedRules.
  * Use `create(RepeatedRulesSchema)` to create a new message.
  */
-export const RepeatedRulesSchema: GenMessage<RepeatedRules> = /*@__PURE__*/ messageDesc(file_buf_validate_validate, 5);
+export const RepeatedRulesSchema: GenMessage<RepeatedRules> = /*@__PURE__*/
+  messageDesc(file_buf_validate_validate, 5);
 
 /**
  * Rules for durations.
@@ -247,7 +242,8 @@ export type DurationRules = Message<"buf.validate.DurationRules"> & {
  * Describes the message buf.validate.DurationRules.
  * Use `create(DurationRulesSchema)` to create a new message.
  */
-export const DurationRulesSchema: GenMessage<DurationRules> = /*@__PURE__*/ messageDesc(file_buf_validate_validate, 6);
+export const DurationRulesSchema: GenMessage<DurationRules> = /*@__PURE__*/
+  messageDesc(file_buf_validate_validate, 6);
 
 /**
  * When a field's rules are passed over.
@@ -281,9 +277,12 @@ export type Ignore = (typeof Ignore)[keyof typeof Ignore];
 /**
  * Describes the enum buf.validate.Ignore.
  */
-export const IgnoreSchema: GenEnum<Ignore> = /*@__PURE__*/ enumDesc(file_buf_validate_validate, 0);
+export const IgnoreSchema: GenEnum<Ignore> = /*@__PURE__*/
+  enumDesc(file_buf_validate_validate, 0);
 
 /**
  * @generated from extension: optional buf.validate.FieldRules field = 1159;
  */
-export const field: GenExtension<FieldOptions, FieldRules> = /*@__PURE__*/ extDesc(file_buf_validate_validate, 0);
+export const field: GenExtension<FieldOptions, FieldRules> = /*@__PURE__*/
+  extDesc(file_buf_validate_validate, 0);
+
