@@ -5,7 +5,10 @@ import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, test } from "vitest";
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../gen/grpc/health/v1/health_pb.ts";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../packages/gateway/gen/grpc/health/v1/health_pb.ts";
 import { newToken } from "../src/security/token.ts";
 import { freshDatabase } from "./database.ts";
 import { client, eventually, holdOrganizations, type Node, readyStatus, startNode } from "./first_start.ts";

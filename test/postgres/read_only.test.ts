@@ -2,9 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, inject, test } from "vitest";
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../packages/gateway/gen/grpc/health/v1/health_pb.ts";
 import { reasonOf } from "../../src/errors.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { isOutcomeUnknown, isReadOnly, isUnavailable } from "../../src/postgres/failure.ts";

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
-import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
-import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { UserService } from "../../../gen/postern/v1/user_pb.ts";
+import { Health } from "../../../packages/gateway/gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../../packages/gateway/gen/grpc/reflection/v1/reflection_pb.ts";
 import { callMetrics } from "../../../packages/gateway/src/services/metrics/calls.ts";
 import { exposition } from "../../../packages/gateway/src/services/metrics/text.ts";
 import { grpcClient } from "../../../packages/gateway/test/services/grpc_client.ts";

@@ -4,8 +4,14 @@ import { createClient } from "@connectrpc/connect";
 import { status as codes } from "@grpc/grpc-js";
 import postgres from "postgres";
 import { expect, test } from "vitest";
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.ts";
-import { ServerReflection, ServerReflectionRequestSchema } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../../packages/gateway/gen/grpc/health/v1/health_pb.ts";
+import {
+  ServerReflection,
+  ServerReflectionRequestSchema,
+} from "../../../packages/gateway/gen/grpc/reflection/v1/reflection_pb.ts";
 import { grpcClient } from "../../../packages/gateway/test/services/grpc_client.ts";
 import { startPostern } from "../../harness.ts";
 import { readError, refusalOf } from "../../wire/refusal.ts";

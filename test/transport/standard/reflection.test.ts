@@ -2,11 +2,11 @@ import { create, createFileRegistry, fromBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { status as codes } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
-import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { EventService } from "../../../gen/postern/v1/event_pb.ts";
 import { MemberService } from "../../../gen/postern/v1/member_pb.ts";
 import { UserService } from "../../../gen/postern/v1/user_pb.ts";
+import { ServerReflection } from "../../../packages/gateway/gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionAlpha } from "../../../packages/gateway/gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { openStandard } from "../../../packages/gateway/test/services/grpc_client.ts";
 
 type Question = NonNullable<Parameters<typeof ask>[0]>;
