@@ -22,6 +22,10 @@ export const apiOptions = (rpcs: readonly RpcDescription[]): ApiOptions => ({
   comments,
   prefix: "postern.v1.",
   parameters: sharedParameters,
+  bearer: "A session token or an access token.",
+  responseHeaders: {
+    "x-request-id": { description: "Names this call in the log of the server.", schema: { type: "string" } },
+  },
   domain: "postern",
   reasons: reasonsByStatus(),
   remarks,

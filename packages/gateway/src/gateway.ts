@@ -14,8 +14,10 @@ import { collectRoutes, type RequestGate, type Route, type RouteOptions, type Ro
 import type { CallLimits, FailedRequest } from "./rpc/rpc_call.ts";
 import { type MethodLimits, type RpcMethod, rpcMethod } from "./rpc/rpc_method.ts";
 import { rpcServer } from "./rpc/server.ts";
+import { type DefaultOptions, defaultOptions, type OpenapiOptions } from "./services/openapi/defaults.ts";
 import { probes } from "./services/probes.ts";
 import { type Ready, readiness } from "./services/readiness.ts";
+import { reference } from "./services/reference.ts";
 import { standardRoutes } from "./services/standard.ts";
 
 /** How a gateway serves; only the routes are needed. */
@@ -51,7 +53,9 @@ export type GatewayOptions = {
   readonly ready?: Ready;
   /** What health and reflection pass, in place of the gate and the interceptors above. */
   readonly standard?: Partial<RouteOptions>;
-  /** What is served at paths that are no rpcs. */
+  /** What `/openapi.json` and `/docs` say beside the contract; false serves neither. */
+  readonly openapi?: OpenapiOptions | false;
+  /** What is served at paths that are no rpcs; wins over the probes and the reference. */
   readonly httpRoutes?: readonly HttpRoute[];
   /** Aborted when the server is about to stop; made by the gateway when absent. */
   readonly stopping?: AbortController;
@@ -87,9 +91,9 @@ export const defaultLimits: GatewayLimits = {
 
 const english = refuseWith({ domain: "gateway", texts: englishTexts });
 
-/** Serves the services of Connect as gRPC, gRPC-Web, Connect and JSON over HTTP, with health and reflection. */
+/** Serves the services of Connect as gRPC, gRPC-Web, Connect and JSON over HTTP, with health, reflection and OpenAPI. */
 export function gateway(options: GatewayOptions): Gateway {
-  const { stopping = new AbortController(), refuse = english, httpRoutes = [], rest = true } = options;
+  const { stopping = new AbortController(), refuse = english, rest = true } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const isReady = readiness(options.ready ?? (() => true));
   const own = collectRoutes(options.routes, {
@@ -110,7 +114,7 @@ export function gateway(options: GatewayOptions): Gateway {
   const handle = rpcServer({
     methods: byPath,
     findCall: restCalls(byPath, rest),
-    routes: routesByPath([...httpRoutes, ...probes(isReady, stopping.signal)]),
+    routes: httpRoutesOf(options, { methods, rest, refuse }, probes(isReady, stopping.signal)),
     limits,
     contextValues: options.contextValues ?? createContextValues,
     responseHeaders: options.responseHeaders,
@@ -127,6 +131,16 @@ export function gateway(options: GatewayOptions): Gateway {
   };
 }
 
+function httpRoutesOf(
+  { httpRoutes = [], openapi = {} }: GatewayOptions,
+  served: DefaultOptions,
+  probes: readonly HttpRoute[],
+): ReadonlyMap<string, HttpRoute> {
+  const pages = openapi === false ? [] : reference(() => defaultOptions(served, openapi));
+  const own = new Set(httpRoutes.map(({ path }) => path));
+  return routesByPath([...httpRoutes, ...[...probes, ...pages].filter(({ path }) => !own.has(path))]);
+}
+
 /** The most bytes of a message that nobody has to be signed in for. */
 export const unknownCallerBytes = 16_384;
 
@@ -141,7 +155,14 @@ function prepared(route: Route, options: GatewayOptions, { messageMaxBytes }: Ga
 }
 
 export { encodingNames, unknownCallerEncodings } from "./codec/compression.ts";
-export { type GatewayReason, gatewayReasons, type Refuse } from "./errors/gateway_error.ts";
+export {
+  englishTexts,
+  type GatewayReason,
+  gatewayReasons,
+  type Refuse,
+  refuseWith,
+  type Texts,
+} from "./errors/gateway_error.ts";
 export { countListed, infoOf, isDetail, type RefusalDetails, refusal, withFewer } from "./errors/refusal.ts";
 export {
   cutText,
@@ -157,7 +178,7 @@ export { type Listening, type ListenOptions, listen } from "./http/server.ts";
 export type { Certificate } from "./http/tls.ts";
 export { type FieldBounds, validateBounds } from "./limits/field_bounds.ts";
 export { largestMessage } from "./limits/largest_message.ts";
-export type { HttpRoute } from "./rpc/http_route.ts";
+export { type HttpRoute, jsonResponse } from "./rpc/http_route.ts";
 export { once, single } from "./rpc/pipeline.ts";
 export { codeToString } from "./rpc/protocols/connect_es.ts";
 export { connectStatusOf, httpStatusOf } from "./rpc/protocols/http_error.ts";
@@ -168,6 +189,7 @@ export { type CallMetrics, callMetrics, doorOf, operationsOf } from "./services/
 export { metricsRoute } from "./services/metrics/route.ts";
 export { type RuntimeMetrics, runtimeMetrics } from "./services/metrics/runtime.ts";
 export { counter, type Family, gauge } from "./services/metrics/text.ts";
+export type { OpenapiOptions } from "./services/openapi/defaults.ts";
 export type { ApiOptions, MethodFacts } from "./services/openapi/options.ts";
 export { readiness } from "./services/readiness.ts";
 export { reference } from "./services/reference.ts";

@@ -5,6 +5,7 @@ import { Code, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { credentials, loadPackageDefinition, type ServiceClientConstructor } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
+import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { elizaClient } from "./eliza.ts";
 import { compile, installedProject, type Project, type Running, start } from "./project.ts";
@@ -86,6 +87,22 @@ test("health answers grpc-js, and readiness a load balancer", async () => {
   expect(await promise).toEqual({ status: "SERVING" });
   client.close();
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+});
+
+test("OpenAPI describes what is served, without an option", async () => {
+  const document = JSON.parse(await (await fetch(`${server.url}/openapi.json`)).text());
+  expect(await new Validator().validate(structuredClone(document))).toMatchObject({ valid: true });
+  expect(document.info).toMatchObject({ title: "ElizaService", version: "v1" });
+  // Converse streams requests and has no path of its own: no request of HTTP stands for it.
+  expect(Object.keys(document.paths).sort()).toEqual(["/v1/introductions/{name}", "/v1/sentences"]);
+  const { responses, requestBody, security } = document.paths["/v1/sentences"].post;
+  expect(requestBody.content["application/json"].schema.$ref).toBe("#/components/schemas/SayRequest");
+  expect(security).toEqual([]);
+  for (const status of Object.keys(responses).filter((one) => one !== "200"))
+    expect(document.components.responses, status).toHaveProperty(status);
+  const page = await (await fetch(`${server.url}/docs`)).text();
+  expect(page).toContain("ElizaService API reference");
+  expect(page).toContain(await readFile(new URL("../../src/services/docs/page.css", import.meta.url), "utf8"));
 });
 
 test("the archive holds JavaScript with types, and nothing of the source", () => {

@@ -34,13 +34,22 @@ function navigation(document: Document): Html {
 
 const shortName = (tag: string) => tag.replace(/Service$/, "").replace(/(?<=[a-z])(?=[A-Z])/g, " ");
 
-function introduction({ info }: Document): Html {
+function introduction({ info, components }: Document): Html {
   return html`<header><h1>${String(info.title)} API reference</h1>
 <p class="lead">${prose(String(info.description))}</p>
-<p>Callers present <code>authorization: Bearer …</code> with a session token or an access token. The curl lines take the server and the token from the shell:</p>
-<pre tabindex="0" aria-label="Set the server and the token"><code>export URL=http://127.0.0.1:8080 TOKEN=…</code></pre>
+${shellVariables(components)}
 <p>The paths of gRPC and Connect take plain JSON by POST too. The same as a document for tools: <a href="/openapi.json">openapi.json</a>.</p></header>`;
 }
+
+function shellVariables({ securitySchemes: { bearer } }: Components): Html {
+  if (!bearer)
+    return html`<p>The curl lines take the server from the shell:</p>
+<pre tabindex="0" aria-label="Set the server"><code>export URL=http://127.0.0.1:8080</code></pre>`;
+  return html`<p>Callers present <code>authorization: Bearer …</code>: ${prose(inSentence(bearer.description))} The curl lines take the server and the token from the shell:</p>
+<pre tabindex="0" aria-label="Set the server and the token"><code>export URL=http://127.0.0.1:8080 TOKEN=…</code></pre>`;
+}
+
+const inSentence = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
 function services(document: Document): Html[] {
   return document.tags.map(({ name, description }) => {

@@ -6,19 +6,23 @@ import {
   ResourceInfoSchema,
   RetryInfoSchema,
 } from "../../../gen/google/rpc/error_details_pb.ts";
-import type { Header, Response, Schema } from "./document.ts";
+import type { Header, Ref, Response, Schema } from "./document.ts";
 import type { ApiOptions } from "./options.ts";
 import type { Schemas } from "./schemas.ts";
 
-/** A text header that every answer of ours has. */
-export const requestIdHeader = { "x-request-id": { $ref: "#/components/headers/x-request-id" } };
-
 /** The headers that several answers share. */
-export const headers: Readonly<Record<string, Header>> = {
-  "x-request-id": { description: "Names this call in the log of the server.", schema: { type: "string" } },
+export const sharedHeaders = ({ responseHeaders }: Pick<ApiOptions, "responseHeaders">): Record<string, Header> => ({
+  ...responseHeaders,
   "www-authenticate": { description: "How to sign in (RFC 6750).", schema: { type: "string" } },
   "retry-after": { description: "Seconds after which another try may succeed.", schema: { type: "string" } },
-};
+});
+
+/** The headers that every response has. */
+export const everyHeader = ({ responseHeaders }: Pick<ApiOptions, "responseHeaders">): Record<string, Ref> =>
+  headerRefs(Object.keys(responseHeaders));
+
+const headerRefs = (names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 const titles: Readonly<Record<number, string>> = {
   400: "The request is wrong, or does not fit the state of things",
@@ -46,16 +50,16 @@ const moreHeaders: Readonly<Record<number, readonly string[]>> = {
 };
 
 /** One answer for each status that refuses something. */
-export function refusals(reasons: ApiOptions["reasons"]): Record<string, Response> {
-  const all = [...reasons].sort(([a], [b]) => a - b);
-  return Object.fromEntries(all.map(([status, why]) => [String(status), refusal(status, why)]));
+export function refusals(options: Pick<ApiOptions, "reasons" | "responseHeaders">): Record<string, Response> {
+  const all = [...options.reasons].sort(([a], [b]) => a - b);
+  const every = everyHeader(options);
+  return Object.fromEntries(all.map(([status, why]) => [String(status), refusal(status, why, every)]));
 }
 
-function refusal(status: number, why: readonly string[]): Response {
-  const more = (moreHeaders[status] ?? []).map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+function refusal(status: number, why: readonly string[], every: Readonly<Record<string, Ref>>): Response {
   return {
     description: `${titles[status] ?? "Refused"}: ${why.map((reason) => `\`${reason}\``).join(", ")}.`,
-    headers: { ...requestIdHeader, ...Object.fromEntries(more) },
+    headers: { ...every, ...headerRefs(moreHeaders[status] ?? []) },
     content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
   };
 }

@@ -69,9 +69,12 @@ export type OperationObject = {
 /** The operations of a path by their method, in lower case. */
 export type PathItem = Readonly<Record<string, OperationObject>>;
 
+/** How callers say who they are. */
+export type SecurityScheme = { readonly type: "http"; readonly scheme: "bearer"; readonly description: string };
+
 /** What several operations share. */
 export type Components = {
-  readonly securitySchemes: Readonly<Record<string, object>>;
+  readonly securitySchemes: { readonly bearer?: SecurityScheme };
   readonly parameters: Readonly<Record<string, Parameter>>;
   readonly headers: Readonly<Record<string, Header>>;
   readonly responses: Readonly<Record<string, Response>>;

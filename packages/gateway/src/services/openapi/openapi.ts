@@ -1,4 +1,4 @@
-import { errorSchemas, headers, refusals } from "./answers.ts";
+import { errorSchemas, refusals, sharedHeaders } from "./answers.ts";
 import type { Document, PathItem } from "./document.ts";
 import { type Described, describeMethod } from "./operations.ts";
 import type { ApiOptions } from "./options.ts";
@@ -6,7 +6,7 @@ import { schemas } from "./schemas.ts";
 
 /** Describes every rpc as OpenAPI 3.1, from the descriptors alone. */
 export function openapi(options: ApiOptions): Document {
-  const { info, methods, comments, parameters } = options;
+  const { info, methods, comments, parameters, bearer } = options;
   const types = schemas(
     methods.map(({ output }) => output),
     options,
@@ -20,12 +20,10 @@ export function openapi(options: ApiOptions): Document {
     tags: [...services].map(({ name, typeName }) => ({ name, description: comments[typeName] ?? "" })),
     paths: pathsOf(described),
     components: {
-      securitySchemes: {
-        bearer: { type: "http", scheme: "bearer", description: "A session token or an access token." },
-      },
+      securitySchemes: bearer === undefined ? {} : { bearer: { type: "http", scheme: "bearer", description: bearer } },
       parameters,
-      headers,
-      responses: refusals(options.reasons),
+      headers: sharedHeaders(options),
+      responses: refusals(options),
       schemas: { ...errorSchemas(types, options), ...types.all() },
     },
   };

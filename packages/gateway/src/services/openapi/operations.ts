@@ -5,7 +5,7 @@ import { type Binding, compileBinding } from "../../rest/binding.ts";
 import { patternOf } from "../../rest/compile.ts";
 import { parseTemplate } from "../../rest/parser.ts";
 import { pathOf as rpcPathOf } from "../../rpc/rpc_method.ts";
-import { requestIdHeader } from "./answers.ts";
+import { everyHeader } from "./answers.ts";
 import type { Content, OperationObject, Parameter, Ref, Response, Schema } from "./document.ts";
 import type { ApiOptions, MethodFacts } from "./options.ts";
 import { inJson, type Schemas } from "./schemas.ts";
@@ -17,7 +17,7 @@ export type Described = { readonly path: string; readonly method: string; readon
 export function describeMethod(method: DescMethod, schemas: Schemas, options: ApiOptions): Described[] {
   const facts = options.describe(method);
   const comment = inJson(method.input.fields, options.comments[`${method.parent.typeName}.${method.name}`] ?? "");
-  return facts.rest.map((rule, index) => describeRule({ method, facts, comment, rule, schemas, index }));
+  return facts.rest.map((rule, index) => describeRule({ method, facts, comment, rule, schemas, index, options }));
 }
 
 type Given = {
@@ -27,9 +27,10 @@ type Given = {
   readonly rule: HttpRule;
   readonly schemas: Schemas;
   readonly index: number;
+  readonly options: ApiOptions;
 };
 
-function describeRule({ method, facts, comment, rule, schemas, index }: Given): Described {
+function describeRule({ method, facts, comment, rule, schemas, index, options }: Given): Described {
   const path = rpcPathOf(method);
   const [verb, template] = patternOf({ path }, rule);
   const binding = compileBinding(method, rule, parseTemplate(template));
@@ -38,14 +39,17 @@ function describeRule({ method, facts, comment, rule, schemas, index }: Given): 
     tags: [method.parent.name],
     summary: comment.split(/(?<=\.) /, 1)[0] ?? "",
     description: [comment, facts.sentence, ...sizeOf(facts, binding)].filter(Boolean).join(" "),
-    security: facts.isOpen ? [] : [{ bearer: [] }],
+    security: facts.isOpen || options.bearer === undefined ? [] : [{ bearer: [] }],
     parameters: [
       ...pathParameters(binding, schemas),
       ...queryParameters(method, binding, schemas),
       ...facts.headers.map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ],
     ...bodyOf(method, binding, schemas),
-    responses: { 200: answerOf(method, binding, schemas), ...refusalsOf(facts, binding) },
+    responses: {
+      200: { ...answerOf(method, binding, schemas), headers: everyHeader(options) },
+      ...refusalsOf(facts, binding, options),
+    },
     "x-rpc": path,
     ...(facts.permission && { "x-permission": facts.permission }),
   };
@@ -115,9 +119,9 @@ function bodyOf(method: DescMethod, { body, variables }: Binding, schemas: Schem
 
 const json = (schema: Schema): Content => ({ "application/json": { schema } });
 
-function answerOf(method: DescMethod, { responseBody }: Binding, schemas: Schemas): Response {
+function answerOf(method: DescMethod, { responseBody }: Binding, schemas: Schemas): Omit<Response, "headers"> {
   const schema = responseBody ? schemas.property(responseBody, "answer") : schemas.message(method.output, "answer");
-  if (method.methodKind === "unary") return { description: "Done.", headers: requestIdHeader, content: json(schema) };
+  if (method.methodKind === "unary") return { description: "Done.", content: json(schema) };
   const end = { type: "object", properties: { error: { $ref: "#/components/schemas/Error" } }, required: ["error"] };
   const events =
     "Server-sent events: `data` is a message, and `id` where to go on after it; `refused` is the last event.";
@@ -126,7 +130,6 @@ function answerOf(method: DescMethod, { responseBody }: Binding, schemas: Schema
       "One line of JSON for each message, as it comes; a line with `error` is the last.",
       "As server-sent events for who accepts `text/event-stream`.",
     ].join(" "),
-    headers: requestIdHeader,
     content: {
       "application/x-ndjson": { schema: { anyOf: [schema, end] } },
       "text/event-stream": { schema: { type: "string", description: events } },
@@ -134,8 +137,8 @@ function answerOf(method: DescMethod, { responseBody }: Binding, schemas: Schema
   };
 }
 
-function refusalsOf({ statuses }: MethodFacts, { body }: Binding): Record<string, Ref> {
+function refusalsOf({ statuses }: MethodFacts, { body }: Binding, { reasons }: ApiOptions): Record<string, Ref> {
   const all = [400, ...(body ? [413, 415] : []), 431, 500, 503, 504, ...statuses];
-  const sorted = [...new Set(all)].sort((a, b) => a - b);
+  const sorted = [...new Set(all)].filter((status) => reasons.has(status)).sort((a, b) => a - b);
   return Object.fromEntries(sorted.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
 }

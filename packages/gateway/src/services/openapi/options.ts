@@ -1,6 +1,6 @@
 import type { DescField, DescMethod } from "@bufbuild/protobuf";
 import type { HttpRule } from "../../../gen/google/api/http_pb.ts";
-import type { Parameter } from "./document.ts";
+import type { Header, Parameter } from "./document.ts";
 
 /** What an OpenAPI document says of an rpc beside its messages. */
 export type MethodFacts = {
@@ -18,7 +18,7 @@ export type MethodFacts = {
   readonly statuses: readonly number[];
 };
 
-/** What an OpenAPI document is made of. */
+/** What an OpenAPI document is made of; `defaultOptions` has it for any service. */
 export type ApiOptions = {
   readonly info: {
     readonly title: string;
@@ -35,6 +35,10 @@ export type ApiOptions = {
   readonly prefix: string;
   /** The request headers that rpcs share, by name. */
   readonly parameters: Readonly<Record<string, Parameter>>;
+  /** What bearer token callers present, in a sentence; none when absent. */
+  readonly bearer?: string | undefined;
+  /** The headers that every response has, by name. */
+  readonly responseHeaders: Readonly<Record<string, Header>>;
   /** The domain of ErrorInfo, and its reasons by the HTTP status that they are refused with. */
   readonly domain: string;
   readonly reasons: ReadonlyMap<number, readonly string[]>;

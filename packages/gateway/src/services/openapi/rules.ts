@@ -56,10 +56,19 @@ export const itemRules = ({ type }: FieldRules): FieldRules | undefined =>
 export function isNeeded(rules: FieldRules): boolean {
   if (rules.required) return true;
   const { minLength = 0, minItems = 0, minimum = 0, enum: allowed, pattern } = keywords(rules);
-  const refusesEmpty = pattern !== undefined && !new RegExp(pattern, "u").test("");
+  const refusesEmpty = pattern !== undefined && !matchesEmpty(pattern);
   return (
     minLength > 0 || minItems > 0 || minimum > 0 || refusesEmpty || (allowed !== undefined && !allowed.includes(""))
   );
+}
+
+// Rules are written in RE2, which knows patterns that JavaScript does not.
+function matchesEmpty(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, "u").test("");
+  } catch {
+    return true;
+  }
 }
 
 /** The rules that only words can tell. */
