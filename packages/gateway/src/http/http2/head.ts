@@ -17,6 +17,8 @@ export type HeadLimits = { readonly headersMaxBytes: number };
 
 // RFC 9113, 8.3.1.
 const pseudoHeaders: readonly string[] = [":method", ":scheme", ":authority", ":path"];
+// RFC 9113, 8.1, and those by which RFC 9110, 6.5.1 frames and routes a message.
+const neverTrailers = [...pseudoHeaders, "content-length", "host"];
 // RFC 9113, 8.2.2.
 const connectionSpecific = new Set(["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"]);
 
@@ -69,7 +71,7 @@ export class HeadBuilder {
 
   /** Whether the fields are well-formed trailers, which are dropped. */
   areTrailers(): boolean {
-    return !this.#isMalformed && pseudoHeaders.every((name) => this.#fields[name] === undefined);
+    return !this.#isMalformed && neverTrailers.every((name) => this.#fields[name] === undefined);
   }
 
   get #isTooLarge(): boolean {

@@ -226,6 +226,8 @@ const streamErrors: readonly Row[] = [
     headers([["x", "y"]], endHeaders),
   ],
   ["trailers with a pseudo-header", ErrorCode.PROTOCOL_ERROR, open, data("a"), headers([[":path", "/"]])],
+  ["trailers with a length", ErrorCode.PROTOCOL_ERROR, open, data("a"), headers([["content-length", "1"]])],
+  ["trailers with a host", ErrorCode.PROTOCOL_ERROR, open, data("a"), headers([["host", "localhost"]])],
   ["trailers with a capital", ErrorCode.PROTOCOL_ERROR, open, data("a"), headers([["X", "y"]])],
   [
     "WINDOW_UPDATE by nothing",
