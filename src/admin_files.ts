@@ -2,7 +2,7 @@ import { open, readdir, readFile, rename, unlink, writeFile } from "node:fs/prom
 import { join } from "node:path";
 import type { Config } from "./config.ts";
 import { lookAgain } from "./events/follow.ts";
-import type { House } from "./house.ts";
+import type { Runtime } from "./runtime.ts";
 import { retryWhileFull } from "./security/password.ts";
 import { hashToken } from "./security/token.ts";
 import { type PasswordUser, passwordUserByLoginName } from "./services/password.ts";
@@ -17,7 +17,7 @@ export type AdminFile = "admin-token" | "admin-password";
 type Pending = { readonly path: string; readonly file: AdminFile };
 
 /** What the files are checked against. */
-type Checks = Pick<House, "deps" | "instanceId">;
+type Checks = Pick<Runtime, "deps" | "instanceId">;
 
 /** Pending files with the answer to whether the administrator has the secret. */
 export type CheckedFile = Pending & { readonly valid: boolean };
@@ -64,25 +64,25 @@ export async function readSecret(path: string): Promise<string | undefined> {
 }
 
 /** The user that a token belongs to. */
-export async function userOfToken({ deps }: Pick<House, "deps">, token: string): Promise<string | undefined> {
+export async function userOfToken({ deps }: Pick<Runtime, "deps">, token: string): Promise<string | undefined> {
   const [bearer] = await deps.sql<{ id: string }[]>`
     select user_id as id from bearers where hash = ${hashToken(token)} and coalesce(expiration_date > now(), true)`;
   return bearer?.id;
 }
 
 /** The user whose password is in `admin-password`; undefined without the file, or when it holds another password. */
-export async function userOfPasswordFile(house: Checks, dataDir: string): Promise<string | undefined> {
+export async function userOfPasswordFile(runtime: Checks, dataDir: string): Promise<string | undefined> {
   const password = await readSecret(join(dataDir, "admin-password"));
   if (password === undefined) return undefined;
-  const user = await adminOf(house);
-  return user && (await hasPassword(house, user, password)) ? user.id : undefined;
+  const user = await adminOf(runtime);
+  return user && (await hasPassword(runtime, user, password)) ? user.id : undefined;
 }
 
 /** Removes `admin-password` once the administrator has another password, which any node may have changed. */
-export function watchPasswordFile(house: House, config: Pick<Config, "dataDir" | "databaseUrl">): AsyncDisposable {
-  const { tail, logger } = house;
+export function watchPasswordFile(runtime: Runtime, config: Pick<Config, "dataDir" | "databaseUrl">): AsyncDisposable {
+  const { tail, logger } = runtime;
   const failed = (error: unknown) => logger.warn({ err: error }, "admin-password could not be checked; trying again");
-  const look = passwordFileCheck(house, config);
+  const look = passwordFileCheck(runtime, config);
   // The tail hears of a change at once; the minute is for a check that failed and for a file that came later.
   const looking = lookAgain({ everyMs: 60_000, restMs: 200, failed, look });
   const stop = tail.listen((events) => {
@@ -97,7 +97,7 @@ export function watchPasswordFile(house: House, config: Pick<Config, "dataDir" |
 }
 
 /** Checks `admin-password` as often as the password in the database is a new one. */
-function passwordFileCheck(house: House, { dataDir, databaseUrl }: Pick<Config, "dataDir" | "databaseUrl">) {
+function passwordFileCheck(runtime: Runtime, { dataDir, databaseUrl }: Pick<Config, "dataDir" | "databaseUrl">) {
   const path = join(dataDir, "admin-password");
   const own = { dataDir, embedded: !databaseUrl };
   let verified: string | null | undefined;
@@ -105,16 +105,16 @@ function passwordFileCheck(house: House, { dataDir, databaseUrl }: Pick<Config, 
   return async (): Promise<false> => {
     const password = await readSecret(path);
     if (password === undefined) return false;
-    const user = await adminOf(house);
+    const user = await adminOf(runtime);
     if (user && user.since === verified) return false;
-    if (user && (await hasPassword(house, user, password))) {
+    if (user && (await hasPassword(runtime, user, password))) {
       verified = user.since;
-    } else if (verified !== undefined || (await isOwnFolder(house, user, own))) {
+    } else if (verified !== undefined || (await isOwnFolder(runtime, user, own))) {
       await unlink(path).catch(ignoreMissing);
-      house.logger.info(`removed ${path}: the password of the administrator was changed`);
+      runtime.logger.info(`removed ${path}: the password of the administrator was changed`);
     } else if (!warned) {
       warned = true;
-      house.logger.warn(`${path} is not the password of the administrator in this database`);
+      runtime.logger.warn(`${path} is not the password of the administrator in this database`);
     }
     return false;
   };
@@ -124,10 +124,14 @@ function passwordFileCheck(house: House, { dataDir, databaseUrl }: Pick<Config, 
  * Whether the files of the folder were made for this database. A node may be started on another one for a while, and must
  * not remove a password that is still in force there.
  */
-async function isOwnFolder(house: House, user: PasswordUser | undefined, own: { dataDir: string; embedded: boolean }) {
+async function isOwnFolder(
+  runtime: Runtime,
+  user: PasswordUser | undefined,
+  own: { dataDir: string; embedded: boolean },
+) {
   if (own.embedded) return true;
   const token = await readSecret(join(own.dataDir, "admin-token"));
-  return user !== undefined && token !== undefined && (await userOfToken(house, token)) === user.id;
+  return user !== undefined && token !== undefined && (await userOfToken(runtime, token)) === user.id;
 }
 
 /** Checks a pending file; undefined when another node has settled it, or when it belongs to another account. */
@@ -143,10 +147,14 @@ async function isInForce(checks: Checks, file: AdminFile, secret: string): Promi
   return user !== undefined && hasPassword(checks, user, secret);
 }
 
-const adminOf = ({ deps }: Pick<House, "deps">): Promise<PasswordUser | undefined> =>
+const adminOf = ({ deps }: Pick<Runtime, "deps">): Promise<PasswordUser | undefined> =>
   passwordUserByLoginName(deps.sql)({ login_name: adminLoginName });
 
-async function hasPassword({ deps }: Pick<House, "deps">, { hash }: PasswordUser, password: string): Promise<boolean> {
+async function hasPassword(
+  { deps }: Pick<Runtime, "deps">,
+  { hash }: PasswordUser,
+  password: string,
+): Promise<boolean> {
   return hash !== null && retryWhileFull(() => deps.secrets.passwords.verify(hash, password));
 }
 

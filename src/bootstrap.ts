@@ -15,49 +15,49 @@ import { systemCall } from "./deps.ts";
 import { reasonOf } from "./errors.ts";
 import { type At, factOf, first, next, type Versioned } from "./events/fact.ts";
 import { lostRace } from "./events/log.ts";
-import { createLogger, type House, openHouse } from "./house.ts";
 import { StartError } from "./postgres/failure.ts";
+import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
 import { retryWhileFull } from "./security/password.ts";
 import { hashToken, isWellFormed, newToken } from "./security/token.ts";
 
 /** Opens the database, creates what is missing of the first organization, and tells how to begin. */
 export async function bootstrap(config: Config): Promise<readonly string[]> {
-  await using house = await openHouse(config, { logger: createLogger(config), join: true });
-  await bootstrapHouse(house, config);
-  return await howToBegin(house, config, `http://${config.host}:${config.port}`);
+  await using runtime = await openRuntime(config, { logger: createLogger(config), join: true });
+  await bootstrapInstance(runtime, config);
+  return await howToBegin(runtime, config, `http://${config.host}:${config.port}`);
 }
 
 /**
  * Creates the first organization with its administrator and a sample project, unless there is one; answers whether it did.
  * When it ends, there is an administrator, and the files of the data folder are those of the administrator.
  */
-export async function bootstrapHouse(house: House, config: Config): Promise<boolean> {
+export async function bootstrapInstance(runtime: Runtime, config: Config): Promise<boolean> {
   const { dataDir } = config;
-  const [any] = await house.deps.sql`select 1 from organizations limit 1`;
-  const created = !any && (await createFirst(house, config));
-  const files = await checkPending(house, dataDir);
+  const [any] = await runtime.deps.sql`select 1 from organizations limit 1`;
+  const created = !any && (await createFirst(runtime, config));
+  const files = await checkPending(runtime, dataDir);
   // Valid files of an earlier start: it ended after the administrator was created and before it was done.
-  if (created || files.some(({ valid }) => valid)) await addSampleRoles(house);
+  if (created || files.some(({ valid }) => valid)) await addSampleRoles(runtime);
   await settlePending(files, dataDir);
   return created;
 }
 
 /** Creates the first organization; false when another node was faster. */
-async function createFirst(house: House, config: Config): Promise<boolean> {
+async function createFirst(runtime: Runtime, config: Config): Promise<boolean> {
   const { dataDir, adminToken } = config;
   const secrets = { token: tokenOf(config), password: newPassword() };
   // Written before anything is created: a crash in between must not leave an administrator that nobody can be.
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
   const token = adminToken ? {} : { "admin-token": secrets.token };
-  await writePending(house, dataDir, { ...token, "admin-password": secrets.password });
+  await writePending(runtime, dataDir, { ...token, "admin-password": secrets.password });
   try {
-    await create(house, secrets);
+    await create(runtime, secrets);
   } catch (error) {
     if (reasonOf(error) !== "CONFLICT") throw error;
-    house.logger.info("another node created the first administrator, and its data folder holds the first secrets");
+    runtime.logger.info("another node created the first administrator, and its data folder holds the first secrets");
     return false;
   }
-  house.logger.info(`created the first administrator; its first secrets are in ${dataDir}`);
+  runtime.logger.info(`created the first administrator; its first secrets are in ${dataDir}`);
   if (process.stdout.isTTY) process.stdout.write(`first password of admin: ${secrets.password}\n`);
   return true;
 }
@@ -66,10 +66,10 @@ async function createFirst(house: House, config: Config): Promise<boolean> {
  * The calls to begin with: one for each of the four operations, as they can be pasted into a shell, in this order. A call that
  * cannot work any more is left out, or a comment of the shell says what can be done instead.
  */
-export async function howToBegin(house: House, config: Config, url: string): Promise<readonly string[]> {
+export async function howToBegin(runtime: Runtime, config: Config, url: string): Promise<readonly string[]> {
   const folder = quoted(config.dataDir);
   const token = config.adminToken ?? (await readSecret(join(config.dataDir, "admin-token")));
-  const userId = token && (await userOfToken(house, token));
+  const userId = token && (await userOfToken(runtime, token));
   if (!userId) {
     const place = config.adminToken ? "POSTERN_ADMIN_TOKEN" : `${folder}/admin-token`;
     return [`# ${place} is not the token of a user of this instance: use a token of an administrator, or sign in`];
@@ -77,8 +77,8 @@ export async function howToBegin(house: House, config: Config, url: string): Pro
   const bearer = config.adminToken ? "$POSTERN_ADMIN_TOKEN" : `$(cat ${folder}/admin-token)`;
   const call: CallText = (method, path, body) =>
     `curl -X ${method} ${url}/v1/${path} -H "authorization: Bearer ${bearer}" -H 'content-type: application/json' -d ${body}`;
-  const isFirst = (await userOfPasswordFile(house, config.dataDir)) === userId;
-  const projectId = await sampleProjectOf(house, userId);
+  const isFirst = (await userOfPasswordFile(runtime, config.dataDir)) === userId;
+  const projectId = await sampleProjectOf(runtime, userId);
   return [
     isFirst ? changePassword(call, `$(cat ${folder}/admin-password)`) : `# ${setPassword(call, userId)}`,
     ...(projectId ? [createApplication(call, projectId)] : []),
@@ -107,7 +107,7 @@ const addUserGrant = (call: CallText, { userId, projectId }: { userId: string; p
   call("POST", `users/${userId}/grants`, `'{"projectId": "${projectId}", "roleKeys": ["viewer"]}'`);
 
 /** The first project in the user's organization that has the role of the sample project. */
-async function sampleProjectOf({ deps }: House, userId: string): Promise<string | undefined> {
+async function sampleProjectOf({ deps }: Runtime, userId: string): Promise<string | undefined> {
   const [project] = await deps.sql<{ id: string }[]>`
     select p.project_id as id from users u join projects p on p.owner = u.owner
     join project_roles r on r.project_id = p.project_id and r.role_key = 'viewer'
@@ -117,7 +117,7 @@ async function sampleProjectOf({ deps }: House, userId: string): Promise<string 
 
 const sampleProject = "Sample project";
 
-async function create({ deps, instanceId }: House, { token, password }: { token: string; password: string }) {
+async function create({ deps, instanceId }: Runtime, { token, password }: { token: string; password: string }) {
   const { log, ids, clock, secrets } = deps;
   const time = clock();
   const at = (owner: string, stream = ids()): At => first(owner, stream, time);
@@ -152,7 +152,7 @@ async function create({ deps, instanceId }: House, { token, password }: { token:
 const sampleRoles = { viewer: "Viewer", editor: "Editor" };
 
 /** Adds the roles of the sample project that it does not have yet; another node may be doing the same. */
-async function addSampleRoles({ deps }: House): Promise<void> {
+async function addSampleRoles({ deps }: Runtime): Promise<void> {
   const { log, sql, clock, ids } = deps;
   for (const [key, displayName] of Object.entries(sampleRoles)) {
     const add = async (): Promise<unknown> => {

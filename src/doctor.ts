@@ -1,9 +1,9 @@
 import type { Config } from "./config.ts";
 import { unsettledSeconds } from "./events/follow.ts";
 import { rebuild } from "./events/rebuild.ts";
-import { createLogger, folds, type House, openHouse } from "./house.ts";
 import { smsHealth } from "./notify/outbox.ts";
 import { connect, type Sql } from "./postgres/connect.ts";
+import { createLogger, folds, openRuntime, type Runtime } from "./runtime.ts";
 
 /** What the doctor found. */
 export type Report = { readonly ok: boolean; readonly lines: readonly string[] };
@@ -18,9 +18,9 @@ const oneConnection = { connections: 1, waitMs: 60_000, statementTimeoutMs: 24 *
 /** Checks database, migrations, keys, clock and log; on request also whether the log replayed gives the tables there are. */
 export async function doctor(config: Config, { rebuild: replay }: { rebuild: boolean }): Promise<Report> {
   const logger = createLogger({ ...config, logLevel: "warn" });
-  // Opening the house already proves that the database answers, its tables are up to date, and the master key fits.
-  await using house = await openHouse(config, { logger, join: true });
-  const sql = house.deps.sql;
+  // Opening the runtime already proves that the database answers, its tables are up to date, and the master key fits.
+  await using runtime = await openRuntime(config, { logger, join: true });
+  const sql = runtime.deps.sql;
   const findings = [
     await databaseFinding(sql),
     good("migrations: up to date"),
@@ -29,7 +29,7 @@ export async function doctor(config: Config, { rebuild: replay }: { rebuild: boo
     await logFinding(sql),
     ...(await openTransactionFindings(sql)),
     await smsFinding(sql),
-    ...(replay ? await replayFindings(house) : []),
+    ...(replay ? await replayFindings(runtime) : []),
   ];
   return {
     ok: findings.every(({ ok }) => ok),
@@ -100,7 +100,7 @@ async function smsFinding(sql: Sql): Promise<Finding> {
   return { ok: dead === 0, line };
 }
 
-async function replayFindings({ database, logger }: House): Promise<Finding[]> {
+async function replayFindings({ database, logger }: Runtime): Promise<Finding[]> {
   await using client = connect(database.migrationUrl, { ...oneConnection, log: logger });
   const { equal, differences } = await rebuild(client.sql, folds);
   if (equal) return [good("fold: the log replayed gives the tables there are")];

@@ -8,16 +8,16 @@ import {
   type Listening,
   metricsRoute,
   operationsOf,
-  type RuntimeMetrics,
+  type ProcessMetrics,
+  processMetrics,
   readiness,
   reference,
-  runtimeMetrics,
   seldom,
   standardServices,
 } from "@postern/gateway";
 import type { Logger } from "pino";
 import { watchPasswordFile } from "./admin_files.ts";
-import { bootstrapHouse, howToBegin } from "./bootstrap.ts";
+import { bootstrapInstance, howToBegin } from "./bootstrap.ts";
 import { type Config, smsOf, tracesOf } from "./config.ts";
 import { apiOptions } from "./contract/api.ts";
 import { describe, describeAll } from "./contract/describe.ts";
@@ -32,7 +32,6 @@ import type { Lookups } from "./guards/holding.ts";
 import { remember } from "./guards/remember.ts";
 import { type Report, report } from "./guards/report.ts";
 import { messageRules } from "./guards/validate.ts";
-import { createLogger, type House, openHouse } from "./house.ts";
 import { chooseLanguage } from "./messages/catalogue.ts";
 import { type InstanceLoad, instanceFamilies } from "./metrics/instance.ts";
 import { smsChores, smsHealth } from "./notify/outbox.ts";
@@ -40,6 +39,7 @@ import { smsSender } from "./notify/sender.ts";
 import { startSmsWorker } from "./notify/worker.ts";
 import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
 import { routesOf, services } from "./routes.ts";
+import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
 import { hashBehindOthers } from "./security/priority.ts";
 import { applicationRules } from "./services/application.ts";
 import * as lookups from "./services/caller_lookups.ts";
@@ -71,24 +71,26 @@ export async function startServer(config: Config): Promise<Server> {
   const logger = createLogger(config);
   const tracing = await startTracing(config, logger);
   if (tracing) opened.use(tracing);
-  const house = opened.use(await openHouse(config, { logger, observe: tracing?.statement }));
+  const runtime = opened.use(await openRuntime(config, { logger, observe: tracing?.statement }));
   await hashBehindOthers();
-  const runtime = config.metrics === "on" ? opened.use(runtimeMetrics()) : undefined;
+  const ownProcess = config.metrics === "on" ? opened.use(processMetrics()) : undefined;
   let bootstrapped = false;
-  const doors = opened.use(await openPort(house, config, { runtime, tracing, isBootstrapped: () => bootstrapped }));
+  const doors = opened.use(
+    await openPort(runtime, config, { ownProcess, tracing, isBootstrapped: () => bootstrapped }),
+  );
   opened.use(reloading(doors, logger));
   const { url } = doors;
   // The port listens before: one that is taken must stop the start before anything is created.
-  const created = await bootstrapHouse(house, config);
+  const created = await bootstrapInstance(runtime, config);
   bootstrapped = true;
-  opened.use(watchPasswordFile(house, config));
-  opened.use(startErrands(house, config));
-  const welcome = created ? await howToBegin(house, config, url) : [];
-  if (house.database.note) logger.info(house.database.note);
+  opened.use(watchPasswordFile(runtime, config));
+  opened.use(startErrands(runtime, config));
+  const welcome = created ? await howToBegin(runtime, config, url) : [];
+  if (runtime.database.note) logger.info(runtime.database.note);
   logger.info({ url }, "listening");
   // Disposed of first: a node that stops is not ready, whatever its errands still wait for.
   opened.defer(() => doors[Symbol.asyncDispose]());
-  const fail = failing(house, doors);
+  const fail = failing(runtime, doors);
   const stack = opened.move();
   return { url, welcome, fail, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
@@ -96,7 +98,7 @@ export async function startServer(config: Config): Promise<Server> {
 // So long may statements run on that were sent when the process failed.
 const lastGraceMs = 500;
 
-function failing({ logger, refuse }: House, doors: AsyncDisposable) {
+function failing({ logger, refuse }: Runtime, doors: AsyncDisposable) {
   let failed: Promise<void> | undefined;
   const end = () => Promise.allSettled([doors[Symbol.asyncDispose](), refuse(lastGraceMs)]).then(() => {});
   return (error: unknown) => {
@@ -131,7 +133,7 @@ function reloading({ reload }: Listening, logger: Logger): Disposable {
 }
 
 /** What is done besides answering: SMS leave, and what is over is cleared away. */
-function startErrands({ deps, onAppended, logger }: House, config: Config): AsyncDisposable {
+function startErrands({ deps, onAppended, logger }: Runtime, config: Config): AsyncDisposable {
   const { sql, clock, secrets } = deps;
   const failed = (error: unknown, errand: string) =>
     logger.warn({ err: error, errand }, "an errand failed; trying again");
@@ -159,36 +161,36 @@ function startErrands({ deps, onAppended, logger }: House, config: Config): Asyn
 }
 
 type Watching = {
-  readonly runtime: RuntimeMetrics | undefined;
+  readonly ownProcess: ProcessMetrics | undefined;
   readonly tracing: Tracing | undefined;
   /** Whether the first administrator exists; until then the node is not ready. */
   readonly isBootstrapped: () => boolean;
 };
 
-async function openPort(house: House, config: Config, { runtime, tracing, isBootstrapped }: Watching) {
-  const { logger } = house;
-  const calls = runtime && callMetrics([...services, ...standardServices], "postern");
+async function openPort(runtime: Runtime, config: Config, { ownProcess, tracing, isBootstrapped }: Watching) {
+  const { logger } = runtime;
+  const calls = ownProcess && callMetrics([...services, ...standardServices], "postern");
   const trace = tracing && tracerOf(tracing, operationsOf(services));
   const lines = report({ logger, languageOf: chooseLanguage, trace, observe: calls?.observe });
   // Probes come every second: what is well said of them is counted, and not written down.
   const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
   const quietLines = report({ logger: quiet, languageOf: chooseLanguage, observe: calls?.observe });
-  const ready = readiness(async () => isBootstrapped() && (await house.isWritable()));
+  const ready = readiness(async () => isBootstrapped() && (await runtime.isWritable()));
   // Scrapers are not signed in, and the load asks the database.
-  const load = seldom(() => loadOf(house, ready, tracing), 1000);
-  const metrics = calls ? [metricsRoute(async () => families(calls, await load(), runtime))] : [];
+  const load = seldom(() => loadOf(runtime, ready, tracing), 1000);
+  const metrics = calls ? [metricsRoute(async () => families(calls, await load(), ownProcess))] : [];
   const rpcs = describeAll(services);
-  const declared = wholeRules(house, config);
+  const declared = wholeRules(runtime, config);
   const served = gateway({
-    routes: routesOf(house, config),
-    ...guarded(house, { declared, report: lines }),
+    routes: routesOf(runtime, config),
+    ...guarded(runtime, { declared, report: lines }),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(() => {}) },
     onError: lines.onError,
     refuse: inOurWords,
     limits: config,
     limitsOf: (method) => describe(method).limits,
     bounds: contractBounds,
-    contextValues: () => createContextValues().set(keys.requestId, house.deps.ids()),
+    contextValues: () => createContextValues().set(keys.requestId, runtime.deps.ids()),
     responseHeaders: (values) => ({ "x-request-id": values.get(keys.requestId) }),
     corsOrigins: config.corsOrigins,
     ready,
@@ -203,13 +205,13 @@ async function openPort(house: House, config: Config, { runtime, tracing, isBoot
   });
 }
 
-function families(calls: CallMetrics, load: InstanceLoad, runtime: RuntimeMetrics): readonly Family[] {
-  return [...calls.families(), ...instanceFamilies(load), ...runtime.families()];
+function families(calls: CallMetrics, load: InstanceLoad, ownProcess: ProcessMetrics): readonly Family[] {
+  return [...calls.families(), ...instanceFamilies(load), ...ownProcess.families()];
 }
 
 /** The gate that finds the caller, and what a call passes between that and its handler. */
-export function guarded(house: House, { declared, report }: { declared: readonly MessageRule[]; report: Report }) {
-  const { callers, deps } = house;
+export function guarded(runtime: Runtime, { declared, report }: { declared: readonly MessageRule[]; report: Report }) {
+  const { callers, deps } = runtime;
   const rules = messageRules(declared);
   const outages = { isUnavailable, isStatementTimeout };
   const interceptors = guards({
@@ -217,7 +219,7 @@ export function guarded(house: House, { declared, report }: { declared: readonly
     callers,
     rules,
     declared,
-    lookups: lookupsOf(house),
+    lookups: lookupsOf(runtime),
     outages,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });
@@ -234,7 +236,7 @@ function tracerOf({ call }: Tracing, operations: ReadonlySet<string>) {
 }
 
 async function loadOf(
-  { databaseLoad, deps, tail }: House,
+  { databaseLoad, deps, tail }: Runtime,
   ready: () => Promise<boolean>,
   tracing: Tracing | undefined,
 ): Promise<InstanceLoad> {
@@ -255,7 +257,7 @@ async function loadOf(
 }
 
 /** Owners never change, so what a lookup found is kept; memberships do, and are read anew. */
-function lookupsOf({ instanceId, deps: { sql } }: House): Lookups {
+function lookupsOf({ instanceId, deps: { sql } }: Runtime): Lookups {
   const exists = remember(lookups.organizationExistsRead(sql));
   return {
     instanceId,
@@ -268,7 +270,7 @@ function lookupsOf({ instanceId, deps: { sql } }: House): Lookups {
 }
 
 /** What requests must keep beside the rules that stand at their fields. */
-function wholeRules({ deps }: House, config: Config): MessageRule[] {
+function wholeRules({ deps }: Runtime, config: Config): MessageRule[] {
   return [
     ...applicationRules,
     ...eventRules,

@@ -13,13 +13,13 @@ import {
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { statementFor } from "../src/events/fold.ts";
 import { beginning, formatPosition } from "../src/events/follow.ts";
-import { folds } from "../src/house.ts";
+import { folds } from "../src/runtime.ts";
 import * as reads from "../src/services/caller_lookups.ts";
 import { expiryChores } from "../src/services/expiry.ts";
 import { fixtureOf, lentFixtureOf } from "./fixture/organization.ts";
 import { type Row, rows } from "./guards/matrix_rows.ts";
 import { organization, type Postern, signedUp, startPostern } from "./harness.ts";
-import { lineOf, nodesOf, openProgram, root } from "./house/tree.ts";
+import { lineOf, nodesOf, openProgram, root } from "./rules/tree.ts";
 import { type HandlerCall, type Handlers, openHandlers } from "./sent_statements.ts";
 
 const folder = join(root, "test/statements");

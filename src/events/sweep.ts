@@ -10,7 +10,7 @@ export type Chore = {
   readonly batch: (most: number) => Promise<number>;
 };
 
-/** What house-keeping is made of. */
+/** What runtime-keeping is made of. */
 export type SweepParts = {
   readonly sql: Sql;
   readonly chores: readonly Chore[];

@@ -2,13 +2,13 @@ import { chown, mkdtemp, readlink, rename, rm, stat, symlink } from "node:fs/pro
 import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Binaries, findBinaries } from "./binaries.ts";
 import { type DatabaseHome, findHome, makeFolder } from "./database_home.ts";
 import { StartError } from "./failure.ts";
 import { lockFolder } from "./lock.ts";
 import { clearLeftovers, type Launch, launch, type Postmaster, runningSockets } from "./postmaster.ts";
 import type { ProcessLog } from "./process_log.ts";
 import { run } from "./run.ts";
-import { findRuntime, type Runtime } from "./runtime.ts";
 
 /** How to run the embedded database. */
 export type EmbeddedOptions = Readonly<{
@@ -49,14 +49,14 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   if (lock.heldBy !== undefined) return joined(options, data, lock.heldBy);
   await using opened = new AsyncDisposableStack();
   opened.use(lock);
-  const runtime = await findRuntime(place.account, place.home);
+  const binaries = await findBinaries(place.account, place.home);
   const sockets = opened.use(await socketFolder(place)).path;
   await clearLeftovers({ data, sockets, log });
   const all = { ...ourSettings, ...settings };
-  if (!(await exists(data))) await initialize(place, runtime, all);
-  opened.use(await keepRunning({ account: place.account, bin: runtime.bin, data, sockets, settings: all, log }));
+  if (!(await exists(data))) await initialize(place, binaries, all);
+  opened.use(await keepRunning({ account: place.account, bin: binaries.bin, data, sockets, settings: all, log }));
   const running = opened.move();
-  return { url: urlOf(sockets), ...noteOf(place, runtime), [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { url: urlOf(sockets), ...noteOf(place, binaries), [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 // What PostgreSQL would take by itself holds no index of a million rows. Memory counts only once it is used.
@@ -79,7 +79,7 @@ function urlOf(sockets: string): string {
   return `postgresql://${owner}@localhost/postgres?host=${encodeURIComponent(sockets)}`;
 }
 
-function noteOf({ account, home, moved }: DatabaseHome, { copied }: Runtime): { note?: string } {
+function noteOf({ account, home, moved }: DatabaseHome, { copied }: Binaries): { note?: string } {
   if (!moved && !copied) return {};
   const obstacle = [moved && "the data folder", copied && "the installed programs"].filter(Boolean).join(" and ");
   const remedy = [moved && "its data", copied && "a copy of its programs"].filter(Boolean).join(" and ");
@@ -89,7 +89,7 @@ function noteOf({ account, home, moved }: DatabaseHome, { copied }: Runtime): { 
 // initdb in a folder beside, so that a start cut off leaves nothing half made.
 async function initialize(
   { account, home }: DatabaseHome,
-  { bin }: Runtime,
+  { bin }: Binaries,
   settings: Launch["settings"],
 ): Promise<void> {
   const draft = join(home, "data.new");

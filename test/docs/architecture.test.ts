@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { root, textOf } from "../house/tree.ts";
+import { root, textOf } from "../rules/tree.ts";
 
 const page = textOf("docs/architecture.md");
 

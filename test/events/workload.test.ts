@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
-import { folds } from "../../src/house.ts";
+import { folds } from "../../src/runtime.ts";
 import { type Answer, organization, type Postern, startPostern } from "../harness.ts";
 import { oneConnection, unique } from "./log_of.ts";
 

@@ -196,7 +196,7 @@ test("a worker that is closed finishes what it began", async () => {
   expect(worker.deliveries).toMatchObject([{ kind: "delivered" }]);
 });
 
-test("house-keeping deletes expired codes, and an SMS that never left with one is given up", async () => {
+test("runtime-keeping deletes expired codes, and an SMS that never left with one is given up", async () => {
   await using outbox = await openOutbox();
   const { id } = await outbox.ask();
   outbox.clock.now = () => new Date(Date.now() + 11 * 60_000);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
-import { folds } from "../../src/house.ts";
+import { folds } from "../../src/runtime.ts";
 import { oneConnection, unique } from "../events/log_of.ts";
 import { type Answer, machine, organization, type Postern, startPostern } from "../harness.ts";
 

@@ -83,7 +83,7 @@ test("calls of health and reflection are counted like all others", async () => {
   );
 });
 
-test("the house and the process tell how they are, in text that Prometheus reads", async () => {
+test("the runtime and the process tell how they are, in text that Prometheus reads", async () => {
   await using postern = await startPostern();
   const answer = await fetch(`${postern.url}/metrics`);
   expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");

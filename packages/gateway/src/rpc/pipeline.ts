@@ -70,18 +70,27 @@ async function responsesOf(spec: StreamSpec, context: StreamContext): Promise<As
   const { [sourceKey]: source, message } = context;
   switch (spec.kind) {
     case "server_streaming": {
-      const responses = spec.impl(await single(message), context);
-      if ("begins" in responses && responses.begins instanceof Promise) source.opensWith(responses.begins);
-      return eachNormalized(output, responses);
+      return opening(source, output, spec.impl(await single(message), context));
     }
     case "client_streaming": {
       return once(normalized(output, await spec.impl(message, context)));
     }
     case "bidi_streaming": {
-      return eachNormalized(output, spec.impl(message, context));
+      return opening(source, output, spec.impl(message, context));
     }
   }
 }
+
+function opening(source: ContextSource, output: DescMessage, responses: AsyncIterable<object>): AsyncIterable<Message> {
+  if ("begins" in responses && responses.begins instanceof Promise) source.opensWith(responses.begins);
+  return eachNormalized(output, responses);
+}
+
+/** A stream whose headers are sent at once, and not with its first message. */
+export const opensAtOnce = <T>(messages: AsyncIterable<T>): AsyncIterable<T> & { readonly begins: Promise<void> } => ({
+  begins: Promise.resolve(),
+  [Symbol.asyncIterator]: () => messages[Symbol.asyncIterator](),
+});
 
 /** The one message of a request that is no stream. */
 export async function single<T>(messages: AsyncIterable<T>): Promise<T> {

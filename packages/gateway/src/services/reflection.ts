@@ -2,6 +2,7 @@ import type { DescFile, DescService, Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Refuse } from "../errors/gateway_error.ts";
+import { opensAtOnce } from "../rpc/pipeline.ts";
 import { type Symbols, symbolsOf } from "./symbols.ts";
 
 /** A question of `grpc.reflection`, the same in v1 and v1alpha. */
@@ -20,7 +21,7 @@ export type Inquiry = Message & { readonly host: string; readonly messageRequest
 export function reflection(services: readonly DescService[], refuse: Refuse) {
   // No service names the details of its refusals, yet a tool that knows the contract by reflection alone has to read them.
   const symbols = symbolsOf([...new Set(services.map(({ file }) => file)), file_google_rpc_error_details]);
-  return async function* serverReflectionInfo<R extends Inquiry>(requests: AsyncIterable<R>) {
+  async function* answers<R extends Inquiry>(requests: AsyncIterable<R>) {
     const known: Known = { services, symbols, sent: new Set(), bytes: 0 };
     let asked = 0;
     for await (const request of requests) {
@@ -29,7 +30,9 @@ export function reflection(services: readonly DescService[], refuse: Refuse) {
       const messageResponse = answer(known, request.messageRequest);
       yield { validHost: request.host, originalRequest: request, messageResponse };
     }
-  };
+  }
+  // A tool may wait for the headers before it asks.
+  return <R extends Inquiry>(requests: AsyncIterable<R>) => opensAtOnce(answers(requests));
 }
 
 // A question of 15 bytes is answered by all of a file. A tool asks for each service once, and all files together have

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { openSocket, sendBytes } from "../../../../test/wire/tcp.ts";
+import { opensAtOnce } from "../../src/rpc/pipeline.ts";
 import { openSample, refuseSample, type SampleHandler } from "../sample_gateway.ts";
 
 const lines = async (answer: Response) =>
@@ -40,17 +41,13 @@ test("to HTTP/1.0 without Host a stream goes without chunks, and ends with the c
   expect(await lines(new Response(body))).toMatchObject([{ name: "a" }, { name: "b" }]);
 });
 
-test("a stream is open before its first message", async () => {
+test("a stream that opens at once is open before its first message", async () => {
   const gate = Promise.withResolvers<void>();
-  await using port = await openSample(
-    {},
-    {
-      handler: async function* () {
-        await gate.promise;
-        yield { name: "late" };
-      },
-    },
-  );
+  async function* late() {
+    await gate.promise;
+    yield { name: "late" };
+  }
+  await using port = await openSample({}, { handler: () => opensAtOnce(late()) });
   const answer = await fetch(`${port.url}/watch`);
   expect(answer.status).toBe(200);
   gate.resolve();

@@ -2,7 +2,7 @@ import { constants, monitorEventLoopDelay, PerformanceObserver } from "node:perf
 import { counter, type Family, gauge } from "./text.ts";
 
 /** What the process itself tells, under the names that dashboards for Node know. */
-export type RuntimeMetrics = Disposable & { readonly families: () => Family[] };
+export type ProcessMetrics = Disposable & { readonly families: () => Family[] };
 
 const kinds: Readonly<Record<number, string>> = {
   [constants.NODE_PERFORMANCE_GC_MAJOR]: "major",
@@ -12,7 +12,7 @@ const kinds: Readonly<Record<number, string>> = {
 };
 
 /** Starts to measure the event loop and the garbage collector. */
-export function runtimeMetrics(): RuntimeMetrics {
+export function processMetrics(): ProcessMetrics {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   const collections = new Map<string, { count: number; seconds: number }>();
   const observer = new PerformanceObserver((list) => {

@@ -7,10 +7,10 @@ import { StartError } from "./failure.ts";
 import { type Account, run } from "./run.ts";
 
 /** The folder of PostgreSQL's programs, and whether it is a copy of the installed ones. */
-export type Runtime = Readonly<{ bin: string; copied: boolean }>;
+export type Binaries = Readonly<{ bin: string; copied: boolean }>;
 
 /** Finds PostgreSQL programs that the account can run: the installed ones, or a copy of them under home. */
-export async function findRuntime(account: Account, home: string): Promise<Runtime> {
+export async function findBinaries(account: Account, home: string): Promise<Binaries> {
   const { native, version } = await installed();
   await linkLibraries(native).catch(() => {});
   if ((await check(account, native)).ok) return { bin: join(native, "bin"), copied: false };

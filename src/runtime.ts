@@ -41,7 +41,7 @@ export const folds = foldsByType({
 } satisfies Folds);
 
 /** The parts that the service, the bootstrap and the doctor share, ready for use. */
-export type House = AsyncDisposable & {
+export type Runtime = AsyncDisposable & {
   readonly deps: Deps;
   readonly database: Database;
   readonly databaseLoad: Connection["load"];
@@ -59,8 +59,8 @@ export type House = AsyncDisposable & {
 
 type AppendListener = (facts: readonly NewFact[]) => void;
 
-/** How to open the house. */
-export type HouseOptions = {
+/** How to open the runtime. */
+export type RuntimeOptions = {
   readonly logger: Logger;
   /** Shares the embedded database of a process that runs on the same folder. */
   readonly join?: boolean;
@@ -69,7 +69,7 @@ export type HouseOptions = {
 };
 
 /** Opens the database, brings its tables up to date, and connects the parts. */
-export async function openHouse(config: Config, { logger, join = false, observe }: HouseOptions): Promise<House> {
+export async function openRuntime(config: Config, { logger, join = false, observe }: RuntimeOptions): Promise<Runtime> {
   await using opened = new AsyncDisposableStack();
   const secrets = secretsOf(await masterKeys(config), hashingOf(config));
   const database = opened.use(await openDatabase(config, logger, { join }));
@@ -121,7 +121,7 @@ export function sharesOf(connections: number) {
   return { asking, long, short: connections - asking - long };
 }
 
-type PoolsOptions = Pick<HouseOptions, "logger" | "observe"> &
+type PoolsOptions = Pick<RuntimeOptions, "logger" | "observe"> &
   Readonly<{ config: Config; url: string; opened: AsyncDisposableStack }>;
 
 /** Opens the pool of ordinary statements and that of long ones, which are the same where there are too few connections. */
