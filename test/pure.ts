@@ -8,7 +8,6 @@ export const pureTests: readonly string[] = [
   "packages/gateway/test/http/http1/body_pieces.test.ts",
   "packages/gateway/test/http/http2/{errors,frame_reader,header_blocks,hpack}.test.ts",
   "packages/gateway/test/rest/*.test.ts",
-  "packages/gateway/test/services/readiness.test.ts",
   "test/{docs,errors,rules,messages,security}/*.test.ts",
   "test/config.test.ts",
   "test/guards/{caller_cache,remember,report,validate}.test.ts",
