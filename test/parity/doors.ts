@@ -64,23 +64,29 @@ export type Door = {
   readonly timeout: "grpc-timeout" | "connect-timeout-ms";
   /** Why a call cannot go through this door; undefined when it can. */
   readonly shut: (method: DescMethod) => string | undefined;
+  /** Why only the gateway has this door; undefined when connect-es serves the protocol as well. */
+  readonly gatewayOnly?: string | undefined;
   readonly ask: (asking: Asking) => Promise<Told>;
 };
 
+/** Where a server listens, which may have a port for each version of HTTP. */
+export type Ports = { readonly http1: string; readonly http2: string };
+
 /** Every door of a server, open; `onResponse` is given the bytes of each answer. */
 export function openDoors(
-  url: string,
+  url: string | Ports,
   onResponse?: (response: HttpResponse) => void,
 ): Disposable & { readonly all: readonly Door[] } {
+  const { http1, http2 } = typeof url === "string" ? { http1: url, http2: url } : url;
   const stack = new DisposableStack();
-  const one = watched(stack.use(connectHttp1(url)), onResponse);
-  const two = watched(stack.use(connectHttp2(url)), onResponse);
+  const one = watched(stack.use(connectHttp1(http1)), onResponse);
+  const two = watched(stack.use(connectHttp2(http2)), onResponse);
   const both = [
     { over: "HTTP/1.1", client: one },
     { over: "HTTP/2", client: two },
   ].flatMap(({ over, client }) => [
-    door(`REST over ${over}`, "json", client, rest),
-    door(`plain JSON on the rpc path over ${over}`, "json", client, plain),
+    { ...door(`REST over ${over}`, "json", client, rest), gatewayOnly: "connect-es knows no google.api.http" },
+    { ...door(`plain JSON on the rpc path over ${over}`, "json", client, plain), gatewayOnly: asConnect },
     door(`Connect binary over ${over}`, "binary", client, connectPost("binary")),
     { ...door(`Connect GET binary over ${over}`, "binary", client, connectGet("binary")), shut: unlessRead },
     door(`gRPC-Web binary over ${over}`, "binary", client, grpcWeb("binary", false)),
@@ -90,13 +96,16 @@ export function openDoors(
     door("Connect JSON", "json", one, connectPost("json")),
     { ...door("Connect GET JSON", "json", two, connectGet("json")), shut: unlessRead },
     door("gRPC-Web JSON", "json", two, grpcWeb("json", false)),
-    door("gRPC-Web text", "binary", one, grpcWeb("binary", true)),
-    door("gRPC-Web text JSON", "json", two, grpcWeb("json", true)),
+    { ...door("gRPC-Web text", "binary", one, grpcWeb("binary", true)), gatewayOnly: noText },
+    { ...door("gRPC-Web text JSON", "json", two, grpcWeb("json", true)), gatewayOnly: noText },
     door("gRPC binary", "binary", two, grpc("binary")),
     door("gRPC JSON", "json", two, grpc("json")),
   ];
   return { all: [...both, ...once], [Symbol.dispose]: () => stack.dispose() };
 }
+
+const asConnect = "connect-es takes JSON on the path of an rpc for Connect, and refuses it in the words of Connect";
+const noText = "connect-es knows no application/grpc-web-text";
 
 function watched({ send, ...client }: HttpClient, onResponse: (response: HttpResponse) => void = () => {}): HttpClient {
   const watchedSend: HttpClient["send"] = async (request) => {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { fresh, made, type Scene, type Stage, within } from "./stage.ts";
+import { fresh, made, malformed, type Scene, type Stage, within } from "./stage.ts";
 
-type Extras = Pick<Scene, "fields" | "not">;
+type Extras = Pick<Scene, "fields" | "not" | "malformed">;
 
 const scene = (name: string, says: Scene["says"], given: Scene["given"], extras: Extras = {}): Scene => ({
   ...{ rpc: "ApplicationService.CreateOidcApplication", name, says, given },
@@ -114,7 +114,7 @@ export const applicationScenes: readonly Scene[] = [
       const given = await creation(stage, origins);
       return { ...given, raw: { json: JSON.stringify({ ...given.request, grantTypes: ["TYPO"] }) } };
     },
-    { fields: ["grantTypes[0]", "additionalOrigins[0]"], not: onlyJson },
+    { fields: ["grantTypes[0]", "additionalOrigins[0]"], not: onlyJson, malformed: malformed.fields },
   ),
   refuses("a clock skew below 0", ["clockSkew"], { clockSkew: "-1s" }),
   refuses("a clock skew above an hour", ["clockSkew"], { clockSkew: "3601s" }),
@@ -150,7 +150,7 @@ export const applicationScenes: readonly Scene[] = [
       const given = await creation(stage, {});
       return { ...given, raw: { json: JSON.stringify({ ...given.request, authMethodType: "TYPO", nam: "x" }) } };
     },
-    { fields: ["authMethodType", "nam"], not: onlyJson },
+    { fields: ["authMethodType", "nam"], not: onlyJson, malformed: malformed.fields },
   ),
   scene("compliance problems in Spanish", "OK", async (stage) => ({
     ...(await creation(stage, every)),

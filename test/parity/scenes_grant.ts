@@ -1,8 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { machine } from "../harness.ts";
-import { made, type Scene, type Stage, within } from "./stage.ts";
+import { made, malformed, type Scene, type Stage, within } from "./stage.ts";
 
-type Extras = Pick<Scene, "fields" | "not">;
+type Extras = Pick<Scene, "fields" | "not" | "malformed">;
 
 const scene = (name: string, says: Scene["says"], given: Scene["given"], extras: Extras = {}): Scene => ({
   ...{ rpc: "UserGrantService.AddUserGrant", name, says, given },
@@ -103,6 +103,10 @@ export const grantScenes: readonly Scene[] = [
       const given = await grant(stage);
       return { ...given, raw: { json: JSON.stringify({ ...given.request, roleKeys: "viewer", projectId: 7 }) } };
     },
-    { fields: ["roleKeys", "projectId"], not: { binary: "the binary format has no wrong types" } },
+    {
+      fields: ["roleKeys", "projectId"],
+      not: { binary: "the binary format has no wrong types" },
+      malformed: malformed.fields,
+    },
   ),
 ];

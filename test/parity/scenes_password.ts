@@ -1,5 +1,5 @@
 import { machine, signedUp } from "../harness.ts";
-import { fresh, limits, person, type Scene, type Stage, within } from "./stage.ts";
+import { fresh, limits, malformed, person, type Scene, type Stage, within } from "./stage.ts";
 
 const rpc = "AccountService.ChangePassword";
 const newPassword = "Green-Teapot-77";
@@ -21,6 +21,7 @@ const wrongly = (name: string, request: Record<string, string>, fields: string[]
 
 const unread = (name: string, json: string, fields: string[]): Scene => ({
   ...{ rpc, name, says: "VALIDATION_FAILED", fields, not: { binary: typed } },
+  malformed: malformed.fields,
   given: async (stage) => ({ ...(await changer(stage)), raw: { json } }),
 });
 
@@ -101,14 +102,15 @@ export const passwordScenes: readonly Scene[] = [
   },
   {
     ...{ rpc, name: "an empty body", says: "VALIDATION_FAILED", fields: ["oldPassword", "newPassword"] },
+    malformed: malformed.empty,
     given: async (stage) => ({ ...(await changer(stage)), raw: { json: "", binary: Buffer.of() } }),
   },
   {
-    ...{ rpc, name: "a body that is cut off", says: "MALFORMED_BODY" },
+    ...{ rpc, name: "a body that is cut off", says: "MALFORMED_BODY", malformed: malformed.bytes },
     given: async (stage) => ({ ...(await changer(stage)), raw: { json: '{"oldPassw', binary: Buffer.of(10, 9, 65) } }),
   },
   {
-    ...{ rpc, name: "bytes that are not UTF-8", says: "MALFORMED_BODY" },
+    ...{ rpc, name: "bytes that are not UTF-8", says: "MALFORMED_BODY", malformed: malformed.bytes },
     async given(stage) {
       const json = Buffer.concat([
         Buffer.from('{"oldPassword":"'),
@@ -119,7 +121,7 @@ export const passwordScenes: readonly Scene[] = [
     },
   },
   {
-    ...{ rpc, name: "larger than a message may be", says: "BODY_TOO_LARGE" },
+    ...{ rpc, name: "larger than a message may be", says: "BODY_TOO_LARGE", malformed: malformed.size },
     given: (stage) => changer(stage, { newPassword: "x".repeat(limits.messageMaxBytes) }),
   },
   {
@@ -143,6 +145,7 @@ export const passwordScenes: readonly Scene[] = [
   ],
   {
     ...{ rpc, name: "a body that is no object", says: "MALFORMED_BODY", not: { binary: typed } },
+    malformed: malformed.bytes,
     given: async (stage) => ({ ...(await changer(stage)), raw: { json: "[]" } }),
   },
   {

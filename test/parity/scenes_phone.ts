@@ -1,8 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Client } from "../harness.ts";
-import { made, newNumber, person, type Scene, type Stage, within } from "./stage.ts";
+import { made, malformed, newNumber, person, type Scene, type Stage, within } from "./stage.ts";
 
-type Extras = Pick<Scene, "fields" | "not">;
+type Extras = Pick<Scene, "fields" | "not" | "malformed">;
 
 const scene = (name: string, says: Scene["says"], given: Scene["given"], extras: Extras = {}): Scene => ({
   ...{ rpc: "UserService.ChangePhone", name, says, given },
@@ -100,7 +100,11 @@ export const phoneScenes: readonly Scene[] = [
       const given = await change(stage, { phone: "12", returnCode, isVerified });
       return { ...given, raw: { json: JSON.stringify({ ...given.request, colour: "red" }) } };
     },
-    { fields: ["colour", "phone", "returnCode", "isVerified"], not: { binary: "a newer client's fields are ignored" } },
+    {
+      fields: ["colour", "phone", "returnCode", "isVerified"],
+      not: { binary: "a newer client's fields are ignored" },
+      malformed: malformed.fields,
+    },
   ),
   ...["044 668 18 00", "+4179", "hello", "٠٤٤", "+41446681800 ext. 9"].map(invalid),
   scene("no phone", "VALIDATION_FAILED", (stage) => change(stage, { phone: "" }), { fields: ["phone"] }),
@@ -172,7 +176,7 @@ export const phoneScenes: readonly Scene[] = [
       const json = JSON.stringify({ phone: given.request.phone, isVerified: "true", userId: given.request.userId });
       return { ...given, raw: { json } };
     },
-    { fields: ["isVerified"], not: { binary: "the binary format has no wrong types" } },
+    { fields: ["isVerified"], not: { binary: "the binary format has no wrong types" }, malformed: malformed.fields },
   ),
   scene(
     "isVerified: null is as if it were not there",

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { fresh, made, newNumber, person, type Scene, type Stage, within } from "./stage.ts";
+import { fresh, made, malformed, newNumber, person, type Scene, type Stage, within } from "./stage.ts";
 
 type Asked = JsonObject | ((stage: Stage) => Promise<JsonObject>);
 
@@ -173,6 +173,7 @@ export const refusedScenes: readonly Scene[] = [
       "policy.minimumLength",
     ]),
     not: { binary: "the binary format has no types" },
+    malformed: malformed.fields,
   },
   scene("PolicyService.SetLockoutPolicy", missing, {}, ["policy"]),
   scene("EventService.ListEvents", missing, { objectId: "x".repeat(201) }, ["objectId"]),

@@ -1,7 +1,7 @@
 import { fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import type { Client } from "../harness.ts";
 import { methods } from "./play.ts";
-import { limits, newNumber, person, type Scene, type Stage } from "./stage.ts";
+import { limits, malformed, newNumber, person, type Scene, type Stage } from "./stage.ts";
 
 /** A call of one of the four operations that would succeed, and what its request has to have. */
 type Operation = {
@@ -80,11 +80,16 @@ function scenesOf(operation: Operation): Scene[] {
     ...more,
   });
   const empty = { json: () => "", binary: () => Buffer.of() };
-  const inJson = (fields: readonly string[]): Partial<Scene> => ({ fields, not: { binary: typed } });
+  const inJson = (fields: readonly string[]): Partial<Scene> => ({
+    fields,
+    not: { binary: typed },
+    malformed: malformed.fields,
+  });
+  const inBytes = { malformed: malformed.bytes };
   const elsewhere = path.length > 0 ? { not: { rest: "its path says something" } } : {};
   return [
-    scene("an empty body, over REST", invalid, empty, { fields: needed, only: "rest" }),
-    scene("an empty body", invalid, empty, { fields: [...path, ...needed], ...elsewhere }),
+    scene("an empty body, over REST", invalid, empty, { fields: needed, only: "rest", malformed: malformed.empty }),
+    scene("an empty body", invalid, empty, { fields: [...path, ...needed], malformed: malformed.empty, ...elsewhere }),
     scene("an empty object, over REST", invalid, { json: () => "{}" }, { fields: needed, only: "rest" }),
     scene("unknown fields, each by its path", invalid, { more: { nope: 1, é: {} }, json: same }, inJson(["nope", "é"])),
     scene("a field that the binary format does not know", "OK", { binary: withMore }, { not: { json: newer } }),
@@ -97,13 +102,31 @@ function scenesOf(operation: Operation): Scene[] {
       inJson([text]),
     ),
     scene("U+0000", invalid, { more: { [text]: "a\u0000b" } }, { fields: [text] }),
-    scene("larger than a message may be", "BODY_TOO_LARGE", { more: { [text]: "x".repeat(limits.messageMaxBytes) } }),
-    scene("cut off", "MALFORMED_BODY", { json: (json) => json.slice(0, -1), binary: (bytes) => bytes.subarray(0, -1) }),
-    scene("more behind the end", "MALFORMED_BODY", { json: (json) => `${json}{}` }, { not: { binary: typed } }),
-    scene("no object", "MALFORMED_BODY", { json: () => "null" }, { not: { binary: typed } }),
-    scene("bytes that are not UTF-8", "MALFORMED_BODY", {
-      ...{ more: { [text]: placeholder }, json: (json) => broken(Buffer.from(json)), binary: broken },
-    }),
+    scene(
+      "larger than a message may be",
+      "BODY_TOO_LARGE",
+      { more: { [text]: "x".repeat(limits.messageMaxBytes) } },
+      { malformed: malformed.size },
+    ),
+    scene(
+      "cut off",
+      "MALFORMED_BODY",
+      { json: (json) => json.slice(0, -1), binary: (bytes) => bytes.subarray(0, -1) },
+      inBytes,
+    ),
+    scene(
+      "more behind the end",
+      "MALFORMED_BODY",
+      { json: (json) => `${json}{}` },
+      { not: { binary: typed }, ...inBytes },
+    ),
+    scene("no object", "MALFORMED_BODY", { json: () => "null" }, { not: { binary: typed }, ...inBytes }),
+    scene(
+      "bytes that are not UTF-8",
+      "MALFORMED_BODY",
+      { more: { [text]: placeholder }, json: (json) => broken(Buffer.from(json)), binary: broken },
+      inBytes,
+    ),
   ];
 }
 

@@ -47,10 +47,20 @@ export type Scene = {
   readonly fields?: readonly string[];
   /** Why a kind of door cannot express this call. */
   readonly not?: { readonly json?: string; readonly binary?: string; readonly rest?: string };
+  /** Why the request is no well-formed message in a format, so that it never comes to gate and interceptors. */
+  readonly malformed?: { readonly json?: string; readonly binary?: string };
   /** The one kind of door for which this is so. */
   readonly only?: "rest";
   readonly given: (stage: Stage) => Given | Promise<Given>;
 };
+
+/** Why requests are no well-formed messages: each decoder refuses them in its own words, before a call begins. */
+export const malformed = {
+  empty: { json: "an empty body is no JSON, which only the gateway takes for an empty message" },
+  fields: { json: "a field is unknown, or its value has the wrong type, so that the JSON is none of this message" },
+  bytes: { json: "the bytes are no JSON", binary: "the bytes are no protobuf" },
+  size: { json: "the message is larger than the gateway lets one be", binary: "the same" },
+} satisfies Readonly<Record<string, Scene["malformed"]>>;
 
 /** Limits that scenes come up against. */
 export const limits = { messageMaxBytes: 50_000, phoneSendsPerUser: 2, phoneSendsPerNumber: 1000 } as const;
