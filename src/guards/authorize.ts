@@ -1,6 +1,7 @@
-import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { access } from "../../gen/postern/v1/options_pb.ts";
-import { type Call, callerOf, keys, type Membership } from "../deps.ts";
+import { callerOf, keys, type Membership } from "../deps.ts";
+import type { Step } from "./around.ts";
 import { cover } from "./cover.ts";
 import { fieldOf } from "./field.ts";
 import { denied, holding, type Lookups } from "./holding.ts";
@@ -9,15 +10,13 @@ import { ofUser } from "./of_user.ts";
 import { isPermission, type Permission } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
-type Step = (request: Message, call: Call) => Promise<void>;
-
 /** Decides whether the caller may, from the rpc's access option and the real owner of what the request names. */
 export function authorize(method: DescMethod, lookups: Lookups): Step {
   const option = getOption(method, access);
   switch (option.who.case) {
     case "anyone":
     case "signedIn":
-      return async () => {};
+      return () => {};
     case "permission":
       return withPermission({ method, option, permission: permissionOf(method, option.who.value), lookups });
     case undefined:
@@ -27,11 +26,11 @@ export function authorize(method: DescMethod, lookups: Lookups): Step {
 
 function withPermission(rule: Rule): Step {
   const { method, option } = rule;
-  const steps = [scoped(rule), cover(rule)];
-  const moved = option.instance ? fieldOf(method.input, option.instance) : () => false;
-  const onInstance = [ofInstance(rule), cover(rule)];
-  return async (request, call) => {
-    for (const step of moved(request) ? onInstance : steps) await step(request, call);
+  const [ordinary, onInstance, covered] = [scoped(rule), ofInstance(rule), cover(rule)];
+  const isMoved = option.instance ? fieldOf(method.input, option.instance) : () => false;
+  return (request, call) => {
+    const pending = isMoved(request) ? onInstance(request, call) : ordinary(request, call);
+    return pending ? pending.then(() => covered?.(request, call)) : covered?.(request, call);
   };
 }
 
@@ -45,7 +44,7 @@ function scoped(rule: Rule): Step {
 function ofInstance({ method, option, permission, lookups }: Rule): Step {
   const needed =
     option.instance && option.instancePermission ? permissionOf(method, option.instancePermission) : permission;
-  return async (_request, call) => {
+  return (_request, call) => {
     const held = holding(callerOf(call), needed);
     if (!held.some(({ scope }) => scope === "instance")) throw denied(needed);
     call.values.set(keys.organization, lookups.instanceId);
@@ -54,7 +53,7 @@ function ofInstance({ method, option, permission, lookups }: Rule): Step {
 
 /** The permission may be held anywhere: the answer shows what it reaches. */
 function somewhere({ permission }: Rule): Step {
-  return async (_request, call) => {
+  return (_request, call) => {
     const held = holding(callerOf(call), permission);
     if (held.length === 0) throw denied(permission);
     call.values.set(keys.reach, reachOf(held));

@@ -1,18 +1,16 @@
-import type { Message } from "@bufbuild/protobuf";
-import { type Call, type Caller, callerOf, type Membership, organizationOf } from "../deps.ts";
+import { type Caller, callerOf, type Membership, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
+import type { Step } from "./around.ts";
 import { fieldOf, textOf } from "./field.ts";
 import { given, type Lookups } from "./holding.ts";
 import { permissions } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
-type Step = (request: Message, call: Call) => Promise<void>;
-
 /** Nobody climbs: who acts in another's place, or gives a role, must hold every permission that this gives. */
-export function cover(rule: Rule): Step {
+export function cover(rule: Rule): Step | undefined {
   const { coversUser, coversRoles } = rule.option;
   if (coversUser) return coverUser(rule);
-  return coversRoles ? coverRoles(rule) : async () => {};
+  return coversRoles ? coverRoles(rule) : undefined;
 }
 
 function coverUser({ method, option, lookups }: Rule): Step {
@@ -47,7 +45,7 @@ function coverRoles({ method, option, lookups }: Rule): Step {
   const roles = fieldOf(method.input, option.coversRoles);
   const instance = option.instance ? fieldOf(method.input, option.instance) : () => false;
   const scopes = option.objects.map((field) => ({ field, read: textOf(method.input, field) }));
-  return async (request, call) => {
+  return (request, call) => {
     const named = Object.fromEntries(scopes.map(({ field, read }) => [field, read(request)]));
     const scope = instance(request) ? lookups.instanceId : undefined;
     const wanted = { roles: roles(request) as string[], organization: organizationOf(call) };
