@@ -1,4 +1,6 @@
+import { createRegistry } from "@bufbuild/protobuf";
 import { createContextValues } from "@connectrpc/connect";
+import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
 import {
   type CallMetrics,
   callMetrics,
@@ -16,6 +18,7 @@ import {
   standardServices,
 } from "@postern/gateway";
 import type { Logger } from "pino";
+import { file_google_rpc_error_details } from "../gen/google/rpc/error_details_pb.ts";
 import { watchPasswordFile } from "./admin_files.ts";
 import { bootstrapInstance, howToBegin } from "./bootstrap.ts";
 import { type Config, smsOf, tracesOf } from "./config.ts";
@@ -26,6 +29,7 @@ import { type Call, keys } from "./deps.ts";
 import { inOurWords, type MessageRule } from "./errors.ts";
 import { unsettledSeconds } from "./events/follow.ts";
 import { expiredRecords, startSweep } from "./events/sweep.ts";
+import { forAdapter } from "./guards/adapter.ts";
 import { gate } from "./guards/authenticate.ts";
 import { guards } from "./guards/guards.ts";
 import type { Lookups } from "./guards/holding.ts";
@@ -180,17 +184,14 @@ async function openPort(runtime: Runtime, config: Config, { ownProcess, tracing,
   const load = seldom(() => loadOf(runtime, ready, tracing), 1000);
   const metrics = calls ? [metricsRoute(async () => families(calls, await load(), ownProcess))] : [];
   const rpcs = describeAll(services);
-  const declared = wholeRules(runtime, config);
   const served = gateway({
-    routes: routesOf(runtime, config),
-    ...guarded(runtime, { declared, report: lines }),
+    ...mounted(runtime, config, lines),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(() => {}) },
     onError: lines.onError,
     refuse: inOurWords,
     limits: config,
     limitsOf: (method) => describe(method).limits,
     bounds: contractBounds,
-    contextValues: () => createContextValues().set(keys.requestId, runtime.deps.ids()),
     responseHeaders: (values) => ({ "x-request-id": values.get(keys.requestId) }),
     corsOrigins: config.corsOrigins,
     ready,
@@ -207,6 +208,27 @@ async function openPort(runtime: Runtime, config: Config, { ownProcess, tracing,
 
 function families(calls: CallMetrics, load: InstanceLoad, ownProcess: ProcessMetrics): readonly Family[] {
   return [...calls.families(), ...instanceFamilies(load), ...ownProcess.families()];
+}
+
+/** The services and what a call passes on its way to them, as adapters of Connect take it. */
+function mounted(runtime: Runtime, config: Config, lines: Report) {
+  return {
+    ...guarded(runtime, { declared: wholeRules(runtime, config), report: lines }),
+    routes: routesOf(runtime, config),
+    contextValues: () => createContextValues().set(keys.requestId, runtime.deps.ids()),
+  };
+}
+
+/** The options of `connectNodeAdapter` to serve the instance without the gateway. */
+export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAdapterOptions {
+  const lines = report({ logger: runtime.logger, languageOf: chooseLanguage });
+  const { routes, contextValues, ...passage } = mounted(runtime, config, lines);
+  return {
+    ...forAdapter(passage, lines),
+    routes,
+    contextValues,
+    jsonOptions: { alwaysEmitImplicit: true, registry: createRegistry(file_google_rpc_error_details) },
+  };
 }
 
 /** The gate that finds the caller, and what a call passes between that and its handler. */

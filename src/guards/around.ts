@@ -1,5 +1,5 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type { Interceptor } from "@connectrpc/connect";
+import type { Interceptor, StreamResponse } from "@connectrpc/connect";
 import { once, single } from "@postern/gateway";
 import type { Call } from "../deps.ts";
 
@@ -24,7 +24,7 @@ export function forEachMethod<T>(make: (method: DescMethod) => T): (method: Desc
   };
 }
 
-/** An interceptor that takes a step before the handler; of a stream of requests it sees none. */
+/** An interceptor that takes a step before the handler, of a unary call and of a stream of responses. */
 export function before(stepOf: (method: DescMethod) => Step): Interceptor {
   const step = forEachMethod(stepOf);
   return (next) => (request) => {
@@ -38,19 +38,32 @@ export function before(stepOf: (method: DescMethod) => Step): Interceptor {
 /** A call of one message that is answered with one. */
 export type UnaryRequest = Extract<Request, { stream: false }>;
 
-type StreamRequest = Extract<Request, { stream: true }>;
+/** A call that streams its requests, its responses or both. */
+export type StreamRequest = Extract<Request, { stream: true }>;
 
 async function beforeStream(step: Step, request: StreamRequest, next: Next) {
   const message = await messageOf(request);
-  if (!message) return next(request);
   await step(message, callOf(request));
   return next({ ...request, message: once(message) });
 }
 
-/** The one message of a request that is answered by a stream; undefined for a stream of requests. */
-export async function messageOf(request: StreamRequest): Promise<Message | undefined> {
-  return request.method.methodKind === "server_streaming" ? single(request.message) : undefined;
+/** The one message of a request that is answered by a stream. */
+export function messageOf({ method, message }: StreamRequest): Promise<Message> {
+  // A step that sees no message would let the call pass.
+  if (method.methodKind !== "server_streaming")
+    throw new Error(`${method.name} streams its requests: no guard can check`);
+  return single(message);
 }
+
+/** The response with other messages. Not by a spread: the headers of the gateway's own are getters of its class. */
+export const withMessages = (response: StreamResponse, message: StreamResponse["message"]): StreamResponse => ({
+  stream: true,
+  service: response.service,
+  method: response.method,
+  header: response.header,
+  trailer: response.trailer,
+  message,
+});
 
 /** What handlers know of a call. */
 export const callOf = (request: Request): Call => (isCall(request) ? request : new InterceptedCall(request));

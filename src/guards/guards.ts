@@ -1,7 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { isRead, once } from "@postern/gateway";
-import type { Call } from "../deps.ts";
 import { type MessageRule, reasonOf } from "../errors.ts";
 import {
   before,
@@ -11,7 +10,9 @@ import {
   type Next,
   type Request,
   type Step,
+  type StreamRequest,
   type UnaryRequest,
+  withMessages,
 } from "./around.ts";
 import { authenticate } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
@@ -20,7 +21,7 @@ import { crossFieldRules } from "./cross_field.ts";
 import type { Lookups } from "./holding.ts";
 import { type IdempotencyParts, idempotency, type Keyed } from "./idempotency.ts";
 import { type Outages, outage } from "./outage.ts";
-import type { Report } from "./report.ts";
+import { type Report, responseFieldsOf } from "./report.ts";
 import { retry } from "./retry.ts";
 import { type RulesOf, validate } from "./validate.ts";
 
@@ -47,10 +48,9 @@ export function guards(parts: GuardParts): Interceptor[] {
   return [
     report.interceptor,
     inWords(outage(parts.outages)),
-    answeredBefore(keyed),
     before(known),
     before(wellFormed),
-    before(allowed),
+    authorized(allowed, keyed),
     rechecked([known, wellFormed, allowed]),
     lostRacesAgain,
     oncePerKey(keyed),
@@ -58,6 +58,7 @@ export function guards(parts: GuardParts): Interceptor[] {
   ];
 }
 
+type StepOf = (method: Request["method"]) => Step;
 type KeyedOf = (method: Request["method"]) => Keyed;
 
 const checked =
@@ -72,7 +73,7 @@ function inWords(worded: (error: unknown) => unknown): Interceptor {
   return (next) => async (request) => {
     try {
       const response = await next(request);
-      return response.stream ? { ...response, message: eachInWords(response.message, worded) } : response;
+      return response.stream ? withMessages(response, eachInWords(response.message, worded)) : response;
     } catch (error) {
       throw worded(error);
     }
@@ -87,18 +88,27 @@ async function* eachInWords<T>(messages: AsyncIterable<T>, worded: (error: unkno
   }
 }
 
-/** What a repeated request misses may be what it took away itself, the first time: then it is answered as it was. */
-function answeredBefore(keyed: KeyedOf): Interceptor {
-  return (next) => async (request) => {
-    try {
-      return await next(request);
-    } catch (error) {
-      if (request.stream || !isMissing(error)) throw error;
-      const message = await keyed(request.method).answered(request.message, callOf(request));
-      if (!message) throw error;
-      return recorded(request, message);
-    }
+/** Refuses callers who may not; what a repeated request misses it may have taken away itself: it is answered as it was. */
+function authorized(allowed: StepOf, keyed: KeyedOf): Interceptor {
+  const ofStream = before(allowed);
+  return (next) => {
+    const streamed = ofStream(next);
+    return (request) => {
+      if (request.stream) return streamed(request);
+      const pending = allowed(request.method)(request.message, callOf(request));
+      if (!pending) return next(request);
+      return pending.then(
+        () => next(request),
+        (error) => answeredBefore(keyed, request, error),
+      );
+    };
   };
+}
+
+async function answeredBefore(keyed: KeyedOf, request: UnaryRequest, error: unknown) {
+  const answered = isMissing(error) && (await keyed(request.method).answered(request.message, callOf(request)));
+  if (!answered) throw error;
+  return recorded(request, answered);
 }
 
 const isMissing = (error: unknown) => reasonOf(error)?.endsWith("_NOT_FOUND") === true;
@@ -115,13 +125,13 @@ function oncePerKey(keyed: KeyedOf): Interceptor {
   };
 }
 
-const recorded = ({ service, method }: UnaryRequest, message: Message) => ({
+const recorded = ({ service, method, contextValues }: UnaryRequest, message: Message) => ({
   stream: false as const,
   service,
   method,
   message,
-  header: new Headers(),
-  trailer: new Headers(),
+  // Those of the call: connect-es deletes from them what a response of other headers lacks, such as grpc-status.
+  ...responseFieldsOf(contextValues),
 });
 
 /** A command that lost a race is run again from its read; outside of its key: the race may have been lost to its own twin. */
@@ -131,24 +141,18 @@ const lostRacesAgain: Interceptor = (next) => (request) =>
 const recheckMs = 1000;
 
 /** A stream outlives tokens and roles: what is revoked ends it before the next message, within a second. */
-function rechecked(steps: readonly ((method: Request["method"]) => Step)[]): Interceptor {
+function rechecked(steps: readonly StepOf[]): Interceptor {
   return (next) => (request) => (request.stream ? recheckedStream(steps, request, next) : next(request));
 }
 
-async function recheckedStream(
-  steps: readonly ((method: Request["method"]) => Step)[],
-  request: Extract<Request, { stream: true }>,
-  next: Next,
-) {
+async function recheckedStream(steps: readonly StepOf[], request: StreamRequest, next: Next) {
   const message = await messageOf(request);
-  if (!message) return next(request);
   const response = await next({ ...request, message: once(message) });
-  const check = async (call: Call) => {
+  const call = callOf(request);
+  const check = async () => {
     for (const step of steps) await step(request.method)(message, call);
   };
-  return response.stream
-    ? { ...response, message: eachChecked(response.message, () => check(callOf(request))) }
-    : response;
+  return response.stream ? withMessages(response, eachChecked(response.message, check)) : response;
 }
 
 async function* eachChecked<T>(messages: AsyncIterable<T>, check: () => Promise<void>): AsyncGenerator<T> {

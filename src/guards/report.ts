@@ -1,9 +1,16 @@
-import { Code, ConnectError, createContextKey, type Interceptor } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createContextKey,
+  type HandlerContext,
+  type Interceptor,
+} from "@connectrpc/connect";
 import { type FailedRequest, pathOf, type RequestGate } from "@postern/gateway";
 import type { Logger } from "pino";
 import { type Call, keys } from "../deps.ts";
 import { codeName, localized, reasonOf, refuse } from "../errors.ts";
-import { callOf } from "./around.ts";
+import { callOf, withMessages } from "./around.ts";
 
 type Language = NonNullable<typeof keys.language.defaultValue>;
 
@@ -30,25 +37,33 @@ export type Traced = {
 
 /** Writes one line for each call, and lets nothing out but refusals of ours. */
 export type Report = {
-  /** Begins the line of a call at its gate; what ends the call before its handler begins ends the line. */
+  /** Begins the line of a call at its gate, and reports what the gate refuses. */
   readonly atGate: (gate: RequestGate) => RequestGate;
   readonly interceptor: Interceptor;
   /** The same for what no interceptor sees, such as a body that cannot be read. */
   readonly onError: (error: unknown, request: FailedRequest) => ConnectError;
+  /** Ends the line of a call that its adapter ended by itself; a line that has ended stays as it is. */
+  readonly ended: (call: Pick<Call, "values" | "signal">) => void;
 };
 
 /** Makes the outermost guard. */
 export function report(parts: ReportParts): Report {
   return {
     onError(error, request) {
-      const running = request.values.get(lineKey);
-      return (running?.isOpen ? running : new Line(parts, request, request.operation)).failed(error);
+      const line = request.values.get(lineKey) ?? new Line(parts, request, request.operation);
+      return line.failed(error);
     },
+
+    ended: ({ values, signal }) => values.get(lineKey)?.ended(signal.reason),
 
     atGate: (gate) => (context) => {
       const line = new Line(parts, context, pathOf(context.method));
-      const passed = line.span ? line.span.run(() => gate(context)) : gate(context);
-      return passed instanceof Promise ? passed.finally(() => line.admitted()) : passed;
+      try {
+        const pending = line.span ? line.span.run(() => gate(context)) : gate(context);
+        return pending instanceof Promise ? passed(pending, line) : pending;
+      } catch (error) {
+        throw line.failed(error);
+      }
     },
 
     interceptor: (next) => async (request) => {
@@ -57,7 +72,7 @@ export function report(parts: ReportParts): Report {
       try {
         const { span } = line;
         const response = await (span ? span.run(() => next(request)) : next(request));
-        if (response.stream) return { ...response, message: lined(line, response.message) };
+        if (response.stream) return withMessages(response, lined(line, response.message));
         line.done();
         return response;
       } catch (error) {
@@ -65,6 +80,21 @@ export function report(parts: ReportParts): Report {
       }
     },
   };
+}
+
+/** The headers and trailers of the response to a call, for a response that no handler makes. */
+export function responseFieldsOf(values: ContextValues): { readonly header: Headers; readonly trailer: Headers } {
+  const { responseHeader = new Headers(), responseTrailer = new Headers() } = values.get(lineKey)?.call ?? {};
+  return { header: responseHeader, trailer: responseTrailer };
+}
+
+async function passed(pending: Promise<void>, line: Line): Promise<void> {
+  try {
+    await pending;
+    line.admitted();
+  } catch (error) {
+    throw line.failed(error);
+  }
 }
 
 /** Ends the line of a call with its stream. */
@@ -79,29 +109,33 @@ async function* lined<T>(line: Line, messages: AsyncIterable<T>): AsyncGenerator
   }
 }
 
-/** The line that the call's gate began, or a new one. */
+/** The line that the call's gate began, or a new one where no gate did. */
 function lineOf(parts: ReportParts, call: Call, operation: string): Line {
   const begun = call.values.get(lineKey);
-  if (!begun?.isOpen) return new Line(parts, call, operation);
+  if (!begun) return new Line(parts, call, operation);
   begun.begin();
   return begun;
 }
+
+// The context that a gate is given has the response as well.
+type GateCall = Call & Partial<Pick<HandlerContext, "responseHeader" | "responseTrailer">>;
 
 /** The line of a call, which is written once, when it ends. A class, because closures would be made for every call. */
 class Line {
   readonly span: Traced | undefined;
   readonly #parts: ReportParts;
-  readonly #call: Call;
+  readonly call: GateCall;
   readonly #operation: string;
   readonly #language: Language | undefined;
   #started = performance.now();
   #gateMs = 0;
   readonly #ended: ReturnType<NonNullable<ReportParts["observe"]>> | undefined;
   #written = false;
+  #refusal: ConnectError | undefined;
 
-  constructor(parts: ReportParts, call: Call, operation: string) {
+  constructor(parts: ReportParts, call: GateCall, operation: string) {
     this.#parts = parts;
-    this.#call = call;
+    this.call = call;
     this.#operation = operation;
     const accepted = call.requestHeader.get("accept-language");
     this.#language = accepted === null ? undefined : parts.languageOf(accepted);
@@ -111,7 +145,7 @@ class Line {
     call.values.set(lineKey, this);
   }
 
-  /** The caller was found, or not. */
+  /** The caller was found. */
   admitted(): void {
     this.#gateMs = performance.now() - this.#started;
   }
@@ -119,10 +153,6 @@ class Line {
   /** The request is complete: the time that its body took is the client's. */
   begin(): void {
     this.#started = performance.now() - this.#gateMs;
-  }
-
-  get isOpen(): boolean {
-    return !this.#written;
   }
 
   done(): void {
@@ -134,8 +164,20 @@ class Line {
     this.#write("info", { code: codeName(Code.Canceled), reason: "CANCELLED" });
   }
 
+  /** The adapter ended the call: the client left, its deadline came, or the request could not be read. */
+  ended(reason: unknown): void {
+    if (this.#written) return;
+    const isOfAdapter = reason instanceof ConnectError && !endCodes.includes(reason.code);
+    // Without the text of the error, which quotes the request.
+    if (isOfAdapter) this.#write("info", { code: codeName(reason.code) });
+    else this.failed(reason);
+  }
+
   failed(error: unknown): ConnectError {
-    const refusal = refusalOf(error, this.#call);
+    // The gateway hands on what the gate refused, which has its line.
+    if (error !== undefined && error === this.#refusal) return this.#refusal;
+    const refusal = refusalOf(error, this.call);
+    this.#refusal = refusal;
     const cause = refusal.cause === undefined ? {} : { error: causeOf(refusal.cause) };
     this.#write(levelOf(refusal), { code: codeName(refusal.code), reason: reasonOf(refusal), ...cause });
     return this.#language ? localized(refusal, this.#language) : refusal;
@@ -150,7 +192,7 @@ class Line {
     this.#written = true;
     const { logger } = this.#parts;
     if (!logger.isLevelEnabled(level)) return;
-    const { values } = this.#call;
+    const { values } = this.call;
     const about = { operation: this.#operation, ...outcome, durationMs: Math.round(milliseconds * 100) / 100 };
     logger[level]({ ...about, caller: values.get(keys.caller)?.userId, requestId: values.get(keys.requestId) }, "call");
   }
@@ -161,8 +203,9 @@ const lineKey = createContextKey<Line | undefined>(undefined, { description: "li
 
 type Outcome = { readonly code: string; readonly reason?: string | undefined; readonly error?: object };
 
-function refusalOf(error: unknown, { signal }: Call): ConnectError {
+function refusalOf(error: unknown, call: Call): ConnectError {
   if (error instanceof ConnectError && reasonOf(error)) return error;
+  const { signal } = call;
   const ended = isEnd(error, signal);
   const late = ended ? isLate(signal.reason) : hasCode(error, Code.DeadlineExceeded);
   if (late) return refuse.because("DEADLINE_EXCEEDED", { cause: error });
@@ -175,6 +218,8 @@ function isEnd(error: unknown, signal: AbortSignal): boolean {
   const names = ["AbortError", "TimeoutError"];
   return signal.aborted && (error === signal.reason || (error instanceof Error && names.includes(error.name)));
 }
+
+const endCodes: readonly Code[] = [Code.Canceled, Code.DeadlineExceeded];
 
 const isLate = (reason: unknown) =>
   hasCode(reason, Code.DeadlineExceeded) || (reason instanceof Error && reason.name === "TimeoutError");
