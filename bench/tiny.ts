@@ -13,6 +13,9 @@ import { AccessSchema, access, message_bytes } from "../gen/postern/v1/options_p
 /** Where gRPC, gRPC-Web and Connect find the tiny method. */
 export const tinyRpc = "/bench.Tiny/Greet";
 
+/** Where its stream is found. */
+export const countRpc = "/bench.Tiny/Count";
+
 /** Where REST finds it. */
 export const tinyPath = "/v1/greetings";
 
@@ -23,16 +26,21 @@ export const greeting = ({ name, count }: { readonly name: string; readonly coun
   again: true,
 });
 
+/** How many messages its stream has. */
+export const countTo = 1000;
+
+/** What every server of the benchmark streams. */
+export function* counted({ name }: { readonly name: string }) {
+  const text = `Hello ${name}`;
+  for (let count = 1; count <= countTo; count++) yield { text, count, again: true };
+}
+
 /** What every caller asks. */
 export const asked = { name: "postern", count: 41 };
 
-/** A service with one unary method that touches no database; only the benchmark mounts it. */
+/** A service with a unary method and a stream that touch no database; only the benchmark mounts it. */
 export function tinyService(): DescService {
-  const options = create(MethodOptionsSchema, { idempotencyLevel: Level.NO_SIDE_EFFECTS });
-  const pattern = { case: "post", value: tinyPath } as const;
-  setExtension(options, http, create(HttpRuleSchema, { pattern, body: "*" }));
-  setExtension(options, access, create(AccessSchema, { who: { case: "anyone", value: true } }));
-  setExtension(options, message_bytes, 16_384);
+  const types = { inputType: ".bench.Asked", outputType: ".bench.Greeting" };
   const file = create(FileDescriptorProtoSchema, {
     ...{ name: "bench.proto", package: "bench", syntax: "proto3" },
     messageType: [
@@ -43,12 +51,26 @@ export function tinyService(): DescService {
       },
     ],
     service: [
-      { name: "Tiny", method: [{ name: "Greet", inputType: ".bench.Asked", outputType: ".bench.Greeting", options }] },
+      {
+        name: "Tiny",
+        method: [
+          { name: "Greet", ...types, options: optionsOf(tinyPath) },
+          { name: "Count", ...types, options: optionsOf("/v1/counts"), serverStreaming: true },
+        ],
+      },
     ],
   });
   const service = createFileRegistry(file, () => undefined).getService("bench.Tiny");
   if (!service) throw new Error("the benchmark has no service");
   return service;
+}
+
+function optionsOf(path: string) {
+  const options = create(MethodOptionsSchema, { idempotencyLevel: Level.NO_SIDE_EFFECTS });
+  setExtension(options, http, create(HttpRuleSchema, { pattern: { case: "post", value: path }, body: "*" }));
+  setExtension(options, access, create(AccessSchema, { who: { case: "anyone", value: true } }));
+  setExtension(options, message_bytes, 16_384);
+  return options;
 }
 
 function field(number: number, name: string, type: Type): MessageInitShape<typeof FieldDescriptorProtoSchema> {

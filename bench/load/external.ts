@@ -33,7 +33,8 @@ async function fromThread(url: string, shot: Shot, seconds: number): Promise<Cou
   return { calls: calls - refused, failed: refused };
 }
 
-async function h2load(url: string, { path, body, headers, http }: Shot, seconds: number): Promise<Counted> {
+async function h2load(url: string, shot: Shot, seconds: number): Promise<Counted> {
+  const { path, body, headers, http } = shot;
   const folder = await mkdtemp(join(tmpdir(), "postern-load-"));
   try {
     const file = join(folder, "body");
@@ -45,9 +46,14 @@ async function h2load(url: string, { path, body, headers, http }: Shot, seconds:
     const { stdout } = await run("h2load", args);
     const [, done = "0", ok = "0"] = /(\d+) done, (\d+) succeeded/.exec(stdout) ?? [];
     const [, good = "0"] = /status codes: (\d+) 2xx/.exec(stdout) ?? [];
-    const calls = Number(good);
+    const [, bytes = "0"] = /\((\d+)\) data$/m.exec(stdout) ?? [];
+    const calls = Math.min(Number(good), answered(Number(bytes), shot.answerBytes));
     return { calls, failed: Number(done) - Math.min(Number(ok), calls) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+/** How many answers so many bytes are: a refusal of gRPC has status 200 as well, and no body. */
+const answered = (bytes: number, each: number | undefined) =>
+  each ? Math.floor(bytes / each) : Number.POSITIVE_INFINITY;

@@ -7,6 +7,8 @@ export type Shot = {
   readonly body: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
   readonly http: "1" | "2";
+  /** How many bytes the body of a right answer has, where that is known. */
+  readonly answerBytes?: number;
 };
 
 /** Calls that differ, each with a number of its own, or one and the same. */

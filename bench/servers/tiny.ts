@@ -1,4 +1,3 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { createContextValues } from "@connectrpc/connect";
 import { gateway } from "@postern/gateway";
 import pino from "pino";
@@ -12,12 +11,9 @@ import { report } from "../../src/guards/report.ts";
 import { messageRules } from "../../src/guards/validate.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
 import { secretsOf } from "../../src/security/secrets.ts";
-import { asked, greeting, tinyService } from "../tiny.ts";
 import { tell } from "./tell.ts";
+import { tinyRoutes } from "./tiny_routes.ts";
 
-type Unary = DescMethod & { readonly methodKind: "unary" };
-
-const isUnary = (method: DescMethod): method is Unary => method.methodKind === "unary";
 const rules = messageRules();
 const lines = report({ logger: pino({ level: "warn" }), languageOf: chooseLanguage });
 const nothing = async () => undefined;
@@ -40,12 +36,10 @@ const interceptors = guards({
   },
   idempotency: { recordOf: nothing, keyring: secretsOf([Buffer.alloc(32)], hashing).keyring, clock: () => new Date() },
 });
-const greet = async (request: Message) => greeting({ ...asked, ...request });
 const server = await gateway({
-  routes(router) {
-    for (const method of tinyService().methods.filter(isUnary)) router.rpc(method, greet);
-  },
+  routes: tinyRoutes,
   interceptors,
+  standard: { interceptors: [lines.interceptor], requestGate: lines.atGate(() => {}) },
   requestGate: lines.atGate(gate(callers, outages)),
   onError: lines.onError,
   refuse: inOurWords,

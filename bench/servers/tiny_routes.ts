@@ -1,0 +1,22 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { ConnectRouter } from "@connectrpc/connect";
+import { asked, counted, greeting, tinyService } from "../tiny.ts";
+
+type Unary = DescMethod & { readonly methodKind: "unary" };
+type ServerStream = DescMethod & { readonly methodKind: "server_streaming" };
+
+const isUnary = (method: DescMethod): method is Unary => method.methodKind === "unary";
+const isStream = (method: DescMethod): method is ServerStream => method.methodKind === "server_streaming";
+
+/** The tiny service as the gateway and the adapter of Connect mount it. */
+export function tinyRoutes(router: ConnectRouter): void {
+  const { methods } = tinyService();
+  for (const method of methods.filter(isUnary)) router.rpc(method, greet);
+  for (const method of methods.filter(isStream)) router.rpc(method, count);
+}
+
+const greet = async (request: Message) => greeting({ ...asked, ...request });
+
+async function* count(request: Message) {
+  yield* counted({ ...asked, ...request });
+}
