@@ -70,15 +70,20 @@ const checked =
 
 /** Puts what the database could not do into words, also in the middle of a stream. */
 function inWords(worded: (error: unknown) => unknown): Interceptor {
-  return (next) => async (request) => {
+  const fail = (error: unknown) => Promise.reject(worded(error));
+  const eachWorded = (response: Response) =>
+    response.stream ? withMessages(response, eachInWords(response.message, worded)) : response;
+  return (next) => (request) => {
     try {
-      const response = await next(request);
-      return response.stream ? withMessages(response, eachInWords(response.message, worded)) : response;
+      const pending = next(request);
+      return request.stream ? pending.then(eachWorded, fail) : pending.catch(fail);
     } catch (error) {
-      throw worded(error);
+      return fail(error);
     }
   };
 }
+
+type Response = Awaited<ReturnType<Next>>;
 
 async function* eachInWords<T>(messages: AsyncIterable<T>, worded: (error: unknown) => unknown): AsyncGenerator<T> {
   try {

@@ -96,9 +96,13 @@ export class StreamContext extends Context implements HandlerContext, StreamRequ
   }
 }
 
+/** Whether a request is the context of its call, and no copy. */
+export const isContext = (request: UnaryRequest | StreamRequest): request is UnaryContext | StreamContext =>
+  request instanceof Context;
+
 /** A request that an interceptor passes on: the context itself, or a copy of its properties with some of them changed. */
 export function contextOf(request: UnaryRequest | StreamRequest): UnaryContext | StreamContext {
-  if (request instanceof UnaryContext || request instanceof StreamContext) return request;
+  if (isContext(request)) return request;
   const source = sourceKey in request ? request[sourceKey] : undefined;
   if (!isSource(source)) throw new Error("an interceptor passed on a request that is not that of the call");
   return request.stream ? new StreamContext(source, request) : new UnaryContext(source, request);

@@ -9,13 +9,12 @@ const exposed = [
   "x-request-id, retry-after, allow, www-authenticate",
 ].join(", ");
 
-const nobody: ResponseFields = {};
 const varies = { vary: "origin" };
 
-/** Lets pages of these origins read our responses; `*` is every origin, and none switches it off. */
-export function corsFor(origins: readonly string[]): Cors {
+/** Lets pages of these origins read our responses; `*` is every origin. Undefined when there is none. */
+export function corsFor(origins: readonly string[]): Cors | undefined {
   const [everyone, known] = [origins.includes("*"), new Set(origins)];
-  if (origins.length === 0) return () => nobody;
+  if (origins.length === 0) return undefined;
   return (origin) => {
     // No cookies are involved: whoever calls brings a token of its own.
     if (everyone) return { "access-control-allow-origin": "*", "access-control-expose-headers": exposed };

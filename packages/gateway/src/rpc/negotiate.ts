@@ -13,9 +13,24 @@ export type Named = {
 
 const families = /^\s*application\/(grpc-web-text|grpc-web|grpc|connect|proto)(?![\w.-])/i;
 
+// The content types that most clients send; what others send is read anew.
+const usual: ReadonlyMap<string, Named | undefined> = new Map(
+  [
+    "application/grpc",
+    "application/grpc+proto",
+    "application/grpc-web+proto",
+    "application/grpc-web",
+    "application/proto",
+  ].map((type) => [type, read(type, {})]),
+);
+
 /** Recognizes the protocol of a POST by its content type; undefined for JSON over HTTP. */
 export function protocolNamed(headers: Fields): Named | undefined {
-  const type = (headers["content-type"] ?? "").trim();
+  const type = headers["content-type"] ?? "";
+  return usual.get(type) ?? read(type.trim(), headers);
+}
+
+function read(type: string, headers: Fields): Named | undefined {
   switch (families.exec(type)?.[1]?.toLowerCase()) {
     case "grpc":
       return { family: "grpc", negotiated: negotiateGrpc(type) };

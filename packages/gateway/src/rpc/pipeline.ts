@@ -9,7 +9,14 @@ import {
 } from "@bufbuild/protobuf";
 import type { Interceptor, MethodImplSpec, StreamResponse, UnaryResponse } from "@connectrpc/connect";
 import { GatewayError } from "../errors/gateway_error.ts";
-import { type ContextSource, contextOf, type StreamContext, sourceKey, type UnaryContext } from "./context.ts";
+import {
+  type ContextSource,
+  contextOf,
+  isContext,
+  type StreamContext,
+  sourceKey,
+  type UnaryContext,
+} from "./context.ts";
 
 type AnyFn = ReturnType<Interceptor>;
 type UnarySpec = Extract<MethodImplSpec, { kind: "unary" }>;
@@ -38,7 +45,7 @@ export function unaryPipeline(spec: UnarySpec, interceptors: readonly Intercepto
   return async (context) => {
     const response = await next(context);
     if (response.stream) return otherKind();
-    copyMetadata(context, response);
+    if (!(response instanceof OwnResponse)) copyMetadata(context, response);
     return response.message;
   };
 }
@@ -53,7 +60,7 @@ export function streamPipeline(spec: StreamSpec, interceptors: readonly Intercep
   return async (context) => {
     const response = await next(context);
     if (!response.stream) return otherKind();
-    copyMetadata(context, response);
+    if (!(response instanceof OwnResponse)) copyMetadata(context, response);
     return response.message;
   };
 }
@@ -61,7 +68,11 @@ export function streamPipeline(spec: StreamSpec, interceptors: readonly Intercep
 /** Applied once for each rpc, and not for each call: what an interceptor knows of a call is in the call. */
 function around(innermost: AnyFn, interceptors: readonly Interceptor[]): AnyFn {
   // A copy that one interceptor makes of the request has to have everything for the next one.
-  const apply = (next: AnyFn, interceptor: Interceptor) => interceptor((request) => next(contextOf(request)));
+  const whole =
+    (next: AnyFn): AnyFn =>
+    (request) =>
+      next(isContext(request) ? request : contextOf(request));
+  const apply = (next: AnyFn, interceptor: Interceptor) => interceptor(whole(next));
   return interceptors.reduceRight<AnyFn>(apply, innermost);
 }
 
@@ -161,7 +172,6 @@ class OwnStreamResponse extends OwnResponse implements StreamResponse {
 
 /** Takes headers over from a response that an interceptor made itself. */
 function copyMetadata({ [sourceKey]: call }: UnaryContext | StreamContext, response: UnaryResponse | StreamResponse) {
-  if (response instanceof OwnResponse) return;
   copy(response.header, call.responseHeader);
   copy(response.trailer, call.responseTrailer);
 }

@@ -29,7 +29,8 @@ export type RpcServerOptions = {
   readonly contextValues: (request: Exchange) => ContextValues;
   /** Headers of every response, such as the id of the request. */
   readonly responseHeaders: ((values: ContextValues) => ResponseFields) | undefined;
-  readonly cors: Cors;
+  /** What browsers are told about a response; absent where no page may read any. */
+  readonly cors: Cors | undefined;
   readonly refuse: Refuse;
   /** Reports what no interceptor sees, and may change what is sent. */
   readonly onError: ((error: unknown, request: FailedRequest) => ConnectError) | undefined;
@@ -117,8 +118,8 @@ async function compressed(response: Response, accepts: string | undefined): Prom
 }
 
 function answerPreflight({ options, call }: Requests, exchange: Exchange, values: ContextValues): boolean {
-  const cors = options.cors(exchange.headers.origin);
-  if (Object.keys(cors).length === 0) return false;
+  const cors = options.cors?.(exchange.headers.origin);
+  if (!cors) return false;
   call.respond(exchange, preflight(cors, exchange.headers["access-control-request-headers"]), values);
   return true;
 }
@@ -140,7 +141,8 @@ function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders 
   const worded = wordedBy(refuse);
   const headersOf: CallOptions["responseHeaders"] = (exchange, headers, values) => {
     const own = responseHeaders?.(values);
-    const forBrowsers = cors(exchange.headers.origin);
+    const forBrowsers = cors?.(exchange.headers.origin);
+    if (!forBrowsers) return own ? { ...headers, ...own } : headers;
     const vary = [headers.vary, forBrowsers.vary].filter(Boolean).join(", ");
     return vary ? { ...headers, ...own, ...forBrowsers, vary } : { ...headers, ...own, ...forBrowsers };
   };
