@@ -222,9 +222,9 @@ function mounted(runtime: Runtime, config: Config, lines: Report) {
 /** The options of `connectNodeAdapter` to serve the instance without the gateway. */
 export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAdapterOptions {
   const lines = report({ logger: runtime.logger, languageOf: chooseLanguage });
-  const { routes, contextValues, ...passage } = mounted(runtime, config, lines);
+  const { routes, contextValues, ...checks } = mounted(runtime, config, lines);
   return {
-    ...forAdapter(passage, lines),
+    ...forAdapter(checks, lines),
     routes,
     contextValues,
     jsonOptions: { alwaysEmitImplicit: true, registry: createRegistry(file_google_rpc_error_details) },

@@ -4,14 +4,14 @@ import { keys } from "../deps.ts";
 import type { Next, UnaryRequest } from "./around.ts";
 import type { Report } from "./report.ts";
 
-/** What an adapter of Connect asks on the way to a handler. */
-export type Passage = { readonly requestGate: RequestGate; readonly interceptors: readonly Interceptor[] };
+/** What a call passes on its way to a handler. */
+type Guards = { readonly requestGate: RequestGate; readonly interceptors: readonly Interceptor[] };
 
 /**
  * Does for an adapter of Connect what only the gateway does by itself: names the request in its response, reports calls that no
  * interceptor sees the end of, and ends a unary call at its deadline.
  */
-export function forAdapter({ requestGate, interceptors }: Passage, report: Report) {
+export function forAdapter({ requestGate, interceptors }: Guards, report: Report) {
   return { requestGate: ended(requestGate, report), interceptors: [inTime(report), ...interceptors] };
 }
 

@@ -51,7 +51,7 @@ test.each(scenes)("%s", async (_title, scene) => {
 });
 
 test("most scenes are well formed, and every response of the adapter names its request", () => {
-  expect(played).toBeGreaterThan(2000);
+  expect(played).toBeGreaterThan(3000);
   expect(requestIds.length).toBeGreaterThanOrEqual(played);
   expect(requestIds.filter((id) => !/^[0-9a-z]{24}$/.test(id ?? ""))).toEqual([]);
   expect(new Set(requestIds).size).toBe(requestIds.length);
