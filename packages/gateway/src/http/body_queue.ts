@@ -10,7 +10,7 @@ export type BodySource = {
   readonly ended: boolean;
   readonly closed: boolean;
   /** Tells a client that asked first to send the body. */
-  readonly proceed: () => void;
+  readonly sendContinue: () => void;
   /** Bytes of the body are held no more, and others may come. */
   readonly taken: (bytes: number) => void;
 };
@@ -41,7 +41,7 @@ export class BodyQueue {
   /** Gives the body to a sink, as it comes. */
   receive(sink: BodySink): void {
     this.#sink = sink;
-    this.#source.proceed();
+    this.#source.sendContinue();
     if (this.#isOverloaded) sink.overloaded();
     else if (this.#held.length > 0) sink.data(this.#take());
     if (this.#source.ended) this.#endSink();
@@ -49,7 +49,7 @@ export class BodyQueue {
 
   /** The body in its parts, each let in as the one before is asked past; an error when it does not come to its end. */
   async *parts(): AsyncGenerator<Buffer> {
-    this.#source.proceed();
+    this.#source.sendContinue();
     while (true) {
       if (this.#isOverloaded) throw overloaded();
       if (this.#held.length > 0) yield this.#take();

@@ -74,7 +74,7 @@ export type Timeouts = {
 };
 
 /** What a connection of either version of HTTP is made of. */
-export type ConnectionParts<Limits> = {
+export type ConnectionOptions<Limits> = {
   readonly socket: Duplex;
   readonly limits: Limits;
   /** Where the client is, for what is held of its requests. */

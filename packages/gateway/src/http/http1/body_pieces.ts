@@ -1,15 +1,15 @@
 import type { Head } from "./head.ts";
 
-const blank = Buffer.from("\r\n\r\n");
-// What is parsed after the body was refused.
-const largest = 16_384;
-// In how many pieces a read of a chunked body is parsed, for one of empty lines alone has 16,000.
-const mostPieces = 1024;
-// A chunk costs half a microsecond, of one byte as of a thousand: 64 KiB of the former would cost 5 ms.
-const mostTinyChunks = 4096;
+const emptyLine = Buffer.from("\r\n\r\n");
+// Bytes up to this many may still be parsed after the body was refused.
+const maxPieceBytes = 16_384;
+// Pieces in which one read of a chunked body is parsed; a read of empty lines alone would have 16,000.
+const maxPieces = 1024;
+// A chunk costs half a microsecond whether it has one byte or a thousand: 64 KiB of one-byte chunks would cost 5 ms.
+const maxTinyChunks = 4096;
 const tinyBytes = 16;
 
-/** What is still to come of the body of a request, and how much of it is parsed at once. */
+/** Tracks the rest of a request body, and decides how much of it is parsed at once. */
 export class BodyPieces {
   #missing: Head["body"] = 0;
   #pieces = 0;
@@ -20,34 +20,34 @@ export class BodyPieces {
     return this.#missing !== 0;
   }
 
-  /** A body follows, of which some bytes were parsed with its head. */
+  /** Starts a body; `ahead` bytes of it were parsed with its head. */
   begin(body: Head["body"], ahead: number): void {
     this.#missing = body === "chunked" ? body : body - ahead;
-    this.#chunksLeft = mostTinyChunks;
+    this.#chunksLeft = maxTinyChunks;
   }
 
-  /** Nothing more of it is to come. */
+  /** Marks the body as complete. */
   end(): void {
     this.#missing = 0;
   }
 
-  /** Bytes were read from the socket. */
+  /** Starts counting pieces anew: bytes were read from the socket. */
   read(): void {
     this.#pieces = 0;
   }
 
-  /** How many of the bytes that wait are parsed next; they do not count as missing any more. */
+  /** Returns how many of the waiting bytes to parse next, and counts them as received. */
   take(waiting: Buffer): number {
     if (this.#missing === "chunked") {
       this.#pieces += 1;
-      return this.#pieces > mostPieces ? waiting.length : nextPiece(waiting);
+      return this.#pieces > maxPieces ? waiting.length : nextPiece(waiting);
     }
     const size = Math.min(waiting.length, this.#missing);
     this.#missing -= size;
     return size;
   }
 
-  /** Counts a part that was parsed; false when a body comes in too many chunks for its size. */
+  /** Counts a parsed part; false when the body has too many chunks for its size. */
   admits(part: Buffer): boolean {
     if (this.#missing === "chunked") this.#chunksLeft += part.length / tinyBytes - 1;
     return this.#chunksLeft >= 0;
@@ -55,14 +55,14 @@ export class BodyPieces {
 }
 
 /**
- * Says how many bytes of a chunked body are parsed at once: up to an empty line, which may end the body. What follows the
- * body is another request, which has to wait for its turn; bytes that may begin an empty line wait for the rest of it.
+ * Returns how many bytes of a chunked body are parsed at once: up to an empty line, which may end the body. Bytes after the
+ * body belong to the next request, which has to wait; bytes that may begin an empty line wait for the rest of it.
  */
 export function nextPiece(waiting: Buffer): number {
-  const bytes = waiting.length > largest ? waiting.subarray(0, largest) : waiting;
-  const end = bytes.indexOf(blank);
-  if (end >= 0) return end + blank.length;
-  for (let length = blank.length - 1; length > 0; length -= 1)
-    if (bytes.subarray(-length).equals(blank.subarray(0, length))) return bytes.length - length;
+  const bytes = waiting.length > maxPieceBytes ? waiting.subarray(0, maxPieceBytes) : waiting;
+  const end = bytes.indexOf(emptyLine);
+  if (end >= 0) return end + emptyLine.length;
+  for (let length = emptyLine.length - 1; length > 0; length -= 1)
+    if (bytes.subarray(-length).equals(emptyLine.subarray(0, length))) return bytes.length - length;
   return bytes.length;
 }

@@ -12,34 +12,34 @@ import {
 import type { Head } from "./head.ts";
 import { headText, isBodiless } from "./text.ts";
 
-/** The connection, as the request that runs on it sees it. */
+/** The part of a connection that its exchanges use. */
 export type ConnectionHandle = {
-  /** Says in headers that the connection goes on. */
-  readonly keeping: string;
-  /** Whether the connection takes no further request. */
-  readonly leaving: boolean;
-  /** Sends; false when the client is slower than that. */
+  /** The headers of a connection that persists. */
+  readonly keepAliveHeaders: string;
+  /** Whether the connection takes no further requests. */
+  readonly closing: boolean;
+  /** Writes to the socket; false when the client is slow and the next write should wait for `drained`. */
   readonly send: (bytes: string | Uint8Array) => boolean;
-  /** Until the client has taken what was sent, or is gone. */
+  /** Resolves when the client has read what was written, or is gone. */
   readonly drained: () => Promise<void>;
-  /** Reads no more for a while, and goes on. */
-  readonly hold: () => void;
-  readonly release: () => void;
-  /** The answer is complete; `keeps` says whether another request may follow. */
-  readonly answered: (keeps: boolean) => void;
+  /** Stops reading from the socket until `resume`. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+  /** The response is complete; `keepsAlive` says whether another request may follow. */
+  readonly responseSent: (keepsAlive: boolean) => void;
   readonly destroy: () => void;
 };
 
-const proceed = "HTTP/1.1 100 Continue\r\n\r\n";
-const ending = "connection: close\r\n";
+const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n";
+const closeHeader = "connection: close\r\n";
 // RFC 9112, 3.3: a request of HTTP/1.0 without Host is for the default name of the server.
 const defaultAuthority = "localhost";
-// What nobody has asked for yet: a client sends no more of it until somebody does.
-const mostHeld = 65_536;
-// A write is out whole or not at all, as far as can be seen: what is larger is sent in parts, to tell a slow client from none.
-const partBytes = 65_536;
+// Body bytes held before a handler reads them; beyond this we stop reading from the socket.
+const maxHeldBytes = 65_536;
+// The progress within a write cannot be seen: larger bodies are sent in parts, to tell a slow client from a gone one.
+const maxWriteBytes = 65_536;
 
-/** One request of HTTP/1.1 with its answer. */
+/** One request and its response over HTTP/1.1. */
 export class Http1Exchange implements Exchange, BodySource {
   readonly version = "1.1";
   readonly method: string;
@@ -52,17 +52,17 @@ export class Http1Exchange implements Exchange, BodySource {
   ended: boolean;
   closed = false;
   complete = false;
-  /** Whether an answer has begun. */
+  /** Whether a response has begun. */
   begun = false;
-  readonly #host: ConnectionHandle;
-  readonly #chunks: boolean;
-  #keeps: boolean;
-  #expects: boolean;
-  #framed = false;
+  readonly #connection: ConnectionHandle;
+  readonly #allowsChunks: boolean;
+  #keepsAlive: boolean;
+  #expectsContinue: boolean;
+  #isChunked = false;
   readonly #body: BodyQueue;
 
-  constructor(host: ConnectionHandle, head: Head, account: BodyAccount, fault?: RequestFault) {
-    this.#host = host;
+  constructor(connection: ConnectionHandle, head: Head, account: BodyAccount, fault?: RequestFault) {
+    this.#connection = connection;
     this.account = account;
     this.#body = new BodyQueue(this);
     this.method = head.method;
@@ -71,9 +71,9 @@ export class Http1Exchange implements Exchange, BodySource {
     this.authority = head.headers.host ?? defaultAuthority;
     this.fault = fault;
     this.ended = head.body === 0;
-    this.#keeps = head.keeps;
-    this.#chunks = head.chunks;
-    this.#expects = head.expects;
+    this.#keepsAlive = head.keepsAlive;
+    this.#allowsChunks = head.allowsChunks;
+    this.#expectsContinue = head.expectsContinue;
   }
 
   receive(sink: BodySink): void {
@@ -84,7 +84,7 @@ export class Http1Exchange implements Exchange, BodySource {
     try {
       yield* this.#body.parts();
     } finally {
-      // What is left when nobody wants more is read and dropped, so that the answer arrives.
+      // Reads and drops the rest of an abandoned body, so that the response arrives.
       this.receive(unread);
     }
   }
@@ -92,119 +92,106 @@ export class Http1Exchange implements Exchange, BodySource {
   answer({ status, headers, body }: Response): void {
     if (this.closed || this.begun) return;
     const empty = this.method === "HEAD" || isBodiless(status);
-    if (!empty && body && body.length > partBytes) {
-      this.#pour(status, headers, Buffer.isBuffer(body) ? body : Buffer.from(body)).catch(() => this.abort());
+    if (!empty && body && body.length > maxWriteBytes) {
+      this.#sendInParts(status, headers, Buffer.isBuffer(body) ? body : Buffer.from(body)).catch(() => this.abort());
       return;
     }
     this.begun = true;
-    const isSaid = isBodiless(status) || "content-length" in headers;
-    const length = isSaid ? "" : `content-length: ${Buffer.byteLength(body ?? "")}\r\n`;
-    const text = headText(this.#statusOf(status), headers, length + this.#connection());
-    if (empty || body === undefined) this.#host.send(text);
-    else if (typeof body === "string") this.#host.send(text + body);
-    else this.#host.send(joined(text, body));
-    this.#finished();
+    const hasLength = isBodiless(status) || "content-length" in headers;
+    const length = hasLength ? "" : `content-length: ${Buffer.byteLength(body ?? "")}\r\n`;
+    const text = headText(this.#statusOf(status), headers, length + this.#connectionHeaders());
+    if (empty || body === undefined) this.#connection.send(text);
+    else if (typeof body === "string") this.#connection.send(text + body);
+    else this.#connection.send(joined(text, body));
+    this.#sent();
   }
 
   begin(status: number, headers: ResponseFields): void {
-    this.#begin(status, headers);
-  }
-
-  write(part: Uint8Array): Promise<void> | undefined {
-    return this.#write(part);
-  }
-
-  finish(): void {
-    this.#finish();
-  }
-
-  #begin(status: number, headers: ResponseFields): void {
     if (this.closed || this.begun) return;
     this.begun = true;
     const empty = this.method === "HEAD" || isBodiless(status);
     const isSized = empty || "content-length" in headers;
-    this.#framed = this.#chunks && !isSized;
+    this.#isChunked = this.#allowsChunks && !isSized;
     // Without chunks only the end of the connection is the end of the body.
-    if (!isSized && !this.#chunks) this.#keeps = false;
-    const framing = this.#framed ? "transfer-encoding: chunked\r\n" : "";
-    this.#host.send(headText(status, headers, framing + this.#connection()));
+    if (!isSized && !this.#allowsChunks) this.#keepsAlive = false;
+    const framing = this.#isChunked ? "transfer-encoding: chunked\r\n" : "";
+    this.#connection.send(headText(status, headers, framing + this.#connectionHeaders()));
   }
 
-  #write(part: Uint8Array): Promise<void> | undefined {
+  write(part: Uint8Array): Promise<void> | undefined {
     if (this.closed || part.length === 0) return undefined;
-    const bytes = this.#framed ? joined(`${part.length.toString(16)}\r\n`, part, "\r\n") : part;
-    return this.#host.send(bytes) ? undefined : this.#host.drained();
+    const bytes = this.#isChunked ? joined(`${part.length.toString(16)}\r\n`, part, "\r\n") : part;
+    return this.#connection.send(bytes) ? undefined : this.#connection.drained();
   }
 
-  #finish(): void {
+  finish(): void {
     if (this.closed) return;
-    if (this.#framed) this.#host.send("0\r\n\r\n");
-    this.#finished();
+    if (this.#isChunked) this.#connection.send("0\r\n\r\n");
+    this.#sent();
   }
 
   abort(): void {
-    this.#host.destroy();
+    this.#connection.destroy();
   }
 
-  // What follows is for the body and the connection.
+  // Called by the connection and by the queue of the body.
 
-  /** Tells a client that asked first to send its body. */
-  proceed(): void {
-    if (this.#expects && !this.begun && !this.ended && !this.closed) this.#host.send(proceed);
-    this.#expects = false;
+  /** Sends 100 (Continue) to a client that waits for it: RFC 9110, 10.1.1. */
+  sendContinue(): void {
+    if (this.#expectsContinue && !this.begun && !this.ended && !this.closed) this.#connection.send(continueResponse);
+    this.#expectsContinue = false;
   }
 
-  /** Bytes of the body are held no more. */
+  /** Bytes of the body were consumed. */
   taken(bytes: number): void {
-    if (bytes > 0) this.#host.release();
+    if (bytes > 0) this.#connection.resume();
   }
 
   /** Takes a part of the body. */
   data(part: Buffer): void {
     if (this.closed) return;
     this.#body.add(part);
-    if (this.#body.length > mostHeld) this.#host.hold();
+    if (this.#body.length > maxHeldBytes) this.#connection.pause();
   }
 
-  /** The body is at its end. */
+  /** The body is complete. */
   end(): void {
     this.ended = true;
     this.#body.end();
   }
 
-  /** The client is gone, or sends what cannot be read. */
-  lose(): void {
-    if (!this.closed) this.#over();
+  /** Closes without a response: the client is gone, or sent unreadable bytes. */
+  discard(): void {
+    if (!this.closed) this.#close();
   }
 
-  async #pour(status: number, headers: ResponseFields, body: Buffer): Promise<void> {
-    // By what nobody has wrapped: the parts of one answer are none of theirs.
-    this.#begin(status, { ...headers, "content-length": String(body.length) });
-    // The client may keep the answer waiting: a body that nobody has read by now must not be held meanwhile.
+  async #sendInParts(status: number, headers: ResponseFields, body: Buffer): Promise<void> {
+    this.begin(status, { ...headers, "content-length": String(body.length) });
+    // The client may delay the response for long: a body that is unread by now must not be held meanwhile.
     if (!this.#body.hasSink) this.receive(unread);
-    for (let at = 0; at < body.length && !this.closed; at += partBytes)
-      await this.#write(body.subarray(at, at + partBytes));
-    this.#finish();
+    for (let at = 0; at < body.length && !this.closed; at += maxWriteBytes)
+      await this.write(body.subarray(at, at + maxWriteBytes));
+    this.finish();
   }
 
-  // The time of the connection is over, not that of a call.
+  // Here the connection timed out, not a call, which would be 504.
   #statusOf(status: number): number {
     return this.fault === "DEADLINE_EXCEEDED" ? 408 : status;
   }
 
-  #connection(): string {
-    // A client that waits to be told to send its body, and is not, may send it or not: nobody knows what comes next.
-    if (this.#host.leaving || (this.#expects && !this.ended)) this.#keeps = false;
-    return this.#keeps ? this.#host.keeping : ending;
+  #connectionHeaders(): string {
+    // A client that did not get its 100 (Continue) may send the body or not, so the next bytes are ambiguous.
+    if (this.#connection.closing || (this.#expectsContinue && !this.ended)) this.#keepsAlive = false;
+    return this.#keepsAlive ? this.#connection.keepAliveHeaders : closeHeader;
   }
 
-  #finished(): void {
+  #sent(): void {
     this.complete = true;
-    this.#over();
-    this.#host.answered(this.#keeps);
+    this.#close();
+    this.#connection.responseSent(this.#keepsAlive);
   }
 
-  #over(): void {
+  #close(): void {
     this.closed = true;
     this.#body.close();
     this.account.close();
@@ -214,7 +201,7 @@ export class Http1Exchange implements Exchange, BodySource {
   }
 }
 
-/** One piece, for one write. */
+/** Joins head and body for a single write. */
 function joined(text: string, body: Uint8Array, after = ""): Uint8Array {
   const bytes = Buffer.allocUnsafe(text.length + body.length + after.length);
   bytes.write(text, 0, "latin1");

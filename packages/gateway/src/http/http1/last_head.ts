@@ -1,28 +1,28 @@
 import type { Head } from "./head.ts";
 
-// What a connection keeps beside its request; larger heads are read anew.
-const mostBytes = 2048;
+// Larger heads are not kept, and are parsed each time.
+const maxBytes = 2048;
 
-/** The last head of a connection: most clients send the same again and again. */
+/** Caches the last head of a connection: most clients repeat the same bytes. */
 export class LastHead {
   #head: Head | undefined;
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** The bytes of the head. */
+  /** The length of the head in bytes. */
   get length(): number {
     return this.#bytes.length;
   }
 
-  /** The head, where bytes go on with it. */
+  /** The cached head, if the bytes from `start` begin with it. */
   at(bytes: Buffer, start: number): Head | undefined {
     const { length } = this.#bytes;
     const isSame = bytes.length - start >= length && bytes.compare(this.#bytes, 0, length, start, start + length) === 0;
     return isSame ? this.#head : undefined;
   }
 
-  /** Remembers a head and its bytes, of which it makes a copy. */
+  /** Caches a head and a copy of its bytes. */
   keep(bytes: Buffer, head: Head): void {
-    if (bytes.length > mostBytes) return;
+    if (bytes.length > maxBytes) return;
     this.#bytes = Buffer.from(bytes);
     this.#head = head;
   }

@@ -1,27 +1,27 @@
 import { createServer, IncomingMessage, type Server } from "node:http";
 import { Duplex } from "node:stream";
 
-/** Takes the requests of one connection, one after the other, as the parser finds them. */
+/** Callbacks of the parser for the requests of one connection, in their order. */
 export type Reader = {
   /** A head is complete. */
   readonly head: (request: ParsedRequest) => void;
-  /** A part of the body of a request that was given this reader. */
+  /** A part of the body has arrived. */
   readonly data: (part: Buffer) => void;
   /** The body is at its end. */
   readonly end: () => void;
-  /** The bytes are no HTTP/1.1; nothing can be read after them. */
+  /** The bytes are not HTTP/1.1; nothing can be read after them. */
   readonly failed: (code: string) => void;
 };
 
-/** The parser of one connection: it takes bytes, and calls its reader before it returns. */
+/** Parses bytes of one connection; calls the reader before it returns. */
 export type Parser = (bytes: Buffer) => void;
 
-/** Gives a socket its parser; nothing but the parser's reader hears of what comes. */
+/** Attaches a parser to a socket; only the parser's reader receives the bytes of the socket. */
 export type OpenParser = (socket: Duplex, reader: Reader) => Parser;
 
 /** A request as Node's parser reads it; its body goes to a reader, not through a stream. */
 export class ParsedRequest extends IncomingMessage {
-  /** Takes the body; without one it is dropped. */
+  /** Receives the body; without a reader the body is dropped. */
   reader: Reader | undefined;
 
   /** Called by Node for each part of the body, and with null for its end. */
@@ -32,66 +32,66 @@ export class ParsedRequest extends IncomingMessage {
   }
 }
 
-/** What Node's server leaves on a socket; what its parser calls for each head is documented nowhere. */
+/** A socket after Node's server has attached its parser. `onIncoming`, called for each head, is undocumented. */
 type Parsed = { readonly parser?: { onIncoming?: unknown } | null };
 
 /**
- * Opens parsers by Node's own server of HTTP/1.1: its strict llhttp reads heads and framing. Nothing else of that server is
- * used: its streams and its response cost 2 of 9 microseconds of a small call, and its refusals have no body.
+ * Opens the parsers of Node's own HTTP/1.1 server: its strict llhttp reads heads and framing. Nothing else of that server
+ * is used: its streams and its response cost 2 of 9 microseconds of a small call, and its refusals have no body.
  */
 export function http1Parsers(headersMaxBytes: number): OpenParser {
   const readers = new WeakMap<Duplex, Reader>();
   const server = parsingServer(headersMaxBytes);
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // A socket that broke closes as well.
+    // Errors of the socket itself are followed by "close".
     if (error.code?.startsWith("HPE_")) readers.get(socket)?.failed(error.code);
   });
   const open: OpenParser = (socket, reader) => {
     readers.set(socket, reader);
     server.emit("connection", socket);
     const { parser } = socket as Parsed;
-    const [feed, end] = [taken(socket, "data"), taken(socket, "end")];
-    if (!parser?.onIncoming || !feed || !end) throw new Error("this Node reads HTTP/1.1 in a way that is not known");
+    const [feed, end] = [takeListener(socket, "data"), takeListener(socket, "end")];
+    if (!parser?.onIncoming || !feed || !end) throw new Error("this version of Node parses HTTP/1.1 in an unknown way");
     parser.onIncoming = incoming.bind(undefined, reader);
     return feed;
   };
-  tryOut(open);
+  checkParser(open);
   return open;
 }
 
-// A head comes to it whole, and no larger than that; trailers are bounded here.
+// The parser gets only complete heads within the limit, so `maxHeaderSize` bounds the trailers.
 function parsingServer(maxHeaderSize: number): Server {
   const server = createServer({ IncomingMessage: ParsedRequest, insecureHTTPParser: false, maxHeaderSize });
-  // It would drop headers beyond its limit in silence.
+  // Node would silently drop headers beyond this count.
   server.maxHeadersCount = 0;
   return server;
 }
 
-/** Takes away the listener that was added last: what is read of a socket goes through its connection. */
-function taken(socket: Duplex, event: "data" | "end"): Parser | undefined {
+/** Removes and returns the listener that was added last: the connection reads the socket, not Node's server. */
+function takeListener(socket: Duplex, event: "data" | "end"): Parser | undefined {
   const last = socket.listeners(event).at(-1) as Parser | undefined;
   if (last) socket.off(event, last);
   return last;
 }
 
 function incoming(reader: Reader, request: ParsedRequest & { upgrade: boolean }): number {
-  // Node would give the socket away; RFC 9110, 7.8 lets a server overlook Upgrade.
+  // Node would hand the socket over to an upgrade listener; RFC 9110, 7.8 lets a server ignore Upgrade.
   request.upgrade = false;
   reader.head(request);
   return 0;
 }
 
-/** Reads a request, so that a Node whose parser works otherwise stops the server at its start, and not its clients. */
-function tryOut(open: OpenParser): void {
-  const found: string[] = [];
+/** Parses a sample, so that a Node whose parser works differently fails at the server's start and not in a call. */
+function checkParser(open: OpenParser): void {
+  const events: string[] = [];
   const reader: Reader = {
     head: (request) => {
       request.reader = reader;
-      found.push(request.rawHeaders.join());
+      events.push(request.rawHeaders.join());
     },
-    data: (part) => void found.push(part.toString()),
-    end: () => void found.push("end"),
-    failed: (code) => void found.push(code),
+    data: (part) => void events.push(part.toString()),
+    end: () => void events.push("end"),
+    failed: (code) => void events.push(code),
   };
   const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
   const parse = open(socket, reader);
@@ -99,5 +99,6 @@ function tryOut(open: OpenParser): void {
   parse(Buffer.from("1\r\na\r\n0\r\n\r\n?\r\n"));
   socket.destroy();
   const expected = "Transfer-Encoding,chunked a end HPE_INVALID_METHOD";
-  if (found.join(" ") !== expected) throw new Error(`this Node reads HTTP/1.1 in a way that is not known: ${found}`);
+  if (events.join(" ") !== expected)
+    throw new Error(`this version of Node parses HTTP/1.1 in an unknown way: ${events}`);
 }

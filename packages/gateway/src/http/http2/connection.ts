@@ -1,4 +1,4 @@
-import type { ConnectionParts, Timeouts } from "../exchange.ts";
+import type { ConnectionOptions, Timeouts } from "../exchange.ts";
 import { FlowControl } from "./flow_control.ts";
 import { type Frame, FrameReader } from "./frame_reader.ts";
 import { FrameWriter } from "./frame_writer.ts";
@@ -25,7 +25,7 @@ const drainPing = Buffer.from("draining");
 
 /** A server's side of HTTP/2 on one socket: RFC 9113. Nothing that a client sends makes it throw. */
 export class Http2Connection {
-  readonly #parts: ConnectionParts<Http2Limits>;
+  readonly #options: ConnectionOptions<Http2Limits>;
   readonly #reader = new FrameReader((frame) => this.#dispatch(frame));
   readonly #writer: FrameWriter;
   readonly #flowControl: FlowControl;
@@ -40,9 +40,9 @@ export class Http2Connection {
   // Draining: a first GOAWAY is sent; drained: the last one is, and open streams end.
   #state: "open" | "draining" | "drained" | "closed" = "open";
 
-  constructor(parts: ConnectionParts<Http2Limits>) {
-    const { socket, limits, serve, network } = parts;
-    this.#parts = parts;
+  constructor(options: ConnectionOptions<Http2Limits>) {
+    const { socket, limits, serve, network } = options;
+    this.#options = options;
     const writer = new FrameWriter(socket, (error) => this.#fault(error));
     const flowControl = new FlowControl(writer, limits.bodyTimeoutMs, () => this.destroy());
     const onIdle = () => this.#allStreamsClosed();
@@ -87,7 +87,7 @@ export class Http2Connection {
 
   /** Destroys the socket. */
   destroy(): void {
-    this.#parts.socket.destroy();
+    this.#options.socket.destroy();
   }
 
   #read(chunk: Buffer): void {
@@ -96,7 +96,7 @@ export class Http2Connection {
     const rest = this.#prefaceBytes < preface.length ? this.#readPreface(chunk) : chunk;
     this.#reader.read(rest);
     this.#updateReadTimer(this.#reader.count > before);
-    if (this.#parts.socket.writableLength > unsentMaxBytes) this.#parts.socket.pause();
+    if (this.#options.socket.writableLength > unsentMaxBytes) this.#options.socket.pause();
   }
 
   #readPreface(chunk: Buffer): Buffer {
@@ -113,7 +113,7 @@ export class Http2Connection {
     const isBlockIncomplete = this.#headerFrames.isIncomplete;
     const isWaiting = !this.#hasSettings || isBlockIncomplete || this.#reader.isIncomplete;
     if (isWaiting && !this.#readTimer)
-      this.#readTimer = setTimeout(() => this.#readTimedOut(), this.#parts.limits.headerTimeoutMs);
+      this.#readTimer = setTimeout(() => this.#readTimedOut(), this.#options.limits.headerTimeoutMs);
     else if (isWaiting && hasProgress && this.#hasSettings && !isBlockIncomplete) this.#readTimer?.refresh();
     else if (!isWaiting && this.#readTimer) {
       clearTimeout(this.#readTimer);
@@ -206,7 +206,7 @@ export class Http2Connection {
 
   #socketDrained(): void {
     this.#writer.isBlocked = false;
-    this.#parts.socket.resume();
+    this.#options.socket.resume();
     this.#flowControl.socketDrained();
   }
 
@@ -215,9 +215,9 @@ export class Http2Connection {
     if (this.#state === "closed") return;
     this.#state = "closed";
     this.#clearTimers();
-    const { socket, limits } = this.#parts;
+    const { socket, limits } = this.#options;
     this.#writer.flush();
-    // A slow client may take its time for our last frames; once it has them, it has to hang up.
+    // A slow client may take its time for our last frames; once it has them, it has to close.
     let destroying = setTimeout(() => socket.destroy(), limits.bodyTimeoutMs);
     socket.on("finish", () => {
       clearTimeout(destroying);
@@ -238,7 +238,7 @@ export class Http2Connection {
 
   #fault(error: unknown): void {
     const isOfClient = error instanceof ConnectionError;
-    const { onFault, socket } = this.#parts;
+    const { onFault, socket } = this.#options;
     try {
       if (!isOfClient) onFault(error);
       if (this.#state === "closed") return;

@@ -13,7 +13,7 @@ import type { FrameWriter } from "./frame_writer.ts";
 import type { Fields, Head } from "./head.ts";
 import { ErrorCode, initialWindowSize } from "./rfc9113.ts";
 
-/** A connection, as its streams see it. */
+/** The part of a connection that its streams use. */
 export type ConnectionHandle = {
   readonly flowControl: FlowControl;
   readonly writer: FrameWriter;
@@ -35,21 +35,21 @@ export class Stream implements Exchange, BodySource {
   readonly id: number;
   readonly headers: Fields;
   readonly fault: RequestFault | undefined;
-  /** Called once, when the answer is complete, or nobody waits for it any more. */
+  /** Called once, when the response is complete or the client is gone. */
   onClose: (() => void) | undefined;
   /** Whether the request has come to its end. */
   ended: boolean;
   closed = false;
-  /** Whether all of the answer was sent. */
+  /** Whether the whole response was sent. */
   complete = false;
   readonly sendQueue: SendQueue;
   readonly account: BodyAccount;
   readonly #connection: ConnectionHandle;
   #begun = false;
-  // What is left to come of the announced content-length.
+  // Bytes that are missing from the announced content-length.
   #remaining: number | undefined;
   #window = initialWindowSize;
-  // The window once everything received is acknowledged: it stays the initial one until somebody reads the body.
+  // The window once everything received is acknowledged: it stays the initial one until the body is read.
   #windowTarget = initialWindowSize;
   #unacknowledged = 0;
   readonly #body: BodyQueue;
@@ -80,17 +80,17 @@ export class Stream implements Exchange, BodySource {
     return this.headers[":authority"] ?? this.headers.host;
   }
 
-  /** Gives the body to a sink, as it comes; nothing more is given once the stream is closed. */
+  /** Passes the body to a sink as it arrives; nothing more is passed once the stream is closed. */
   receive(sink: BodySink): void {
     this.#body.receive(sink);
   }
 
-  /** The body in its parts, each let in as the one before is asked past; an error when it does not come to its end. */
+  /** The body in parts; the next part is let in when it is requested. Throws when the body is cut short. */
   chunks(): AsyncGenerator<Buffer> {
     return this.#body.parts();
   }
 
-  /** Answers at once and whole. */
+  /** Sends a complete response. */
   answer({ status, headers, body: content, trailers }: Response): void {
     if (this.closed || this.#begun) return;
     this.#begun = true;
@@ -98,7 +98,7 @@ export class Stream implements Exchange, BodySource {
     const body = typeof content === "string" ? Buffer.from(content) : content;
     const response = { status, headers, body, trailers };
     if (flowControl.sendWhole(this.sendQueue, response)) return void this.sent();
-    // The client may delay the response for long: a body that nobody has read by now must not be held meanwhile.
+    // The client may delay the response for long: a body that is unread by now must not be held meanwhile.
     if (!this.#body.hasSink) this.receive(unread);
     const isHeadersOnly = !body?.length && !trailers;
     flowControl.sendHeaders(this.sendQueue, response, isHeadersOnly);
@@ -110,7 +110,7 @@ export class Stream implements Exchange, BodySource {
     else flowControl.endStream(this.sendQueue, trailers);
   }
 
-  /** Begins an answer whose body comes in parts. */
+  /** Begins a response whose body comes in parts. */
   begin(status: number, headers: ResponseFields): void {
     if (this.closed || this.#begun) return;
     this.#begun = true;
@@ -150,7 +150,7 @@ export class Stream implements Exchange, BodySource {
     this.#window -= flowControlled;
     if (this.#window < 0) return ErrorCode.FLOW_CONTROL_ERROR;
     if (!this.#fitsContentLength(payload.length, endsStream)) return ErrorCode.PROTOCOL_ERROR;
-    // Set before the payload is handed over: an answer to it must not ask the client to send no more.
+    // Set before the payload is handed over: a response to it must not ask the client to send no more.
     this.ended = endsStream;
     this.taken(flowControlled - payload.length);
     if (payload.length > 0) this.#body.add(payload);
@@ -189,8 +189,8 @@ export class Stream implements Exchange, BodySource {
 
   // Called by the queue of the body.
 
-  /** Tells a client that asked first to send the body: RFC 9110, 10.1.1. */
-  proceed(): void {
+  /** Sends 100 (Continue) to a client that waits for it: RFC 9110, 10.1.1. */
+  sendContinue(): void {
     const isExpected = !this.ended && this.headers.expect?.toLowerCase() === "100-continue";
     if (isExpected && !this.closed && !this.#begun)
       this.#connection.flowControl.sendHeaders(this.sendQueue, { status: 100, headers: {} }, false);

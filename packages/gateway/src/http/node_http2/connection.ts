@@ -1,5 +1,5 @@
 import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
-import type { ConnectionParts } from "../exchange.ts";
+import type { ConnectionOptions } from "../exchange.ts";
 import type { Http2Limits } from "../http2/connection.ts";
 import { HeadBuilder } from "../http2/head.ts";
 import { entrySize } from "../http2/hpack/static_table.ts";
@@ -11,7 +11,7 @@ import { FrameGate } from "./frame_gate.ts";
 
 /** A server's side of HTTP/2 on one socket by `node:http2`, within the limits of our own. */
 export class NodeHttp2Connection {
-  readonly #parts: ConnectionParts<Http2Limits>;
+  readonly #options: ConnectionOptions<Http2Limits>;
   readonly #guard: FloodGuard;
   readonly #gate: FrameGate;
   readonly #session: ServerHttp2Session;
@@ -24,9 +24,9 @@ export class NodeHttp2Connection {
   /** Whether a stream was ever opened. */
   used = false;
 
-  constructor(parts: ConnectionParts<Http2Limits>) {
-    const { socket, limits } = parts;
-    this.#parts = parts;
+  constructor(options: ConnectionOptions<Http2Limits>) {
+    const { socket, limits } = options;
+    this.#options = options;
     const guard = new FloodGuard(limits);
     this.#guard = guard;
     const events = {
@@ -60,22 +60,22 @@ export class NodeHttp2Connection {
     this.close();
   }
 
-  /** Resets the answers, and cuts the connection, that make no progress. */
+  /** Resets responses, and destroys a connection, that make no progress. */
   check(now: number): void {
     if (this.#gate.isStalled(now)) return void this.destroy();
-    const time = now - this.#parts.limits.bodyTimeoutMs;
+    const time = now - this.#options.limits.bodyTimeoutMs;
     for (const exchange of this.#exchanges) if (exchange.isStalledSince(time)) exchange.reset(ErrorCode.CANCEL);
   }
 
   /** Destroys the socket. */
   destroy(): void {
-    this.#parts.socket.destroy();
+    this.#options.socket.destroy();
   }
 
   #open({ streamsMax, headersMaxBytes, messageMaxBytes }: Http2Limits): ServerHttp2Session {
     const maxHeaderListSize = fieldBlockMaxBytes(headersMaxBytes);
     const session = performServerHandshake(this.#gate, {
-      // Node resets what is larger without an answer: it gets as much as is decoded, and the answer comes from us.
+      // Node resets a stream with a larger field list without a response: it gets as much as is decoded, and we respond.
       settings: { maxConcurrentStreams: streamsMax, initialWindowSize, maxHeaderListSize },
       maxHeaderListPairs: Math.ceil(maxHeaderListSize / entrySize("", "")),
     });
@@ -86,13 +86,13 @@ export class NodeHttp2Connection {
   }
 
   #stream(stream: ServerHttp2Stream, raw: readonly string[]): void {
-    const { limits, network, serve } = this.#parts;
+    const { limits, network, serve } = this.#options;
     const record = this.#guard.record(stream.id ?? 0) ?? { ended: stream.endAfterHeaders, isPaused: false };
     const builder = new HeadBuilder(limits);
     for (let at = 0; at < raw.length; at += 2) builder.add(raw[at] ?? "", raw[at + 1] ?? "");
     const head = builder.request();
     stream.on("error", ignore);
-    // It may be reset already by what came behind it.
+    // A frame behind the request may have reset the stream already.
     if (stream.destroyed || stream.closed) return;
     if (!head) return void stream.close(ErrorCode.PROTOCOL_ERROR);
     this.used = true;
@@ -115,7 +115,7 @@ export class NodeHttp2Connection {
     const { hasSettings, isBlockIncomplete } = this.#guard;
     const isWaiting = !hasSettings || isBlockIncomplete || this.#gate.isIncomplete;
     if (isWaiting && !this.#readTimer && this.#state !== "closed")
-      this.#readTimer = setTimeout(() => this.#readTimedOut(), this.#parts.limits.headerTimeoutMs);
+      this.#readTimer = setTimeout(() => this.#readTimedOut(), this.#options.limits.headerTimeoutMs);
     // Every read of a busy connection may end within a frame.
     else if (isWaiting && hasProgress && hasSettings && !isBlockIncomplete) this.#readTimer?.refresh();
     if (isWaiting) return;
@@ -143,12 +143,12 @@ export class NodeHttp2Connection {
 
   #fault(error: unknown): void {
     const isOfClient = error instanceof ConnectionError;
-    if (!isOfClient) this.#parts.onFault(error);
+    if (!isOfClient) this.#options.onFault(error);
     const session = this.#session;
     if (session.destroyed) return;
     const code = isOfClient ? error.code : ErrorCode.INTERNAL_ERROR;
     session.goaway(code);
-    // Node writes in the next phase of the event loop; what `destroy` itself would send does not leave any more.
+    // Node writes in the next phase of the event loop; frames that `destroy` itself would send do not leave any more.
     setImmediate(() => setImmediate(() => session.destroy(new ConnectionError(code, ""), code)));
   }
 
