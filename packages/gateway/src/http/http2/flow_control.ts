@@ -21,7 +21,7 @@ export type WholeResponse = {
   readonly trailers?: ResponseFields | undefined;
 };
 
-/** Called as a response is sent. */
+/** Callbacks of one response on its way. */
 export type SendEvents = {
   /** END_STREAM is on its way. */
   readonly sent: () => void;

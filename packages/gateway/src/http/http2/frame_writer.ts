@@ -28,7 +28,7 @@ export class FrameWriter {
   reserve(bytes: number): void {
     if (!this.#isScheduled) {
       this.#isScheduled = true;
-      // Runs after all that one read, or one answer, sets off.
+      // Runs after everything that one read, or one response, sets off.
       process.nextTick(flush, this);
     }
     if (this.bytes.length - this.at >= bytes) return;
@@ -128,7 +128,7 @@ export class FrameWriter {
     if (parts.length > 1) socket.uncork();
   }
 
-  /** Flushes at the end of the tick, where nobody else would catch an error. */
+  /** Flushes at the end of the tick, where no caller would catch an error. */
   flushScheduled(): void {
     try {
       if (this.#isScheduled) this.flush();

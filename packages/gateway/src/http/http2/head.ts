@@ -7,7 +7,7 @@ export type Fields = Readonly<Record<string, string | undefined>>;
 /** The header section of a request. */
 export type Head = {
   readonly fields: Fields;
-  /** The fields exceeded a limit, and are incomplete; the refusal is an answer. */
+  /** The fields exceeded a limit, and are incomplete; the refusal is a response. */
   readonly tooLarge: boolean;
   readonly contentLength: number | undefined;
 };

@@ -5,7 +5,7 @@ export type Rate = { readonly burst: number; readonly perSecond: number };
 
 // Receiving
 
-// Lets a whole message in without a wait for WINDOW_UPDATE, and bounds what one stream may have on its way.
+// Lets a whole message in without a wait for WINDOW_UPDATE, and bounds the bytes that one stream may have on their way.
 const largestStreamWindow = 16 * 2 ** 20;
 
 /** The window of a stream whose body is read: one message, and the initial window on top of it. */
@@ -18,7 +18,7 @@ export const streamWindowsPerConnection = 4;
 /** Header fields of one request: 64 of the client's, and the four pseudo-header fields. */
 export const headerFieldsMax = 68;
 
-/** A field block is decoded up to this size, though refused from `headersMaxBytes` on: the refusal is an answer (431). */
+/** A field block is decoded up to this size, though refused from `headersMaxBytes` on: the refusal is a response (431). */
 export const fieldBlockMaxBytes = (headersMaxBytes: number): number => Math.max(65_536, 4 * headersMaxBytes);
 
 /** Frames of one field block. A block of the largest size needs 5; 64 leave room for clients that split it more finely. */
@@ -33,7 +33,7 @@ export const tableSizeUpdatesMax = 2;
 
 // Floods
 
-/** Frames that cost their sender nothing; requests, DATA and the updates that answers call for earn more of them. */
+/** Frames that cost their sender nothing; requests, DATA and the updates that responses need earn more of them. */
 export const controlFrames: Rate = { burst: 1000, perSecond: 1000 };
 
 /** Control frames earned by a request, by a DATA frame received, and by a DATA frame sent (two WINDOW_UPDATEs). */
@@ -41,7 +41,7 @@ export const earnedByRequest = 4;
 export const earnedByData = 1;
 export const earnedByDataSent = 2;
 
-/** Streams reset by the client, or by us for what the client did: CVE-2023-44487 (rapid reset), CVE-2025-8671. */
+/** Streams reset by the client, or by us for an error of the client: CVE-2023-44487 (rapid reset), CVE-2025-8671. */
 export const streamResets: Rate = { burst: 200, perSecond: 20 };
 
 /** Streams refused beyond SETTINGS_MAX_CONCURRENT_STREAMS: cheap to refuse, and clients do hit the limit in bursts. */
@@ -50,7 +50,7 @@ export const refusedStreams: Rate = { burst: 2000, perSecond: 200 };
 /** SETTINGS frames, acknowledgements included: each may touch every stream. */
 export const settingsFrames: Rate = { burst: 100, perSecond: 100 };
 
-/** Streams remembered after we reset them while the client was still sending: what is on its way is dropped silently. */
+/** Streams remembered after we reset them while the client was still sending: frames on their way are dropped silently. */
 export const resetStreamsRemembered = 1000;
 
 /** Bytes that a client may leave unread in our socket before we stop reading from it. */
@@ -71,5 +71,5 @@ export const copiedMaxBytes = 8192;
 /** The largest response field that enters our dynamic table. */
 export const indexedFieldMaxBytes = 256;
 
-/** Time for the client to answer the PING before our last GOAWAY, and to hang up after it. */
+/** Time for the client to answer the PING before our last GOAWAY, and to close after it. */
 export const drainTimeoutMs = 1000;

@@ -77,6 +77,6 @@ export class ConnectionError extends Error {
   }
 }
 
-/** A connection error for a peer that sends too much of what costs it nothing. */
+/** A connection error for a peer that sends too many frames that cost it nothing. */
 export const enhanceYourCalm = (what: string): ConnectionError =>
   new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `too many ${what}`);

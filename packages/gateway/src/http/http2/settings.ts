@@ -21,7 +21,7 @@ export type ServerSettings = {
   readonly maxHeaderListSize: number;
 };
 
-/** Called with the settings of a client that we go by. */
+/** Called with the settings of a client that affect us. */
 export type ClientSettings = {
   readonly headerTableSize: (bytes: number) => void;
   readonly initialWindowSize: (bytes: number) => void;

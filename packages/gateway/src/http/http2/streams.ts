@@ -26,7 +26,7 @@ export type StreamLimits = {
   readonly messageMaxBytes: number;
 };
 
-/** What the streams of a connection are made of. */
+/** Parts of the connection that its streams share. */
 export type StreamsOptions = {
   readonly limits: StreamLimits;
   readonly network: Network;

@@ -14,18 +14,18 @@ import type { Fields, Head } from "../http2/head.ts";
 import { ErrorCode, initialWindowSize, maxFrameSize } from "../http2/rfc9113.ts";
 import type { StreamRecord } from "./flood_guard.ts";
 
-/** What an exchange is made of. */
+/** A stream and its head, and callbacks of its connection. */
 export type ExchangeOptions = {
   readonly stream: ServerHttp2Stream;
   readonly head: Head;
   readonly record: StreamRecord;
   readonly account: BodyAccount;
-  /** Runs what an event of the stream sets off. */
+  /** Runs the listener of an event; an error ends the connection only. */
   readonly guarded: (work: () => void) => void;
   readonly closed: (exchange: NodeHttp2Exchange) => void;
 };
 
-/** One request with its answer, on a stream of `node:http2`. */
+/** One request and its response, on a stream of `node:http2`. */
 export class NodeHttp2Exchange implements Exchange {
   readonly version = "2";
   readonly headers: Fields;
@@ -99,7 +99,7 @@ export class NodeHttp2Exchange implements Exchange {
         this.#resume();
         yield part;
       } else if (this.#isBodyComplete) return;
-      else if (this.closed) throw new Error("the request was given up");
+      else if (this.closed) throw new Error("the client aborted the request");
       else await this.#nextPart();
     }
   }
@@ -108,7 +108,7 @@ export class NodeHttp2Exchange implements Exchange {
     if (this.closed || this.#begun) return;
     const body = typeof content === "string" ? Buffer.from(content) : content;
     const isHeadersOnly = !body?.length && !trailers;
-    // The client may delay the response for long: a body that nobody has read by now must not be held meanwhile.
+    // The client may delay the response for long: a body that is unread by now must not be held meanwhile.
     if (!isHeadersOnly && !this.#sink) this.receive(unread);
     this.#respond(status, headers, isHeadersOnly);
     if (this.closed) return;
@@ -150,7 +150,7 @@ export class NodeHttp2Exchange implements Exchange {
     this.#close();
   }
 
-  /** Whether a part of the answer waits since then. */
+  /** Whether a part of the response has waited since `time`. */
   isStalledSince(time: number): boolean {
     return this.#isWriting && this.#progressAt <= time;
   }
@@ -165,13 +165,13 @@ export class NodeHttp2Exchange implements Exchange {
   #respond(status: number, headers: ResponseFields, endStream: boolean): void {
     this.#begun = true;
     refuseUnsendable(headers);
-    // Its "close" is on the way.
+    // The "close" of the stream is on its way.
     if (this.#stream.destroyed) return void this.#close();
     const fields: OutgoingHttpHeaders = { ":status": status, ...(headers as OutgoingHttpHeaders) };
     this.#stream.respond(fields, { endStream, waitForTrailers: !endStream });
   }
 
-  // One frame at a time: Node joins what waits into one write, whose progress could not be seen.
+  // One frame at a time: Node joins waiting frames into one write, whose progress could not be seen.
   #pump(): void {
     if (this.#isWriting || this.closed) return;
     const [part] = this.#parts;
@@ -205,7 +205,7 @@ export class NodeHttp2Exchange implements Exchange {
   }
 
   // RFC 9113, 8.1: after a response before the end of the request, NO_ERROR asks the client to send no more of it. Node sends
-  // RST_STREAM ahead of all that waits, so END_STREAM has to be out first.
+  // RST_STREAM ahead of all waiting frames, so END_STREAM has to be out first.
   #responseSent(): void {
     const stream = this.#stream;
     if (!this.ended) process.nextTick(() => stream.close(ErrorCode.NO_ERROR));
@@ -229,7 +229,7 @@ export class NodeHttp2Exchange implements Exchange {
     this.#resumeReader();
   }
 
-  // Releases the sink: a stream that answers for hours must not keep what the sink collected.
+  // Releases the sink: a stream whose response takes hours must not keep the bytes that the sink collected.
   #endSink(): void {
     const sink = this.#sink;
     this.#sink = undefined;

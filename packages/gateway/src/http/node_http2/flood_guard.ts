@@ -14,11 +14,11 @@ import { TokenBucket } from "../http2/rate_limit.ts";
 import { ErrorCode, enhanceYourCalm, Flag, FrameType } from "../http2/rfc9113.ts";
 import type { ScannedFrame } from "./frame_scanner.ts";
 
-/** What the frames on the wire say about a stream. */
+/** The state of a stream, as the frames on the wire show it. */
 export type StreamRecord = {
   /** Whether END_STREAM came. */
   ended: boolean;
-  /** Whether its body is not read now. */
+  /** Whether reading of its body is paused. */
   isPaused: boolean;
   /** Called when our END_STREAM is on its way. */
   onResponseSent?: () => void;
@@ -127,10 +127,10 @@ export class FloodGuard {
     this.#blockFrames = 0;
   }
 
-  #take(bucket: TokenBucket, what: string): void {
-    if (!bucket.take()) throw enhanceYourCalm(what);
+  #take(bucket: TokenBucket, excess: string): void {
+    if (!bucket.take()) throw enhanceYourCalm(excess);
   }
 }
 
-// What we reset of our own will says nothing about the client.
+// Error codes of resets by our own decision, which say nothing about the client.
 const ourResets: ReadonlySet<number> = new Set([ErrorCode.NO_ERROR, ErrorCode.INTERNAL_ERROR, ErrorCode.CANCEL]);

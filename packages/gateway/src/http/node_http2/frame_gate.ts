@@ -2,7 +2,7 @@ import { Duplex } from "node:stream";
 import { drainTimeoutMs, unsentMaxBytes } from "../http2/limits.ts";
 import { FrameScanner, type ScannedFrame } from "./frame_scanner.ts";
 
-/** Called with what passes the gate. */
+/** Callbacks of a gate. */
 export type GateEvents = {
   readonly received: (frame: ScannedFrame) => void;
   readonly sent: (frame: ScannedFrame) => void;
@@ -12,10 +12,10 @@ export type GateEvents = {
   readonly refused: (error: unknown) => void;
 };
 
-/** What a gate is made of. */
+/** The socket of a gate, and how long one write to it may take. */
 export type GateOptions = { readonly socket: Duplex; readonly writeTimeoutMs: number; readonly events: GateEvents };
 
-/** Lies between a socket and Node's session, and shows the frames that pass: Node tells of few of them. */
+/** Stands between a socket and Node's session, and reports each frame that passes: Node reports few of them. */
 export class FrameGate extends Duplex {
   readonly #socket: Duplex;
   readonly #writeTimeoutMs: number;
@@ -74,13 +74,13 @@ export class FrameGate extends Duplex {
   }
 
   override _final(done: () => void): void {
-    this.#hangUp();
+    this.#close();
     done();
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#isRefused = true;
-    this.#hangUp();
+    this.#close();
     done(error);
   }
 
@@ -95,7 +95,7 @@ export class FrameGate extends Duplex {
     this.#events.read();
   }
 
-  /** Runs what may refuse the connection; false once it is refused. */
+  /** Runs a function that may throw to refuse the connection; false once it is refused. */
   #guarded(work: () => void): boolean {
     try {
       work();
@@ -109,7 +109,7 @@ export class FrameGate extends Duplex {
   }
 
   /** Sends the rest and closes the socket. We go on reading: a reset for unread bytes would make the client lose our GOAWAY. */
-  #hangUp(): void {
+  #close(): void {
     const socket = this.#socket;
     if (socket.destroyed || socket.writableEnded) return;
     let destroying = setTimeout(() => socket.destroy(), this.#writeTimeoutMs);
