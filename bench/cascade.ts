@@ -1,10 +1,10 @@
 import { openClient } from "../test/fixture/database_client.ts";
 import { idOf, role } from "../test/fixture/seed.ts";
-import { type Bed, makeBed } from "./bed.ts";
-import { makeFolder, startGround } from "./ground.ts";
 import { loaded } from "./loaded.ts";
 import { type Row, row } from "./report.ts";
+import { makeFolder, startDatabaseServer } from "./server.ts";
 import { round } from "./stats.ts";
+import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
 
 const megabyte = 1024 * 1024;
 
@@ -13,25 +13,25 @@ export async function cascade(users: number, kept?: string): Promise<Row[]> {
   await using folder = await makeFolder(kept);
   const name = `grants_${users}`;
   await loaded(folder.path, [{ name, users, grantsEach: 1, changesEach: 0 }]);
-  await using ground = await startGround({ folder: folder.path });
+  await using databases = await startDatabaseServer({ folder: folder.path });
   const copy = `${name}_run`;
-  await ground.drop(copy);
-  await using bed = await makeBed(ground, copy, { like: name, settings: { DEADLINE_MAX_MS: "600000" } });
+  await databases.drop(copy);
+  await using system = await startSystem(databases, copy, { like: name, settings: { DEADLINE_MAX_MS: "600000" } });
   const project = `/v1/projects/${idOf("project", 0)}`;
-  const idle = await bed.server.usage();
+  const idle = await system.server.usage();
   const rows = [
     row("idle", "service", { "RSS MB": round(idle.rss / megabyte) }),
-    await timed(bed, `a role of ${users} grants is removed`, `${project}/roles/${role}`),
-    await timed(bed, `a project with ${users} grants is deleted`, project),
+    await timed(system, `a role of ${users} grants is removed`, `${project}/roles/${role}`),
+    await timed(system, `a project with ${users} grants is deleted`, project),
   ];
-  await using sql = openClient(bed.databaseUrl);
+  await using sql = openClient(system.databaseUrl);
   const [left] = await sql.client`
     select (select count(*)::int from user_grants) as grants, (select count(*)::int from user_grant_roles) as roles`;
   return [...rows, { ...row("left", "tables", left ?? {}), goals: { grants: { most: 0 }, roles: { most: 0 } } }];
 }
 
 /** One call that takes long, and how the service fares meanwhile: the most memory, and the longest answer to somebody else. */
-async function timed({ server, token, databaseUrl }: Bed, subject: string, path: string): Promise<Row> {
+async function timed({ server, token, databaseUrl }: SystemUnderTest, subject: string, path: string): Promise<Row> {
   await using sql = openClient(databaseUrl);
   const count = async () => Number((await sql.client`select count(*) as count from events`)[0]?.count);
   const before = await count();

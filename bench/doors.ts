@@ -4,11 +4,11 @@ import {
   HealthCheckRequestSchema,
   HealthCheckResponseSchema,
 } from "../packages/gateway/gen/grpc/health/v1/health_pb.ts";
-import { type Served, serve } from "./ground.ts";
 import { messagesOf, type Protocol, send } from "./load/answers.ts";
 import { type Fired, fire, type Shot } from "./load/external.ts";
 import { type Row, row } from "./report.ts";
 import { interleave, middle, type Pace, ratio } from "./rounds.ts";
+import { type Served, serve } from "./server.ts";
 import { round } from "./stats.ts";
 import { asked, counted, countRpc, greeting, tinyPath, tinyRpc, tinyService } from "./tiny.ts";
 

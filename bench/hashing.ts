@@ -1,35 +1,35 @@
 import { availableParallelism } from "node:os";
 import argon2 from "argon2";
-import { type Bed, makeBed } from "./bed.ts";
-import { startGround } from "./ground.ts";
 import { generate, type Load, together } from "./load/generator.ts";
-import { post } from "./people.ts";
 import { type Row, row } from "./report.ts";
 import { interleave, middle, type Pace, ratio } from "./rounds.ts";
+import { startDatabaseServer } from "./server.ts";
 import { round } from "./stats.ts";
+import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
+import { post } from "./users.ts";
 
 type Person = { readonly token: string; readonly passwords: readonly [string, string] };
 type Round = { readonly changes: number; readonly p99: number };
 
 const first = "Blue-Kettle-42";
-const people = 2 * availableParallelism();
+const userCount = 2 * availableParallelism();
 const settle = 1;
 
 /** Password changes at saturation against what the machine hashes at most, and what bystanders notice of it. */
 export async function hashing(pace: Pace): Promise<Row[]> {
-  await using ground = await startGround();
-  await using bed = await makeBed(ground, "hashing");
-  const signedUp = await Promise.all(Array.from({ length: people }, (_, n) => signUp(bed, n)));
-  const turns = new Map<Person, number>();
-  await generate({ ...bystander(bed, pace.seconds), callers: 16, everyMs: 0 });
+  await using databases = await startDatabaseServer();
+  await using system = await startSystem(databases, "hashing");
+  const signedUp = await Promise.all(Array.from({ length: userCount }, (_, n) => signUp(system, n)));
+  const changesOf = new Map<Person, number>();
+  await generate({ ...bystander(system, pace.seconds), callers: 16, everyMs: 0 });
   const found = await interleave<Round>(
     [
       { name: "ceiling", run: async (seconds) => ({ changes: await ceiling(seconds), p99: Number.NaN }) },
       {
         name: "unloaded",
-        run: async (seconds) => ({ changes: Number.NaN, p99: (await generate(bystander(bed, seconds))).p99 }),
+        run: async (seconds) => ({ changes: Number.NaN, p99: (await generate(bystander(system, seconds))).p99 }),
       },
-      { name: "saturated", run: (seconds) => saturated(bed, turns, { signedUp, seconds }) },
+      { name: "saturated", run: (seconds) => saturated(system, changesOf, { signedUp, seconds }) },
     ],
     pace,
   );
@@ -70,29 +70,33 @@ async function ceiling(seconds: number): Promise<number> {
 }
 
 /** A caller who waits between two calls takes from the hashing no more than the calls cost. */
-const bystander = ({ server, token }: Bed, seconds: number): Load => ({
+const bystander = ({ server, token }: SystemUnderTest, seconds: number): Load => ({
   ...{ url: server.url, protocol: "grpc", token, recipe: { kind: "get_me" }, from: 0 },
   ...{ callers: 1, everyMs: 20, settle, seconds },
 });
 
 type Crowd = { readonly signedUp: readonly Person[]; readonly seconds: number };
 
-async function saturated(bed: Bed, turns: Map<Person, number>, { signedUp, seconds }: Crowd): Promise<Round> {
+async function saturated(
+  system: SystemUnderTest,
+  changesOf: Map<Person, number>,
+  { signedUp, seconds }: Crowd,
+): Promise<Round> {
   const loads = signedUp.map((person): Load => {
     const recipe = { kind: "change_password", passwords: person.passwords } as const;
-    const from = turns.get(person) ?? 0;
-    return { ...bystander(bed, seconds), token: person.token, everyMs: 0, recipe, from };
+    const from = changesOf.get(person) ?? 0;
+    return { ...bystander(system, seconds), token: person.token, everyMs: 0, recipe, from };
   });
-  const [beside, ...changers] = await together([bystander(bed, seconds), ...loads]);
+  const [beside, ...changers] = await together([bystander(system, seconds), ...loads]);
   // After a refusal the passwords have not changed places.
   for (const [at, person] of signedUp.entries())
-    turns.set(person, (turns.get(person) ?? 0) + (changers[at]?.granted ?? 0));
+    changesOf.set(person, (changesOf.get(person) ?? 0) + (changers[at]?.granted ?? 0));
   const refused = changers.reduce((sum, one) => sum + one.refused, 0);
   if (refused > 0) throw new Error(`${refused} changes of passwords were refused`);
   return { changes: changers.reduce((sum, { rate }) => sum + rate, 0), p99: beside?.p99 ?? Number.NaN };
 }
 
-async function signUp({ server, token }: Bed, n: number): Promise<Person> {
+async function signUp({ server, token }: SystemUnderTest, n: number): Promise<Person> {
   const passwords = [first, "Grey-Teapot-43"] as const;
   const names = { username: `hash${n}`, givenName: "Ada", familyName: "Byron", email: `hash${n}@example.com` };
   await post(server.url, "/v1/users/human", { body: { ...names, password: passwords[0] }, token });

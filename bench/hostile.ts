@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { startGround } from "./ground.ts";
 import { attack, cpuPerUnit, mebibyte, memoryHeld, memoryPerUnit, type Outcome, type Used } from "./hostile/attack.ts";
 import { type Bystander, startBystander } from "./hostile/bystanders.ts";
 import type { Case } from "./hostile/case.ts";
 import { cases } from "./hostile/cases.ts";
 import { cpuSecondsOf, residentOf } from "./hostile/process.ts";
-import { prepareSystem, type Server, type System } from "./hostile/system.ts";
+import { prepareTarget, type Server, type Target } from "./hostile/target.ts";
 import { type Goal, type Row, row } from "./report.ts";
+import { startDatabaseServer } from "./server.ts";
 import { median, percentile, round } from "./stats.ts";
 
 // A caller with a token may send a MiB where an unknown one may send 16 KiB, and it has to be read before its rules are known.
@@ -26,8 +26,8 @@ const bloat = 48 * mebibyte;
 
 /** What requests of strangers cost the server, each kind by itself, and what a caller with a token notices of it. */
 export async function hostile(seconds: number, only?: string): Promise<Row[]> {
-  await using ground = await startGround();
-  await using bench = makeBench(await prepareSystem(ground), Math.min(seconds, mostSeconds));
+  await using databases = await startDatabaseServer();
+  await using bench = makeBench(await prepareTarget(databases), Math.min(seconds, mostSeconds));
   const chosen = cases.filter(({ name }) => !only || name.includes(only));
   if (chosen.length === 0) throw new Error(`there is no case ${only}`);
   const found: { readonly one: Case; readonly outcome: Measured }[] = [];
@@ -86,7 +86,7 @@ type Bench = AsyncDisposable & {
 type Running = { readonly server: Server; readonly bystander: Bystander; readonly resident: number };
 
 /** Measures one case after the other on a server, which is another one after a case that left it broken or bloated. */
-function makeBench(system: System, seconds: number): Bench {
+function makeBench(target: Target, seconds: number): Bench {
   const unloaded: number[] = [];
   let lately: (readonly number[])[] = [];
   const usual = { server: 0, database: 0, seconds: 0 };
@@ -108,7 +108,7 @@ function makeBench(system: System, seconds: number): Bench {
     running ??= await start();
     const { server, bystander, resident } = running;
     const before = await watchUnloaded(running);
-    const authorization = one.caller === "no role" ? `Bearer ${system.noRole}` : "";
+    const authorization = one.caller === "no role" ? `Bearer ${target.noRole}` : "";
     const outcome = await attack(one, {
       server,
       bystander,
@@ -123,8 +123,8 @@ function makeBench(system: System, seconds: number): Bench {
   }
 
   async function start(): Promise<Running> {
-    const server = await system.start();
-    const bystander = startBystander(server.url, system.token);
+    const server = await target.start();
+    const bystander = startBystander(server.url, target.token);
     // The first calls are slow: their code is compiled, and connections are made.
     await pause(1000);
     await bystander.watched();
@@ -149,7 +149,7 @@ function makeBench(system: System, seconds: number): Bench {
   }
 
   async function usageOf({ pid }: Server): Promise<Used> {
-    return { server: await cpuSecondsOf(pid), database: await system.databaseCpu() };
+    return { server: await cpuSecondsOf(pid), database: await target.databaseCpu() };
   }
 
   async function stop(): Promise<void> {

@@ -2,9 +2,9 @@ import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { openClient } from "../test/fixture/database_client.ts";
-import { makeBed } from "./bed.ts";
 import { bulk, loading } from "./bulk.ts";
-import { type Ground, startGround } from "./ground.ts";
+import { type DatabaseServer, startDatabaseServer } from "./server.ts";
+import { startSystem } from "./system_under_test.ts";
 
 /** What a database is filled with: users, and for each of them grants and changes of grants, each grant in a project of its own. */
 export type Filling = {
@@ -21,21 +21,21 @@ export const fillingOf = (users: number): Filling => ({
 
 /** Fills databases where that was not done before. */
 export async function loaded(folder: string, fillings: readonly Filling[]): Promise<void> {
-  await using ground = await startGround({ folder, settings: loading });
-  for (const filling of fillings) if (!(await isLoaded(ground, filling))) await load(ground, filling);
+  await using databases = await startDatabaseServer({ folder, settings: loading });
+  for (const filling of fillings) if (!(await isLoaded(databases, filling))) await load(databases, filling);
 }
 
-async function isLoaded(ground: Ground, { name }: Filling): Promise<boolean> {
-  await using sql = openClient(await ground.database(name));
+async function isLoaded(databases: DatabaseServer, { name }: Filling): Promise<boolean> {
+  await using sql = openClient(await databases.database(name));
   const [row] = await sql.client`select obj_description(to_regclass('events')) is not null as loaded`;
   return row?.loaded === true;
 }
 
-async function load(ground: Ground, { name, users, grantsEach, changesEach }: Filling): Promise<void> {
+async function load(databases: DatabaseServer, { name, users, grantsEach, changesEach }: Filling): Promise<void> {
   // What a load left that was cut off is not gone on with.
-  await ground.drop(name);
-  const url = await ground.database(name);
-  const owner = await madeIn(ground, name);
+  await databases.drop(name);
+  const url = await databases.database(name);
+  const owner = await madeIn(databases, name);
   const began = performance.now();
   await bulk(url, owner, { users, projects: grantsEach, grants: users * grantsEach, changes: users * changesEach });
   await using sql = openClient(url);
@@ -45,9 +45,9 @@ async function load(ground: Ground, { name, users, grantsEach, changesEach }: Fi
 }
 
 /** Starts the service once, for the tables, and answers the organization. */
-async function madeIn(ground: Ground, name: string): Promise<string> {
-  await using bed = await makeBed(ground, name);
-  return bed.organizationId;
+async function madeIn(databases: DatabaseServer, name: string): Promise<string> {
+  await using system = await startSystem(databases, name);
+  return system.organizationId;
 }
 
 /** Reads the files of all databases once, so that those that fit are in memory, whenever they were loaded. */

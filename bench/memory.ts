@@ -1,11 +1,11 @@
 import { openClient } from "../test/fixture/database_client.ts";
 import { seed } from "../test/fixture/seed.ts";
-import { type Bed, makeBed } from "./bed.ts";
-import { startGround } from "./ground.ts";
 import { type Load, together } from "./load/generator.ts";
 import { type Row, row } from "./report.ts";
+import { startDatabaseServer } from "./server.ts";
 import { starts } from "./start.ts";
 import { round } from "./stats.ts";
+import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
 
 const megabyte = 1024 * 1024;
 const users = 12_800;
@@ -13,18 +13,23 @@ const sliceSeconds = 2;
 
 /** Memory before and after so many calls, and the time from the start to the first answer. */
 export async function memory(calls: number): Promise<Row[]> {
-  await using ground = await startGround();
+  await using databases = await startDatabaseServer();
   const begun = await starts();
-  await using bed = await makeBed(ground, "memory");
-  const idle = await bed.server.usage();
-  await using sql = openClient(bed.databaseUrl);
-  await seed(sql.client, bed.organizationId, { users, projects: Math.ceil(calls / users) + 20, grants: 0, changes: 0 });
-  const send = sender(bed);
+  await using system = await startSystem(databases, "memory");
+  const idle = await system.server.usage();
+  await using sql = openClient(system.databaseUrl);
+  await seed(sql.client, system.organizationId, {
+    users,
+    projects: Math.ceil(calls / users) + 20,
+    grants: 0,
+    changes: 0,
+  });
+  const send = sender(system);
   // The heap takes its shape in the first calls.
   const settled = await send(Math.ceil(calls / 5));
-  const before = await bed.server.usage("collect");
+  const before = await system.server.usage("collect");
   const more = await send(calls);
-  const after = await bed.server.usage("collect");
+  const after = await system.server.usage("collect");
   return [
     ...begun,
     row("resident memory", "idle", { MB: round(idle.rss / megabyte) }),
@@ -40,7 +45,7 @@ const grown = (subject: string, before: number, after: number, calls: number): R
   row(subject, "after", { calls, MB: round(after / megabyte), "growth %": round((after / before - 1) * 100) });
 
 /** Sends reads and writes side by side; answers how many, and the most resident memory, which swings with the collector. */
-function sender({ server, token }: Bed) {
+function sender({ server, token }: SystemUnderTest) {
   let next = 0;
   const shared = { url: server.url, protocol: "grpc", seconds: sliceSeconds, token } as const;
 

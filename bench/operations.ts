@@ -2,14 +2,14 @@ import { openClient } from "../test/fixture/database_client.ts";
 import { phoneOf, type Recipe, scattered, scatteredSql } from "../test/fixture/recipes.ts";
 import { idOf, idSql, seed } from "../test/fixture/seed.ts";
 import { markOf, statementsOf } from "../test/fixture/statements.ts";
-import { type Bed, makeBed } from "./bed.ts";
-import { startGround } from "./ground.ts";
 import { generate, type Outcome } from "./load/generator.ts";
 import { provide, whyOf } from "./load/tools.ts";
 import { pgbench, type Slot } from "./pgbench.ts";
 import { type Goal, type Row, row } from "./report.ts";
 import { type Entrant, interleave, middle, type Pace, ratio } from "./rounds.ts";
+import { startDatabaseServer } from "./server.ts";
 import { round } from "./stats.ts";
+import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
 
 const callers = [1, 32, 128];
 const most = Math.max(...callers);
@@ -27,22 +27,27 @@ type Case = {
 
 /** The operations end to end, against pgbench running the same statements on the same server. */
 export async function operations(pace: Pace, only?: string): Promise<Row[]> {
-  await using ground = await startGround();
-  await using bed = await makeBed(ground, "operations");
-  await using sql = openClient(bed.databaseUrl);
-  await seed(sql.client, bed.organizationId, { users, projects: 200, grants: 0, changes: 0 });
+  await using databases = await startDatabaseServer();
+  await using system = await startSystem(databases, "operations");
+  await using sql = openClient(system.databaseUrl);
+  await seed(sql.client, system.organizationId, { users, projects: 200, grants: 0, changes: 0 });
   const peer = await provide("pgbench");
   if (!peer) process.stdout.write("the column of pgbench is left out\n");
   const rows: Row[] = [];
-  for (const one of casesOf(bed).filter(({ name }) => !only || name === only))
-    rows.push(...(await measured({ bed, one, pace, peer })));
+  for (const one of casesOf(system).filter(({ name }) => !only || name === only))
+    rows.push(...(await measured({ system, one, pace, peer })));
   return rows;
 }
 
-type Measuring = { readonly bed: Bed; readonly one: Case; readonly pace: Pace; readonly peer: boolean };
+type CaseOnSystem = {
+  readonly system: SystemUnderTest;
+  readonly one: Case;
+  readonly pace: Pace;
+  readonly peer: boolean;
+};
 
 /** One operation by few and by many callers; where it fails, the line says so and the others go on. */
-async function measured(measuring: Measuring): Promise<Row[]> {
+async function measured(measuring: CaseOnSystem): Promise<Row[]> {
   const { one, pace } = measuring;
   const rows: Row[] = [];
   try {
@@ -60,10 +65,10 @@ async function measured(measuring: Measuring): Promise<Row[]> {
   return rows;
 }
 
-async function entrantsFor({ bed, one, peer }: Measuring): Promise<(count: number) => Entrant<Outcome>[]> {
-  const { databaseUrl: url, server, token } = bed;
+async function entrantsFor({ system, one, peer }: CaseOnSystem): Promise<(count: number) => Entrant<Outcome>[]> {
+  const { databaseUrl: url, server, token } = system;
   const { recipe, slots, gets } = one;
-  const statements = await statementsOf({ url, ...bed }, recipe, template);
+  const statements = await statementsOf({ url, ...system }, recipe, template);
   // No two calls have the same number, whoever sends them.
   let from = users;
   const counted = async (running: Promise<Outcome>) => {
@@ -111,7 +116,7 @@ const leastOf: ReadonlyMap<number, number> = new Map([
 
 const template = 1;
 
-function casesOf({ userId }: Bed): Case[] {
+function casesOf({ userId }: SystemUnderTest): Case[] {
   const some = { text: idOf("user", scattered(template, users)), sql: idSql("user", scatteredSql(":n", users)) };
   // Nobody else changes the phone of a user that a client of pgbench is about to change.
   const own = { text: idOf("user", template), sql: idSql("user", `:n % ${users}`) };

@@ -2,14 +2,14 @@ import { endOfLog, type Position } from "../src/events/follow.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import type { Recipe } from "../test/fixture/recipes.ts";
 import { idOf, seed } from "../test/fixture/seed.ts";
-import { type Bed, makeBed } from "./bed.ts";
-import { type Folder, makeFolder, serve, startGround } from "./ground.ts";
 import { generate, type Outcome } from "./load/generator.ts";
 import { fillingOf, loaded, warmFiles } from "./loaded.ts";
-import { strangerTo } from "./people.ts";
 import { type Row, row } from "./report.ts";
 import { interleave, middle, type Pace, ratio } from "./rounds.ts";
+import { type Folder, makeFolder, serve, startDatabaseServer } from "./server.ts";
 import { round } from "./stats.ts";
+import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
+import { strangerTo } from "./users.ts";
 
 const callers = 32;
 const smallest = 1000;
@@ -26,7 +26,7 @@ const cases = [
 /** A service on a database of a size. */
 type Side = {
   readonly name: string;
-  readonly bed: Bed;
+  readonly system: SystemUnderTest;
   readonly users: number;
   /** Where grants to come belong: nobody has one in these projects yet. */
   readonly firstProject: number;
@@ -47,9 +47,9 @@ export async function scale(pace: Pace, { users, kept, only }: Scale): Promise<R
 }
 
 async function measured({ path: folder }: Folder, pace: Pace, { users, only }: Scale): Promise<Row[]> {
-  await using ground = await startGround({ folder });
-  await using small = await makeBed(ground, fillingOf(smallest).name);
-  await using large = await makeBed(ground, fillingOf(users).name);
+  await using databases = await startDatabaseServer({ folder });
+  await using small = await startSystem(databases, fillingOf(smallest).name);
+  await using large = await startSystem(databases, fillingOf(users).name);
   const calls = (pace.rounds * (pace.seconds + settle) * 4 + 30) * mostPerSecond;
   const sides = [
     await sideOf("small", small, { users: smallest, calls }),
@@ -63,18 +63,18 @@ async function measured({ path: folder }: Folder, pace: Pace, { users, only }: S
   return rows;
 }
 
-type Wanted = { readonly users: number; readonly calls: number };
+type SideOptions = { readonly users: number; readonly calls: number };
 
 /** New projects for the grants to come, whatever came in earlier runs. */
-async function sideOf(name: string, bed: Bed, { users, calls }: Wanted): Promise<Side> {
-  await using sql = openClient(bed.databaseUrl);
+async function sideOf(name: string, system: SystemUnderTest, { users, calls }: SideOptions): Promise<Side> {
+  await using sql = openClient(system.databaseUrl);
   const [row] = await sql.client`select count(*)::int as count from projects where project_id like '000p%'`;
   const firstProject: number = row?.count ?? 0;
   const projects = Math.ceil(calls / users) + 1;
-  await seed(sql.client, bed.organizationId, { users: 0, projects, firstProject, grants: 0, changes: 0 });
+  await seed(sql.client, system.organizationId, { users: 0, projects, firstProject, grants: 0, changes: 0 });
   await sql.client.unsafe("vacuum analyze");
   await sql.client.unsafe("checkpoint");
-  return { name, bed, users, firstProject, stranger: await strangerTo(bed), next: firstProject * users };
+  return { name, system, users, firstProject, stranger: await strangerTo(system), next: firstProject * users };
 }
 
 async function compared(name: string, sides: readonly Side[], pace: Pace): Promise<Row[]> {
@@ -96,9 +96,9 @@ async function compared(name: string, sides: readonly Side[], pace: Pace): Promi
 const warmOf = (name: string) => (name === "AddUserGrant" ? 20 : undefined);
 
 async function runner(name: string, side: Side): Promise<(seconds: number) => Promise<Outcome>> {
-  const { url } = side.bed.server;
+  const { url } = side.system.server;
   const recipe = await recipeOf(name, side);
-  const token = name === "permission check" ? side.stranger : side.bed.token;
+  const token = name === "permission check" ? side.stranger : side.system.token;
   // In the long run everybody was asked for before.
   if (name === "GetUser")
     await generate({ ...shared, url, token, recipe, seconds: 600, callers: 128, from: 0, calls: side.users });
@@ -111,14 +111,14 @@ async function runner(name: string, side: Side): Promise<(seconds: number) => Pr
 
 const shared = { protocol: "grpc", settle } as const;
 
-async function recipeOf(name: string, { bed, users }: Side): Promise<Recipe> {
+async function recipeOf(name: string, { system, users }: Side): Promise<Recipe> {
   switch (name) {
     case "AddUserGrant":
       return { kind: "add_user_grant", users };
     case "ListUserGrants, first page":
       return { kind: "list_user_grants", project: 0, pageToken: "" };
     case "ListUserGrants, deep page":
-      return { kind: "list_user_grants", project: 0, pageToken: await deepToken(bed) };
+      return { kind: "list_user_grants", project: 0, pageToken: await deepToken(system) };
     default:
       return { kind: "get_user", users };
   }
@@ -127,7 +127,7 @@ async function recipeOf(name: string, { bed, users }: Side): Promise<Recipe> {
 const deep = 10_000;
 
 /** The token of the page behind ten thousand grants, or of the last page there is. */
-async function deepToken({ server, token }: Bed): Promise<string> {
+async function deepToken({ server, token }: SystemUnderTest): Promise<string> {
   const path = `/v1/projects/${idOf("project", 0)}/user-grants?pageSize=100&pageToken=`;
   let reached = "";
   for (let seen = 0; seen < deep; seen += 100) {
@@ -141,9 +141,9 @@ async function deepToken({ server, token }: Bed): Promise<string> {
 
 /** Two nodes on one database, each with callers of its own, against one of them; every answered command is there once. */
 async function nodes(side: Side, pace: Pace): Promise<Row[]> {
-  const { bed } = side;
-  await using second = await serve("postern", { env: bed.env });
-  await using sql = openClient(bed.databaseUrl);
+  const { system } = side;
+  await using second = await serve("postern", { env: system.env });
+  await using sql = openClient(system.databaseUrl);
   const since = await endOfLog(sql.client);
   const before = await grantsIn(sql.client, side, since);
   let granted = 0;
@@ -151,17 +151,17 @@ async function nodes(side: Side, pace: Pace): Promise<Row[]> {
   const one = async (url: string, seconds: number) => {
     const from = side.next;
     side.next += (seconds + settle) * mostPerSecond;
-    const outcome = await generate({ ...shared, url, token: bed.token, recipe, seconds, callers, from });
+    const outcome = await generate({ ...shared, url, token: system.token, recipe, seconds, callers, from });
     granted += outcome.granted;
     return outcome.rate;
   };
   const both = async (seconds: number) => {
-    const rates = await Promise.all([one(bed.server.url, seconds), one(second.url, seconds)]);
+    const rates = await Promise.all([one(system.server.url, seconds), one(second.url, seconds)]);
     return rates.reduce((sum, rate) => sum + rate);
   };
   const found = await interleave<number>(
     [
-      { name: "one node", run: (seconds) => one(bed.server.url, seconds) },
+      { name: "one node", run: (seconds) => one(system.server.url, seconds) },
       { name: "two nodes", run: both },
     ],
     pace,

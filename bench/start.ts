@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { makeFolder } from "./ground.ts";
 import { type Row, row } from "./report.ts";
+import { makeFolder } from "./server.ts";
 import { median } from "./stats.ts";
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));

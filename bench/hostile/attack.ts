@@ -7,7 +7,7 @@ import type { Bystander } from "./bystanders.ts";
 import type { Case } from "./case.ts";
 import { newCounters, type Traffic, trafficOf } from "./client.ts";
 import { resetPeakOf, residentOf } from "./process.ts";
-import type { Server } from "./system.ts";
+import type { Server } from "./target.ts";
 
 /** Seconds of CPU of the server and of its database. */
 export type Used = { readonly server: number; readonly database: number };

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { openClient } from "../../test/fixture/database_client.ts";
-import { type Bed, makeBed } from "../bed.ts";
-import { type Ground, serve } from "../ground.ts";
-import { post } from "../people.ts";
+import { type DatabaseServer, serve } from "../server.ts";
+import { type SystemUnderTest, startSystem } from "../system_under_test.ts";
+import { post } from "../users.ts";
 import { cpuSecondsOfFamily, parentOf } from "./process.ts";
 
-/** The system under test: a database with users, on which servers are started one after the other. */
-export type System = {
+/** The target of every attack: a database with users, on which servers are started one after the other. */
+export type Target = {
   /** The token of the administrator. */
   readonly token: string;
   /** The token of a user who has no role. */
@@ -24,11 +24,11 @@ export type Server = AsyncDisposable & {
 };
 
 /** Makes the database, and the user without a role. */
-export async function prepareSystem(ground: Ground): Promise<System> {
-  await using bed = await makeBed(ground, "hostile");
-  const { env, token, databaseUrl } = bed;
+export async function prepareTarget(databases: DatabaseServer): Promise<Target> {
+  await using system = await startSystem(databases, "hostile");
+  const { env, token, databaseUrl } = system;
   const postmaster = await postmasterOf(databaseUrl);
-  const noRole = await userWithoutRole(bed);
+  const noRole = await userWithoutRole(system);
   // A log like everybody's, and an origin whose preflights are answered.
   const settings = { ...env, LOG_LEVEL: "info", LOG_FORMAT: "json", CORS_ORIGINS: "https://app.example.com" };
   return {
@@ -45,7 +45,7 @@ async function postmasterOf(databaseUrl: string): Promise<number> {
   return parentOf(Number(row?.pid));
 }
 
-async function userWithoutRole({ server: { url }, token }: Bed): Promise<string> {
+async function userWithoutRole({ server: { url }, token }: SystemUnderTest): Promise<string> {
   const { userId } = await post(url, "/v1/users/machine", { body: { username: "norole", name: "No role" }, token });
   const made = await post(url, `/v1/users/${userId}/tokens`, { body: {}, token });
   return String(made.token);

@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { Bed } from "./bed.ts";
+import type { SystemUnderTest } from "./system_under_test.ts";
 
 /** Makes an organization with an owner, who may do everything there and nothing elsewhere; answers its token. */
-export async function strangerTo({ server: { url }, token }: Pick<Bed, "server" | "token">): Promise<string> {
+export async function strangerTo({
+  server: { url },
+  token,
+}: Pick<SystemUnderTest, "server" | "token">): Promise<string> {
   const name = `stranger-${randomUUID()}`;
   const { organizationId } = await post(url, "/v1/organizations", { body: { name }, token });
   const at = { token, organization: String(organizationId) };

@@ -23,7 +23,7 @@ export async function makeFolder(kept?: string): Promise<Folder> {
 }
 
 /** A database server for benchmarks, durable like a real one. */
-export type Ground = AsyncDisposable & {
+export type DatabaseServer = AsyncDisposable & {
   /** Answers the URL of a database, and makes it when there is none of that name: empty, or like another. */
   readonly database: (name: string, like?: string) => Promise<string>;
   readonly drop: (name: string) => Promise<void>;
@@ -31,10 +31,13 @@ export type Ground = AsyncDisposable & {
 };
 
 /** Where a server lies, and settings besides those of the service. */
-export type GroundOptions = { readonly folder?: string; readonly settings?: Readonly<Record<string, string>> };
+export type DatabaseServerOptions = { readonly folder?: string; readonly settings?: Readonly<Record<string, string>> };
 
 /** Starts a database server. */
-export async function startGround({ folder, settings = {} }: GroundOptions = {}): Promise<Ground> {
+export async function startDatabaseServer({
+  folder,
+  settings = {},
+}: DatabaseServerOptions = {}): Promise<DatabaseServer> {
   await using opened = new AsyncDisposableStack();
   const path = folder ?? opened.use(await makeFolder()).path;
   const all = { max_connections: "300", ...settings };
@@ -76,7 +79,7 @@ export type ServeOptions = {
 /** The CPU that a process has used, in microseconds, its resident memory, and what its objects and buffers hold of it, in bytes. */
 export type Usage = { readonly cpu: number; readonly rss: number; readonly held: number };
 
-type Told = { readonly url?: string; readonly usage?: Usage };
+type Message = { readonly url?: string; readonly usage?: Usage };
 
 /** Starts a program of bench/servers and waits until it listens. */
 export async function serve(
@@ -89,12 +92,12 @@ export async function serve(
     env: { ...ownEnv(), ...env },
     stdio: ["ignore", output, output, "ipc"],
   });
-  const { url = "" } = await heard(child);
+  const { url = "" } = await messageFrom(child);
   return {
     url,
     child,
     async usage(how) {
-      const answer = heard(child);
+      const answer = messageFrom(child);
       child.send(how ?? "look");
       return (await answer).usage ?? { cpu: 0, rss: 0, held: 0 };
     },
@@ -107,7 +110,7 @@ export async function serve(
   };
 }
 
-async function heard(child: ChildProcess): Promise<Told> {
+async function messageFrom(child: ChildProcess): Promise<Message> {
   const over = new AbortController();
   const { signal } = over;
   const ended = once(child, "exit", { signal }).then(() =>
@@ -116,7 +119,7 @@ async function heard(child: ChildProcess): Promise<Told> {
   const [message] = await Promise.race([once(child, "message", { signal }), ended]);
   over.abort();
   ended.catch(() => {});
-  return message as Told;
+  return message as Message;
 }
 
 function ownEnv() {

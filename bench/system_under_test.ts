@@ -3,10 +3,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { newToken } from "../src/security/token.ts";
 import { openClient } from "../test/fixture/database_client.ts";
-import { type Ground, type Served, serve } from "./ground.ts";
+import { type DatabaseServer, type Served, serve } from "./server.ts";
 
 /** A running service with a database of its own, and its administrator. */
-export type Bed = AsyncDisposable & {
+export type SystemUnderTest = AsyncDisposable & {
   readonly databaseUrl: string;
   readonly server: Served;
   readonly token: string;
@@ -18,12 +18,16 @@ export type Bed = AsyncDisposable & {
 type Secrets = { readonly POSTERN_ADMIN_TOKEN: string; readonly POSTERN_MASTER_KEY: string };
 
 /** Which database of those there it is a copy of, and settings of the service. */
-export type BedOptions = { readonly like?: string; readonly settings?: Readonly<Record<string, string>> };
+export type SystemOptions = { readonly like?: string; readonly settings?: Readonly<Record<string, string>> };
 
 /** Starts the service on a database of this name: a new one, or the one that was left there. */
-export async function makeBed(ground: Ground, name: string, { like, settings }: BedOptions = {}): Promise<Bed> {
-  const databaseUrl = await ground.database(name, like);
-  const secrets = await secretsIn(join(ground.folder, `${like ?? name}.json`));
+export async function startSystem(
+  databases: DatabaseServer,
+  name: string,
+  { like, settings }: SystemOptions = {},
+): Promise<SystemUnderTest> {
+  const databaseUrl = await databases.database(name, like);
+  const secrets = await secretsIn(join(databases.folder, `${like ?? name}.json`));
   const env = { DATABASE_URL: databaseUrl, PORT: "0", LOG_LEVEL: "warn", ...settings, ...secrets };
   const server = await serve("postern", { env });
   await using sql = openClient(databaseUrl);
