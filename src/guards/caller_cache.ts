@@ -17,19 +17,19 @@ export type CallerCache = {
 };
 
 /** What the cache is made of. */
-export type CallerCacheParts = {
+export type CallerCacheOptions = {
   readonly lookup: (hash: string) => Promise<FoundCaller | undefined>;
   readonly clock: () => Date;
   readonly seconds: number;
   readonly most?: number;
 };
 
-type Kept = FoundCaller & { readonly until: number };
+type CachedCaller = FoundCaller & { readonly until: number };
 type Drops = (one: FoundCaller) => boolean;
 
 /** Keeps callers for seconds. What revokes a caller drops it at once on this node, and through the log on the others. */
-export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCacheParts): CallerCache {
-  const kept = new Map<string, Kept>();
+export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCacheOptions): CallerCache {
+  const kept = new Map<string, CachedCaller>();
   const underWay = new Set<Drops[]>();
 
   return {

@@ -19,35 +19,35 @@ import { authorize } from "./authorize.ts";
 import type { CallerCache } from "./caller_cache.ts";
 import { crossFieldRules } from "./cross_field.ts";
 import type { Lookups } from "./holding.ts";
-import { type IdempotencyParts, idempotency, type Keyed } from "./idempotency.ts";
+import { type IdempotencyOptions, idempotency, type Keyed } from "./idempotency.ts";
 import { type Outages, outage } from "./outage.ts";
 import { type Report, responseFieldsOf } from "./report.ts";
 import { retry } from "./retry.ts";
 import { type RulesOf, validate } from "./validate.ts";
 
 /** What the guards are made of. */
-export type GuardParts = {
+export type GuardOptions = {
   readonly report: Report;
   readonly callers: CallerCache;
   readonly rules: RulesOf;
   /** The declared rules of requests as a whole. */
   readonly declared: readonly MessageRule[];
   readonly lookups: Lookups;
-  readonly idempotency: IdempotencyParts;
+  readonly idempotency: IdempotencyOptions;
   readonly outages: Outages;
 };
 
 /** What every call passes between its gate and its handler, in this order. */
-export function guards(parts: GuardParts): Interceptor[] {
-  const { report, callers, rules, declared, lookups } = parts;
+export function guards(options: GuardOptions): Interceptor[] {
+  const { report, callers, rules, declared, lookups } = options;
   // The gate has found the caller; a body may have taken its time since.
   const known = forEachMethod((method) => checked(authenticate(method, callers)));
   const wellFormed = forEachMethod((method) => validate(method, rules));
   const allowed = forEachMethod((method) => authorize(method, lookups));
-  const keyed = forEachMethod((method) => idempotency(method, parts.idempotency));
+  const keyed = forEachMethod((method) => idempotency(method, options.idempotency));
   return [
     report.interceptor,
-    inWords(outage(parts.outages)),
+    inWords(outage(options.outages)),
     before(known),
     before(wellFormed),
     authorized(allowed, keyed),

@@ -15,13 +15,13 @@ import { sameBytes } from "../security/compare.ts";
 import type { Keyring } from "../security/seal.ts";
 
 /** A request, with the call it came in. */
-export type Asked = { readonly request: Message; readonly call: Call };
+export type KeyedRequest = { readonly request: Message; readonly call: Call };
 
 /** The record of a write that was done before. */
 export type DoneBefore = { readonly request: Uint8Array; readonly answer: Uint8Array };
 
 /** What the guard is made of. */
-export type IdempotencyParts = {
+export type IdempotencyOptions = {
   readonly recordOf: (of: { caller: string; operation: string; key: string }) => Promise<DoneBefore | undefined>;
   readonly keyring: Keyring;
   readonly clock: () => Date;
@@ -30,7 +30,7 @@ export type IdempotencyParts = {
 /** A write and its key. */
 export type Keyed = {
   /** A write that is repeated with its key answers what it answered first. */
-  readonly once: <T>(work: () => Promise<T>, asked: Asked, recorded: (answer: Message) => T) => Promise<T>;
+  readonly once: <T>(work: () => Promise<T>, keyed: KeyedRequest, recorded: (answer: Message) => T) => Promise<T>;
   /** What this very request was answered before; undefined when it never was, or has no key. */
   readonly answered: (request: Message, call: Call) => Promise<Message | undefined>;
 };
@@ -40,21 +40,25 @@ const place = "x-service-orgid";
 const longest = 200;
 
 /** Makes the guard of one rpc. */
-export function idempotency(method: DescMethod, { recordOf, keyring, clock }: IdempotencyParts): Keyed {
+export function idempotency(method: DescMethod, { recordOf, keyring, clock }: IdempotencyOptions): Keyed {
   if (!isKeyed(method)) return { once: (work) => work(), answered: async () => undefined };
   const operation = `${method.parent.typeName}/${method.name}`;
   const bodyOf = bodyReader(method);
   const alone = oneAtATime();
   return { once, answered };
 
-  async function once<T>(work: () => Promise<T>, asked: Asked, recorded: (answer: Message) => T): Promise<T> {
-    const key = keyIn(asked.call);
+  async function once<T>(work: () => Promise<T>, keyed: KeyedRequest, recorded: (answer: Message) => T): Promise<T> {
+    const key = keyIn(keyed.call);
     if (key === undefined) return work();
     // A twin that comes meanwhile waits: it would spend attempts and hash passwords only to lose its race.
-    return alone(`${callerOf(asked.call).userId} ${key}`, () => unlessDone(work, asked, recorded));
+    return alone(`${callerOf(keyed.call).userId} ${key}`, () => unlessDone(work, keyed, recorded));
   }
 
-  async function unlessDone<T>(work: () => Promise<T>, { request, call }: Asked, recorded: (answer: Message) => T) {
+  async function unlessDone<T>(
+    work: () => Promise<T>,
+    { request, call }: KeyedRequest,
+    recorded: (answer: Message) => T,
+  ) {
     call.signal.throwIfAborted();
     const before = await answered(request, call);
     if (before) return recorded(before);

@@ -15,7 +15,7 @@ import { callOf, withMessages } from "./around.ts";
 type Language = NonNullable<typeof keys.language.defaultValue>;
 
 /** What the guard is made of. */
-export type ReportParts = {
+export type ReportOptions = {
   readonly logger: Logger;
   /** The language of ours that an accept-language header asks for. */
   readonly languageOf: (acceptLanguage: string | undefined) => Language | undefined;
@@ -47,17 +47,17 @@ export type Report = {
 };
 
 /** Makes the outermost guard. */
-export function report(parts: ReportParts): Report {
+export function report(options: ReportOptions): Report {
   return {
     onError(error, request) {
-      const line = request.values.get(lineKey) ?? new Line(parts, request, request.operation);
+      const line = request.values.get(lineKey) ?? new Line(options, request, request.operation);
       return line.failed(error);
     },
 
     ended: ({ values, signal }) => values.get(lineKey)?.ended(signal.reason),
 
     atGate: (gate) => (context) => {
-      const line = new Line(parts, context, pathOf(context.method));
+      const line = new Line(options, context, pathOf(context.method));
       try {
         const pending = line.span ? line.span.run(() => gate(context)) : gate(context);
         return pending instanceof Promise ? passed(pending, line) : pending;
@@ -68,7 +68,7 @@ export function report(parts: ReportParts): Report {
 
     interceptor: (next) => async (request) => {
       const call = callOf(request);
-      const line = lineOf(parts, call, pathOf(request.method));
+      const line = lineOf(options, call, pathOf(request.method));
       try {
         const { span } = line;
         const response = await (span ? span.run(() => next(request)) : next(request));
@@ -110,9 +110,9 @@ async function* lined<T>(line: Line, messages: AsyncIterable<T>): AsyncGenerator
 }
 
 /** The line that the call's gate began, or a new one where no gate did. */
-function lineOf(parts: ReportParts, call: Call, operation: string): Line {
+function lineOf(options: ReportOptions, call: Call, operation: string): Line {
   const begun = call.values.get(lineKey);
-  if (!begun) return new Line(parts, call, operation);
+  if (!begun) return new Line(options, call, operation);
   begun.begin();
   return begun;
 }
@@ -123,25 +123,25 @@ type GateCall = Call & Partial<Pick<HandlerContext, "responseHeader" | "response
 /** The line of a call, which is written once, when it ends. A class, because closures would be made for every call. */
 class Line {
   readonly span: Traced | undefined;
-  readonly #parts: ReportParts;
+  readonly #options: ReportOptions;
   readonly call: GateCall;
   readonly #operation: string;
   readonly #language: Language | undefined;
   #started = performance.now();
   #gateMs = 0;
-  readonly #ended: ReturnType<NonNullable<ReportParts["observe"]>> | undefined;
+  readonly #ended: ReturnType<NonNullable<ReportOptions["observe"]>> | undefined;
   #written = false;
   #refusal: ConnectError | undefined;
 
-  constructor(parts: ReportParts, call: GateCall, operation: string) {
-    this.#parts = parts;
+  constructor(options: ReportOptions, call: GateCall, operation: string) {
+    this.#options = options;
     this.call = call;
     this.#operation = operation;
     const accepted = call.requestHeader.get("accept-language");
-    this.#language = accepted === null ? undefined : parts.languageOf(accepted);
+    this.#language = accepted === null ? undefined : options.languageOf(accepted);
     if (this.#language) call.values.set(keys.language, this.#language);
-    this.#ended = parts.observe?.(operation, call.requestHeader);
-    this.span = parts.trace?.(operation, call);
+    this.#ended = options.observe?.(operation, call.requestHeader);
+    this.span = options.trace?.(operation, call);
     call.values.set(lineKey, this);
   }
 
@@ -183,14 +183,14 @@ class Line {
     return this.#language ? localized(refusal, this.#language) : refusal;
   }
 
-  #write(level: "info" | "warn" | "error", outcome: Outcome): void {
+  #write(level: "info" | "warn" | "error", outcome: LoggedOutcome): void {
     // A bug is worth a line of its own, also when the caller has been told something else before.
     if (this.#written && level !== "error") return;
     const milliseconds = performance.now() - this.#started;
     if (!this.#written) this.#ended?.(outcome.code, milliseconds);
     if (!this.#written) this.span?.ended(outcome);
     this.#written = true;
-    const { logger } = this.#parts;
+    const { logger } = this.#options;
     if (!logger.isLevelEnabled(level)) return;
     const { values } = this.call;
     const about = { operation: this.#operation, ...outcome, durationMs: Math.round(milliseconds * 100) / 100 };
@@ -201,7 +201,7 @@ class Line {
 // A call whose deadline passes is refused from outside while its handler may still run: one call, one line.
 const lineKey = createContextKey<Line | undefined>(undefined, { description: "line of the call" });
 
-type Outcome = { readonly code: string; readonly reason?: string | undefined; readonly error?: object };
+type LoggedOutcome = { readonly code: string; readonly reason?: string | undefined; readonly error?: object };
 
 function refusalOf(error: unknown, call: Call): ConnectError {
   if (error instanceof ConnectError && reasonOf(error)) return error;

@@ -12,7 +12,7 @@ import { mostViolations, type Violation } from "../errors.ts";
 import { isVisible, soundness } from "./sound.ts";
 
 /** A field that there is something to look at in, with what its options say, which is slow to read. */
-type Looked = {
+type InspectedField = {
   readonly field: DescField;
   readonly trims: boolean;
   /** How many characters a text that is trimmed may have, the blanks around it counted. */
@@ -21,28 +21,28 @@ type Looked = {
   readonly mostInner: number | undefined;
 };
 
-type Looks = Map<DescMessage, readonly Looked[]>;
-type At = { readonly path: string; readonly found: Violation[]; readonly looks: Looks };
+type FieldsByType = Map<DescMessage, readonly InspectedField[]>;
+type Inspection = { readonly path: string; readonly found: Violation[]; readonly fieldsByType: FieldsByType };
 
 /** Trims the fields that say so, and finds what no field may hold: broken text, and numbers that name no enum value. */
 export function valuesOf(type: DescMessage): (message: Message) => Violation[] {
-  const looks: Looks = new Map();
-  lookInto(type, looks);
+  const fieldsByType: FieldsByType = new Map();
+  addFieldsOf(type, fieldsByType);
   const isSound = soundness(type);
   return (message) => {
     if (isSound(message)) return [];
     const found: Violation[] = [];
-    inspect(reflect(type, message), { path: "", found, looks });
+    inspect(reflect(type, message), { path: "", found, fieldsByType });
     return found;
   };
 }
 
-function lookInto(type: DescMessage, looks: Looks): void {
-  if (looks.has(type)) return;
+function addFieldsOf(type: DescMessage, fieldsByType: FieldsByType): void {
+  if (fieldsByType.has(type)) return;
   const fields = type.fields.filter(
     ({ scalar, fieldKind }) => scalar === undefined || scalar === ScalarType.STRING || fieldKind !== "scalar",
   );
-  looks.set(
+  fieldsByType.set(
     type,
     fields.map((field) => ({
       field,
@@ -52,7 +52,7 @@ function lookInto(type: DescMessage, looks: Looks): void {
       mostInner: hasOption(field, max_inner_items) ? getOption(field, max_inner_items) : undefined,
     })),
   );
-  for (const { message } of fields) if (message) lookInto(message, looks);
+  for (const { message } of fields) if (message) addFieldsOf(message, fieldsByType);
 }
 
 function mostItems(field: DescField): number | undefined {
@@ -66,15 +66,15 @@ function longestText(field: DescField): number | undefined {
   return inner?.case === "string" && inner.value.maxLen ? Number(inner.value.maxLen) : undefined;
 }
 
-function inspect(message: ReflectMessage, { path: parent, found, looks }: At): void {
-  for (const looked of looks.get(message.desc) ?? []) {
-    const { field } = looked;
+function inspect(message: ReflectMessage, { path: parent, found, fieldsByType }: Inspection): void {
+  for (const inspected of fieldsByType.get(message.desc) ?? []) {
+    const { field } = inspected;
     if (!message.isSet(field)) continue;
-    const at = { path: parent ? `${parent}.${field.jsonName}` : field.jsonName, found, looks };
+    const at = { path: parent ? `${parent}.${field.jsonName}` : field.jsonName, found, fieldsByType };
     switch (field.fieldKind) {
       case "scalar": {
         const value = message.get(field);
-        const trimmed = inspectTrimmed(looked, value, at);
+        const trimmed = inspectTrimmed(inspected, value, at);
         if (trimmed !== value) message.set(field, trimmed);
         inspectValue(field, trimmed, at);
         break;
@@ -86,7 +86,7 @@ function inspect(message: ReflectMessage, { path: parent, found, looks }: At): v
         inspect(message.get(field), at);
         break;
       case "list":
-        inspectList(looked, message.get(field), at);
+        inspectList(inspected, message.get(field), at);
         break;
       case "map":
         inspectMap(field, message.get(field), at);
@@ -94,8 +94,8 @@ function inspect(message: ReflectMessage, { path: parent, found, looks }: At): v
   }
 }
 
-function inspectList(looked: Looked, list: ReflectList, at: At): void {
-  const { field, most, mostInner } = looked;
+function inspectList(inspected: InspectedField, list: ReflectList, at: Inspection): void {
+  const { field, most, mostInner } = inspected;
   if (most !== undefined) shorten(list, most);
   if (mostInner !== undefined && innerItems(list) > mostInner) {
     const description = `must contain no more than ${mostInner} items in its inner lists together`;
@@ -104,7 +104,7 @@ function inspectList(looked: Looked, list: ReflectList, at: At): void {
   for (let index = 0; index < list.size; index += 1) {
     const inside = { ...at, path: `${at.path}[${index}]` };
     const value = list.get(index);
-    const trimmed = inspectTrimmed(looked, value, inside);
+    const trimmed = inspectTrimmed(inspected, value, inside);
     if (trimmed !== value) list.set(index, trimmed);
     inspectItem(field, trimmed, inside);
   }
@@ -118,7 +118,7 @@ function innerItems(list: ReflectList): number {
   return all;
 }
 
-function inspectMap(field: DescField, map: ReflectMap, at: At): void {
+function inspectMap(field: DescField, map: ReflectMap, at: Inspection): void {
   for (const [key, value] of map) {
     const inside = { ...at, path: `${at.path}[${JSON.stringify(String(key))}]` };
     inspectText(key, inside);
@@ -126,12 +126,12 @@ function inspectMap(field: DescField, map: ReflectMap, at: At): void {
   }
 }
 
-function inspectItem(field: DescField, value: unknown, at: At): void {
+function inspectItem(field: DescField, value: unknown, at: Inspection): void {
   if (isReflectMessage(value)) inspect(value, at);
   else inspectValue(field, value, at);
 }
 
-function inspectValue(field: DescField, value: unknown, at: At): void {
+function inspectValue(field: DescField, value: unknown, at: Inspection): void {
   if (field.scalar === ScalarType.STRING) inspectText(value, at);
   if (field.enum?.open && typeof value === "number" && !field.enum.value[value]) {
     const names = field.enum.values.map(({ name }) => name).join(", ");
@@ -139,7 +139,7 @@ function inspectValue(field: DescField, value: unknown, at: At): void {
   }
 }
 
-function inspectText(value: unknown, at: At): void {
+function inspectText(value: unknown, at: Inspection): void {
   if (typeof value !== "string") return;
   // PostgreSQL stores no U+0000 (22021), and half a surrogate pair would be stored as another character.
   if (value.includes("\0"))
@@ -147,12 +147,16 @@ function inspectText(value: unknown, at: At): void {
   if (!value.isWellFormed()) complain(at, { description: "must be well-formed Unicode", reason: "STRING_UNICODE" });
 }
 
-function complain({ path, found }: At, wrong: Omit<Violation, "field">): void {
+function complain({ path, found }: Inspection, wrong: Omit<Violation, "field">): void {
   if (found.length < mostViolations) found.push({ field: path, ...wrong });
 }
 
 /** Trims a text where its field says so. Its bound counts what was sent; what is too long even when trimmed, its rule finds. */
-function inspectTrimmed({ trims, longest = Number.POSITIVE_INFINITY }: Looked, value: unknown, at: At): unknown {
+function inspectTrimmed(
+  { trims, longest = Number.POSITIVE_INFINITY }: InspectedField,
+  value: unknown,
+  at: Inspection,
+): unknown {
   if (!trims || typeof value !== "string") return value;
   const trimmed = value.trim();
   if (isLonger(value, longest) && !isLonger(trimmed, longest))
