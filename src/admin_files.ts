@@ -81,10 +81,10 @@ export async function userOfPasswordFile(runtime: Checks, dataDir: string): Prom
 /** Removes `admin-password` once the administrator has another password, which any node may have changed. */
 export function watchPasswordFile(runtime: Runtime, config: Pick<Config, "dataDir" | "databaseUrl">): AsyncDisposable {
   const { tail, logger } = runtime;
-  const failed = (error: unknown) => logger.warn({ err: error }, "admin-password could not be checked; trying again");
+  const onError = (error: unknown) => logger.warn({ err: error }, "admin-password could not be checked; trying again");
   const look = passwordFileCheck(runtime, config);
   // The tail hears of a change at once; the minute is for a check that failed and for a file that came later.
-  const looking = lookAgain({ everyMs: 60_000, restMs: 200, failed, look });
+  const looking = lookAgain({ everyMs: 60_000, restMs: 200, onError, look });
   const stop = tail.listen((events) => {
     if (events.some(({ type }) => type === "user.password_changed" || type === "user.deleted")) looking.poke();
   });

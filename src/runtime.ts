@@ -78,8 +78,8 @@ export async function openRuntime(config: Config, { logger, join = false, observ
   const [{ sql, load }, { sql: patient }] = pools;
   const instanceId = await instanceOf(sql, secrets);
   const callers = callerCache({ lookup: callerRead(sql), clock: now, seconds: config.cacheSeconds });
-  const failed = (error: unknown) => logger.warn({ err: error }, "the log could not be followed; trying again");
-  const tail = opened.use(await followTail({ sql, everyMs: 250, failed }));
+  const onError = (error: unknown) => logger.warn({ err: error }, "the log could not be followed; trying again");
+  const tail = opened.use(await followTail({ sql, everyMs: 250, onError }));
   tail.listen((events) => events.forEach(callers.forget));
   const listeners = new Set<AppendListener>();
   const log = openLog<Call>({
@@ -87,7 +87,7 @@ export async function openRuntime(config: Config, { logger, join = false, observ
     patient,
     folds,
     originOf,
-    appended(facts) {
+    onAppended(facts) {
       for (const { type, at } of facts) callers.forget({ type, stream: at.stream });
       tail.poke();
       for (const listener of listeners) listener(facts);

@@ -69,7 +69,7 @@ export type Server = AsyncDisposable & {
   readonly fail: (error: unknown) => Promise<void>;
 };
 
-/** Starts everything: database, tables, first organization, and the doors. */
+/** Starts everything: database, tables, first organization, and the port. */
 export async function startServer(config: Config): Promise<Server> {
   await using opened = new AsyncDisposableStack();
   const logger = createLogger(config);
@@ -79,11 +79,11 @@ export async function startServer(config: Config): Promise<Server> {
   await hashBehindOthers();
   const ownProcess = config.metrics === "on" ? opened.use(processMetrics()) : undefined;
   let bootstrapped = false;
-  const doors = opened.use(
-    await openPort(runtime, config, { ownProcess, tracing, isBootstrapped: () => bootstrapped }),
+  const listening = opened.use(
+    await listen(runtime, config, { ownProcess, tracing, isBootstrapped: () => bootstrapped }),
   );
-  opened.use(reloading(doors, logger));
-  const { url } = doors;
+  opened.use(reloadOnHangUp(listening, logger));
+  const { url } = listening;
   // The port listens before: one that is taken must stop the start before anything is created.
   const created = await bootstrapInstance(runtime, config);
   bootstrapped = true;
@@ -93,8 +93,8 @@ export async function startServer(config: Config): Promise<Server> {
   if (runtime.database.note) logger.info(runtime.database.note);
   logger.info({ url }, "listening");
   // Disposed of first: a node that stops is not ready, whatever its errands still wait for.
-  opened.defer(() => doors[Symbol.asyncDispose]());
-  const fail = failing(runtime, doors);
+  opened.defer(() => listening[Symbol.asyncDispose]());
+  const fail = failing(runtime, listening);
   const stack = opened.move();
   return { url, welcome, fail, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
@@ -102,9 +102,9 @@ export async function startServer(config: Config): Promise<Server> {
 // So long may statements run on that were sent when the process failed.
 const lastGraceMs = 500;
 
-function failing({ logger, refuse }: Runtime, doors: AsyncDisposable) {
+function failing({ logger, refuse }: Runtime, listening: AsyncDisposable) {
   let failed: Promise<void> | undefined;
-  const end = () => Promise.allSettled([doors[Symbol.asyncDispose](), refuse(lastGraceMs)]).then(() => {});
+  const end = () => Promise.allSettled([listening[Symbol.asyncDispose](), refuse(lastGraceMs)]).then(() => {});
   return (error: unknown) => {
     logger.fatal({ err: error }, "the process ends: nothing handles this error");
     logger.flush();
@@ -121,12 +121,12 @@ async function startTracing(config: Config, logger: Logger): Promise<Tracing | u
   const traces = tracesOf(config);
   if (!traces) return undefined;
   const { openTracing } = await import("./tracing/tracing.ts");
-  const failed = (error: unknown) => logger.warn({ err: error }, "the collector does not take spans");
-  return openTracing({ ...traces, failed });
+  const onError = (error: unknown) => logger.warn({ err: error }, "the collector does not take spans");
+  return openTracing({ ...traces, onError });
 }
 
 /** Reads the certificate again when the operator says so. */
-function reloading({ reload }: Listening, logger: Logger): Disposable {
+function reloadOnHangUp({ reload }: Listening, logger: Logger): Disposable {
   const again = () =>
     reload().then(
       () => logger.info("certificate read again"),
@@ -139,11 +139,11 @@ function reloading({ reload }: Listening, logger: Logger): Disposable {
 /** What is done besides answering: SMS leave, and what is over is cleared away. */
 function startErrands({ deps, onAppended, logger }: Runtime, config: Config): AsyncDisposable {
   const { sql, clock, secrets } = deps;
-  const failed = (error: unknown, errand: string) =>
+  const onError = (error: unknown, errand: string) =>
     logger.warn({ err: error, errand }, "an errand failed; trying again");
   const errands = new AsyncDisposableStack();
   const chores = [expiredRecords(sql, clock), ...smsChores({ sql, clock }), ...expiryChores(deps, config)];
-  errands.use(startSweep({ sql, chores, failed }));
+  errands.use(startSweep({ sql, chores, onError }));
   errands.use(
     startSmsWorker({
       sql,
@@ -157,21 +157,22 @@ function startErrands({ deps, onAppended, logger }: Runtime, config: Config): As
       text: config.smsText,
       attempts: config.smsAttempts,
       timeoutMs: config.smsTimeoutMs,
-      told: ({ id, userId, attempts }, delivery) => logger.info({ sms: id, userId, attempts, ...delivery }, "sms"),
-      failed: (error) => failed(error, "sms"),
+      onDelivery: ({ id, userId, attempts }, delivery) =>
+        logger.info({ sms: id, userId, attempts, ...delivery }, "sms"),
+      onError: (error) => onError(error, "sms"),
     }),
   );
   return errands;
 }
 
-type Watching = {
+type Observability = {
   readonly ownProcess: ProcessMetrics | undefined;
   readonly tracing: Tracing | undefined;
   /** Whether the first administrator exists; until then the node is not ready. */
   readonly isBootstrapped: () => boolean;
 };
 
-async function openPort(runtime: Runtime, config: Config, { ownProcess, tracing, isBootstrapped }: Watching) {
+async function listen(runtime: Runtime, config: Config, { ownProcess, tracing, isBootstrapped }: Observability) {
   const { logger } = runtime;
   const calls = ownProcess && callMetrics([...services, ...standardServices], "postern");
   const trace = tracing && tracerOf(tracing, operationsOf(services));
@@ -185,7 +186,7 @@ async function openPort(runtime: Runtime, config: Config, { ownProcess, tracing,
   const metrics = calls ? [metricsRoute(async () => families(calls, await load(), ownProcess))] : [];
   const rpcs = describeAll(services);
   const served = gateway({
-    ...mounted(runtime, config, lines),
+    ...serviceOptions(runtime, config, lines),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(() => {}) },
     onError: lines.onError,
     refuse: inOurWords,
@@ -211,9 +212,9 @@ function families(calls: CallMetrics, load: InstanceLoad, ownProcess: ProcessMet
 }
 
 /** The services and what a call passes on its way to them, as adapters of Connect take it. */
-function mounted(runtime: Runtime, config: Config, lines: Report) {
+function serviceOptions(runtime: Runtime, config: Config, lines: Report) {
   return {
-    ...guarded(runtime, { declared: wholeRules(runtime, config), report: lines }),
+    ...guarded(runtime, { declared: declaredRules(runtime, config), report: lines }),
     routes: routesOf(runtime, config),
     contextValues: () => createContextValues().set(keys.requestId, runtime.deps.ids()),
   };
@@ -222,9 +223,9 @@ function mounted(runtime: Runtime, config: Config, lines: Report) {
 /** The options of `connectNodeAdapter` to serve the instance without the gateway. */
 export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAdapterOptions {
   const lines = report({ logger: runtime.logger, languageOf: chooseLanguage });
-  const { routes, contextValues, ...checks } = mounted(runtime, config, lines);
+  const { routes, contextValues, ...adapterGuards } = serviceOptions(runtime, config, lines);
   return {
-    ...forAdapter(checks, lines),
+    ...forAdapter(adapterGuards, lines),
     routes,
     contextValues,
     jsonOptions: { alwaysEmitImplicit: true, registry: createRegistry(file_google_rpc_error_details) },
@@ -292,7 +293,7 @@ function lookupsOf({ instanceId, deps: { sql } }: Runtime): Lookups {
 }
 
 /** What requests must keep beside the rules that stand at their fields. */
-function wholeRules({ deps }: Runtime, config: Config): MessageRule[] {
+function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
   return [
     ...applicationRules,
     ...eventRules,

@@ -8,8 +8,8 @@ const runs = channel("postern.batch.runs");
 export type Waiting<J> = {
   readonly job: J;
   readonly signal: AbortSignal | undefined;
-  readonly done: () => void;
-  readonly failed: (error: unknown) => void;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
 };
 
 /** How jobs are put together. */
@@ -39,8 +39,8 @@ export function inBatches<J>({
   let scheduled = false;
 
   return (job, signal) =>
-    new Promise((done, failed) => {
-      const waiting = { job, signal, done, failed };
+    new Promise((resolve, reject) => {
+      const waiting = { job, signal, resolve, reject };
       queue.push(waiting);
       if (waits.hasSubscribers) waits.publish(waiting);
       schedule();
@@ -64,7 +64,7 @@ export function inBatches<J>({
     try {
       await runs.runStores(batch, run, undefined, batch);
     } catch (error) {
-      for (const { failed } of batch) failed(error);
+      for (const { reject } of batch) reject(error);
     } finally {
       underWay -= 1;
       schedule();
@@ -76,7 +76,7 @@ export function inBatches<J>({
     const later: Waiting<J>[] = [];
     const taken = new Set<string>();
     for (const waiting of queue) {
-      if (waiting.signal?.aborted) waiting.failed(waiting.signal.reason);
+      if (waiting.signal?.aborted) waiting.reject(waiting.signal.reason);
       else if (batch.length >= most || !free(waiting.job, taken)) later.push(waiting);
       else batch.push(waiting);
     }

@@ -102,19 +102,19 @@ export type Tail = AsyncDisposable & {
 };
 
 /** How the tail of the log is followed. */
-export type TailParts = {
+export type TailOptions = {
   readonly sql: Sql;
   /** How long to wait between two looks when nothing was appended here. */
   readonly everyMs: number;
-  readonly failed: (error: unknown) => void;
+  readonly onError: (error: unknown) => void;
 };
 
 /** Follows the log from its end, for all that must hear what happens on any node. */
-export async function followTail({ sql, everyMs, failed }: TailParts): Promise<Tail> {
+export async function followTail({ sql, everyMs, onError }: TailOptions): Promise<Tail> {
   const listeners = new Set<(events: readonly StoredEvent[]) => void>();
   let at = await endOfLog(sql);
   let atEnd = performance.now();
-  const looking = lookAgain({ everyMs, restMs, failed, look });
+  const looking = lookAgain({ everyMs, restMs, onError, look });
 
   return {
     poke: looking.poke,
@@ -137,11 +137,11 @@ export async function followTail({ sql, everyMs, failed }: TailParts): Promise<T
   }
 }
 
-// Looking after every command of a lone caller took a quarter of its rate.
+// LookOptions after every command of a lone caller took a quarter of its rate.
 const restMs = 20;
 
 /** What is looked for again and again. */
-export type Looking = Pick<TailParts, "everyMs" | "failed"> & {
+export type LookOptions = Pick<TailOptions, "everyMs" | "onError"> & {
   /** Looks, and answers whether there may be more. */
   readonly look: () => Promise<boolean>;
   /** How long two looks lie apart at least, unless there is more. */
@@ -149,7 +149,7 @@ export type Looking = Pick<TailParts, "everyMs" | "failed"> & {
 };
 
 /** Looks again and again: at once when poked or when there was more, else after a while. */
-export function lookAgain({ everyMs, restMs = 0, failed, look }: Looking) {
+export function lookAgain({ everyMs, restMs = 0, onError, look }: LookOptions) {
   let stopped = false;
   let poked = false;
   let resting = false;
@@ -171,7 +171,7 @@ export function lookAgain({ everyMs, restMs = 0, failed, look }: Looking) {
     while (!stopped) {
       poked = false;
       const rested = performance.now() + restMs;
-      const more = await look().catch((error: unknown) => void failed(error));
+      const more = await look().catch((error: unknown) => void onError(error));
       if (more) continue;
       await rest(rested - performance.now());
       if (!poked) await pause(everyMs);

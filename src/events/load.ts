@@ -27,7 +27,7 @@ export function load<K extends Readonly<Record<string, unknown>>, R>(
       const keys = batch.map(({ job }, n) => ({ ...job.key, n }));
       const rows = await sql.unsafe<({ n: number } & R)[]>(text, [JSON.stringify(keys)], { prepare: true });
       for (const row of rows) batch[row.n]?.job.rows.push(row);
-      for (const { done } of batch) done();
+      for (const { resolve } of batch) resolve();
     },
   });
   return async (key, signal) => {

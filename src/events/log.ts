@@ -42,18 +42,18 @@ type Command = {
 };
 
 /** What a log is made of. */
-export type LogParts<C> = {
+export type LogOptions<C> = {
   readonly sql: Sql;
   /** For commands with a cascade, which may take long: connections of their own, and time. */
   readonly patient?: Sql;
   readonly folds: ReadonlyMap<string, Fold>;
   readonly originOf: (call: C) => CommandOrigin;
   /** Told of the facts before their command is answered. */
-  readonly appended?: (facts: readonly NewFact[]) => void;
+  readonly onAppended?: (facts: readonly NewFact[]) => void;
 };
 
 /** Opens the log. Commands of the same shape that arrive together share one statement. */
-export function openLog<C>({ sql, patient = sql, folds, originOf, appended }: LogParts<C>): Log<C> {
+export function openLog<C>({ sql, patient = sql, folds, originOf, onAppended }: LogOptions<C>): Log<C> {
   const queues = new Map<string, (command: Command, signal?: AbortSignal) => Promise<void>>();
 
   return {
@@ -62,7 +62,7 @@ export function openLog<C>({ sql, patient = sql, folds, originOf, appended }: Lo
       const command = commandOf(facts, origin, answer);
       if (facts.length === 0 && !command.record) return answer;
       await queueFor(command.types)(command, origin.signal);
-      appended?.(facts);
+      onAppended?.(facts);
       return answer;
     },
   };
@@ -88,12 +88,15 @@ export function openLog<C>({ sql, patient = sql, folds, originOf, appended }: Lo
     return async (batch: readonly Waiting<Command>[]) => {
       try {
         await write(batch.map(({ job }) => job));
-        for (const { done } of batch) done();
+        for (const { resolve } of batch) resolve();
       } catch (error) {
         if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error))
-          for (const { failed } of batch) failed(lost(error));
+          for (const { reject } of batch) reject(lost(error));
         // One refusal harms nobody else: each runs again by itself.
-        else await Promise.all(batch.map(({ job, done, failed }) => write([job]).then(done, (e) => failed(lost(e)))));
+        else
+          await Promise.all(
+            batch.map(({ job, resolve, reject }) => write([job]).then(resolve, (e) => reject(lost(e)))),
+          );
       }
     };
   }

@@ -10,24 +10,24 @@ export type Chore = {
   readonly batch: (most: number) => Promise<number>;
 };
 
-/** What runtime-keeping is made of. */
-export type SweepParts = {
+/** Options of the sweep. */
+export type SweepOptions = {
   readonly sql: Sql;
   readonly chores: readonly Chore[];
   readonly everyMs?: number;
-  /** Hears that a chore failed; it is tried again the next time. */
-  readonly failed: (error: unknown, chore: string) => void;
+  /** Called when a chore fails; it is tried again the next time. */
+  readonly onError: (error: unknown, chore: string) => void;
 };
 
 const most = 500;
 
 /** Clears away what is over, in small batches, on one node at a time. */
-export function startSweep({ sql, chores, everyMs = 60_000, failed }: SweepParts): AsyncDisposable {
+export function startSweep({ sql, chores, everyMs = 60_000, onError }: SweepOptions): AsyncDisposable {
   const holder = randomUUID();
   const seconds = 30 + (2 * everyMs) / 1000;
   let stopped = false;
   const mayGoOn = async () => !stopped && (await takeLease(sql, { work: "sweep", holder, seconds }));
-  const { stop } = lookAgain({ everyMs, failed: (error) => failed(error, "sweep"), look });
+  const { stop } = lookAgain({ everyMs, onError: (error) => onError(error, "sweep"), look });
 
   return {
     [Symbol.asyncDispose]() {
@@ -37,7 +37,7 @@ export function startSweep({ sql, chores, everyMs = 60_000, failed }: SweepParts
   };
 
   async function look(): Promise<boolean> {
-    for (const chore of chores) await finish(chore).catch((error: unknown) => failed(error, chore.name));
+    for (const chore of chores) await finish(chore).catch((error: unknown) => onError(error, chore.name));
     return false;
   }
 

@@ -2,7 +2,7 @@ import type { Chore } from "../events/sweep.ts";
 import type { Sql } from "../postgres/connect.ts";
 
 /** An SMS that a worker has taken for the time of its lease; without a number and a sealed code it is needed no more. */
-export type Taken = {
+export type LeasedSms = {
   readonly id: string;
   readonly userId: string;
   readonly attempts: number;
@@ -31,7 +31,7 @@ const deadDays = 7;
  * Takes messages that are due; until the lease ends no other worker takes them. Each row was written by the statement that
  * sealed its code, through a trigger of phone_codes.
  */
-export const take = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeconds: number }) => sql<Taken[]>`
+export const take = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeconds: number }) => sql<LeasedSms[]>`
   with due as materialized (
     select phone_code_id from sms_messages where dead is null and due <= now()
     order by due limit ${most} for update skip locked
@@ -41,21 +41,21 @@ export const take = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeco
   returning m.phone_code_id as id, m.user_id as "userId", m.attempts, c.phone, c.sealed, c.expiration_date as expiration`;
 
 /** Forgets a message that was delivered, or is needed no more, with the sealed form of its code. */
-export const forget = (sql: Sql, { id }: Taken) => sql`
+export const forget = (sql: Sql, { id }: LeasedSms) => sql`
   with opened as (update phone_codes set sealed = null where phone_code_id = ${id} and sealed is not null)
   delete from sms_messages where phone_code_id = ${id}`;
 
 /** Makes a message due again after a while, unless another worker took it meanwhile. */
 export const postpone = (
   sql: Sql,
-  { id, attempts }: Taken,
+  { id, attempts }: LeasedSms,
   { failure, seconds }: { failure: string; seconds: number },
 ) => sql`
   update sms_messages set due = now() + make_interval(secs => ${seconds}), failure = ${failure}
   where phone_code_id = ${id} and attempts = ${attempts} and dead is null`;
 
 /** Gives a message up, unless another worker took it meanwhile; its code stays for whoever got it after all. */
-export const bury = (sql: Sql, { id, attempts }: Taken, failure: string) => sql`
+export const bury = (sql: Sql, { id, attempts }: LeasedSms, failure: string) => sql`
   with buried as (
     update sms_messages set dead = now(), failure = ${failure}
     where phone_code_id = ${id} and attempts = ${attempts} and dead is null returning phone_code_id

@@ -9,10 +9,10 @@ const longestRetrySeconds = 300;
 /** Posts to an HTTP service; anything but 2xx is NotTaken, for good when the request is what is wrong. */
 export async function post(url: string, { headers, body }: Post, signal: AbortSignal): Promise<void> {
   const response = await fetch(url, { method: "POST", headers, body, signal, redirect: "manual" }).catch(unreached);
-  const said = await excerpt(response);
+  const text = await excerpt(response);
   if (response.ok) return;
   const permanent = response.status < 500 && response.status !== 408 && response.status !== 429;
-  throw new NotTaken(`it answered ${response.status}${errorCode(said)}`, { permanent, ...retryAfter(response) });
+  throw new NotTaken(`it answered ${response.status}${errorCode(text)}`, { permanent, ...retryAfter(response) });
 }
 
 function unreached(error: Error): never {
@@ -36,8 +36,8 @@ async function excerpt({ body }: Response): Promise<string> {
 }
 
 // Twilio names what is wrong by a number: https://www.twilio.com/docs/api/errors
-function errorCode(said: string): string {
-  const [, code] = /"(?:error_)?code"\s*:\s*(\d{1,6})\b/.exec(said) ?? [];
+function errorCode(text: string): string {
+  const [, code] = /"(?:error_)?code"\s*:\s*(\d{1,6})\b/.exec(text) ?? [];
   return code ? ` with error ${code}` : "";
 }
 

@@ -3,7 +3,7 @@ import { lookAgain } from "../events/follow.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { openPhoneCode } from "../security/phone_code.ts";
 import type { Keyring } from "../security/seal.ts";
-import { bury, expired, forget, postpone, type Taken, take } from "./outbox.ts";
+import { bury, expired, forget, type LeasedSms, postpone, take } from "./outbox.ts";
 import { NotTaken, type Sender } from "./sms.ts";
 
 /** How a try to deliver an SMS ended; never with the number, the text or the code. */
@@ -13,7 +13,7 @@ export type Delivery =
   | { readonly kind: "dead"; readonly failure: string };
 
 /** What the worker is made of. */
-export type SmsWorkerParts = {
+export type SmsWorkerOptions = {
   readonly sql: Sql;
   /** Calls back when this node wrote a message; answers how to stop. Messages of other nodes are found by looking. */
   readonly onWritten: (look: () => void) => () => void;
@@ -27,9 +27,9 @@ export type SmsWorkerParts = {
   /** How long to wait between two looks when this node wrote nothing. */
   readonly everyMs?: number;
   /** Hears how each try ended, for the log and the metrics. */
-  readonly told: (message: Pick<Taken, "id" | "userId" | "attempts">, delivery: Delivery) => void;
+  readonly onDelivery: (message: Pick<LeasedSms, "id" | "userId" | "attempts">, delivery: Delivery) => void;
   /** Hears that the database could not be asked; the worker tries again. */
-  readonly failed: (error: unknown) => void;
+  readonly onError: (error: unknown) => void;
 };
 
 const atOnce = 16;
@@ -41,12 +41,12 @@ const settleSeconds = 60;
  * Delivers the SMS of the outbox. Nodes hold leases: a message is delivered by one at a time, again only when a
  * worker ended between handing it over and noting so.
  */
-export function startSmsWorker(parts: SmsWorkerParts): AsyncDisposable {
-  const { sql, onWritten, timeoutMs, everyMs = 1000, failed } = parts;
+export function startSmsWorker(options: SmsWorkerOptions): AsyncDisposable {
+  const { sql, onWritten, timeoutMs, everyMs = 1000, onError } = options;
   const leaseSeconds = timeoutMs / 1000 + settleSeconds;
   const underWay = new Set<Promise<void>>();
   const stopped = new AbortController();
-  const looking = lookAgain({ everyMs, failed, look });
+  const looking = lookAgain({ everyMs, onError, look });
   const unlisten = onWritten(looking.poke);
 
   return {
@@ -66,9 +66,9 @@ export function startSmsWorker(parts: SmsWorkerParts): AsyncDisposable {
     return false;
   }
 
-  function start(message: Taken): void {
+  function start(message: LeasedSms): void {
     const delivering = deliver(message)
-      .catch(failed)
+      .catch(onError)
       .finally(() => {
         underWay.delete(delivering);
         looking.poke();
@@ -76,20 +76,20 @@ export function startSmsWorker(parts: SmsWorkerParts): AsyncDisposable {
     underWay.add(delivering);
   }
 
-  async function deliver(message: Taken): Promise<void> {
-    const delivery = await tryToDeliver(parts, message);
-    if (await settled(message, delivery)) parts.told(message, delivery);
+  async function deliver(message: LeasedSms): Promise<void> {
+    const delivery = await tryToDeliver(options, message);
+    if (await settled(message, delivery)) options.onDelivery(message, delivery);
   }
 
   // A database that is away for a moment must not make a message go out twice.
-  async function settled(message: Taken, delivery: Delivery): Promise<boolean> {
+  async function settled(message: LeasedSms, delivery: Delivery): Promise<boolean> {
     const until = performance.now() + settleSeconds * 500;
     for (;;) {
       try {
         await settle(sql, message, delivery);
         return true;
       } catch (error) {
-        failed(error);
+        onError(error);
         if (stopped.signal.aborted || performance.now() > until) return false;
         await pause(500, undefined, { signal: stopped.signal }).catch(() => {});
       }
@@ -102,25 +102,29 @@ export function backoffSeconds(attempts: number, random: () => number = Math.ran
   return Math.min(2 ** (attempts - 1), longestBackoffSeconds) * (0.5 + random() / 2);
 }
 
-async function tryToDeliver(parts: SmsWorkerParts, message: Taken): Promise<Delivery> {
+async function tryToDeliver(options: SmsWorkerOptions, message: LeasedSms): Promise<Delivery> {
   const { id, userId, attempts, phone, sealed, expiration } = message;
   if (!phone || !sealed || !expiration) return { kind: "superseded" };
-  if (expiration <= parts.clock()) return { kind: "dead", failure: expired };
-  if (attempts > parts.attempts) return { kind: "dead", failure: "every try ended with its worker" };
-  const code = opened(parts.keyring, { id, userId, phone, sealed });
+  if (expiration <= options.clock()) return { kind: "dead", failure: expired };
+  if (attempts > options.attempts) return { kind: "dead", failure: "every try ended with its worker" };
+  const code = opened(options.keyring, { id, userId, phone, sealed });
   if (code === undefined) return { kind: "dead", failure: "no master key opens the code" };
-  const sms = { id, to: phone, text: parts.text.replaceAll("{code}", code) };
+  const sms = { id, to: phone, text: options.text.replaceAll("{code}", code) };
   try {
-    await parts.sender(sms, AbortSignal.timeout(parts.timeoutMs));
+    await options.sender(sms, AbortSignal.timeout(options.timeoutMs));
     return { kind: "delivered" };
   } catch (error) {
-    return notDelivered(error instanceof NotTaken ? error : new NotTaken("the sender failed"), message, parts.attempts);
+    return notDelivered(
+      error instanceof NotTaken ? error : new NotTaken("the sender failed"),
+      message,
+      options.attempts,
+    );
   }
 }
 
 function notDelivered(
   { message: failure, permanent, retrySeconds }: NotTaken,
-  { attempts }: Taken,
+  { attempts }: LeasedSms,
   most: number,
 ): Delivery {
   if (permanent || attempts >= most) return { kind: "dead", failure };
@@ -135,7 +139,7 @@ function opened(keyring: Keyring, of: Parameters<typeof openPhoneCode>[1]): stri
   }
 }
 
-async function settle(sql: Sql, message: Taken, delivery: Delivery): Promise<void> {
+async function settle(sql: Sql, message: LeasedSms, delivery: Delivery): Promise<void> {
   switch (delivery.kind) {
     case "delivered":
     case "superseded":

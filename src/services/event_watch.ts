@@ -32,7 +32,7 @@ const stretch = 5_000;
 
 /** Every wanted event that the mark has not seen, in order: from the log until it is caught up, then as the tail hears them. */
 export async function* watch({ sql, tail, wanted, signal }: Following, from: Mark) {
-  // Listening begins before the log is read: what is heard meanwhile may come twice, and is told apart by its position.
+  // Listening begins before the log is read: what is received meanwhile may come twice, and is told apart by its position.
   using hearing = hear(tail, wanted, signal);
   let at = beginOf(from);
   let behind = true;
@@ -67,11 +67,11 @@ function hear(tail: Tail, wanted: EventFilter, signal: AbortSignal): Disposable 
   let missed = false;
   let wake = () => {};
   const woken = () => wake();
-  const stop = tail.listen((heard) => {
-    if (!missed) events.push(...heard.filter((one) => isWanted(one, wanted)));
+  const stop = tail.listen((received) => {
+    if (!missed) events.push(...received.filter((one) => isWanted(one, wanted)));
     if (events.length > most) missed = true;
     if (missed) events = [];
-    upTo = missed ? undefined : heard.at(-1);
+    upTo = missed ? undefined : received.at(-1);
     if (missed || events.length > 0) wake();
   });
   signal.addEventListener("abort", woken);

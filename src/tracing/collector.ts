@@ -39,9 +39,9 @@ export function collector({ url, headers, resource }: Collector): Hand {
       body: new Uint8Array(body),
       headers: { ...headers, "content-type": "application/x-protobuf" },
     }).catch(unreached);
-    const said = await response.bytes().catch(() => new Uint8Array());
+    const answer = await response.bytes().catch(() => new Uint8Array());
     if (!response.ok) throw refusedWith(response);
-    return spans.length - rejectedIn(response, said);
+    return spans.length - rejectedIn(response, answer);
   };
 }
 
@@ -60,10 +60,10 @@ function refusedWith({ status, headers }: Response): NotTaken {
 }
 
 /** How many spans the answer says were thrown away; an answer in another form says nothing. */
-function rejectedIn({ headers }: Response, said: Uint8Array): number {
+function rejectedIn({ headers }: Response, answer: Uint8Array): number {
   if (!headers.get("content-type")?.startsWith("application/x-protobuf")) return 0;
   try {
-    return Number(fromBinary(ExportTraceServiceResponseSchema, said).partialSuccess?.rejectedSpans ?? 0n);
+    return Number(fromBinary(ExportTraceServiceResponseSchema, answer).partialSuccess?.rejectedSpans ?? 0n);
   } catch {
     return 0;
   }

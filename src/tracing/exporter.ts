@@ -12,10 +12,10 @@ export type Exporter = AsyncDisposable & {
 export type ExportLoad = { readonly waiting: number; readonly exported: number; readonly dropped: number };
 
 /** What an exporter is made of. */
-export type ExporterParts = {
+export type ExporterOptions = {
   readonly hand: Hand;
-  /** Told once when the collector begins to fail. */
-  readonly failed: (error: unknown) => void;
+  /** Called once when the collector begins to fail. */
+  readonly onError: (error: unknown) => void;
   readonly everyMs?: number;
   readonly attempts?: number;
   /** The wait before the second try, which doubles with each. */
@@ -31,7 +31,7 @@ const timeoutMs = 10_000;
 const longestPauseMs = 30_000;
 
 /** Opens an exporter. */
-export function openExporter({ hand, failed, ...times }: ExporterParts): Exporter {
+export function openExporter({ hand, onError, ...times }: ExporterOptions): Exporter {
   const { everyMs = 1_000, attempts = 5, pauseMs = 1_000, flushMs = 5_000 } = times;
   const [closing, cut] = [new AbortController(), new AbortController()];
   const queue: Ended[] = [];
@@ -89,7 +89,7 @@ export function openExporter({ hand, failed, ...times }: ExporterParts): Exporte
       failing = false;
       return undefined;
     } catch (error) {
-      if (!failing) failed(error);
+      if (!failing) onError(error);
       failing = true;
       return error;
     }

@@ -20,7 +20,12 @@ export function statementSpan(
     },
     ended(error) {
       const failure = error === undefined ? undefined : codeOf(error);
-      const attributes = { ...database, "db.operation.name": operation, "db.query.summary": summary, ...told(failure) };
+      const attributes = {
+        ...database,
+        "db.operation.name": operation,
+        "db.query.summary": summary,
+        ...failureAttributes(failure),
+      };
       const about = { kind: "client", name: summary, failed: failure !== undefined } as const;
       const shared = calls.length > 1 ? { ...attributes, "postern.calls": calls.length } : attributes;
       for (const { context, from } of spans)
@@ -32,7 +37,7 @@ export function statementSpan(
 // https://opentelemetry.io/docs/specs/semconv/db/postgresql/
 const database: Attributes = { "db.system.name": "postgresql" };
 
-const told = (failure: string | undefined): Attributes =>
+const failureAttributes = (failure: string | undefined): Attributes =>
   failure === undefined ? {} : { "error.type": failure, "db.response.status_code": failure };
 
 // Not the text: it can hold values.

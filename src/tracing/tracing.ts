@@ -15,8 +15,8 @@ export type TracingOptions = {
   readonly sampler: Sampler;
   /** The share of calls to trace, where the sampler goes by it. */
   readonly ratio: number;
-  /** Told once when the collector begins to fail. */
-  readonly failed: (error: unknown) => void;
+  /** Called once when the collector begins to fail. */
+  readonly onError: (error: unknown) => void;
 };
 
 /** Traces calls and what they ask of the database; disposing of it hands over the last spans. */
@@ -29,8 +29,8 @@ export type Tracing = AsyncDisposable & {
 };
 
 /** Starts to trace. */
-export function openTracing({ collector: to, sampler, ratio, failed }: TracingOptions): Tracing {
-  const exporter = openExporter({ hand: collector({ ...to, resource: { ...node(), ...to.resource } }), failed });
+export function openTracing({ collector: to, sampler, ratio, onError }: TracingOptions): Tracing {
+  const exporter = openExporter({ hand: collector({ ...to, resource: { ...node(), ...to.resource } }), onError });
   const spans = { calls: new AsyncLocalStorage<readonly SpanContext[]>(), take: exporter.take };
   const sampled = samplingOf(sampler, ratio);
   const summary = summaries();

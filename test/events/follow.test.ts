@@ -49,7 +49,7 @@ test("the tail hears every event once and in order, and skips no slow writer", a
   await log.append(somebody(), [earlier], {});
   await settled(sql, [earlier.at.stream]);
   const heard: StoredEvent[] = [];
-  await using tail = await followTail({ sql, everyMs: 20, failed: (error) => expect.fail(String(error)) });
+  await using tail = await followTail({ sql, everyMs: 20, onError: (error) => expect.fail(String(error)) });
   const stop = tail.listen((events) => heard.push(...events));
   await slow.sql.unsafe("begin");
   await slow.sql.unsafe(slowEvent);
@@ -71,12 +71,12 @@ test("the tail hears every event once and in order, and skips no slow writer", a
 
 function lookingWith(restMs: number) {
   const counted = { looks: 0 };
-  const failed = (error: unknown) => expect.fail(String(error));
+  const onError = (error: unknown) => expect.fail(String(error));
   const look = async () => {
     counted.looks += 1;
     return false;
   };
-  return { counted, ...lookAgain({ everyMs: 60_000, restMs, failed, look }) };
+  return { counted, ...lookAgain({ everyMs: 60_000, restMs, onError, look }) };
 }
 
 test("who looks again rests between two looks, whatever is appended, and can be stopped meanwhile", async () => {
@@ -104,7 +104,7 @@ test("the tail goes on after a failed look", async () => {
   await using client = oneConnection(opened.url);
   const heard: StoredEvent[] = [];
   const failures: unknown[] = [];
-  await using tail = await followTail({ sql: opened.sql, everyMs: 10, failed: (error) => failures.push(error) });
+  await using tail = await followTail({ sql: opened.sql, everyMs: 10, onError: (error) => failures.push(error) });
   tail.listen((events) => heard.push(...events));
   await client.sql`alter table events rename to hidden`;
   await vi.waitFor(() => expect(failures.length).toBeGreaterThan(0), 60_000);

@@ -29,7 +29,7 @@ function pile(things: number) {
   return { chore, asked, left: () => things };
 }
 
-const failed = (error: unknown) => console.warn(error);
+const onError = (error: unknown) => console.warn(error);
 
 test("a lease is one node's until it ends, and may be kept", async () => {
   await using database = await openDatabase();
@@ -48,8 +48,8 @@ test("a lease is one node's until it ends, and may be kept", async () => {
 test("everything is cleared away, batch by batch, by one node", async () => {
   await using database = await openDatabase();
   const { chore, asked, left } = pile(1_200);
-  await using _one = startSweep({ sql: database.sql, chores: [chore], failed });
-  await using _two = startSweep({ sql: database.sql, chores: [chore], failed });
+  await using _one = startSweep({ sql: database.sql, chores: [chore], onError });
+  await using _two = startSweep({ sql: database.sql, chores: [chore], onError });
   await vi.waitFor(() => expect(left()).toBe(0), 60_000);
   expect(asked).toEqual([500, 500, 500]);
 });
@@ -60,7 +60,7 @@ test("a chore that fails keeps no other from being done", async () => {
   const broken: Chore = { name: "broken", batch: () => Promise.reject(new Error("no")) };
   const failures: string[] = [];
   const heard = (_error: unknown, name: string) => void failures.push(name);
-  await using _sweep = startSweep({ sql: database.sql, chores: [broken, chore], failed: heard });
+  await using _sweep = startSweep({ sql: database.sql, chores: [broken, chore], onError: heard });
   await vi.waitFor(() => expect(left()).toBe(0), 60_000);
   expect(failures).toEqual(["broken"]);
 });

@@ -41,6 +41,6 @@ startSmsWorker({
   attempts: 10,
   timeoutMs: 1_000,
   everyMs: 20,
-  told: () => die("at the end"),
-  failed: console.error,
+  onDelivery: () => die("at the end"),
+  onError: console.error,
 });

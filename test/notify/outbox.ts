@@ -3,7 +3,7 @@ import type { Call } from "../../src/deps.ts";
 import { newId } from "../../src/deps.ts";
 import { type At, factOf, first, typeOf } from "../../src/events/fact.ts";
 import { openLog } from "../../src/events/log.ts";
-import { type Delivery, type SmsWorkerParts, startSmsWorker } from "../../src/notify/worker.ts";
+import { type Delivery, type SmsWorkerOptions, startSmsWorker } from "../../src/notify/worker.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { keyring } from "../../src/security/seal.ts";
 import { phoneCodes } from "../../src/services/phone_code.ts";
@@ -25,10 +25,10 @@ export async function openOutbox({ key = randomBytes(32), databaseUrl = "" } = {
   const { sql } = opened.use(node(url));
   const keys = keyring([key]);
   const listeners = new Set<() => void>();
-  const appended = () => {
+  const onAppended = () => {
     for (const look of listeners) look();
   };
-  const facts = openLog<Pick<Call, "values">>({ sql, folds, originOf, appended });
+  const facts = openLog<Pick<Call, "values">>({ sql, folds, originOf, onAppended });
   const clock = { now: () => new Date() };
   const stack = opened.move();
   return {
@@ -66,7 +66,7 @@ export async function openOutbox({ key = randomBytes(32), databaseUrl = "" } = {
 export type Outbox = Awaited<ReturnType<typeof openOutbox>>;
 
 /** A worker of its own on the outbox; remembers how each try ended. */
-export function startWorker(outbox: Outbox, parts: Pick<SmsWorkerParts, "sender"> & Partial<SmsWorkerParts>) {
+export function startWorker(outbox: Outbox, options: Pick<SmsWorkerOptions, "sender"> & Partial<SmsWorkerOptions>) {
   const deliveries: (Delivery & { id: string; attempts: number })[] = [];
   const worker = startSmsWorker({
     sql: outbox.sql,
@@ -77,9 +77,9 @@ export function startWorker(outbox: Outbox, parts: Pick<SmsWorkerParts, "sender"
     attempts: 10,
     timeoutMs: 1_000,
     everyMs: 20,
-    told: ({ id, attempts }, delivery) => deliveries.push({ id, attempts, ...delivery }),
-    failed: (error) => console.warn(error),
-    ...parts,
+    onDelivery: ({ id, attempts }, delivery) => deliveries.push({ id, attempts, ...delivery }),
+    onError: (error) => console.warn(error),
+    ...options,
   });
   return { deliveries, [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose]() };
 }

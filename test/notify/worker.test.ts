@@ -175,7 +175,7 @@ test("an outage of the database between delivery and its note repeats nothing", 
     setTimeout(() => (down = false), 700);
   };
   await outbox.ask();
-  await using worker = startWorker(outbox, { sender, sql: flaky, failed: () => {} });
+  await using worker = startWorker(outbox, { sender, sql: flaky, onError: () => {} });
   await vi.waitFor(() => expect(worker.deliveries).toMatchObject([{ kind: "delivered" }]), 60_000);
   expect(sent).toHaveLength(1);
 });

@@ -255,7 +255,7 @@ test("a watcher from the beginning hears the whole log in order, while it grows"
 test("a watcher that reads slowly gets everything in order, and a call that ends wakes it", async () => {
   await using opened = await openTestLog();
   const { log, sql } = opened;
-  await using tail = await followTail({ sql, everyMs: 10, failed: (error) => expect.fail(String(error)) });
+  await using tail = await followTail({ sql, everyMs: 10, onError: (error) => expect.fail(String(error)) });
   const heard = vi.fn();
   tail.listen((more) => heard(more.length));
   const gone = new AbortController();

@@ -21,9 +21,9 @@ const twoRejected = Buffer.from("CgsIAhIHdG9vIG9sZA==", "base64");
 
 function exportTo(url: string, times: { everyMs?: number; pauseMs?: number; flushMs?: number } = {}) {
   const failures: string[] = [];
-  const failed = (error: unknown) => failures.push(String(error));
+  const onError = (error: unknown) => failures.push(String(error));
   const to = { url, headers: {}, resource: { "service.name": "postern" } };
-  const exporter = openExporter({ hand: collector(to), failed, everyMs: 5, pauseMs: 5, ...times });
+  const exporter = openExporter({ hand: collector(to), onError, everyMs: 5, pauseMs: 5, ...times });
   return { failures, exporter, [Symbol.asyncDispose]: () => exporter[Symbol.asyncDispose]() };
 }
 
