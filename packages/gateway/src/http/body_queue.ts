@@ -18,19 +18,19 @@ export type BodySource = {
 /** Holds what has come of a body until somebody takes it, by a sink or in parts. */
 export class BodyQueue {
   readonly #source: BodySource;
-  readonly #held: BodyBuffer;
+  // Made for a body that comes before anybody takes it, which few do.
+  #held: BodyBuffer | undefined;
   #sink: BodySink | undefined;
   #isOverloaded = false;
   #wake: (() => void) | undefined;
 
   constructor(source: BodySource) {
     this.#source = source;
-    this.#held = new BodyBuffer(source.account);
   }
 
   /** How many bytes wait to be taken. */
   get length(): number {
-    return this.#held.length;
+    return this.#held?.length ?? 0;
   }
 
   /** Whether a sink takes what comes. */
@@ -43,7 +43,7 @@ export class BodyQueue {
     this.#sink = sink;
     this.#source.sendContinue();
     if (this.#isOverloaded) sink.overloaded();
-    else if (this.#held.length > 0) sink.data(this.#take());
+    else if (this.length > 0) sink.data(this.#take());
     if (this.#source.ended) this.#endSink();
   }
 
@@ -52,7 +52,7 @@ export class BodyQueue {
     this.#source.sendContinue();
     while (true) {
       if (this.#isOverloaded) throw overloaded();
-      if (this.#held.length > 0) yield this.#take();
+      if (this.length > 0) yield this.#take();
       else if (this.#source.ended) return;
       else if (this.#source.closed) throw new Error("the request was given up");
       else await this.#arrival();
@@ -66,7 +66,8 @@ export class BodyQueue {
       this.#sink?.data(part);
       return;
     }
-    const before = this.#held.length;
+    const before = this.length;
+    this.#held ??= new BodyBuffer(this.#source.account);
     this.#isOverloaded = !this.#held.add(part);
     if (this.#isOverloaded) this.#source.taken(before + part.length);
     this.#stir();
@@ -80,14 +81,16 @@ export class BodyQueue {
 
   /** The request is over: nothing is held of it any more. */
   close(): void {
-    this.#source.taken(this.#held.length);
-    this.#held.clear();
+    if (this.#held) {
+      this.#source.taken(this.#held.length);
+      this.#held.clear();
+    }
     this.#stir();
   }
 
   #take(): Buffer {
-    this.#source.taken(this.#held.length);
-    return this.#held.take();
+    this.#source.taken(this.length);
+    return this.#held?.take() ?? nothing;
   }
 
   // Nothing comes after the end, and a request that is answered for hours must not hold what the sink collected.
@@ -108,3 +111,5 @@ export class BodyQueue {
     return promise;
   }
 }
+
+const nothing = Buffer.alloc(0);

@@ -3,25 +3,32 @@ import { decompressed, type Encoding } from "../codec/compression.ts";
 import { GatewayError, overloaded, tooLarge } from "../errors/gateway_error.ts";
 import { BodyBuffer } from "../http/body_buffer.ts";
 import type { BodySink } from "../http/exchange.ts";
+import type { Due } from "./deadlines.ts";
 import type { RpcCall } from "./rpc_call.ts";
 
 /** The one message of a request, as it came. */
 export type Received = { readonly body: Buffer; readonly encoding: Encoding | undefined };
 
 /** Receives the body of a request that has one message, in time and within its limits; refuses the call otherwise. */
-export function receiveMessage(call: RpcCall, done: (received: Received) => void): void {
+export function receiveMessage(call: MessageCall): void {
   if (call.isOver) return;
   try {
     const { query, negotiated } = call.matched;
     const { headers } = call.exchange;
-    if (query) return void done(fromQuery(call, query));
+    if (query) {
+      call.received(fromQuery(call, query));
+      return;
+    }
     const encoding = call.encodingOf(headers[negotiated.protocol.encodingHeader]);
     if (Number(headers["content-length"] ?? 0) > maxBodyBytes(call)) throw tooLarge(maxMessageBytes(call));
-    call.exchange.receive(sinkOf(call, (body) => done({ body, encoding })));
+    call.exchange.receive(new MessageSink(call, encoding));
   } catch (error) {
     call.fail(error);
   }
 }
+
+/** A call that takes one message. */
+export type MessageCall = RpcCall & { readonly received: (received: Received) => void };
 
 type Query = NonNullable<RpcCall["matched"]["query"]>;
 
@@ -30,34 +37,53 @@ function fromQuery(call: RpcCall, { message, encoding }: Query): Received {
   return { body: message, encoding: call.encodingOf(encoding) };
 }
 
-function sinkOf(call: RpcCall, done: (body: Buffer) => void): BodySink {
-  const { exchange, options } = call;
-  const most = maxBodyBytes(call);
-  const body = new BodyBuffer(exchange.account);
-  // A connection of HTTP/1.1 times its one body itself; a stream of HTTP/2 may go on for ever.
-  const isTimed = !exchange.ended && exchange.version === "2";
-  const timer = isTimed ? setTimeout(tooSlow, options.limits.bodyTimeoutMs, call) : undefined;
-  const refuse = (error: GatewayError) => {
-    clearTimeout(timer);
-    body.clear();
-    call.fail(error);
-  };
-  return {
-    overloaded: () => refuse(overloaded()),
-    data(part: Buffer) {
-      // What comes after a refusal is read and dropped, so that the refusal arrives.
-      if (call.isOver) return;
-      if (body.length + part.length > most) refuse(tooLarge(maxMessageBytes(call)));
-      else if (!body.add(part)) refuse(overloaded());
-    },
-    end() {
-      clearTimeout(timer);
-      if (!call.isOver) done(body.bytes);
-    },
-  };
-}
+/** Collects the body of one message. A class, because closures would be made for every call. */
+export class MessageSink implements BodySink, Due {
+  due = 0;
+  earlier: Due | undefined = undefined;
+  later: Due | undefined = undefined;
+  readonly #call: MessageCall;
+  readonly #encoding: Encoding | undefined;
+  readonly #body: BodyBuffer;
+  readonly #maxBytes: number;
 
-const tooSlow = (call: RpcCall) => call.fail(new GatewayError("DEADLINE_EXCEEDED"));
+  constructor(call: MessageCall, encoding: Encoding | undefined) {
+    const { exchange, options } = call;
+    this.#call = call;
+    this.#encoding = encoding;
+    this.#body = new BodyBuffer(exchange.account);
+    this.#maxBytes = maxBodyBytes(call);
+    // A connection of HTTP/1.1 times its one body itself; a stream of HTTP/2 may go on for ever.
+    if (!exchange.ended && exchange.version === "2") options.slowBodies.add(this);
+  }
+
+  data(part: Buffer): void {
+    // What comes after a refusal is read and dropped, so that the refusal arrives.
+    if (this.#call.isOver) return;
+    if (this.#body.length + part.length > this.#maxBytes) this.#refuse(tooLarge(maxMessageBytes(this.#call)));
+    else if (!this.#body.add(part)) this.overloaded();
+  }
+
+  end(): void {
+    this.#call.options.slowBodies.drop(this);
+    if (!this.#call.isOver) this.#call.received({ body: this.#body.bytes, encoding: this.#encoding });
+  }
+
+  overloaded(): void {
+    this.#refuse(overloaded());
+  }
+
+  /** The body took too long. */
+  expire(): void {
+    if (!this.#call.isOver) this.#refuse(new GatewayError("DEADLINE_EXCEEDED"));
+  }
+
+  #refuse(error: GatewayError): void {
+    this.#call.options.slowBodies.drop(this);
+    this.#body.clear();
+    this.#call.fail(error);
+  }
+}
 
 /** Decodes the one message of a request; a promise when it has to be decompressed. */
 export function decodeMessage(call: RpcCall, { body, encoding }: Received): Message | Promise<Message> {

@@ -32,6 +32,8 @@ export type CallOptions = {
   readonly stopping: AbortSignal;
   /** Ends unary calls that take too long. */
   readonly late: Deadlines<RpcCall>;
+  /** Refuses bodies that take too long. */
+  readonly slowBodies: Deadlines<Due & { readonly expire: () => void }>;
 };
 
 /** What bounds a call. */
@@ -177,6 +179,7 @@ export abstract class RpcCall implements ContextSource, Due {
 
   /** The encoding of the request, or a refusal that names those that are taken. */
   encodingOf(name: string | undefined): Encoding | undefined {
+    if (name === undefined) return undefined;
     const { rpc, negotiated } = this.matched;
     const { encodings } = rpc.limits;
     const metadata = { [negotiated.protocol.acceptHeader]: encodings.join(",") };

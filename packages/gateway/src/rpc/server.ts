@@ -6,14 +6,14 @@ import type { Exchange, Response, ResponseFields } from "../http/exchange.ts";
 import { authorityCheck, split, type Target } from "../http/target.ts";
 import type { FindCall } from "../rest/calls.ts";
 import { type Cors, isPreflight, preflight } from "./cors.ts";
-import { deadlines } from "./deadlines.ts";
+import { type Due, deadlines } from "./deadlines.ts";
 import { HeaderFields } from "./header_fields.ts";
 import type { HttpRoute } from "./http_route.ts";
 import { type Match, matcher } from "./match.ts";
 import { withReason } from "./protocols/http_error.ts";
 import { json } from "./protocols/json.ts";
 import type { Negotiated } from "./protocols/protocol.ts";
-import type { CallLimits, CallOptions, FailedRequest, RpcCall } from "./rpc_call.ts";
+import type { CallLimits, CallOptions, FailedRequest } from "./rpc_call.ts";
 import type { RpcMethod } from "./rpc_method.ts";
 import { StreamCall } from "./stream_call.ts";
 import { UnaryCall } from "./unary_call.ts";
@@ -163,10 +163,11 @@ function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders 
       }
     },
     late: deadlines(limits.deadlineMaxMs, expire),
+    slowBodies: deadlines(limits.bodyTimeoutMs, expire),
   };
 }
 
-const expire = (call: RpcCall) => call.expire();
+const expire = (one: Due & { readonly expire: () => void }) => one.expire();
 
 function wordedBy(refuse: Refuse): CallOptions["worded"] {
   return (error) => {

@@ -20,6 +20,7 @@ export class StreamCall extends RpcCall {
   readonly context: StreamContext;
   readonly #rpc: StreamRpc;
   readonly #opened = Promise.withResolvers<void>();
+  readonly #received = Promise.withResolvers<Received>();
   readonly #closed = Promise.withResolvers<undefined>();
   #encoding: Encoding | undefined;
   #hasHeaders = false;
@@ -72,7 +73,7 @@ export class StreamCall extends RpcCall {
     if (this.isOver) return none;
     if (!this.exchange.account.openStream()) throw overloaded();
     if (this.#rpc.method.methodKind !== "server_streaming") return this.#many();
-    const received = await this.#received();
+    const received = await this.#message();
     if (!received) return none;
     const message = await decodeMessage(this, received);
     resume(this.#rpc.method.input, message, this.exchange.headers);
@@ -80,10 +81,13 @@ export class StreamCall extends RpcCall {
   }
 
   /** The body of the request; undefined when the call is over before it is complete. */
-  #received(): Promise<Received | undefined> {
-    const { promise, resolve } = Promise.withResolvers<Received>();
-    receiveMessage(this, resolve);
-    return Promise.race([promise, this.#closed.promise]);
+  #message(): Promise<Received | undefined> {
+    receiveMessage(this);
+    return Promise.race([this.#received.promise, this.#closed.promise]);
+  }
+
+  received(received: Received): void {
+    this.#received.resolve(received);
   }
 
   #many(): AsyncIterable<Message> {

@@ -49,10 +49,11 @@ export class UnaryCall extends RpcCall {
   }
 
   #receive(): void {
-    receiveMessage(this, (received) => void this.#run(received));
+    receiveMessage(this);
   }
 
-  async #run(received: Received): Promise<void> {
+  /** The body is complete: runs the implementation. */
+  async received(received: Received): Promise<void> {
     try {
       const decoded = decodeMessage(this, received);
       this.context.message = decoded instanceof Promise ? await decoded : decoded;

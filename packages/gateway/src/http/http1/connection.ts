@@ -41,6 +41,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
   #state: "open" | "closing" | "closed" = "open";
   #isStepping = false;
   #isPaused = false;
+  #isCorked = false;
   #deadline: number;
   #sendCount = 0;
   #progress = { sendCount: 0, since: 0 };
@@ -99,6 +100,19 @@ export class Http1Connection implements ConnectionHandle, Reader {
     if (!socket.writable) return true;
     // Most responses are ASCII only, which needs no encoder.
     return typeof bytes === "string" && isAscii(bytes) ? socket.write(bytes, "latin1") : socket.write(bytes);
+  }
+
+  gather(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    this.#options.socket.cork();
+    process.nextTick(uncork, this);
+  }
+
+  /** Writes what was gathered. */
+  uncork(): void {
+    this.#isCorked = false;
+    this.#options.socket.uncork();
   }
 
   drained(): Promise<void> {
@@ -348,3 +362,5 @@ export class Http1Connection implements ConnectionHandle, Reader {
 function ignore() {}
 
 const isAscii = (text: string) => Buffer.byteLength(text) === text.length;
+
+const uncork = (connection: Http1Connection) => connection.uncork();

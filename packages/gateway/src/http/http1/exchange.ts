@@ -20,6 +20,8 @@ export type ConnectionHandle = {
   readonly closing: boolean;
   /** Writes to the socket; false when the client is slow and the next write should wait for `drained`. */
   readonly send: (bytes: string | Uint8Array) => boolean;
+  /** Gathers what is sent in this tick into one write. */
+  readonly gather: () => void;
   /** Resolves when the client has read what was written, or is gone. */
   readonly drained: () => Promise<void>;
   /** Stops reading from the socket until `resume`. */
@@ -115,12 +117,14 @@ export class Http1Exchange implements Exchange, BodySource {
     // Without chunks only the end of the connection is the end of the body.
     if (!isSized && !this.#allowsChunks) this.#keepsAlive = false;
     const framing = this.#isChunked ? "transfer-encoding: chunked\r\n" : "";
+    this.#connection.gather();
     this.#connection.send(headText(status, headers, framing + this.#connectionHeaders()));
   }
 
   write(part: Uint8Array): Promise<void> | undefined {
     if (this.closed || part.length === 0) return undefined;
     const bytes = this.#isChunked ? joined(`${part.length.toString(16)}\r\n`, part, "\r\n") : part;
+    this.#connection.gather();
     return this.#connection.send(bytes) ? undefined : this.#connection.drained();
   }
 
