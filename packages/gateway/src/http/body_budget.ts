@@ -69,15 +69,17 @@ export class BodyAccount {
   #bytes = 0;
   #isUnknown = false;
   #isStream = false;
+  #isClosed = false;
 
   constructor(parts: AccountParts) {
     this.#parts = parts;
     this.#shares = parts.undecided;
   }
 
-  /** Counts bytes that are to be held; false when there is no room for them, and then none is counted. */
+  /** Counts bytes that are to be held; false when there is no room for them or the request is over: then none is counted. */
   take(bytes: number): boolean {
-    if (!hasRoom(this.#shares, bytes)) return false;
+    // Work that outlives its request would take what nobody gives back.
+    if (this.#isClosed || !hasRoom(this.#shares, bytes)) return false;
     this.#add(bytes);
     return true;
   }
@@ -104,6 +106,7 @@ export class BodyAccount {
   /** Counts a stream until the request is over; false when unknown callers have too many open. */
   openStream(): boolean {
     if (!this.#isUnknown || this.#isStream) return true;
+    if (this.#isClosed) return false;
     this.#isStream = hasRoom(this.#parts.streams, 1);
     if (this.#isStream) add(this.#parts.streams, 1);
     return this.#isStream;
@@ -114,6 +117,7 @@ export class BodyAccount {
     this.release();
     if (this.#isStream) add(this.#parts.streams, -1);
     this.#isStream = false;
+    this.#isClosed = true;
   }
 
   #add(bytes: number): void {

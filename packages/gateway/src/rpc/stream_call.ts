@@ -74,7 +74,8 @@ export class StreamCall extends RpcCall {
     if (!this.exchange.account.openStream()) throw overloaded();
     if (this.#rpc.method.methodKind !== "server_streaming") return this.#many();
     const received = await this.#message();
-    if (!received) return none;
+    // The client may have reset the stream in the same read that brought the end of the body.
+    if (!received || this.isOver) return none;
     const message = await decodeMessage(this, received);
     resume(this.#rpc.method.input, message, this.exchange.headers);
     return once(message);

@@ -71,6 +71,15 @@ test("streams of unknown callers have a limit, half of it for one network, and n
   expect(again, "a stream is counted once").toEqual([true, true, true, true, false]);
 });
 
+test("an account takes nothing once its request is over", () => {
+  const budget = bodyBudget({ bodiesMaxBytes: 1600, unknownStreamsMax: 4 });
+  const account = stranger(budget, "192.0.2.1");
+  expect(account.take(60)).toBe(true);
+  account.close();
+  expect([account.take(60), account.openStream()]).toEqual([false, false]);
+  expect(stranger(budget, "192.0.2.1").take(100)).toBe(true);
+});
+
 test("the addresses of one customer are one network", () => {
   expect(networkOf("192.0.2.1")).toBe("192.0.2.1");
   expect(networkOf("::ffff:192.0.2.1")).toBe("192.0.2.1");

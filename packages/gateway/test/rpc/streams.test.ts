@@ -13,6 +13,8 @@ import {
   ServerReflectionRequestSchema,
   ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ErrorCode, Flag, FrameType } from "../../src/http/http2/rfc9113.ts";
+import { block, dial, four, frame as http2Frame } from "../http/http2/peer.ts";
 import { collected, openStandard } from "../services/grpc_client.ts";
 
 let server: Awaited<ReturnType<typeof openStandard>>;
@@ -205,6 +207,34 @@ test("a message is read however many parts it comes in, and as many as there are
   const parts: Buffer[] = [];
   for await (const part of talk.stream) parts.push(part);
   expect(Buffer.concat(parts).toString("latin1").split("v1alpha.ServerReflection").length - 1).toBe(51);
+});
+
+const watched = block([
+  [":method", "POST"],
+  [":scheme", "http"],
+  [":authority", "localhost"],
+  [":path", "/grpc.health.v1.Health/Watch"],
+  ["content-type", "application/grpc"],
+  ["grpc-encoding", "gzip"],
+]);
+
+test("streams that are reset in the packet that ends their requests leave nothing in the budget", async () => {
+  await using port = await openStandard({}, { bodiesMaxBytes: 160_000 });
+  await using peer = await dial({ port: Number(new URL(port.url).port) });
+  const ids = Array.from({ length: 50 }, (_, index) => 1 + 2 * index);
+  const settled = async (mark: string) => {
+    peer.send(http2Frame(FrameType.PING, { payload: mark }));
+    await peer.receives(({ type, payload }) => type === FrameType.PING && payload.toString() === mark);
+  };
+  peer.send(...ids.map((id) => http2Frame(FrameType.HEADERS, { id, flags: Flag.END_HEADERS, payload: watched })));
+  await settled("begun...");
+  for (const id of ids)
+    peer.send(
+      http2Frame(FrameType.DATA, { id, flags: Flag.END_STREAM, payload: frame("no gzip", 1) }),
+      http2Frame(FrameType.RST_STREAM, { id, payload: four(ErrorCode.CANCEL) }),
+    );
+  await settled("reset...");
+  expect(await port.client.unary(Health.method.check, {})).toMatchObject({ status: Status.SERVING });
 });
 
 const crlf = Buffer.from("\r\n");
