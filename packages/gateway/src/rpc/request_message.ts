@@ -48,13 +48,13 @@ export class MessageSink implements BodySink, Due {
   readonly #maxBytes: number;
 
   constructor(call: MessageCall, encoding: Encoding | undefined) {
-    const { exchange, options } = call;
+    const { exchange } = call;
     this.#call = call;
     this.#encoding = encoding;
     this.#body = new BodyBuffer(exchange.account);
     this.#maxBytes = maxBodyBytes(call);
     // A connection of HTTP/1.1 times its one body itself; a stream of HTTP/2 may go on for ever.
-    if (!exchange.ended && exchange.version === "2") options.slowBodies.add(this);
+    if (!exchange.ended && exchange.version === "2") call.awaitBody(this);
   }
 
   data(part: Buffer): void {
@@ -65,7 +65,7 @@ export class MessageSink implements BodySink, Due {
   }
 
   end(): void {
-    this.#call.options.slowBodies.drop(this);
+    this.#call.bodyArrived();
     if (!this.#call.isOver) this.#call.received({ body: this.#body.bytes, encoding: this.#encoding });
   }
 
@@ -79,7 +79,6 @@ export class MessageSink implements BodySink, Due {
   }
 
   #refuse(error: GatewayError): void {
-    this.#call.options.slowBodies.drop(this);
     this.#body.clear();
     this.#call.fail(error);
   }

@@ -17,6 +17,9 @@ export type FailedRequest = {
   readonly operation: string;
 };
 
+/** A body that may take too long. */
+export type SlowBody = Due & { readonly expire: () => void };
+
 /** What all calls of a server share. */
 export type CallOptions = {
   readonly limits: CallLimits;
@@ -33,7 +36,7 @@ export type CallOptions = {
   /** Ends unary calls that take too long. */
   readonly late: Deadlines<RpcCall>;
   /** Refuses bodies that take too long. */
-  readonly slowBodies: Deadlines<Due & { readonly expire: () => void }>;
+  readonly slowBodies: Deadlines<SlowBody>;
 };
 
 /** What bounds a call. */
@@ -72,6 +75,7 @@ export abstract class RpcCall implements ContextSource, Due {
   #header: HeaderFields | undefined = undefined;
   #trailer: HeaderFields | undefined = undefined;
   #timer: NodeJS.Timeout | undefined = undefined;
+  #awaited: SlowBody | undefined = undefined;
   #deadlineAt: number | undefined = undefined;
   #endedBy: Error | undefined = undefined;
   #controller: AbortController | undefined = undefined;
@@ -149,6 +153,18 @@ export abstract class RpcCall implements ContextSource, Due {
     return undefined;
   }
 
+  /** Gives the body of the request its time, which ends with the call as well. */
+  awaitBody(body: SlowBody): void {
+    this.#awaited = body;
+    this.options.slowBodies.add(body);
+  }
+
+  /** The body of the request is complete. */
+  bodyArrived(): void {
+    if (this.#awaited) this.options.slowBodies.drop(this.#awaited);
+    this.#awaited = undefined;
+  }
+
   /** The deadline has come. */
   expire(): void {
     const late = this.options.worded(new GatewayError("DEADLINE_EXCEEDED"));
@@ -168,6 +184,8 @@ export abstract class RpcCall implements ContextSource, Due {
     this.isOver = true;
     this.options.late.drop(this);
     clearTimeout(this.#timer);
+    // It would keep the call, with its headers, for the rest of its time.
+    this.bodyArrived();
     this.end(completed);
   }
 

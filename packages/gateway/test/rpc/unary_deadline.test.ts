@@ -106,6 +106,22 @@ test("HTTP/1.1: a server about to stop answers and keeps no connection", async (
   await closed;
 });
 
+test("a call that ends before its body leaves no timer behind", async () => {
+  await using server = await openUnary({}, { bodyTimeoutMs: 3_600_000 });
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const session = connect(server.url);
+  await once(session, "remoteSettings");
+  const before = timers();
+  const unended = { ":method": "POST", ":path": path, ...grpc, "grpc-timeout": "1m" };
+  for (let round = 0; round < 50; round++) {
+    const stream = session.request(unended, { endStream: false });
+    stream.on("error", () => {}).resume();
+    await once(stream, "close");
+  }
+  expect(timers() - before).toBeLessThan(10);
+  session.destroy();
+});
+
 test("a body that never ends is refused in time, and never runs", async () => {
   let ran = false;
   const handler: SampleHandler = async () => {
