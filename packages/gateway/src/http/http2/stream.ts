@@ -53,7 +53,7 @@ export class Stream implements Exchange, BodySource {
   #windowTarget = initialWindowSize;
   #unacknowledged = 0;
   readonly #body: BodyQueue;
-  #wakeWriter: (() => void) | undefined;
+  #draining: PromiseWithResolvers<void> | undefined;
 
   constructor({ id, head, ended }: StreamOptions, connection: ConnectionHandle) {
     this.id = id;
@@ -122,9 +122,9 @@ export class Stream implements Exchange, BodySource {
     if (this.closed) return undefined;
     this.#connection.flowControl.sendData(this.sendQueue, part);
     if (this.sendQueue.bytes === 0 || this.closed) return undefined;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wakeWriter = resolve;
-    return promise;
+    // One promise for all writers: a heartbeat comes while the stream waits for its client.
+    this.#draining ??= Promise.withResolvers<void>();
+    return this.#draining.promise;
   }
 
   /** Ends the body. */
@@ -179,8 +179,8 @@ export class Stream implements Exchange, BodySource {
   }
 
   drained(): void {
-    this.#wakeWriter?.();
-    this.#wakeWriter = undefined;
+    this.#draining?.resolve();
+    this.#draining = undefined;
   }
 
   stalled(): void {

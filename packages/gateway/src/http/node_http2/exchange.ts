@@ -47,7 +47,7 @@ export class NodeHttp2Exchange implements Exchange {
   #isWriting = false;
   #progressAt = 0;
   #wakeReader: (() => void) | undefined;
-  #wakeWriter: (() => void) | undefined;
+  #draining: PromiseWithResolvers<void> | undefined;
 
   constructor(options: ExchangeOptions) {
     const { stream, head, account, guarded, record } = options;
@@ -127,9 +127,9 @@ export class NodeHttp2Exchange implements Exchange {
     this.#parts.push(part);
     this.#pump();
     if (this.#parts.length === 0) return undefined;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wakeWriter = resolve;
-    return promise;
+    // One promise for all writers: a heartbeat comes while the stream waits for its client.
+    this.#draining ??= Promise.withResolvers<void>();
+    return this.#draining.promise;
   }
 
   finish(trailers?: ResponseFields): void {
@@ -262,8 +262,8 @@ export class NodeHttp2Exchange implements Exchange {
   }
 
   #drained(): void {
-    this.#wakeWriter?.();
-    this.#wakeWriter = undefined;
+    this.#draining?.resolve();
+    this.#draining = undefined;
   }
 
   #resumeReader(): void {

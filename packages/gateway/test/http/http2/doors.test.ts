@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { frame } from "../../../../../test/wire/frame.ts";
 import { requestHttp2 } from "../../../../../test/wire/http2.ts";
 import { openSample } from "../../sample_gateway.ts";
+import { serveHttp2 } from "./peer.ts";
 
 const many = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`x-${index}`, "a"]));
 
@@ -46,3 +47,24 @@ test("HEAD answers like GET, without the body", async () => {
   expect([head.status, head.body.length]).toEqual([200, 0]);
   expect(head.headers["content-length"]).toBe(get.headers["content-length"]);
 });
+
+test.each(["own", "node"] as const)(
+  "%s: a heartbeat does not strand the message that waits for a slow client",
+  async (http2) => {
+    await using server = await serveHttp2(
+      async (exchange) => {
+        exchange.begin(200, {});
+        const message = exchange.write(Buffer.alloc(100_000));
+        const heartbeat = exchange.write(Buffer.from(":"));
+        await Promise.all([message, heartbeat]);
+        exchange.finish();
+      },
+      { http2 },
+    );
+    const session = connect(`http://localhost:${server.port}`);
+    let length = 0;
+    for await (const part of session.request({ ":path": "/" })) length += part.length;
+    expect(length).toBe(100_001);
+    session.destroy();
+  },
+);
