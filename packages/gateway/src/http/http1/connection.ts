@@ -43,8 +43,9 @@ export class Http1Connection implements ConnectionHandle, Reader {
   #isPaused = false;
   #isCorked = false;
   #deadline: number;
-  #sendCount = 0;
-  #progress = { sendCount: 0, since: 0 };
+  /** Bytes that were written to the socket. */
+  #sentBytes = 0;
+  #progress = { takenBytes: 0, since: 0 };
   #drained: (() => void)[] = [];
   /** Whether a request was ever served. */
   used = false;
@@ -96,10 +97,12 @@ export class Http1Connection implements ConnectionHandle, Reader {
 
   send(bytes: string | Uint8Array): boolean {
     const { socket } = this.#options;
-    this.#sendCount += 1;
     if (!socket.writable) return true;
+    const length = Buffer.byteLength(bytes);
+    this.#sentBytes += length;
     // Most responses are ASCII only, which needs no encoder.
-    return typeof bytes === "string" && isAscii(bytes) ? socket.write(bytes, "latin1") : socket.write(bytes);
+    const isAscii = typeof bytes === "string" && length === bytes.length;
+    return isAscii ? socket.write(bytes, "latin1") : socket.write(bytes);
   }
 
   gather(): void {
@@ -314,8 +317,9 @@ export class Http1Connection implements ConnectionHandle, Reader {
   /** Whether the client has read nothing of its response for too long. */
   #isStuck(now: number): boolean {
     const { writableLength } = this.#options.socket;
-    if (writableLength === 0 || this.#sendCount !== this.#progress.sendCount)
-      this.#progress = { sendCount: this.#sendCount, since: now };
+    // Not by what is sent: the heartbeats of a stream go on, whether its client reads them or not.
+    const takenBytes = this.#sentBytes - writableLength;
+    if (writableLength === 0 || takenBytes !== this.#progress.takenBytes) this.#progress = { takenBytes, since: now };
     return writableLength > 0 && now - this.#progress.since > this.#options.limits.bodyTimeoutMs;
   }
 
@@ -360,7 +364,5 @@ export class Http1Connection implements ConnectionHandle, Reader {
 
 // "close" always follows.
 function ignore() {}
-
-const isAscii = (text: string) => Buffer.byteLength(text) === text.length;
 
 const uncork = (connection: Http1Connection) => connection.uncork();

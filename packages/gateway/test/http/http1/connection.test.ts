@@ -245,6 +245,26 @@ test("requests that repeat their heads are each understood, however they are cut
   }
 });
 
+test("a stream whose client takes nothing is given up, whatever its heartbeats add", async () => {
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+  const serve = (exchange: Exchange) => {
+    const beating = setInterval(() => void exchange.write(Buffer.from(":")), 20);
+    exchange.onClose = () => {
+      clearInterval(beating);
+      close();
+    };
+    exchange.begin(200, {});
+    // More than the buffers of both ends hold.
+    exchange.write(Buffer.alloc(24_000_000));
+  };
+  await using server = await serveExchanges(serve, { bodyTimeoutMs: 300 });
+  const socket = await dial(server);
+  socket.pause();
+  socket.write(get("/"));
+  await closed;
+  socket.destroy();
+});
+
 test("bytes without any sense end nothing but their connection", async () => {
   await using server = await serveExchanges(say);
   const random = randomFrom(42);
