@@ -42,6 +42,8 @@ export class Http1Connection implements ConnectionHandle, Reader {
   #isStepping = false;
   #isPaused = false;
   #isCorked = false;
+  /** Since when nothing is read because the client is ahead of the response to its running request. */
+  #aheadSince = Number.POSITIVE_INFINITY;
   #deadline: number;
   /** Bytes that were written to the socket. */
   #sentBytes = 0;
@@ -87,7 +89,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
   /** Closes or refuses a connection whose client has taken too long. */
   check(now: number): void {
     this.#guarded(() => {
-      if (this.#isStuck(now)) return this.destroy();
+      if (this.#isStuck(now) || this.#isTooLongAhead(now)) return this.destroy();
       if (now < this.#deadline || this.#state === "closed") return;
       this.#deadline = Number.POSITIVE_INFINITY;
       if (!this.#exchange && this.#unread.length === 0) this.#closeGracefully();
@@ -189,9 +191,10 @@ export class Http1Connection implements ConnectionHandle, Reader {
   /** Stops reading while the client is far ahead of its responses, or does not read them. */
   #updateReading(): void {
     const { socket } = this.#options;
-    const pause =
-      this.#state !== "closed" &&
-      (this.#isPaused || socket.writableNeedDrain || this.#unread.length > maxPipelinedBytes);
+    const isAhead = this.#unread.length > maxPipelinedBytes;
+    if (!isAhead) this.#aheadSince = Number.POSITIVE_INFINITY;
+    else if (this.#aheadSince === Number.POSITIVE_INFINITY) this.#aheadSince = performance.now();
+    const pause = this.#state !== "closed" && (this.#isPaused || socket.writableNeedDrain || isAhead);
     // The parser resumes the socket by itself when a request is complete.
     if (pause === socket.isPaused()) return;
     if (pause) socket.pause();
@@ -281,6 +284,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
 
   #begin(head: Head): void {
     this.used = true;
+    this.#aheadSince = Number.POSITIVE_INFINITY;
     this.#body.begin(head.body, this.#ahead);
     const { bodyTimeoutMs } = this.#options.limits;
     this.#deadline = this.#body.isOpen ? performance.now() + bodyTimeoutMs : Number.POSITIVE_INFINITY;
@@ -323,6 +327,11 @@ export class Http1Connection implements ConnectionHandle, Reader {
     return writableLength > 0 && now - this.#progress.since > this.#options.limits.bodyTimeoutMs;
   }
 
+  /** A socket that is not read does not say when its client leaves: one that is ahead for too long is taken for gone. */
+  #isTooLongAhead(now: number): boolean {
+    return now - this.#aheadSince > this.#options.limits.bodyTimeoutMs;
+  }
+
   /** Sends the rest and closes. We go on reading: a reset for unread bytes would make the client lose the final response. */
   #closeGracefully(): void {
     if (this.#state === "closed") return;
@@ -343,6 +352,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     if (this.#request) this.#request.reader = undefined;
     this.#request = undefined;
     this.#unread = noBytes;
+    this.#aheadSince = Number.POSITIVE_INFINITY;
     this.#body.end();
   }
 

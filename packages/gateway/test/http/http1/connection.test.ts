@@ -265,6 +265,19 @@ test("a stream whose client takes nothing is given up, whatever its heartbeats a
   socket.destroy();
 });
 
+test("a stream whose client is far ahead of it, and cannot be seen leaving, is given up", async () => {
+  const closed = Promise.withResolvers<void>();
+  const serve = (exchange: Exchange) => {
+    exchange.onClose = closed.resolve;
+    exchange.begin(200, {});
+  };
+  await using server = await serveExchanges(serve, { bodyTimeoutMs: 300 });
+  const socket = await dial(server);
+  socket.write(get("/") + "a".repeat(200_000));
+  await closed.promise;
+  socket.destroy();
+});
+
 test("bytes without any sense end nothing but their connection", async () => {
   await using server = await serveExchanges(say);
   const random = randomFrom(42);
