@@ -39,8 +39,11 @@ test.each([
   ["CORS_ORIGINS", "https://app.example/"],
   ["TLS_CERT_FILE", "cert.pem"],
   ["DATABASE_URL", "mysql://db/postern"],
-  ["DATABASE_URL", "postgresql://one,two/postern"],
-  ["DATABASE_URL", "postgresql://one:1,two:2/postern"],
+  ["DATABASE_URL", "postgresql://one,,two/postern"],
+  ["DATABASE_URL", "postgresql://one:1,two:2,three:x/postern"],
+  ["DATABASE_URL", "postgresql://one,two/postern?target_session_attrs=prefer-standby"],
+  ["DATABASE_URL", "postgresql://one,two/postern?load_balance_hosts=random"],
+  ["PGTARGETSESSIONATTRS", "read-write"],
   ["DATABASE_URL", "postgresql://one/postern?sslmode=always"],
   ["POSTERN_MASTER_KEY", "short"],
   ["POSTERN_MASTER_KEY", `${key},short`],
@@ -63,7 +66,7 @@ test.each([
 });
 
 test("a password of a database is in no refusal", () => {
-  expect(() => readConfig({ DATABASE_URL: "postgresql://u:hidden@one,two/x" })).not.toThrow(/hidden/);
+  expect(() => readConfig({ DATABASE_URL: "postgresql://u:hidden@one,,two/x" })).not.toThrow(/hidden/);
 });
 
 test("a database of one's own needs a master key", () => {

@@ -11,7 +11,7 @@ export const pureTests: readonly string[] = [
   "test/{docs,errors,rules,messages,security}/*.test.ts",
   "test/config.test.ts",
   "test/guards/{caller_cache,remember,report,validate}.test.ts",
-  "test/postgres/{failure,limiter}.test.ts",
+  "test/postgres/{failure,limiter,servers}.test.ts",
   "test/services/{compliance,password,phone_number}.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",
   "test/{contract,transport}/{item_count,message_limit}.test.ts",

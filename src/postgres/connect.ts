@@ -4,9 +4,12 @@ import { admission, type Observed } from "./admission.ts";
 import { arrayTypes } from "./arrays.ts";
 import { type Client, createClient } from "./client.ts";
 import { encryptionOf, encryptionParameters } from "./encryption.ts";
+import type { Candidates } from "./find_server.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
+import type { Server } from "./link.ts";
 import { createPool } from "./pool.ts";
 import type { ProcessLog } from "./process_log.ts";
+import { serversOf } from "./servers.ts";
 import { heldBack } from "./statement.ts";
 import { watchSilence } from "./watchdog.ts";
 
@@ -57,19 +60,16 @@ export const planning = { enable_seqscan: "off", enable_hashjoin: "off", enable_
 export function connect(url: string, options: ConnectOptions): Connection {
   const { connections, waitMs, statementTimeoutMs, silenceMs = 5_000, connectMs = 5_000 } = options;
   const { answerMs = statementTimeoutMs + connectMs + silenceMs, log, observe, readOnly, makeRoom } = options;
-  const common = clientOptions(url, log);
-  const driver = {
-    ...common,
-    connect_timeout: connectMs / 1000,
-    connection: { application_name: "postern", statement_timeout: statementTimeoutMs, ...planning },
-  };
+  const connection = { application_name: "postern", statement_timeout: statementTimeoutMs, ...planning };
+  const candidates = candidatesOf({ url, log, connectMs, connection });
   const limiter = createLimiter({ limit: connections, waitMs });
   const clients = new Set<Client>();
-  const make = (closed: (client: Client) => void) => createClient({ url: driverUrl(url), driver, closed });
+  const make = (closed: (client: Client) => void) => createClient({ ...candidates, closed });
   const pool = createPool({ most: connections, make, clients });
   const watchdog = watchSilence(clients, answerMs);
   // Makes the statements, and has no connection.
-  const maker = postgres(driverUrl(url), { ...common, max: 1 });
+  const [{ url: any, driver }] = candidates.servers;
+  const maker = postgres(any, { ...driver, max: 1 });
   const refuse = async (graceMs: number) => {
     const over = new AbortController();
     await Promise.race([limiter.close(), sleep(graceMs, undefined, { signal: over.signal }).catch(() => {})]);
@@ -87,6 +87,26 @@ export function connect(url: string, options: ConnectOptions): Connection {
       watchdog[Symbol.dispose]();
     },
   };
+}
+
+/** How to open connections to the servers of a URL; connectMs is shared out among them. */
+export type CandidatesOptions = Readonly<{
+  url: string;
+  log: ProcessLog;
+  connectMs: number;
+  /** Settings of each session, by the names of the server. */
+  connection: Readonly<Record<string, string | number>>;
+}>;
+
+/** The servers of a URL, and how to connect to each. */
+export function candidatesOf({ url, log, connectMs, connection }: CandidatesOptions): Candidates {
+  const { urls, need } = serversOf(url);
+  const [first, ...more] = urls;
+  const serverOf = (one: string): Server => {
+    const connect_timeout = connectMs / 1000 / urls.length;
+    return { url: driverUrl(one), driver: { ...clientOptions(one, log), connect_timeout, connection } };
+  };
+  return { servers: [serverOf(first), ...more.map(serverOf)], need };
 }
 
 /** What every client of ours has in common; the folder of a Unix-domain socket is the host parameter, as for libpq. */

@@ -8,7 +8,7 @@ const unsent = Symbol("unsent");
 const lostCodes = new Set(["CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECTION_SILENT", "ECONNRESET", "EPIPE"]);
 const unreachedCodes = new Set([
   ...["CONNECTION_ENDED", "CONNECT_TIMEOUT", "ECONNREFUSED", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"],
-  ...["EHOSTDOWN", "ENETDOWN", "ENOTFOUND", "EAI_AGAIN", "ECONNABORTED"],
+  ...["EHOSTDOWN", "ENETDOWN", "ENOTFOUND", "EAI_AGAIN", "ECONNABORTED", "NO_FITTING_SERVER"],
 ]);
 // Appendix A of the PostgreSQL manual: connection exceptions, insufficient resources, system errors such as a failed read of
 // a disk. Corrupted data (XX001, XX002) and faults of the server (XX000) are not among them: no later try mends them.
@@ -54,6 +54,11 @@ export function isUnavailable(error: unknown): boolean {
   if (isMarked(error, unsent)) return true;
   if (socketCodes.has(code)) return stringOf(error, "syscall") === "connect";
   return isLost(code) || unreachedCodes.has(code) || isServerState(code);
+}
+
+/** A server answered with a refusal, by a code of Appendix A of the PostgreSQL manual. */
+export function isRefusedByServer(error: unknown): boolean {
+  return /^[0-9A-Z]{5}$/.test(codeOf(error) ?? "") && stringOf(error, "severity") !== undefined;
 }
 
 /** The server has no room for one more connection. */

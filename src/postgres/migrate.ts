@@ -3,9 +3,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { clientOptions, driverUrl } from "./connect.ts";
+import { candidatesOf } from "./connect.ts";
 import { StartError } from "./failure.ts";
+import { findServer } from "./find_server.ts";
+import type { Link } from "./link.ts";
 import type { ProcessLog } from "./process_log.ts";
+import { checkVersion, startErrorOf } from "./start_error.ts";
 
 /** What to migrate: the database as the role that may change its tables. */
 export type MigrateOptions = Readonly<{ url: string; log: ProcessLog; folder?: string }>;
@@ -20,20 +23,23 @@ const lock = "select pg_advisory_xact_lock(7710653297)";
 // Our own code for "another node was faster".
 const overtaken = "PT409";
 
+const connectMs = 10_000;
+
 /** Applies what is missing, in order, each file in a transaction of its own; answers the names applied. */
 export async function migrate({ url, log, folder = ours }: MigrateOptions): Promise<readonly string[]> {
   const files = await migrationsIn(folder);
-  const client = postgres(driverUrl(url), {
-    ...clientOptions(url, log),
-    max: 1,
-    connect_timeout: 10,
-    connection: { application_name: "postern-migrate" },
-  });
+  const connection = { application_name: "postern-migrate" };
+  const links: Link[] = [];
+  const events = { made: (link: Link) => void links.push(link), ended() {} };
   try {
-    await prepare(client);
-    return await applyAll(client, files, log);
+    const { link, version } = await findServer(candidatesOf({ url, log, connectMs, connection }), events);
+    checkVersion(version);
+    await prepare(link.sql);
+    return await applyAll(link.sql, files, log);
+  } catch (error) {
+    throw startErrorOf(error);
   } finally {
-    await client.end({ timeout: 5 });
+    await Promise.all(links.map((link) => link.end()));
   }
 }
 
@@ -50,11 +56,7 @@ async function applyAll(client: Client, files: readonly Migration[], log: Proces
 }
 
 async function prepare(client: Client): Promise<void> {
-  const [row] = await client`select to_regclass('migrations') is not null as made`.catch((error: Error) => {
-    throw new StartError(
-      `The database cannot be used (${error.message}): check DATABASE_URL and MIGRATION_DATABASE_URL`,
-    );
-  });
+  const [row] = await client`select to_regclass('migrations') is not null as made`;
   if (row?.made) return;
   await client.unsafe(`${lock};
     create table if not exists migrations
@@ -72,10 +74,9 @@ async function apply(client: Client, { name, checksum, text }: Migration, count:
     await client.unsafe(`${lock};\n${guard};\n${text}\n;${record}`);
     return true;
   } catch (error) {
-    if (error instanceof postgres.PostgresError && error.code === overtaken) return false;
-    throw new StartError(
-      `Migration ${name} failed and changed nothing: ${error instanceof Error ? error.message : error}`,
-    );
+    if (!(error instanceof postgres.PostgresError)) throw error;
+    if (error.code === overtaken) return false;
+    throw new StartError(`Migration ${name} failed and changed nothing: ${error.message}`);
   }
 }
 

@@ -55,7 +55,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   deps: ["events#", "security#", "postgres#", "messages#"],
   errors: ["gen", "gateway", "messages"],
   postgres: ["errors", "config#Config"],
-  config: [],
+  config: ["postgres/servers"],
   security: [],
   messages: [],
 };

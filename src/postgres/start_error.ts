@@ -1,0 +1,37 @@
+import { isRefusedByServer, isUnavailable, StartError } from "./failure.ts";
+
+const oldest = 15;
+
+/** What an operator reads when the database cannot be used at the start: one sentence, by the code; other failures as they are. */
+export function startErrorOf(error: unknown): unknown {
+  if (!isRefusedByServer(error) && !isUnavailable(error)) return error;
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const text = String(message ?? error);
+  switch (code) {
+    case "42501":
+      return new StartError(
+        `The database refuses the role (${text}): grant it that, or let MIGRATION_DATABASE_URL name the role that owns the tables`,
+      );
+    case "25006":
+    case "NO_FITTING_SERVER":
+      return new StartError(
+        `The database takes no writes (${text}): name the primary, or all servers with target_session_attrs=read-write`,
+      );
+    default:
+      return new StartError(`The database cannot be used (${text}): check DATABASE_URL and MIGRATION_DATABASE_URL`);
+  }
+}
+
+/** Refuses a server that is too old, by its `server_version_num`: unique indexes with `nulls not distinct` are of 15. */
+export function checkVersion(version: number): void {
+  if (version >= oldest * 10_000) return;
+  throw new StartError(
+    `The database is PostgreSQL ${versionText(version)}, which is too old: ${oldest} or newer is needed`,
+  );
+}
+
+// Since 10 the last four digits are the minor version; before, each part had two.
+function versionText(version: number): string {
+  const [major, minor, patch] = [Math.floor(version / 10_000), Math.floor(version / 100) % 100, version % 100];
+  return major >= 10 ? `${major}.${version % 10_000}` : `${major}.${minor}.${patch}`;
+}
