@@ -11,6 +11,7 @@ import { type Connection, type ConnectOptions, connect, type Sql } from "./postg
 import { StartError } from "./postgres/failure.ts";
 import { migrate } from "./postgres/migrate.ts";
 import { type Database, openDatabase } from "./postgres/open.ts";
+import { startErrorOf } from "./postgres/start_error.ts";
 import { openWritable } from "./postgres/writable.ts";
 import { type Secrets, secretsOf } from "./security/secrets.ts";
 import { accessTokenFolds } from "./services/access_token.ts";
@@ -76,7 +77,9 @@ export async function openRuntime(config: Config, { logger, join = false, observ
   await migrate({ url: database.migrationUrl, log: logger });
   const { pools, writable } = openPools({ config, url: database.url, logger, observe, opened });
   const [{ sql, load }, { sql: patient }] = pools;
-  const instanceId = await instanceOf(sql, secrets);
+  const instanceId = await instanceOf(sql, secrets).catch((error: unknown) => {
+    throw startErrorOf(error);
+  });
   const callers = callerCache({ lookup: callerRead(sql), clock: now, seconds: config.cacheSeconds });
   const onError = (error: unknown) => logger.warn({ err: error }, "the log could not be followed; trying again");
   const tail = opened.use(await followTail({ sql, everyMs: 250, onError }));
