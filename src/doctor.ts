@@ -3,6 +3,7 @@ import { unsettledSeconds } from "./events/follow.ts";
 import { rebuild } from "./events/rebuild.ts";
 import { smsHealth } from "./notify/outbox.ts";
 import { connect, type Sql } from "./postgres/connect.ts";
+import { findPooler } from "./postgres/pooler.ts";
 import { createLogger, folds, openRuntime, type Runtime } from "./runtime.ts";
 
 /** What the doctor found. */
@@ -101,7 +102,9 @@ async function smsFinding(sql: Sql): Promise<Finding> {
 }
 
 async function replayFindings({ database, logger }: Runtime): Promise<Finding[]> {
-  await using client = connect(database.migrationUrl, { ...oneConnection, log: logger });
+  const { url, migrationUrl, pooler: known } = database;
+  const pooler = migrationUrl === url ? known : await findPooler(migrationUrl, logger);
+  await using client = connect(migrationUrl, { ...oneConnection, log: logger, pooler });
   const { equal, differences } = await rebuild(client.sql, folds);
   if (equal) return [good("fold: the log replayed gives the tables there are")];
   return differences.map(({ table, missing, extra }) => ({

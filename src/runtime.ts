@@ -75,7 +75,7 @@ export async function openRuntime(config: Config, { logger, join = false, observ
   const secrets = secretsOf(await masterKeys(config), hashingOf(config));
   const database = opened.use(await openDatabase(config, logger, { join }));
   await migrate({ url: database.migrationUrl, log: logger });
-  const { pools, writable } = openPools({ config, url: database.url, logger, observe, opened });
+  const { pools, writable } = openPools({ config, database, logger, observe, opened });
   const [{ sql, load }, { sql: patient }] = pools;
   const instanceId = await instanceOf(sql, secrets).catch((error: unknown) => {
     throw startErrorOf(error);
@@ -125,22 +125,23 @@ export function sharesOf(connections: number) {
 }
 
 type PoolsOptions = Pick<RuntimeOptions, "logger" | "observe"> &
-  Readonly<{ config: Config; url: string; opened: AsyncDisposableStack }>;
+  Readonly<{ config: Config; database: Database; opened: AsyncDisposableStack }>;
 
 /** Opens the pool of ordinary statements and that of long ones, which are the same where there are too few connections. */
-function openPools({ config, url, logger: log, observe, opened }: PoolsOptions) {
+function openPools({ config, database, logger: log, observe, opened }: PoolsOptions) {
+  const { url, pooler } = database;
   const shares = sharesOf(config.databaseConnections);
   const readOnly = () => {
     for (const { renew } of [...pools, writable]) renew();
   };
   const makeRoom = () => [...pools, writable].some(({ shrink }) => shrink());
-  const common = { ...poolOf(config), log, observe, readOnly, makeRoom };
+  const common = { ...poolOf(config), log, pooler, observe, readOnly, makeRoom };
   const short = opened.use(connect(url, { ...common, connections: shares.short }));
   const long = shares.long
     ? opened.use(connect(url, { ...common, ...longStatements, connections: shares.long }))
     : short;
   const pools: readonly [Connection, Connection] = [short, long];
-  const writable = opened.use(openWritable({ url, log, pools, own: shares.asking > 0 }));
+  const writable = opened.use(openWritable({ url, log, pooler, pools, own: shares.asking > 0 }));
   return { pools, writable };
 }
 

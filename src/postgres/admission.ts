@@ -13,6 +13,8 @@ export type Gate = Readonly<{
   limiter: Limiter;
   pool: Pool;
   waitMs: number;
+  /** After how long a statement is cancelled from here, where the server does not do it. */
+  cancelMs: number | undefined;
   readOnly: (() => void) | undefined;
   makeRoom: (() => boolean) | undefined;
   observe: ((text: string) => Observed | undefined) | undefined;
@@ -26,9 +28,11 @@ export function admission(gate: Gate): Admit {
     const until = performance.now() + waitMs;
     let started = false;
     let client: Client | undefined;
+    let timer: NodeJS.Timeout | undefined;
     const entry: QueueEntry = {
       start() {
         client = sendBy(gate, statement);
+        timer = cancelLater(gate, client, statement);
         if (!started) observed?.sent();
         started = true;
       },
@@ -36,6 +40,7 @@ export function admission(gate: Gate): Admit {
     };
     onEnd(statement, {
       again(error) {
+        clearTimeout(timer);
         if (!client || statement.state || !isConnectionsExhausted(error) || performance.now() > until) return false;
         // One of those that are open will do, or one in the place of another pool's.
         if (gate.pool.size() < 2 && !gate.makeRoom?.()) return false;
@@ -45,6 +50,7 @@ export function admission(gate: Gate): Admit {
         return true;
       },
       ended(error) {
+        clearTimeout(timer);
         if (client) giveBack(gate, client, { sent: statement.state !== null, error });
         if (started) observed?.ended(error);
         if (client) limiter.leave();
@@ -60,6 +66,10 @@ function sendBy({ pool }: Gate, statement: Statement): Client {
   if (ready) void ready.then(() => client.send(statement));
   else client.send(statement);
   return client;
+}
+
+function cancelLater({ cancelMs }: Gate, client: Client, statement: Statement): NodeJS.Timeout | undefined {
+  return cancelMs === undefined ? undefined : setTimeout(() => client.cancel(statement), cancelMs);
 }
 
 type End = Readonly<{ sent: boolean; error: unknown }>;

@@ -1,18 +1,20 @@
 import type { Socket } from "node:net";
 import { type Candidates, findServer } from "./find_server.ts";
-import { createLink, hungUp, type Link } from "./link.ts";
+import { cancelOn, createLink, hungUp, type Link } from "./link.ts";
 import { type Statement, senderOf } from "./statement.ts";
 import type { Watched } from "./watchdog.ts";
 
 /** One connection for statements one at a time, to the first of the servers that is what is needed. */
 export type Client = Watched & {
   readonly madeAt: number;
-  readonly expiresAt: number;
+  expiresAt: number;
   readonly socket: Socket | undefined;
   askedAt: number | undefined;
   /** The connection has ended. */
   readonly closed: boolean;
   readonly send: (statement: Statement) => void;
+  /** Asks the server to end the statement that runs; the connection is not used again. */
+  readonly cancel: (statement: Statement) => void;
   /** Ends the connection, cleanly where that can be done in a moment. */
   readonly end: () => Promise<void>;
 };
@@ -60,6 +62,11 @@ export function createClient({ servers, need, closed }: ClientOptions): Client {
         },
         (error: unknown) => statement.reject(error),
       );
+    },
+    cancel(statement) {
+      // It may arrive after the statement's end.
+      client.expiresAt = 0;
+      if (link) cancelOn(link, statement.state);
     },
     async end() {
       isEnding = true;

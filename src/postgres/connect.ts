@@ -29,6 +29,8 @@ export type ConnectOptions = Readonly<{
   connectMs?: number;
   /** Longest silence of a connection whose answer is due; by default all of these times together. */
   answerMs?: number;
+  /** The pooler between this program and the database, where there is one. */
+  pooler?: Pooler | undefined;
   /** Called when a write was refused because the database takes none. */
   readOnly?: (() => void) | undefined;
   /** Called when the server has no room for the only connection; answers whether another pool gave one up. */
@@ -59,9 +61,11 @@ export const planning = { enable_seqscan: "off", enable_hashjoin: "off", enable_
 /** Opens a pool; connections are made when first needed. */
 export function connect(url: string, options: ConnectOptions): Connection {
   const { connections, waitMs, statementTimeoutMs, silenceMs = 5_000, connectMs = 5_000 } = options;
-  const { answerMs = statementTimeoutMs + connectMs + silenceMs, log, observe, readOnly, makeRoom } = options;
-  const connection = { application_name: "postern", statement_timeout: statementTimeoutMs, ...planning };
-  const candidates = candidatesOf({ url, log, connectMs, connection });
+  const { answerMs = statementTimeoutMs + connectMs + silenceMs, log, observe, readOnly, makeRoom, pooler } = options;
+  const settings = pooler ? {} : { statement_timeout: statementTimeoutMs, ...planning };
+  const connection = { application_name: "postern", ...settings };
+  const candidates = candidatesOf({ url, log, connectMs, connection, prepare: pooler?.prepares ?? true });
+  const cancelMs = pooler ? statementTimeoutMs : undefined;
   const limiter = createLimiter({ limit: connections, waitMs });
   const clients = new Set<Client>();
   const make = (closed: (client: Client) => void) => createClient({ ...candidates, closed });
@@ -77,7 +81,7 @@ export function connect(url: string, options: ConnectOptions): Connection {
     await pool.close();
   };
   return {
-    sql: heldBack(maker, admission({ limiter, pool, waitMs, observe, readOnly, makeRoom })),
+    sql: heldBack(maker, admission({ limiter, pool, waitMs, cancelMs, observe, readOnly, makeRoom })),
     load: limiter.load,
     renew: pool.renew,
     shrink: pool.shrink,
@@ -96,15 +100,23 @@ export type CandidatesOptions = Readonly<{
   connectMs: number;
   /** Settings of each session, by the names of the server. */
   connection: Readonly<Record<string, string | number>>;
+  /** Whether statements are prepared, and planned once for each connection; true by default. */
+  prepare?: boolean;
+}>;
+
+/** A pooler between this program and the database, whose sessions take no settings from us. */
+export type Pooler = Readonly<{
+  /** The pooler keeps prepared statements apart, as PgBouncer does since 1.21 with `max_prepared_statements`. */
+  prepares: boolean;
 }>;
 
 /** The servers of a URL, and how to connect to each. */
-export function candidatesOf({ url, log, connectMs, connection }: CandidatesOptions): Candidates {
+export function candidatesOf({ url, log, connectMs, connection, prepare = true }: CandidatesOptions): Candidates {
   const { urls, need } = serversOf(url);
   const [first, ...more] = urls;
   const serverOf = (one: string): Server => {
     const connect_timeout = connectMs / 1000 / urls.length;
-    return { url: driverUrl(one), driver: { ...clientOptions(one, log), connect_timeout, connection } };
+    return { url: driverUrl(one), driver: { ...clientOptions(one, log), connect_timeout, connection, prepare } };
   };
   return { servers: [serverOf(first), ...more.map(serverOf)], need };
 }

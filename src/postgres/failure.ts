@@ -58,7 +58,13 @@ export function isUnavailable(error: unknown): boolean {
 
 /** A server answered with a refusal, by a code of Appendix A of the PostgreSQL manual. */
 export function isRefusedByServer(error: unknown): boolean {
-  return /^[0-9A-Z]{5}$/.test(codeOf(error) ?? "") && stringOf(error, "severity") !== undefined;
+  // EPIPE has no digit.
+  return /^(?=.*\d)[0-9A-Z]{5}$/.test(codeOf(error) ?? "");
+}
+
+/** The peer does not take what it was sent, such as PgBouncer a setting in the startup message. */
+export function isProtocolRefusal(error: unknown): boolean {
+  return codeOf(error) === "08P01";
 }
 
 /** The server has no room for one more connection. */

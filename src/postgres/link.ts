@@ -15,6 +15,8 @@ export type Server = Readonly<{ url: string; driver: DriverOptions }>;
 export type Link = {
   readonly sql: postgres.Sql<{ bigint: bigint }>;
   socket: Socket | undefined;
+  /** Where the socket leads. */
+  target: Target | undefined;
   /** The connection has ended; the driver would open another one. */
   closed: boolean;
   /** Ends the connection, cleanly where that can be done in a moment. */
@@ -23,6 +25,8 @@ export type Link = {
 
 type Target = Readonly<{ path: unknown; host: readonly string[]; port: readonly number[] }>;
 
+// So long may the peer take to accept a cancel request and to close.
+const cancelMs = 5_000;
 // By the driver's own clock a connection would end while a statement is on its way to it.
 const oneConnection = { max: 1, max_pipeline: 0, max_lifetime: null };
 
@@ -33,6 +37,7 @@ export function createLink({ url, driver }: Server, ended: (link: Link) => void)
     ...oneConnection,
     socket(target: Target) {
       if (link.socket) throw hungUp();
+      link.target = target;
       link.socket = open(target);
       return link.socket;
     },
@@ -45,6 +50,7 @@ export function createLink({ url, driver }: Server, ended: (link: Link) => void)
   const link: Link = {
     sql,
     socket: undefined,
+    target: undefined,
     closed: false,
     async end() {
       // The driver would wait in vain for the last statement of a connection that died.
@@ -55,15 +61,35 @@ export function createLink({ url, driver }: Server, ended: (link: Link) => void)
   return link;
 }
 
+/**
+ * Sends a cancel request for what runs on the link, by the key that the server gave it ("Canceling Requests in Progress"
+ * in the manual of PostgreSQL). It needs no encryption. The driver's own `cancel` can hit another statement of its pool.
+ */
+export function cancelOn({ target }: Link, key: unknown): void {
+  const { pid, secret } = (key ?? {}) as { pid?: number | null; secret?: number | null };
+  if (!target || typeof pid !== "number" || typeof secret !== "number") return;
+  const request = Buffer.alloc(16);
+  for (const [index, word] of [16, 80_877_102, pid, secret].entries()) request.writeUInt32BE(word, index * 4);
+  const socket = dialTo(target);
+  socket.setTimeout(cancelMs, () => void socket.destroy()).on("error", () => {});
+  // The server closes. PgBouncer 1.18 forgets the request when the client closes first, and may end over it.
+  socket.resume().write(request);
+}
+
 // The driver starts talking at once: a socket buffers what is written before it is connected.
-function open({ path, host: [host = "localhost"], port: [port = 5432] }: Target): Socket {
-  const socket = typeof path === "string" ? dial(path) : dial({ host, port });
+function open(target: Target): Socket {
+  const socket = dialTo(target);
+  const [[host = "localhost"], [port = 5432]] = [target.host, target.port];
   // By these the driver finds the name to ask of a certificate.
   Object.assign(socket, { host, port });
   // A proxy without a server accepts and closes, upon which the driver would dial again without end.
   return socket.once("end", () => {
     if (socket.bytesRead === 0) socket.destroy(hungUp());
   });
+}
+
+function dialTo({ path, host: [host = "localhost"], port: [port = 5432] }: Target): Socket {
+  return typeof path === "string" ? dial(path) : dial({ host, port });
 }
 
 /** The failure of a connection that ended before anything was said. */

@@ -32,7 +32,10 @@ export async function migrate({ url, log, folder = ours }: MigrateOptions): Prom
   const links: Link[] = [];
   const events = { made: (link: Link) => void links.push(link), ended() {} };
   try {
-    const { link, version } = await findServer(candidatesOf({ url, log, connectMs, connection }), events);
+    const { link, version } = await findServer(
+      candidatesOf({ url, log, connectMs, connection, prepare: false }),
+      events,
+    );
     checkVersion(version);
     await prepare(link.sql);
     return await applyAll(link.sql, files, log);

@@ -1,14 +1,20 @@
 import type { Config } from "../config.ts";
+import type { Pooler } from "./connect.ts";
 import { startEmbedded } from "./embedded.ts";
+import { findPooler } from "./pooler.ts";
 import type { ProcessLog } from "./process_log.ts";
 
 /** The database of this process: the one that is configured, or the embedded one. */
-export type Database = AsyncDisposable & Readonly<{ url: string; migrationUrl: string; note?: string }>;
+export type Database = AsyncDisposable &
+  Readonly<{ url: string; migrationUrl: string; pooler?: Pooler | undefined; note?: string }>;
 
 /** Opens the configured database, or starts the embedded one; join shares that of a process running on the same folder. */
 export async function openDatabase(config: Config, log: ProcessLog, { join = false } = {}): Promise<Database> {
   const { databaseUrl: url, migrationDatabaseUrl, dataDir } = config;
-  if (url) return { url, migrationUrl: migrationDatabaseUrl ?? url, async [Symbol.asyncDispose]() {} };
+  if (url) {
+    const pooler = await findPooler(url, log);
+    return { url, migrationUrl: migrationDatabaseUrl ?? url, pooler, async [Symbol.asyncDispose]() {} };
+  }
   const embedded = await startEmbedded({ dataDir, log, join });
   return Object.assign(embedded, { migrationUrl: embedded.url });
 }

@@ -1,4 +1,4 @@
-import { type Connection, connect, type Sql } from "./connect.ts";
+import { type Connection, connect, type Pooler, type Sql } from "./connect.ts";
 import { isConnectionsExhausted } from "./failure.ts";
 import type { ProcessLog } from "./process_log.ts";
 
@@ -6,6 +6,7 @@ import type { ProcessLog } from "./process_log.ts";
 export type WritableOptions = Readonly<{
   url: string;
   log: ProcessLog;
+  pooler?: Pooler | undefined;
   /** The pools that serve; what the question finds out is true of their connections too. */
   pools: readonly [Connection, ...Connection[]];
   /** Whether the question has a connection of its own. */
@@ -24,9 +25,9 @@ const bounds = { connections: 1, waitMs: answerMs, statementTimeoutMs: answerMs,
  * Opens a connection for the question alone. In the queue of all statements the question would come late on a node that is
  * busy and healthy, and a lock that holds up every connection of the pool would say nothing about the database.
  */
-export function openWritable({ url, log, pools, own }: WritableOptions): Writable {
+export function openWritable({ url, log, pooler, pools, own }: WritableOptions): Writable {
   const [first] = pools;
-  const asking = own ? connect(url, { ...bounds, log }) : first;
+  const asking = own ? connect(url, { ...bounds, log, pooler }) : first;
   let last = false;
   return {
     async ask() {
