@@ -1,8 +1,10 @@
 import { spawnSync } from "node:child_process";
+import { postgresBins } from "./postgres.ts";
 
 // The programs that tests of faults need, with what runs by each, and a command that succeeds where it is installed.
 const programs = {
   "systemd-analyze": { tests: "the unit of systemd", command: ["systemd-analyze", "--version"] },
+  postgres: { tests: "each installed version of PostgreSQL", command: [`${postgresBins()[0]}/postgres`, "--version"] },
   pgbouncer: { tests: "a node behind PgBouncer", command: ["pgbouncer", "--version"] },
   haproxy: { tests: "two nodes behind HAProxy", command: ["haproxy", "-v"] },
 } satisfies Record<string, { tests: string; command: [string, ...string[]] }>;
