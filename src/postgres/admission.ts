@@ -22,17 +22,23 @@ export type Gate = Readonly<{
 
 /** Lets each statement go to a connection of its own as one becomes free. */
 export function admission(gate: Gate): Admit {
-  const { limiter, observe, waitMs } = gate;
+  const { limiter, observe, waitMs, cancelMs } = gate;
   return (statement) => {
     const observed = observe?.(statement.strings.join("$"));
     const until = performance.now() + waitMs;
     let started = false;
     let client: Client | undefined;
     let timer: NodeJS.Timeout | undefined;
+    let isCanceled = false;
     const entry: QueueEntry = {
       start() {
         client = sendBy(gate, statement);
-        timer = cancelLater(gate, client, statement);
+        const taken = client;
+        if (cancelMs !== undefined)
+          timer = setTimeout(() => {
+            isCanceled = true;
+            taken.cancel(statement);
+          }, cancelMs);
         if (!started) observed?.sent();
         started = true;
       },
@@ -49,6 +55,8 @@ export function admission(gate: Gate): Admit {
         limiter.retreat(entry, until);
         return true;
       },
+      // A cancel request ends the wait for a synchronous standby too: the commit is answered, and a failover may lose it.
+      distrusted: () => (isCanceled ? canceledLate() : undefined),
       ended(error) {
         clearTimeout(timer);
         if (client) giveBack(gate, client, { sent: statement.state !== null, error });
@@ -68,8 +76,8 @@ function sendBy({ pool }: Gate, statement: Statement): Client {
   return client;
 }
 
-function cancelLater({ cancelMs }: Gate, client: Client, statement: Statement): NodeJS.Timeout | undefined {
-  return cancelMs === undefined ? undefined : setTimeout(() => client.cancel(statement), cancelMs);
+function canceledLate(): Error {
+  return Object.assign(new Error("canceled, and answered all the same"), { code: "CANCELED_LATE" });
 }
 
 type End = Readonly<{ sent: boolean; error: unknown }>;

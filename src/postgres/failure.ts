@@ -5,7 +5,9 @@ export class StartError extends Error {
 
 const sent = Symbol("sent");
 const unsent = Symbol("unsent");
-const lostCodes = new Set(["CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECTION_SILENT", "ECONNRESET", "EPIPE"]);
+const lostCodes = new Set([
+  ...["CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECTION_SILENT", "CANCELED_LATE", "ECONNRESET", "EPIPE"],
+]);
 const unreachedCodes = new Set([
   ...["CONNECTION_ENDED", "CONNECT_TIMEOUT", "ECONNREFUSED", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"],
   ...["EHOSTDOWN", "ENETDOWN", "ENOTFOUND", "EAI_AGAIN", "ECONNABORTED", "NO_FITTING_SERVER"],

@@ -45,18 +45,22 @@ export type Course = Readonly<{
   ended: (error?: unknown) => void;
   /** Whether the statement, which failed, is sent again instead of being rejected. */
   again: (error: unknown) => boolean;
+  /** A failure to be rejected with, where an answer cannot be trusted. */
+  distrusted: () => Error | undefined;
 }>;
 
 /** Follows a statement to its end. */
-export function onEnd(statement: Statement, { ended, again }: Course): void {
+export function onEnd(statement: Statement, { ended, again, distrusted }: Course): void {
   const { resolve, reject } = statement;
   const over = (error?: unknown) => {
     Object.assign(statement, spent);
     ended(error);
   };
   const answered = (rows: unknown) => {
-    resolve(rows);
-    over();
+    const failure = distrusted();
+    if (failure) reject(failure);
+    else resolve(rows);
+    over(failure);
   };
   const failed = (error: unknown) => {
     if (again(error)) return;
