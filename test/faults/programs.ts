@@ -1,13 +1,25 @@
 import { spawnSync } from "node:child_process";
+import type { Reporter } from "vitest/node";
 import { postgresBins } from "./postgres.ts";
+
+type Run = "short" | "long";
 
 // The programs that tests of faults need, with what runs by each, and a command that succeeds where it is installed.
 const programs = {
-  "systemd-analyze": { tests: "the unit of systemd", command: ["systemd-analyze", "--version"] },
-  postgres: { tests: "each installed version of PostgreSQL", command: [`${postgresBins()[0]}/postgres`, "--version"] },
-  pgbouncer: { tests: "a node behind PgBouncer", command: ["pgbouncer", "--version"] },
-  haproxy: { tests: "two nodes behind HAProxy", command: ["haproxy", "-v"] },
-} satisfies Record<string, { tests: string; command: [string, ...string[]] }>;
+  "systemd-analyze": { run: "short", tests: "the unit of systemd", command: ["systemd-analyze", "--version"] },
+  postgres: {
+    run: "short",
+    tests: "each installed version of PostgreSQL",
+    command: [`${postgresBins()[0]}/postgres`, "--version"],
+  },
+  pgbouncer: { run: "short", tests: "a node behind PgBouncer", command: ["pgbouncer", "--version"] },
+  patroni: {
+    run: "long",
+    tests: "a cluster that loses its primary",
+    command: ["sh", "-c", "patroni --version && etcd --version"],
+  },
+  haproxy: { run: "short", tests: "two nodes behind HAProxy", command: ["haproxy", "-v"] },
+} satisfies Record<string, { run: Run; tests: string; command: [string, ...string[]] }>;
 
 /** A program that tests of faults need. */
 export type Program = keyof typeof programs;
@@ -18,8 +30,13 @@ export function found(name: Program): boolean {
   return spawnSync(command, more).status === 0;
 }
 
-/** One line for each program that is missing: the tests that did not run, and the command that failed. */
-export const skipped = (): string[] =>
-  Object.entries(programs).flatMap(([name, { tests, command }]) =>
-    found(name as Program) ? [] : [`skipped: ${tests}, because \`${command.join(" ")}\` does not run`],
-  );
+/** Says at the end of a run, in one line for each program that is missing, which tests did not run and which command failed. */
+export function reportSkipped(wanted: Run): Reporter {
+  return {
+    onTestRunEnd() {
+      for (const [name, { run, tests, command }] of Object.entries(programs))
+        if (run === wanted && !found(name as Program))
+          console.log(`skipped: ${tests}, because \`${command.join(" ")}\` does not run`);
+    },
+  };
+}
