@@ -1,4 +1,4 @@
-import { create, createFileRegistry, fromBinary } from "@bufbuild/protobuf";
+import { create, createFileRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { status as codes } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -15,9 +15,10 @@ let server: Awaited<ReturnType<typeof openStandard>>;
 let client: (typeof server)["client"];
 
 beforeAll(async () => {
-  server = await openStandard({
-    routes: (router) => router.service(EventService, {}).service(MemberService, {}).service(UserService, {}),
-  });
+  server = await openStandard(
+    { routes: (router) => router.service(EventService, {}).service(MemberService, {}).service(UserService, {}) },
+    { messageMaxBytes: 65_536 },
+  );
   client = server.client;
 });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -134,6 +135,26 @@ test("a stream answers 256 KiB of files, and then says when to begin another", a
   await expect(client.converse(ServerReflection.method.serverReflectionInfo, questions)).rejects.toMatchObject({
     code: codes.RESOURCE_EXHAUSTED,
   });
+});
+
+test.each([
+  ["a symbol", (value: string) => ({ messageRequest: { case: "fileContainingSymbol" as const, value } })],
+  ["a host", (host: string) => ({ host, messageRequest: { case: "listServices" as const, value: "" } })],
+])("questions that name %s of 16,000 characters are answered by as many bytes as files", async (_, question) => {
+  const { method } = ServerReflection;
+  const long = question("a".repeat(16_000));
+  const [first] = await client.converse(method.serverReflectionInfo, [long]);
+  if (!first) throw new Error("it has no answer");
+  const enough = Math.ceil(2 ** 18 / toBinary(method.serverReflectionInfo.output, first).length);
+  expect(await client.converse(method.serverReflectionInfo, Array(enough).fill(long))).toHaveLength(enough);
+  await expect(client.converse(method.serverReflectionInfo, Array(100).fill(long))).rejects.toMatchObject({
+    code: codes.RESOURCE_EXHAUSTED,
+  });
+});
+
+test("a refusal repeats no more than the beginning of a name", async () => {
+  const told = await refusal({ case: "fileContainingSymbol", value: "a".repeat(16_000) });
+  expect(told?.errorMessage.length).toBe(200);
 });
 
 test("what is not there is answered as such, and the conversation goes on", async () => {

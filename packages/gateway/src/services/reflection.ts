@@ -2,6 +2,7 @@ import type { DescFile, DescService, Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Refuse } from "../errors/gateway_error.ts";
+import { cutText } from "../errors/violation.ts";
 import { opensAtOnce } from "../rpc/pipeline.ts";
 import { type Symbols, symbolsOf } from "./symbols.ts";
 
@@ -27,6 +28,7 @@ export function reflection(services: readonly DescService[], refuse: Refuse) {
     for await (const request of requests) {
       asked += 1;
       if (asked > mostQuestions || known.bytes > mostBytes) throw refuse("OVERLOADED", { retrySeconds: 1 });
+      known.bytes += echoedBytes(request);
       const messageResponse = answer(known, request.messageRequest);
       yield { validHost: request.host, originalRequest: request, messageResponse };
     }
@@ -36,11 +38,16 @@ export function reflection(services: readonly DescService[], refuse: Refuse) {
 }
 
 // A question of 15 bytes is answered by all of a file. A tool asks for each service once, and all files together have
-// 56 KB; for more it begins another stream.
+// 56 KB; for more it begins another stream. An answer repeats its question, which may take 60 bytes compressed and 16 KiB unpacked.
 const mostQuestions = 100;
 const mostBytes = 2 ** 18;
 
-/** What a stream of questions is answered from, and what its client has: files, and bytes of them. */
+/** How many bytes of a question its answer repeats: the host twice. */
+function echoedBytes({ host, messageRequest: { value = "" } }: Inquiry): number {
+  return 2 * Buffer.byteLength(host) + Buffer.byteLength(typeof value === "string" ? value : value.containingType);
+}
+
+/** What a stream of questions is answered from, and what its client has: files, and bytes of answers. */
 type Known = {
   readonly services: readonly DescService[];
   readonly symbols: Symbols;
@@ -95,5 +102,5 @@ function listed(services: readonly DescService[]) {
 }
 
 function failed(errorCode: Code, errorMessage: string) {
-  return { case: "errorResponse", value: { errorCode, errorMessage } } as const;
+  return { case: "errorResponse", value: { errorCode, errorMessage: cutText(errorMessage) } } as const;
 }
