@@ -4,20 +4,20 @@ import type { Connections } from "./connections.ts";
 import { readPreface } from "./preface.ts";
 import type { Encryption } from "./tls.ts";
 
-/** Who shares the connections of a port. */
-export type Sharing = {
+/** A listening server and the connections that it hands its sockets to. */
+export type AcceptOptions = {
   readonly server: Server;
   readonly connections: Connections;
   readonly encryption?: Encryption | undefined;
   readonly limits: { readonly headerTimeoutMs: number };
 };
 
-/** Gives each new connection of a server to whom it speaks to; answers the connections that have not told yet. */
-export function shareConnections({ server, connections, encryption, limits }: Sharing): ReadonlySet<Socket> {
+/** Hands each new socket over by its HTTP version; returns the sockets whose version is not known yet. */
+export function shareConnections({ server, connections, encryption, limits }: AcceptOptions): ReadonlySet<Socket> {
   const undecided = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     undecided.add(socket);
-    // A reset that nobody listens for ends the process.
+    // Without a listener the reset of a connection ends the process.
     socket.on("error", ignore).on("close", () => undecided.delete(socket));
     if (encryption) return void encryption.server.emit("connection", socket);
     readPreface(socket, limits.headerTimeoutMs, (version) => {
@@ -26,14 +26,14 @@ export function shareConnections({ server, connections, encryption, limits }: Sh
     });
   });
   encryption?.server.on("secureConnection", (socket: TLSSocket) => {
-    for (const one of undecided) if (isUnder(one, socket)) undecided.delete(one);
+    for (const other of undecided) if (isUnder(other, socket)) undecided.delete(other);
     socket.on("error", ignore);
     connections.accept(socket, socket.alpnProtocol === "h2" ? "2" : "1.1");
   });
   return undecided;
 }
 
-const isUnder = (one: Socket, encrypted: TLSSocket) =>
-  one.remotePort === encrypted.remotePort && one.remoteAddress === encrypted.remoteAddress;
+const isUnder = (other: Socket, encrypted: TLSSocket) =>
+  other.remotePort === encrypted.remotePort && other.remoteAddress === encrypted.remoteAddress;
 
 function ignore() {}

@@ -1,79 +1,79 @@
 import { isIPv6 } from "node:net";
 
-/** Bytes held, or streams, and how many may be. */
-type Share = { held: number; readonly most: number };
+/** A count of held bytes or open streams, and its limit. */
+type Share = { held: number; readonly max: number };
 
-/** How many bytes of bodies the process holds at once, and how many streams of unknown callers. */
+/** Limits of a budget, for the whole process. */
 export type BudgetLimits = { readonly bodiesMaxBytes: number; readonly unknownStreamsMax: number };
 
 /** The bytes of request bodies, and the streams of unknown callers, that the process may hold at once. */
 export type BodyBudget = {
-  /** The share of the network that an address is in, for the accounts of its requests. */
+  /** Returns the network of an address. */
   readonly from: (address: string | undefined) => Network;
 };
 
 /** Opens accounts of requests that come from one network. */
 export type Network = { readonly account: () => BodyAccount };
 
-// Unknown callers must not fill the budget for those who are known, one network not for the others, nor one caller for the rest.
-// Whose a request is may take a look into the database: until then little of its body is let in, and it counts apart.
-const undecidedShare = 1 / 2;
-const unknownShare = 1 / 4;
-const networkShare = 1 / 16;
-const callerShare = 1 / 4;
-// More than of bytes, for the streams of all clients behind a proxy come from its address.
-const networkStreamShare = 1 / 2;
-const mostNames = 10_000;
+// Unknown callers must not use up the budget of known ones, nor one network that of others, nor one caller that of the rest.
+// Finding the caller may take a query to the database: until then little of the body is let in, and counted separately.
+const undecidedFraction = 1 / 2;
+const unknownFraction = 1 / 4;
+const networkFraction = 1 / 16;
+const callerFraction = 1 / 4;
+// A larger fraction than of bytes: the streams of all clients behind a proxy come from its address.
+const networkStreamFraction = 1 / 2;
+const maxShares = 10_000;
 
 /** Makes a budget. */
-export function bodyBudget({ bodiesMaxBytes: most, unknownStreamsMax }: BudgetLimits): BodyBudget {
-  const whole: Share = { held: 0, most };
-  const undecided = [whole, { held: 0, most: most * undecidedShare }];
-  const unknown: Share = { held: 0, most: most * unknownShare };
-  const unknownStreams: Share = { held: 0, most: unknownStreamsMax };
+export function bodyBudget({ bodiesMaxBytes, unknownStreamsMax }: BudgetLimits): BodyBudget {
+  const whole: Share = { held: 0, max: bodiesMaxBytes };
+  const undecided = [whole, { held: 0, max: bodiesMaxBytes * undecidedFraction }];
+  const unknown: Share = { held: 0, max: bodiesMaxBytes * unknownFraction };
+  const unknownStreams: Share = { held: 0, max: unknownStreamsMax };
   const networks = new Map<string, Share>();
   const networkStreams = new Map<string, Share>();
   const callers = new Map<string, Share>();
   return {
     from(address) {
       const network = networkOf(address);
-      const strangers = [whole, unknown, shareIn(networks, network, most * networkShare)];
-      const streams = [unknownStreams, shareIn(networkStreams, network, unknownStreamsMax * networkStreamShare)];
+      const unknownCallers = [whole, unknown, shareIn(networks, network, bodiesMaxBytes * networkFraction)];
+      const streams = [unknownStreams, shareIn(networkStreams, network, unknownStreamsMax * networkStreamFraction)];
       const sharesOf = (name: string | undefined) =>
-        name === undefined ? strangers : [whole, shareIn(callers, name, most * callerShare)];
+        name === undefined ? unknownCallers : [whole, shareIn(callers, name, bodiesMaxBytes * callerFraction)];
       return { account: () => new BodyAccount({ undecided, sharesOf, streams }) };
     },
   };
 }
 
-function shareIn(shares: Map<string, Share>, name: string, most: number): Share {
-  const known = shares.get(name);
-  if (known) return known;
-  // Shares that nothing is held of are worth nothing.
-  if (shares.size >= mostNames) for (const [one, { held }] of shares) if (held === 0) shares.delete(one);
-  const share = { held: 0, most };
+function shareIn(shares: Map<string, Share>, name: string, max: number): Share {
+  const existing = shares.get(name);
+  if (existing) return existing;
+  // Empty shares carry no information.
+  if (shares.size >= maxShares) for (const [one, { held }] of shares) if (held === 0) shares.delete(one);
+  const share = { held: 0, max };
   shares.set(name, share);
   return share;
 }
 
-type AccountParts = {
+type AccountOptions = {
   readonly undecided: readonly Share[];
   readonly sharesOf: (name: string | undefined) => readonly Share[];
   readonly streams: readonly Share[];
 };
 
-/** Counts what is held of one request; a class, because every request makes one. */
+/** Counts the bytes held of one request. A class, because every request makes one. */
 export class BodyAccount {
-  readonly #parts: AccountParts;
+  readonly #options: AccountOptions;
   #shares: readonly Share[];
   #bytes = 0;
   #isUnknown = false;
   #isStream = false;
   #isClosed = false;
 
-  constructor(parts: AccountParts) {
-    this.#parts = parts;
-    this.#shares = parts.undecided;
+  constructor(options: AccountOptions) {
+    this.#options = options;
+    this.#shares = options.undecided;
   }
 
   /** Counts bytes that are to be held; false when there is no room for them or the request is over: then none is counted. */
@@ -84,38 +84,38 @@ export class BodyAccount {
     return true;
   }
 
-  /** Bytes are held no more. */
+  /** Returns reserved bytes. */
   give(bytes: number): void {
     this.#add(-Math.min(bytes, this.#bytes));
   }
 
-  /** No bytes are held any more. */
+  /** Returns all reserved bytes. */
   release(): void {
     if (this.#bytes > 0) this.#add(-this.#bytes);
   }
 
-  /** Counts what is held to a caller by name; without a name, to the unknown callers and their network. */
+  /** Moves the account to a caller's share; without a name, to the shares of unknown callers and their network. */
   identify(name: string | undefined): void {
     const held = this.#bytes;
     this.release();
     this.#isUnknown = name === undefined;
-    this.#shares = this.#parts.sharesOf(name);
+    this.#shares = this.#options.sharesOf(name);
     if (held > 0) this.#add(held);
   }
 
-  /** Counts a stream until the request is over; false when unknown callers have too many open. */
+  /** Counts a stream of an unknown caller until `close`; false when unknown callers have too many open. */
   openStream(): boolean {
     if (!this.#isUnknown || this.#isStream) return true;
     if (this.#isClosed) return false;
-    this.#isStream = hasRoom(this.#parts.streams, 1);
-    if (this.#isStream) add(this.#parts.streams, 1);
+    this.#isStream = hasRoom(this.#options.streams, 1);
+    if (this.#isStream) add(this.#options.streams, 1);
     return this.#isStream;
   }
 
-  /** The request is over: nothing of it is held any more. */
+  /** Returns everything: the request is over. */
   close(): void {
     this.release();
-    if (this.#isStream) add(this.#parts.streams, -1);
+    if (this.#isStream) add(this.#options.streams, -1);
     this.#isStream = false;
     this.#isClosed = true;
   }
@@ -127,7 +127,7 @@ export class BodyAccount {
 }
 
 function hasRoom(shares: readonly Share[], more: number): boolean {
-  for (const share of shares) if (share.held + more > share.most) return false;
+  for (const share of shares) if (share.held + more > share.max) return false;
   return true;
 }
 
@@ -135,7 +135,7 @@ function add(shares: readonly Share[], more: number): void {
   for (const share of shares) share.held += more;
 }
 
-/** Whom an address stands for: of IPv6 a network of 64 bits is given to one customer. */
+/** The network that one customer has: an IPv4 address, or an IPv6 prefix of 64 bits. */
 export function networkOf(address = ""): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

@@ -2,7 +2,7 @@ import type { BodyAccount } from "./body_budget.ts";
 
 const empty = Buffer.alloc(0);
 
-/** Collects a body in one buffer, however many parts it comes in, within the budget of its account. */
+/** Collects a body in one growing buffer within the budget of its account; many small parts cost no more than one. */
 export class BodyBuffer {
   readonly #account: BodyAccount;
   #bytes: Buffer = empty;
@@ -16,20 +16,20 @@ export class BodyBuffer {
     return this.#length;
   }
 
-  /** The bytes that were collected; good until more are. */
+  /** The collected bytes; valid until the next `add`. */
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Adds a part; false when the budget has no room for it, and then nothing is held any more. */
+  /** Adds a part; false when the budget has no room for it, and then everything is dropped. */
   add(part: Buffer): boolean {
     if (!this.#account.take(part.length)) {
       this.clear();
       return false;
     }
     const length = this.#length + part.length;
-    // A first part, which is all of most bodies, is kept where it lies, unless that holds much more than the part.
-    if (this.#length === 0 && part.buffer.byteLength - part.length <= mostAround) this.#bytes = part;
+    // The first part, which is the whole of most bodies, is kept without a copy, unless its memory is much larger than it.
+    if (this.#length === 0 && part.buffer.byteLength - part.length <= maxSlackBytes) this.#bytes = part;
     else {
       if (this.#bytes.length < length) this.#bytes = this.#grown(length);
       part.copy(this.#bytes, this.#length);
@@ -38,7 +38,7 @@ export class BodyBuffer {
     return true;
   }
 
-  /** Hands over what was collected, which then counts no more. */
+  /** Returns the collected bytes and clears the buffer. */
   take(): Buffer {
     const { bytes } = this;
     this.clear();
@@ -51,13 +51,13 @@ export class BodyBuffer {
     this.#length = 0;
   }
 
-  #grown(least: number): Buffer {
-    const larger = Buffer.allocUnsafeSlow(Math.max(least, 2 * this.#length, leastCapacity));
+  #grown(minLength: number): Buffer {
+    const larger = Buffer.allocUnsafeSlow(Math.max(minLength, 2 * this.#length, minCapacity));
     this.#bytes.copy(larger, 0, 0, this.#length);
     return larger;
   }
 }
 
-const leastCapacity = 256;
-// A read from a socket takes up to 64 KiB, and a part of one byte keeps all of it; heads and small buffers are less than this.
-const mostAround = 16_384;
+const minCapacity = 256;
+// A part of one byte may keep a socket read of 64 KiB in memory; heads and small buffers are smaller than this.
+const maxSlackBytes = 16_384;

@@ -3,42 +3,42 @@ import type { BodyAccount } from "./body_budget.ts";
 import { BodyBuffer } from "./body_buffer.ts";
 import type { BodySink } from "./exchange.ts";
 
-/** The request whose body a queue holds. */
+/** The exchange whose body a queue holds. */
 export type BodySource = {
   readonly account: BodyAccount;
-  /** Whether the request has come to its end. */
+  /** Whether the request is complete. */
   readonly ended: boolean;
   readonly closed: boolean;
-  /** Tells a client that asked first to send the body. */
+  /** Sends 100 (Continue) to a client that waits for it. */
   readonly sendContinue: () => void;
-  /** Bytes of the body are held no more, and others may come. */
+  /** Called when bytes were consumed and more may be let in. */
   readonly taken: (bytes: number) => void;
 };
 
-/** Holds what has come of a body until somebody takes it, by a sink or in parts. */
+/** Holds the received part of a body until it is consumed, by a sink or in parts. */
 export class BodyQueue {
   readonly #source: BodySource;
   // Made for a body that comes before anybody takes it, which few do.
   #held: BodyBuffer | undefined;
   #sink: BodySink | undefined;
   #isOverloaded = false;
-  #wake: (() => void) | undefined;
+  #wakeReader: (() => void) | undefined;
 
   constructor(source: BodySource) {
     this.#source = source;
   }
 
-  /** How many bytes wait to be taken. */
+  /** How many bytes are held. */
   get length(): number {
     return this.#held?.length ?? 0;
   }
 
-  /** Whether a sink takes what comes. */
+  /** Whether a sink receives the body. */
   get hasSink(): boolean {
     return this.#sink !== undefined;
   }
 
-  /** Gives the body to a sink, as it comes. */
+  /** Passes the body to a sink as it arrives. */
   receive(sink: BodySink): void {
     this.#sink = sink;
     this.#source.sendContinue();
@@ -47,19 +47,19 @@ export class BodyQueue {
     if (this.#source.ended) this.#endSink();
   }
 
-  /** The body in its parts, each let in as the one before is asked past; an error when it does not come to its end. */
+  /** The body in parts; the next part is let in when it is requested. Throws when the body is cut short. */
   async *parts(): AsyncGenerator<Buffer> {
     this.#source.sendContinue();
     while (true) {
       if (this.#isOverloaded) throw overloaded();
       if (this.length > 0) yield this.#take();
       else if (this.#source.ended) return;
-      else if (this.#source.closed) throw new Error("the request was given up");
-      else await this.#arrival();
+      else if (this.#source.closed) throw new Error("the client aborted the request");
+      else await this.#nextPart();
     }
   }
 
-  /** Takes a part as it comes; what the budget has no room for is dropped. */
+  /** Adds a part; a body that exceeds the budget is dropped. */
   add(part: Buffer): void {
     if (this.#sink || this.#isOverloaded) {
       this.#source.taken(part.length);
@@ -70,22 +70,22 @@ export class BodyQueue {
     this.#held ??= new BodyBuffer(this.#source.account);
     this.#isOverloaded = !this.#held.add(part);
     if (this.#isOverloaded) this.#source.taken(before + part.length);
-    this.#stir();
+    this.#resumeReader();
   }
 
-  /** The body is at its end. */
+  /** The body is complete. */
   end(): void {
     this.#endSink();
-    this.#stir();
+    this.#resumeReader();
   }
 
-  /** The request is over: nothing is held of it any more. */
+  /** Drops the held bytes: the request is over. */
   close(): void {
     if (this.#held) {
       this.#source.taken(this.#held.length);
       this.#held.clear();
     }
-    this.#stir();
+    this.#resumeReader();
   }
 
   #take(): Buffer {
@@ -93,21 +93,21 @@ export class BodyQueue {
     return this.#held?.take() ?? nothing;
   }
 
-  // Nothing comes after the end, and a request that is answered for hours must not hold what the sink collected.
+  // Releases the sink: a request whose response takes hours must not keep the bytes that the sink collected.
   #endSink(): void {
     const sink = this.#sink;
     this.#sink = undefined;
     if (!this.#source.closed) sink?.end();
   }
 
-  #stir(): void {
-    this.#wake?.();
-    this.#wake = undefined;
+  #resumeReader(): void {
+    this.#wakeReader?.();
+    this.#wakeReader = undefined;
   }
 
-  #arrival(): Promise<void> {
+  #nextPart(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
+    this.#wakeReader = resolve;
     return promise;
   }
 }

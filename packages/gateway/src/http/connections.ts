@@ -7,13 +7,13 @@ import { Http2Connection, type Http2Limits } from "./http2/connection.ts";
 import { NodeHttp2Connection } from "./node_http2/connection.ts";
 import type { Version } from "./preface.ts";
 
-/** What bounds a connection. */
+/** Limits of all connections of a server. */
 export type ConnectionLimits = Http2Limits & { readonly connectionAgeMs: number } & BudgetLimits;
 
-/** Who speaks HTTP/2: our implementation, or that of Node. */
+/** The implementation of HTTP/2: our own, or `node:http2`. */
 export type Http2Implementation = "own" | "node";
 
-/** What serves the connections. */
+/** Options of `openConnections`. */
 export type ConnectionsOptions = {
   readonly http2?: Http2Implementation | undefined;
   readonly limits: ConnectionLimits;
@@ -26,27 +26,27 @@ type Connection = Http2Connection | NodeHttp2Connection | Http1Connection;
 
 /** All connections whose version of HTTP is known. */
 export type Connections = {
-  /** Speaks a version of HTTP on a connection from now on. */
+  /** Serves a version of HTTP on a socket. */
   readonly accept: (socket: Duplex, version: Version) => void;
-  /** Ends connections after their next answer (HTTP/1.1) or with GOAWAY (HTTP/2), those that have called already. */
+  /** Closes connections that have served a request: HTTP/1.1 after the next response, HTTP/2 by GOAWAY. */
   readonly retire: () => void;
-  /** Lets connections finish what runs, and take nothing new: those that have called already, or all. */
+  /** Lets running requests finish and takes no new ones, on connections that have served a request or on all. */
   readonly close: (which: "used" | "all") => void;
-  /** Cuts what is left. */
+  /** Destroys the remaining connections. */
   readonly destroy: () => void;
 };
 
-/** Serves HTTP on the connections it is given. */
+/** Serves HTTP on sockets, and bounds their time and memory. */
 export function openConnections({ limits, serve, http2, onFault = () => {} }: ConnectionsOptions): Connections {
   const Http2 = http2 === "node" ? NodeHttp2Connection : Http2Connection;
   const connections = new Set<Connection>();
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = limits;
-  const everyMs = Math.max(10, Math.min(1000, headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs));
+  const checkIntervalMs = Math.max(10, Math.min(1000, headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs));
   const budget: BodyBudget = bodyBudget(limits);
   const openParser = http1Parsers(limits.headersMaxBytes);
-  let checking: NodeJS.Timeout | undefined;
+  let checkTimer: NodeJS.Timeout | undefined;
 
-  // One look at all of them costs less than timers that every request sets and clears.
+  // One check of all connections costs less than timers that every request sets and clears.
   function check(): void {
     const now = performance.now();
     for (const connection of connections) connection.check(now);
@@ -54,17 +54,17 @@ export function openConnections({ limits, serve, http2, onFault = () => {} }: Co
 
   return {
     accept(socket, version) {
-      const parts = { socket, limits, serve, onFault, network: budget.from(addressOf(socket)) };
-      const connection = version === "2" ? new Http2(parts) : new Http1Connection(parts, openParser);
+      const options = { socket, limits, serve, onFault, network: budget.from(addressOf(socket)) };
+      const connection = version === "2" ? new Http2(options) : new Http1Connection(options, openParser);
       connections.add(connection);
-      checking ??= setInterval(check, everyMs).unref();
-      const retiring = retirement(limits.connectionAgeMs, connection);
+      checkTimer ??= setInterval(check, checkIntervalMs).unref();
+      const retirementTimer = retireAfter(limits.connectionAgeMs, connection);
       socket.on("close", () => {
         connections.delete(connection);
-        clearTimeout(retiring);
+        clearTimeout(retirementTimer);
         if (connections.size > 0) return;
-        clearInterval(checking);
-        checking = undefined;
+        clearInterval(checkTimer);
+        checkTimer = undefined;
       });
     },
     retire() {
@@ -82,9 +82,9 @@ export function openConnections({ limits, serve, http2, onFault = () => {} }: Co
 const addressOf = (socket: Duplex) =>
   "remoteAddress" in socket && typeof socket.remoteAddress === "string" ? socket.remoteAddress : undefined;
 
-function retirement(ageMs: number, connection: Connection): NodeJS.Timeout | undefined {
-  return ageMs === 0 ? undefined : setTimeout(() => connection.retire(), aboutAge(ageMs)).unref();
+function retireAfter(ageMs: number, connection: Connection): NodeJS.Timeout | undefined {
+  return ageMs === 0 ? undefined : setTimeout(() => connection.retire(), jittered(ageMs)).unref();
 }
 
 /** An age with some jitter, so that connections made together do not end together. */
-const aboutAge = (ageMs: number): number => ageMs * (0.9 + 0.2 * Math.random());
+const jittered = (ageMs: number): number => ageMs * (0.9 + 0.2 * Math.random());

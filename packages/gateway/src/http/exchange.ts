@@ -12,7 +12,7 @@ export type BodySink = {
   readonly overloaded: () => void;
 };
 
-/** Drops a body that nobody reads. */
+/** Drops an unread body. */
 export const unread: BodySink = { data() {}, end() {}, overloaded() {} };
 
 /** The headers of a request by their lower-case names; repeated headers are joined. */
@@ -52,7 +52,7 @@ export type Exchange = {
   readonly account: BodyAccount;
   /** Passes the body to a sink as it arrives; nothing more is passed once the exchange is closed. */
   readonly receive: (sink: BodySink) => void;
-  /** The body in parts; the next part is let in when it is asked for. Throws when the body does not come to its end. */
+  /** The body in parts; the next part is let in when it is requested. Throws when the body is cut short. */
   readonly chunks: () => AsyncGenerator<Buffer>;
   /** Sends a response that is complete. */
   readonly answer: (response: Response) => void;
@@ -73,11 +73,11 @@ export type Timeouts = {
   readonly idleTimeoutMs: number;
 };
 
-/** What a connection of either version of HTTP is made of. */
+/** Options of a connection of either version of HTTP. */
 export type ConnectionOptions<Limits> = {
   readonly socket: Duplex;
   readonly limits: Limits;
-  /** Where the client is, for what is held of its requests. */
+  /** The network of the client, to whose share its held bytes count. */
   readonly network: Network;
   readonly serve: (exchange: Exchange) => void;
   /** Called with an error of ours, which ends the connection and nothing else. */

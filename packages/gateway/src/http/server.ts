@@ -5,33 +5,33 @@ import { type ConnectionLimits, type Connections, type Http2Implementation, open
 import type { Exchange } from "./exchange.ts";
 import { type Certificate, encryption } from "./tls.ts";
 
-/** What a client may take of the server. */
+/** Limits of a server and its connections. */
 export type ServerLimits = ConnectionLimits & {
   readonly messageMaxBytes: number;
   readonly headerTimeoutMs: number;
   readonly bodyTimeoutMs: number;
   readonly shutdownGraceMs: number;
-  /** How long calls are still taken once `stopping` is aborted; 0 when absent. */
+  /** How long new calls are served once `stopping` is aborted; 0 when absent. */
   readonly shutdownDelayMs?: number;
 };
 
-/** A port that answers; disposing of it finishes what runs, within the grace. */
+/** An open port; disposing of it finishes running calls within the grace period. */
 export type Listening = AsyncDisposable & {
   readonly url: string;
   /** Reads the certificate again, for new connections. */
   readonly reload: () => Promise<void>;
 };
 
-/** Where to listen, within which limits, and who answers. */
+/** Address, limits and handler of a server. */
 export type ListenOptions = {
   readonly host: string;
   readonly port: number;
   readonly limits: ServerLimits;
   /** Serves one request, and never throws. */
   readonly handle: (exchange: Exchange) => void;
-  /** Which implementation speaks HTTP/2; our own when absent. */
+  /** The implementation of HTTP/2; our own when absent. */
   readonly http2?: Http2Implementation | undefined;
-  /** Speaks TLS instead of clear text. */
+  /** Serves TLS by this certificate instead of clear text. */
   readonly certificate?: Certificate | undefined;
   /** Called with an error of ours, which ends its connection only. */
   readonly onFault?: (error: unknown) => void;
@@ -45,20 +45,20 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const server = createServer({ noDelay: true });
   const { handle, http2, onFault } = options;
   const connections = openConnections({ limits, serve: handle, http2, onFault });
-  const secured = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
-  const sockets = shareConnections({ server, connections, limits, encryption: secured });
+  const tls = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
+  const sockets = shareConnections({ server, connections, limits, encryption: tls });
   const { shutdownDelayMs: delayMs = 0, shutdownGraceMs: graceMs } = limits;
-  await opened(server, host, port);
+  await listening(server, host, port);
   return {
-    url: urlOf(secured ? "https" : "http", host, server.address()),
-    reload: async () => secured?.reload(),
+    url: urlOf(tls ? "https" : "http", host, server.address()),
+    reload: async () => tls?.reload(),
     [Symbol.asyncDispose]: () => drain({ server, connections, sockets, stopping, delayMs, graceMs }),
   };
 }
 
-async function opened(server: Server, host: string, port: number): Promise<void> {
+async function listening(server: Server, host: string, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Stays for good: a failing accept is retried by libuv and must not end the process.
+  // The listener stays: libuv retries a failed accept, which must not end the process.
   server.on("error", reject);
   server.listen(port, host, resolve);
   await promise;
@@ -69,7 +69,7 @@ function urlOf(scheme: string, host: string, address: AddressInfo | string | nul
   return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-type Draining = {
+type DrainOptions = {
   readonly server: Server;
   readonly connections: Connections;
   /** Connections whose version of HTTP is not known yet. */
@@ -79,38 +79,38 @@ type Draining = {
   readonly graceMs: number;
 };
 
-const silenceMs = 250;
-const retirements = 4;
+const readGraceMs = 250;
+const retireCount = 4;
 
 /**
- * Is not ready any more, sends clients to other nodes during the delay, stops accepting, lets what runs finish, and cuts what
- * still runs when the grace is over.
+ * Reports the server as not ready, sends clients to other nodes during the delay, stops accepting, lets running calls finish,
+ * and destroys the remaining connections after the grace period.
  */
-async function drain({ server, connections, sockets, stopping, delayMs, graceMs }: Draining): Promise<void> {
+async function drain({ server, connections, sockets, stopping, delayMs, graceMs }: DrainOptions): Promise<void> {
   if (stopping.signal.aborted) return;
   stopping.abort();
   // A balancer that has not noticed yet may bring a client back, so connections are retired several times.
-  for (let count = 0; delayMs > 0 && count < retirements; count++) {
+  for (let count = 0; delayMs > 0 && count < retireCount; count++) {
     connections.retire();
-    await pause(delayMs / retirements);
+    await pause(delayMs / retireCount);
   }
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  const begun = performance.now();
-  const sweep = () => {
-    // What a new connection says may have arrived without being read yet.
-    const silent = performance.now() - begun > silenceMs;
-    connections.close(silent ? "all" : "used");
-    if (silent) for (const socket of sockets) socket.destroy();
+  const startedAt = performance.now();
+  const closeConnections = () => {
+    // The first request of a new connection may have arrived without being read yet.
+    const allRead = performance.now() - startedAt > readGraceMs;
+    connections.close(allRead ? "all" : "used");
+    if (allRead) for (const socket of sockets) socket.destroy();
   };
-  sweep();
-  // An answer that was running keeps its connection open when it ends, so look again and again.
-  const sweeping = setInterval(sweep, 50);
-  const cutting = setTimeout(() => {
+  closeConnections();
+  // A running response leaves its connection open when it ends, so the connections are closed repeatedly.
+  const closeTimer = setInterval(closeConnections, 50);
+  const destroyTimer = setTimeout(() => {
     connections.destroy();
     for (const socket of sockets) socket.destroy();
   }, graceMs);
   await closed;
-  clearInterval(sweeping);
-  clearTimeout(cutting);
+  clearInterval(closeTimer);
+  clearTimeout(destroyTimer);
 }

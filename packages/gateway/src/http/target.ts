@@ -1,8 +1,8 @@
-/** The target of a request, taken apart; both still encoded, the query without its question mark. */
+/** The path and query of a request; both still encoded, the query without its question mark. */
 export type Target = { readonly path: string; readonly query: string };
 
-/** The path and the query of a target; undefined when it has no path. */
-export function split(target: string): Target | undefined {
+/** Splits a request target; undefined when it has no path. */
+export function splitTarget(target: string): Target | undefined {
   const local = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
   if (!local.startsWith("/")) return undefined;
   const [whole = ""] = local.includes("#") ? local.split("#", 1) : [local];
@@ -10,21 +10,21 @@ export function split(target: string): Target | undefined {
   return at < 0 ? { path: whole, query: "" } : { path: whole.slice(0, at), query: whole.slice(at + 1) };
 }
 
-/** Whether an authority can be one. */
-// Checked by its characters first: what follows here, and in libraries, makes URLs of it.
+/** Whether a text is a valid authority. */
+// The characters are checked first, for `new URL`, here and in libraries, accepts more.
 export function isAuthority(authority: string): boolean {
-  const known = /^(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(:\d{1,5})?$/.test(authority);
-  return known && URL.canParse(`http://${authority}`);
+  const hasValidCharacters = /^(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(:\d{1,5})?$/.test(authority);
+  return hasValidCharacters && URL.canParse(`http://${authority}`);
 }
 
-/** The same, for one request after the other; the last authority is remembered, as most clients send the same. */
+/** Returns `isAuthority` with a cache of the last valid authority: most clients send the same. */
 export function authorityCheck(): (authority: string | undefined) => boolean {
   let last: string | undefined;
   return (authority) => {
     if (authority === undefined) return false;
     if (authority === last) return true;
-    const isSound = isAuthority(authority);
-    if (isSound) last = authority;
-    return isSound;
+    const isValid = isAuthority(authority);
+    if (isValid) last = authority;
+    return isValid;
   };
 }

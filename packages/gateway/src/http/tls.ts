@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:tls";
 /** The files of a certificate chain and its key, in PEM. */
 export type Certificate = { readonly certFile: string; readonly keyFile: string };
 
-/** Encrypts connections that it is given, by a certificate that can be read again. */
+/** A TLS server without a port of its own; its certificate can be reloaded. */
 export type Encryption = { readonly server: Server; readonly reload: () => Promise<void> };
 
 /** Reads a certificate; HTTP/2 and HTTP/1.1 are offered by ALPN. */
@@ -14,7 +14,7 @@ export async function encryption(certificate: Certificate, handshakeTimeout: num
   server.on("tlsClientError", (_, socket) => socket.destroy());
   return {
     server,
-    // Connections that are open keep the certificate they began with.
+    // Open connections keep their certificate.
     reload: async () => server.setSecureContext({ minVersion: options.minVersion, ...(await pemOf(certificate)) }),
   };
 }

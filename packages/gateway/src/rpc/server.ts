@@ -3,7 +3,7 @@ import { accepted, leastCompressed } from "../codec/compression.ts";
 import { GatewayError, type Refuse } from "../errors/gateway_error.ts";
 import { httpDate } from "../http/date.ts";
 import type { Exchange, Response, ResponseFields } from "../http/exchange.ts";
-import { authorityCheck, split, type Target } from "../http/target.ts";
+import { authorityCheck, splitTarget, type Target } from "../http/target.ts";
 import type { FindCall } from "../rest/calls.ts";
 import { type Cors, isPreflight, preflight } from "./cors.ts";
 import { type Due, deadlines } from "./deadlines.ts";
@@ -51,7 +51,7 @@ export function rpcServer(options: RpcServerOptions): Handle {
     const values = options.contextValues(exchange);
     try {
       if (exchange.fault) throw new GatewayError(exchange.fault);
-      const target = split(exchange.target);
+      const target = splitTarget(exchange.target);
       if (!target || !isAuthority(exchange.authority)) throw new GatewayError("MALFORMED_REQUEST");
       if (isPreflight(exchange.method, exchange.headers) && answerPreflight(requests, exchange, values)) return;
       follow(requests, { exchange, values, target, match: match(exchange, target) });
