@@ -13,7 +13,7 @@ const encodings: readonly Encoding[] = [
   { name: "gzip", compress: promisify(zlib.gzip), decompress: promisify(zlib.gunzip) },
   {
     name: "br",
-    // The default quality of 11 is made for files that are compressed once.
+    // The default quality of 11 suits files that are compressed once.
     compress: (bytes) => brotli(bytes, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } }),
     decompress: promisify(zlib.brotliDecompress),
   },
@@ -28,35 +28,35 @@ const byName = new Map(encodings.map((one) => [one.name, one]));
 export const encodingNames: readonly string[] = encodings.map(({ name }) => name);
 
 /**
- * The encodings of requests that nobody has to be signed in for. A decoder of Brotli unpacks as much as the window of its sender
- * holds, up to 16 MiB, before it shows a byte: 25 bytes on the wire cost 31 ms. That of gzip holds 32 KiB.
+ * The encodings accepted from unknown callers. A Brotli decoder decompresses up to the sender's window, 16 MiB at most, before it
+ * outputs a byte: 25 bytes on the wire cost 31 ms. The window of gzip is 32 KiB.
  */
 export const unknownCallerEncodings: readonly string[] = ["gzip"];
 
-/** Answers smaller than this are sent as they are. */
-export const leastCompressed = 1024;
+/** The minimum size of a response that is compressed. */
+export const minCompressedBytes = 1024;
 
-/** Which encodings of a request are taken, and the headers of a refusal of any other. */
-export type TakenEncodings = {
-  readonly taken: readonly string[];
+/** The supported encodings of a request, and the metadata of a refusal of any other. */
+export type SupportedEncodings = {
+  readonly supported: readonly string[];
   readonly metadata?: Readonly<Record<string, string>>;
 };
 
-/** The encoding that a header names; undefined for none, a refusal for one that is not among those that are taken. */
+/** The encoding that a header names; undefined for none. Refuses an unsupported one. */
 export function encodingOf(
-  written: string | undefined,
-  { taken, metadata = {} }: TakenEncodings,
+  header: string | undefined,
+  { supported, metadata = {} }: SupportedEncodings,
 ): Encoding | undefined {
-  if (written === undefined || written === "identity" || written === "") return undefined;
-  const name = written.trim().toLowerCase();
+  if (header === undefined || header === "identity" || header === "") return undefined;
+  const name = header.trim().toLowerCase();
   if (name === "identity") return undefined;
-  const encoding = taken.includes(name) ? byName.get(name) : undefined;
+  const encoding = supported.includes(name) ? byName.get(name) : undefined;
   if (!encoding) throw new GatewayError("UNSUPPORTED_ENCODING", { metadata });
   return encoding;
 }
 
-/** The first of the encodings that a client accepts which we can write. */
-export function accepted(list: string | undefined): Encoding | undefined {
+/** The first encoding in a client's list that we support. */
+export function acceptedEncoding(list: string | undefined): Encoding | undefined {
   if (list === undefined || list === "identity") return undefined;
   const names = list
     .toLowerCase()
@@ -68,12 +68,12 @@ export function accepted(list: string | undefined): Encoding | undefined {
 }
 
 /** Decompresses a message, or refuses one that is too large or broken. */
-export async function decompressed(encoding: Encoding, bytes: Uint8Array, most: number): Promise<Uint8Array> {
+export async function decompressed(encoding: Encoding, bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
   if (bytes.length === 0) return bytes;
   try {
-    return await encoding.decompress(bytes, { maxOutputLength: most });
+    return await encoding.decompress(bytes, { maxOutputLength: maxBytes });
   } catch (cause) {
     const isTooLarge = cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";
-    throw isTooLarge ? tooLarge(most, cause) : new GatewayError("MALFORMED_BODY", { cause });
+    throw isTooLarge ? tooLarge(maxBytes, cause) : new GatewayError("MALFORMED_BODY", { cause });
   }
 }

@@ -1,23 +1,23 @@
 import type { DescMethodStreaming, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext, StreamRequest, UnaryRequest } from "@connectrpc/connect";
 
-/** The call behind a context, which makes what few ask for when somebody does. */
+/** The call behind a context; its members are made on first use, as few handlers use them. */
 export type ContextSource = Pick<
   HandlerContext,
   "signal" | "responseHeader" | "responseTrailer" | "protocolName" | "requestMethod" | "url" | "timeoutMs"
 > & {
-  /** Sends the headers of a stream once the promise is kept, also when there is no message yet. */
+  /** Sends the headers of a stream once the promise resolves, also when there is no message yet. */
   readonly opensWith: (begins: Promise<unknown>) => void;
 };
 
-type ContextParts = { readonly header: Headers; readonly contextValues: ContextValues };
+type ContextOptions = { readonly header: Headers; readonly contextValues: ContextValues };
 
-/** Where a context keeps its call, so that a copy of its properties leads to the call as well. */
+/** The property that holds the call of a context; a copy of the context's properties keeps it. */
 export const sourceKey = Symbol("call");
 
 /**
- * A call as implementations see it (HandlerContext) and as interceptors do (UnaryRequest, StreamRequest), in one object. A class,
- * because its getters cost nothing until somebody asks for a signal, a URL, or headers of the response.
+ * HandlerContext for implementations, and UnaryRequest or StreamRequest for interceptors, in one object. A class, because its
+ * getters cost nothing until a signal, a URL or response headers are used.
  */
 abstract class Context {
   readonly service: DescService;
@@ -26,7 +26,7 @@ abstract class Context {
   readonly contextValues: ContextValues;
   readonly [sourceKey]: ContextSource;
 
-  constructor(source: ContextSource, service: DescService, { header, contextValues }: ContextParts) {
+  constructor(source: ContextSource, service: DescService, { header, contextValues }: ContextOptions) {
     this[sourceKey] = source;
     this.service = service;
     this.requestMethod = source.requestMethod;
@@ -73,10 +73,10 @@ export class UnaryContext extends Context implements HandlerContext, UnaryReques
   readonly method: DescMethodUnary;
   message: Message;
 
-  constructor(source: ContextSource, parts: ContextParts & { method: DescMethodUnary; message: Message }) {
-    super(source, parts.method.parent, parts);
-    this.method = parts.method;
-    this.message = parts.message;
+  constructor(source: ContextSource, options: ContextOptions & { method: DescMethodUnary; message: Message }) {
+    super(source, options.method.parent, options);
+    this.method = options.method;
+    this.message = options.message;
   }
 }
 
@@ -88,11 +88,11 @@ export class StreamContext extends Context implements HandlerContext, StreamRequ
 
   constructor(
     source: ContextSource,
-    parts: ContextParts & { method: DescMethodStreaming; message: AsyncIterable<Message> },
+    options: ContextOptions & { method: DescMethodStreaming; message: AsyncIterable<Message> },
   ) {
-    super(source, parts.method.parent, parts);
-    this.method = parts.method;
-    this.message = parts.message;
+    super(source, options.method.parent, options);
+    this.method = options.method;
+    this.message = options.message;
   }
 }
 

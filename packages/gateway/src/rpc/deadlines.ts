@@ -1,50 +1,50 @@
-/** Something that must end in time. */
+/** An entry in the list of deadlines, linked in the order of their times. */
 export type Due = { due: number; earlier: Due | undefined; later: Due | undefined };
 
-/** Ends what takes too long. */
-export type Deadlines<T extends Due> = { readonly add: (one: T) => void; readonly drop: (one: T) => void };
+/** Tracks entries that all have the same time limit. */
+export type Deadlines<T extends Due> = { readonly add: (entry: T) => void; readonly drop: (entry: T) => void };
 
 /**
- * Ends each one after the same time. They end in the order they begin, so one timer serves all:
- * a timer for each would be made and cleared for every call, and almost never ring.
+ * Calls `onExpired` with each entry that is still tracked after `milliseconds`. Entries expire in the order in which they were
+ * added, so one timer serves all: a timer for each call would be made and cleared, and almost never fire.
  */
-export function deadlines<T extends Due>(milliseconds: number, end: (one: T) => void): Deadlines<T> {
+export function deadlines<T extends Due>(milliseconds: number, onExpired: (entry: T) => void): Deadlines<T> {
   const ring: Due = { due: Number.POSITIVE_INFINITY, earlier: undefined, later: undefined };
   ring.earlier = ring.later = ring;
-  const isOurs = (one: Due | undefined): one is T => one !== undefined && one !== ring;
-  let isSet = false;
+  const isEntry = (entry: Due | undefined): entry is T => entry !== undefined && entry !== ring;
+  let hasTimer = false;
 
   return {
-    add(one) {
-      one.due = performance.now() + milliseconds;
-      one.later = ring;
-      one.earlier = ring.earlier;
-      if (ring.earlier) ring.earlier.later = one;
-      ring.earlier = one;
-      if (!isSet) set(milliseconds);
+    add(entry) {
+      entry.due = performance.now() + milliseconds;
+      entry.later = ring;
+      entry.earlier = ring.earlier;
+      if (ring.earlier) ring.earlier.later = entry;
+      ring.earlier = entry;
+      if (!hasTimer) startTimer(milliseconds);
     },
     drop,
   };
 
-  function set(inMs: number): void {
-    isSet = true;
-    // It may wait for nobody, and must not hold a process that is done.
-    setTimeout(sweep, Math.max(1, inMs)).unref();
+  function startTimer(inMs: number): void {
+    hasTimer = true;
+    // The timer may have no entry left, and must not keep the process alive.
+    setTimeout(expireDue, Math.max(1, inMs)).unref();
   }
 
-  function drop(one: Due): void {
-    if (one.earlier) one.earlier.later = one.later;
-    if (one.later) one.later.earlier = one.earlier;
-    one.earlier = one.later = undefined;
+  function drop(entry: Due): void {
+    if (entry.earlier) entry.earlier.later = entry.later;
+    if (entry.later) entry.later.earlier = entry.earlier;
+    entry.earlier = entry.later = undefined;
   }
 
-  function sweep(): void {
-    isSet = false;
+  function expireDue(): void {
+    hasTimer = false;
     const now = performance.now();
-    for (let one = ring.later; isOurs(one) && one.due <= now; one = ring.later) {
-      drop(one);
-      end(one);
+    for (let entry = ring.later; isEntry(entry) && entry.due <= now; entry = ring.later) {
+      drop(entry);
+      onExpired(entry);
     }
-    if (isOurs(ring.later)) set(ring.later.due - now);
+    if (isEntry(ring.later)) startTimer(ring.later.due - now);
   }
 }

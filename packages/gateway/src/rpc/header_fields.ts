@@ -1,13 +1,13 @@
 const nameSyntax = /^[!#$%&'*+.^_`|~\w-]+$/;
-// What is beyond ASCII has no meaning that every client agrees on: RFC 9110, 5.5.
+// Clients disagree on the meaning of bytes beyond ASCII: RFC 9110, 5.5.
 const valueSyntax = /^[\t\x20-\x7e]*$/;
 
 /** The fields of a request or a response by their lower-case names. */
 export type Fields = Readonly<Record<string, string | undefined>>;
 
 /**
- * Headers over a plain record: those of Node cost a third of a bare call. The record of a request is shared with its exchange until
- * somebody changes a field.
+ * Headers over a plain record: Node's own class costs a third of the smallest call. The record of a request is shared with its
+ * exchange until a field is changed.
  */
 export class HeaderFields implements Headers {
   #fields: Record<string, string | undefined>;
@@ -35,21 +35,21 @@ export class HeaderFields implements Headers {
   }
 
   set(name: string, value: string): void {
-    const key = checkedName(name);
-    const text = checkedValue(name, value);
+    const key = validName(name);
+    const text = validValue(name, value);
     if (key === "set-cookie") this.#cookies = [text];
     else this.#own()[key] = text;
   }
 
   append(name: string, value: string): void {
-    const key = checkedName(name);
-    const text = checkedValue(name, value);
+    const key = validName(name);
+    const text = validValue(name, value);
     if (key === "set-cookie") this.#cookies = [...(this.#cookies ?? []), text];
     else this.#own()[key] = this.#fields[key] === undefined ? text : `${this.#fields[key]}, ${text}`;
   }
 
   delete(name: string): void {
-    const key = checkedName(name);
+    const key = validName(name);
     if (key === "set-cookie") this.#cookies = undefined;
     else delete this.#own()[key];
   }
@@ -58,8 +58,8 @@ export class HeaderFields implements Headers {
     return [...(this.#cookies ?? [])];
   }
 
-  forEach(visit: (value: string, name: string, headers: Headers) => void, self?: unknown): void {
-    for (const [name, value] of this) visit.call(self, value, name, this);
+  forEach(callback: (value: string, name: string, headers: Headers) => void, thisArg?: unknown): void {
+    for (const [name, value] of this) callback.call(thisArg, value, name, this);
   }
 
   *entries(): Generator<[string, string], undefined, unknown> {
@@ -92,13 +92,13 @@ export class HeaderFields implements Headers {
   }
 }
 
-function checkedName(name: string): string {
-  if (!nameSyntax.test(name)) throw new TypeError("a header has a name that no header can have");
+function validName(name: string): string {
+  if (!nameSyntax.test(name)) throw new TypeError("a header has an invalid name");
   return name.toLowerCase();
 }
 
-function checkedValue(name: string, value: string): string {
+function validValue(name: string, value: string): string {
   const text = String(value).replace(/^[\t ]+|[\t ]+$/g, "");
-  if (!valueSyntax.test(text)) throw new TypeError(`the header ${name} has a value that no header can have`);
+  if (!valueSyntax.test(text)) throw new TypeError(`the header ${name} has a value that cannot be sent`);
   return text;
 }

@@ -1,7 +1,7 @@
 import type { Response } from "../http/exchange.ts";
 import type { Fields } from "./header_fields.ts";
 
-/** A request for something that is no rpc; its body is not read. */
+/** A request at a path that is no rpc; its body is not read. */
 export type HttpRequest = {
   readonly method: string;
   /** As it was sent, still encoded, without the query. */
@@ -11,22 +11,22 @@ export type HttpRequest = {
   readonly headers: Fields;
 };
 
-/** Answers requests for a path that is no rpc: health for load balancers, documents, metrics. */
+/** A handler of a path that is no rpc: health for load balancers, documents, metrics. */
 export type HttpRoute = {
   readonly path: string;
-  /** The methods it answers, GET and HEAD when absent. */
+  /** The methods of the route; GET and HEAD when absent. */
   readonly methods?: readonly string[];
   readonly handle: (request: HttpRequest) => Promise<Response> | Response;
 };
 
-/** The routes by their path; an error when two of them have the same one. */
+/** Indexes routes by their path; throws when two have the same path. */
 export function routesByPath(routes: readonly HttpRoute[]): ReadonlyMap<string, HttpRoute> {
   const byPath = new Map(routes.map((route) => [route.path, route]));
   if (byPath.size < routes.length) throw new Error("two routes have the same path");
   return byPath;
 }
 
-/** A response that is JSON already. */
+/** A response whose body is JSON text. */
 export const jsonResponse = (status: number, body: string): Response => ({
   status,
   headers: { "content-type": "application/json" },

@@ -4,7 +4,7 @@ import type { Target } from "../http/target.ts";
 import type { FindCall } from "../rest/calls.ts";
 import type { Fields } from "./header_fields.ts";
 import type { HttpRoute } from "./http_route.ts";
-import { type Named, protocolNamed } from "./negotiate.ts";
+import { type NamedProtocol, protocolNamed } from "./negotiate.ts";
 import { negotiateConnect, negotiateQuery } from "./protocols/connect.ts";
 import { negotiateGrpc } from "./protocols/grpc.ts";
 import { negotiateGrpcWeb } from "./protocols/grpc_web.ts";
@@ -14,7 +14,7 @@ import type { Negotiated } from "./protocols/protocol.ts";
 import type { Matched } from "./rpc_call.ts";
 import type { Codec, RpcMethod, StreamRpc, UnaryRpc } from "./rpc_method.ts";
 
-/** What a request leads to. */
+/** The rpc or route of a request, or the reason to refuse it. */
 export type Match =
   | { readonly kind: "unary"; readonly matched: Matched<UnaryRpc> }
   | { readonly kind: "stream"; readonly matched: Matched<StreamRpc> }
@@ -33,7 +33,7 @@ type MatchOptions = {
   readonly routes: ReadonlyMap<string, HttpRoute>;
 };
 
-/** Finds what a request leads to: by its content type, as Connect's GET, as JSON over HTTP, or a route of another kind. */
+/** Matches requests by content type, as Connect's GET, as JSON over HTTP, or as a route that is no rpc. */
 export function matcher(options: MatchOptions) {
   return (exchange: Exchange, target: Target): Match => {
     const { method, headers } = exchange;
@@ -45,13 +45,13 @@ export function matcher(options: MatchOptions) {
   };
 }
 
-// Without Connect's header, `application/proto` may be a mistake of somebody who calls a REST path.
-const mayBeRest = ({ family }: Named, headers: Fields) =>
+// Without Connect's header, `application/proto` may be a mistake of a client that calls a REST path.
+const mayBeRest = ({ family }: NamedProtocol, headers: Fields) =>
   family === "connect" && headers["connect-protocol-version"] === undefined;
 
-type Found = { readonly named: Named; readonly rpc: RpcMethod | undefined };
+type NamedRpc = { readonly named: NamedProtocol; readonly rpc: RpcMethod | undefined };
 
-function byProtocol({ method, version }: Exchange, { path }: Target, { named, rpc }: Found): Match {
+function byProtocol({ method, version }: Exchange, { path }: Target, { named, rpc }: NamedRpc): Match {
   const { family, negotiated = fallbacks[family] } = named;
   const refused = (error: GatewayError, as = negotiated): Match => ({
     kind: "refused",
@@ -60,23 +60,23 @@ function byProtocol({ method, version }: Exchange, { path }: Target, { named, rp
     operation: path,
   });
   if (family === "grpc" && version !== "2") return refused(new GatewayError("HTTP_VERSION_TOO_OLD"), json);
-  // Clients of gRPC and of streaming Connect take UNIMPLEMENTED for an rpc that is not there; HTTP has a status for it.
+  // Clients of gRPC and of streaming Connect expect UNIMPLEMENTED for an unknown rpc; HTTP has a status for it.
   if (!rpc) return refused(new GatewayError(family === "connect" ? "UNKNOWN_PATH" : "UNIMPLEMENTED"));
   if (method !== "POST") return refused(notAllowed(rpc));
-  const fits = family.startsWith("grpc") || (family === "connect") === (rpc.kind === "unary");
-  if (!named.negotiated || !fits) return refused(new GatewayError("UNSUPPORTED_CONTENT_TYPE"));
+  const isKindAllowed = family.startsWith("grpc") || (family === "connect") === (rpc.kind === "unary");
+  if (!named.negotiated || !isKindAllowed) return refused(new GatewayError("UNSUPPORTED_CONTENT_TYPE"));
   return matched(rpc, negotiated, negotiated.codec === "json" ? rpc.json : rpc.proto);
 }
 
-// How a refusal of a codec that nobody can read is written.
-const fallbacks: Readonly<Record<Named["family"], Negotiated>> = {
-  grpc: known(negotiateGrpc("application/grpc")),
-  "grpc-web": known(negotiateGrpcWeb("application/grpc-web")),
-  connect: known(negotiateConnect("application/proto", {})),
-  "connect stream": known(negotiateConnect("application/connect+proto", {})),
+// Protocol and codec of the refusal of an unknown codec.
+const fallbacks: Readonly<Record<NamedProtocol["family"], Negotiated>> = {
+  grpc: required(negotiateGrpc("application/grpc")),
+  "grpc-web": required(negotiateGrpcWeb("application/grpc-web")),
+  connect: required(negotiateConnect("application/proto", {})),
+  "connect stream": required(negotiateConnect("application/connect+proto", {})),
 };
 
-function known(negotiated: Negotiated | undefined): Negotiated {
+function required(negotiated: Negotiated | undefined): Negotiated {
   if (!negotiated) throw new Error("a content type of a protocol is not known");
   return negotiated;
 }
@@ -92,9 +92,9 @@ function matched(rpc: RpcMethod, negotiated: Negotiated, codec: Codec, query?: M
 
 /** https://connectrpc.com/docs/protocol#unary-get-request */
 function byQuery(rpc: RpcMethod, { path, query }: Target): Match | undefined {
-  const given = new URLSearchParams(query);
-  if (!given.has("message") || !given.has("encoding")) return undefined;
-  const negotiated = negotiateQuery(given.get("encoding"));
+  const params = new URLSearchParams(query);
+  if (!params.has("message") || !params.has("encoding")) return undefined;
+  const negotiated = negotiateQuery(params.get("encoding"));
   const refused = (error: GatewayError): Match => ({
     kind: "refused",
     error,
@@ -103,23 +103,23 @@ function byQuery(rpc: RpcMethod, { path, query }: Target): Match | undefined {
   });
   if (!rpc.isRead) return refused(notAllowed(rpc));
   if (!negotiated) return refused(new GatewayError("UNSUPPORTED_CONTENT_TYPE"));
-  if (!["v1", null].includes(given.get("connect"))) return refused(new GatewayError("MALFORMED_REQUEST"));
-  const message = messageIn(given);
+  if (!["v1", null].includes(params.get("connect"))) return refused(new GatewayError("MALFORMED_REQUEST"));
+  const message = messageIn(params);
   if (!message) return refused(new GatewayError("MALFORMED_BODY"));
-  const encoding = given.get("compression") ?? undefined;
+  const encoding = params.get("compression") ?? undefined;
   return matched(rpc, negotiated, negotiated.codec === "json" ? rpc.json : rpc.proto, { message, encoding });
 }
 
-function messageIn(given: URLSearchParams): Buffer | undefined {
-  const text = given.get("message") ?? "";
-  if (given.get("base64") !== "1") return Buffer.from(text);
+function messageIn(params: URLSearchParams): Buffer | undefined {
+  const text = params.get("message") ?? "";
+  if (params.get("base64") !== "1") return Buffer.from(text);
   return /^[\w+/-]*={0,2}$/.test(text) ? Buffer.from(text, "base64url") : undefined;
 }
 
 function byPath({ findCall, routes }: MatchOptions, { method, headers }: Exchange, { path, query }: Target): Match {
   const refused = (error: GatewayError): Match => ({ kind: "refused", error, negotiated: json, operation: method });
-  const found = findCall(method, path, query);
-  switch (found?.kind) {
+  const result = findCall(method, path, query);
+  switch (result?.kind) {
     case undefined: {
       const route = routes.get(path);
       return route ? { kind: "route", route } : refused(new GatewayError("UNKNOWN_PATH"));
@@ -127,9 +127,9 @@ function byPath({ findCall, routes }: MatchOptions, { method, headers }: Exchang
     case "malformed":
       return refused(new GatewayError("MALFORMED_REQUEST"));
     case "wrong method":
-      return refused(new GatewayError("METHOD_NOT_ALLOWED", { params: { allow: found.allow } }));
+      return refused(new GatewayError("METHOD_NOT_ALLOWED", { params: { allow: result.allow } }));
     case "call": {
-      const { rpc, codecFor } = found.call;
+      const { rpc, codecFor } = result.call;
       const negotiated = rpc.kind === "unary" ? json : negotiateJsonStream(headers);
       return matched(rpc, negotiated, codecFor(headers["content-type"]));
     }

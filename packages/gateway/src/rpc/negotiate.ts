@@ -5,16 +5,16 @@ import { negotiateGrpcWeb } from "./protocols/grpc_web.ts";
 import type { Negotiated } from "./protocols/protocol.ts";
 
 /** The protocol that a request names, and its codec where that is known. */
-export type Named = {
+export type NamedProtocol = {
   readonly family: "grpc" | "grpc-web" | "connect" | "connect stream";
-  /** Undefined for a codec that nobody here can read. */
+  /** Undefined for an unknown codec. */
   readonly negotiated: Negotiated | undefined;
 };
 
 const families = /^\s*application\/(grpc-web-text|grpc-web|grpc|connect|proto)(?![\w.-])/i;
 
 // The content types that most clients send; what others send is read anew.
-const usual: ReadonlyMap<string, Named | undefined> = new Map(
+const usual: ReadonlyMap<string, NamedProtocol | undefined> = new Map(
   [
     "application/grpc",
     "application/grpc+proto",
@@ -25,12 +25,12 @@ const usual: ReadonlyMap<string, Named | undefined> = new Map(
 );
 
 /** Recognizes the protocol of a POST by its content type; undefined for JSON over HTTP. */
-export function protocolNamed(headers: Fields): Named | undefined {
+export function protocolNamed(headers: Fields): NamedProtocol | undefined {
   const type = headers["content-type"] ?? "";
   return usual.get(type) ?? read(type.trim(), headers);
 }
 
-function read(type: string, headers: Fields): Named | undefined {
+function read(type: string, headers: Fields): NamedProtocol | undefined {
   switch (families.exec(type)?.[1]?.toLowerCase()) {
     case "grpc":
       return { family: "grpc", negotiated: negotiateGrpc(type) };

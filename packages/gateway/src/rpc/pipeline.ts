@@ -26,19 +26,19 @@ type StreamSpec = Exclude<MethodImplSpec, { kind: "unary" }>;
 export type InvokeUnary = (context: UnaryContext) => Promise<Message>;
 
 /**
- * The same for a stream. Its headers go with its first message; where the implementation answers an iterable that has a promise
- * `begins`, they go once that is kept.
+ * The same for a stream. Its headers are sent with its first message, or, if the implementation returns an iterable with a
+ * promise `begins`, once that resolves.
  */
 export type InvokeStream = (context: StreamContext) => Promise<AsyncIterable<Message>>;
 
-/** Puts the interceptors around the implementation of a unary rpc; the first one is the outermost. */
+/** Wraps the implementation of a unary rpc in its interceptors; the first one is the outermost. */
 export function unaryPipeline(spec: UnarySpec, interceptors: readonly Interceptor[]): InvokeUnary {
   const { impl, method } = spec;
   if (interceptors.length === 0)
     return async (context) => normalized(method.output, await impl(context.message, context));
   const innermost = async (context: UnaryContext) =>
     new OwnUnaryResponse(context, normalized(method.output, await impl(context.message, context)));
-  const next = around((request) => {
+  const next = wrap((request) => {
     const context = contextOf(request);
     return context.stream ? otherKind() : innermost(context);
   }, interceptors);
@@ -50,10 +50,10 @@ export function unaryPipeline(spec: UnarySpec, interceptors: readonly Intercepto
   };
 }
 
-/** Puts the interceptors around the implementation of a streaming rpc. */
+/** Wraps the implementation of a streaming rpc in its interceptors. */
 export function streamPipeline(spec: StreamSpec, interceptors: readonly Interceptor[]): InvokeStream {
   const innermost = async (context: StreamContext) => new OwnStreamResponse(context, await responsesOf(spec, context));
-  const next = around((request) => {
+  const next = wrap((request) => {
     const context = contextOf(request);
     return context.stream ? innermost(context) : otherKind();
   }, interceptors);
@@ -66,7 +66,7 @@ export function streamPipeline(spec: StreamSpec, interceptors: readonly Intercep
 }
 
 /** Applied once for each rpc, and not for each call: what an interceptor knows of a call is in the call. */
-function around(innermost: AnyFn, interceptors: readonly Interceptor[]): AnyFn {
+function wrap(innermost: AnyFn, interceptors: readonly Interceptor[]): AnyFn {
   // A copy that one interceptor makes of the request has to have everything for the next one.
   const whole =
     (next: AnyFn): AnyFn =>
@@ -81,29 +81,33 @@ async function responsesOf(spec: StreamSpec, context: StreamContext): Promise<As
   const { [sourceKey]: source, message } = context;
   switch (spec.kind) {
     case "server_streaming": {
-      return opening(source, output, spec.impl(await single(message), context));
+      return startResponses(source, output, spec.impl(await single(message), context));
     }
     case "client_streaming": {
       return once(normalized(output, await spec.impl(message, context)));
     }
     case "bidi_streaming": {
-      return opening(source, output, spec.impl(message, context));
+      return startResponses(source, output, spec.impl(message, context));
     }
   }
 }
 
-function opening(source: ContextSource, output: DescMessage, responses: AsyncIterable<object>): AsyncIterable<Message> {
+function startResponses(
+  source: ContextSource,
+  output: DescMessage,
+  responses: AsyncIterable<object>,
+): AsyncIterable<Message> {
   if ("begins" in responses && responses.begins instanceof Promise) source.opensWith(responses.begins);
-  return eachNormalized(output, responses);
+  return normalizedEach(output, responses);
 }
 
-/** A stream whose headers are sent at once, and not with its first message. */
+/** A stream whose headers are sent at once, not with its first message. */
 export const opensAtOnce = <T>(messages: AsyncIterable<T>): AsyncIterable<T> & { readonly begins: Promise<void> } => ({
   begins: Promise.resolve(),
   [Symbol.asyncIterator]: () => messages[Symbol.asyncIterator](),
 });
 
-/** The one message of a request that is no stream. */
+/** The only message of a stream; refuses none or several. */
 export async function single<T>(messages: AsyncIterable<T>): Promise<T> {
   const iterator = messages[Symbol.asyncIterator]();
   const first = await iterator.next();
@@ -112,22 +116,22 @@ export async function single<T>(messages: AsyncIterable<T>): Promise<T> {
   return first.value;
 }
 
-/** One message as a stream that can be read again. */
+/** A stream of one message, which can be iterated repeatedly. */
 export const once = <T>(message: T): AsyncIterable<T> => ({
   async *[Symbol.asyncIterator]() {
     yield message;
   },
 });
 
-async function* eachNormalized(output: DescMessage, responses: AsyncIterable<object>): AsyncGenerator<Message> {
+async function* normalizedEach(output: DescMessage, responses: AsyncIterable<object>): AsyncGenerator<Message> {
   for await (const response of responses) yield normalized(output, response);
 }
 
-/** The message that an implementation answers by its fields or a part of them. */
+/** The message that an implementation returns, which may be a plain object with some of its fields. */
 const normalized = (output: DescMessage, response: object): Message =>
   isMessage(response, output) ? response : create(output, { ...response });
 
-/** What interceptors see of a response: its headers are those of the call, made when somebody asks for them. */
+/** A response for interceptors; its headers are those of the call, made on first use. */
 class OwnResponse {
   readonly service: DescService;
   readonly [sourceKey]: ContextSource;
@@ -170,7 +174,7 @@ class OwnStreamResponse extends OwnResponse implements StreamResponse {
   }
 }
 
-/** Takes headers over from a response that an interceptor made itself. */
+/** Copies the headers of a response that an interceptor has made itself. */
 function copyMetadata({ [sourceKey]: call }: UnaryContext | StreamContext, response: UnaryResponse | StreamResponse) {
   copy(response.header, call.responseHeader);
   copy(response.trailer, call.responseTrailer);
@@ -183,5 +187,5 @@ function copy(from: Headers | undefined, to: Headers): void {
 }
 
 function otherKind(): never {
-  throw new Error("an interceptor answered a call of one message with a stream, or the other way round");
+  throw new Error("an interceptor returned a stream for a unary call, or a message for a stream");
 }

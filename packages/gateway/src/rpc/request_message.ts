@@ -6,7 +6,7 @@ import type { BodySink } from "../http/exchange.ts";
 import type { Due } from "./deadlines.ts";
 import type { RpcCall } from "./rpc_call.ts";
 
-/** The one message of a request, as it came. */
+/** The only message of a request, before it is decompressed and decoded. */
 export type Received = { readonly body: Buffer; readonly encoding: Encoding | undefined };
 
 /** Receives the body of a request that has one message, in time and within its limits; refuses the call otherwise. */
@@ -84,34 +84,34 @@ export class MessageSink implements BodySink, Due {
   }
 }
 
-/** Decodes the one message of a request; a promise when it has to be decompressed. */
+/** Decodes the message of a request; a promise when it has to be decompressed. */
 export function decodeMessage(call: RpcCall, { body, encoding }: Received): Message | Promise<Message> {
   const { message, isCompressed } = call.matched.negotiated.protocol.open(body, encoding);
-  if (isCompressed) return inflated(call, message, encoding).then((bytes) => decode(call, bytes));
+  if (isCompressed) return decompress(call, message, encoding).then((bytes) => decode(call, bytes));
   return decode(call, message);
 }
 
 function decode(call: RpcCall, bytes: Uint8Array): Message {
-  const most = maxMessageBytes(call);
-  if (bytes.length > most) throw tooLarge(most);
+  const maxBytes = maxMessageBytes(call);
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   const message = call.matched.codec.decode(bytes);
-  // A call may be answered for hours, and its body is of no use any more.
+  // A call may take hours, and its body is not needed any more.
   call.exchange.account.release();
   return message;
 }
 
-async function inflated(call: RpcCall, message: Uint8Array, encoding: Encoding | undefined): Promise<Uint8Array> {
-  // https://github.com/grpc/grpc/blob/master/doc/compression.md: compressed by no encoding that is named is INTERNAL.
+async function decompress(call: RpcCall, message: Uint8Array, encoding: Encoding | undefined): Promise<Uint8Array> {
+  // https://github.com/grpc/grpc/blob/master/doc/compression.md: a compressed message without a named encoding is INTERNAL.
   if (!encoding) throw new GatewayError("ENCODING_MISSING");
-  const most = maxMessageBytes(call);
-  // As much as it may become; nobody knows before.
-  if (!call.exchange.account.take(most)) throw overloaded();
-  return decompressed(encoding, message, most);
+  const maxBytes = maxMessageBytes(call);
+  // The decompressed size is unknown, so its maximum is reserved.
+  if (!call.exchange.account.take(maxBytes)) throw overloaded();
+  return decompressed(encoding, message, maxBytes);
 }
 
 const maxMessageBytes = ({ matched }: RpcCall) => matched.rpc.limits.messageMaxBytes;
 
 function maxBodyBytes({ matched }: RpcCall): number {
-  const most = matched.rpc.limits.messageMaxBytes;
-  return most + matched.negotiated.protocol.overhead(most);
+  const maxBytes = matched.rpc.limits.messageMaxBytes;
+  return maxBytes + matched.negotiated.protocol.overhead(maxBytes);
 }

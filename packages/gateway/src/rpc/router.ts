@@ -11,28 +11,28 @@ import {
 /** Registers services, as for the adapters of Connect. */
 export type Routes = (router: ConnectRouter) => void;
 
-/** Called when the headers of a request are there, before anything of its body is read; throws to refuse the call. */
+/** Called with the headers of a request before its body is read; throws to refuse the call. */
 export type RequestGate = (context: HandlerContext) => void | Promise<void>;
 
-/** What an rpc is served with, beside its implementation. */
+/** Options that an rpc is served with. */
 export type RouteOptions = {
   /** The first one is the outermost. */
   readonly interceptors: readonly Interceptor[];
   readonly requestGate?: RequestGate | undefined;
-  /** The most bytes of one message of a request, also when it is decompressed. */
+  /** The maximum size of a request message, also of a decompressed one. */
   readonly readMaxBytes?: number | undefined;
 };
 
-/** An rpc that was registered. */
+/** A registered rpc: its implementation and options. */
 export type Route = { readonly spec: MethodImplSpec; readonly options: RouteOptions };
 
-/** Calls the routes with a router that remembers what it is given; options of a service or an rpc win over those of all. */
+/** Collects the routes that are registered; options of a service or an rpc override those of all. */
 export function collectRoutes(routes: Routes, base: RouteOptions): readonly Route[] {
-  const collected: Route[] = [];
+  const result: Route[] = [];
   const add = (spec: MethodImplSpec, own: Partial<RouteOptions> | undefined) =>
-    void collected.push({ spec, options: { ...base, ...picked(own) } });
+    void result.push({ spec, options: { ...base, ...definedOptions(own) } });
   const router: ConnectRouter = {
-    // The handlers of Connect's own protocols, which are not used here.
+    // Required by ConnectRouter; the gateway does not use Connect's own handlers.
     handlers: [],
     service(service: DescService, implementation, options) {
       const { methods } = createServiceImplSpec(service, implementation);
@@ -45,10 +45,10 @@ export function collectRoutes(routes: Routes, base: RouteOptions): readonly Rout
     },
   };
   routes(router);
-  return collected;
+  return result;
 }
 
-function picked(own: Partial<RouteOptions> = {}): Partial<RouteOptions> {
+function definedOptions(own: Partial<RouteOptions> = {}): Partial<RouteOptions> {
   const { interceptors, requestGate, readMaxBytes } = own;
   return {
     ...(interceptors && { interceptors }),

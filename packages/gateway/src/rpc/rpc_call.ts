@@ -23,45 +23,45 @@ export type SlowBody = Due & { readonly expire: () => void };
 /** What all calls of a server share. */
 export type CallOptions = {
   readonly limits: CallLimits;
-  /** Sends a response that is complete, with the headers that every response has. */
+  /** Sends a complete response with the common headers. */
   readonly respond: (exchange: Exchange, response: Response, values: ContextValues) => void;
-  /** The headers that every response has. */
+  /** Adds the common headers to those of a response. */
   readonly responseHeaders: (exchange: Exchange, headers: ResponseFields, values: ContextValues) => ResponseFields;
-  /** Turns what went wrong outside the interceptors into the error that is sent. */
+  /** Reports an error that no interceptor has seen, and returns the error to send. */
   readonly onError: (error: unknown, request: FailedRequest) => ConnectError;
-  /** Puts an error into words that interceptors have seen. */
-  readonly worded: (error: unknown) => ConnectError;
+  /** Converts an error that interceptors have seen into the one to send. */
+  readonly toConnectError: (error: unknown) => ConnectError;
   /** Aborts when the server is about to stop. */
   readonly stopping: AbortSignal;
   /** Ends unary calls that take too long. */
-  readonly late: Deadlines<RpcCall>;
+  readonly unaryDeadlines: Deadlines<RpcCall>;
   /** Refuses bodies that take too long. */
   readonly slowBodies: Deadlines<SlowBody>;
 };
 
-/** What bounds a call. */
+/** Limits of a call. */
 export type CallLimits = {
   readonly bodyTimeoutMs: number;
-  /** The longest that a unary call may take. */
+  /** The maximum duration of a unary call. */
   readonly deadlineMaxMs: number;
 };
 
-/** An rpc that a request leads to, with what it is written in. */
+/** The rpc of a request, with its protocol and codec. */
 export type Matched<M extends RpcMethod = RpcMethod> = {
   readonly rpc: M;
   readonly negotiated: Negotiated;
   readonly codec: Codec;
-  /** The one message of the request, where it stands in the query. */
+  /** The message of a request that has it in its query. */
   readonly query?: { readonly message: Buffer; readonly encoding: string | undefined } | undefined;
 };
 
-// What is longer would ring at once.
-const longestTimerMs = 2 ** 31 - 1;
+// A longer timeout would make setTimeout fire at once.
+const maxTimerMs = 2 ** 31 - 1;
 
-/** The name of the caller that a gate has found, for limits that hold for each caller; undefined for callers nobody knows. */
+/** The name of an authenticated caller, for limits by caller; undefined for unknown callers. The gate sets it. */
 export const callerKey = createContextKey<string | undefined>(undefined, { description: "caller, for limits" });
 
-/** One call on its way from its head to its response: what unary and streaming calls have in common. */
+/** A call from its head to its response: the common part of unary and streaming calls. */
 export abstract class RpcCall implements ContextSource, Due {
   readonly options: CallOptions;
   readonly exchange: Exchange;
@@ -80,23 +80,23 @@ export abstract class RpcCall implements ContextSource, Due {
   #endedBy: Error | undefined = undefined;
   #controller: AbortController | undefined = undefined;
 
-  constructor({ options, exchange, matched, values }: CallParts) {
+  constructor({ options, exchange, matched, values }: CallInit) {
     this.options = options;
     this.exchange = exchange;
     this.matched = matched;
     this.values = values;
     const { headers } = exchange;
-    // The query of Connect's GET states the version, where other requests have a header for the gate and the interceptors to see.
+    // Connect's GET states the version in its query; gate and interceptors expect the header of other requests.
     this.requestHeader = new HeaderFields(matched.query ? { "connect-protocol-version": "1", ...headers } : headers);
   }
 
-  /** What gate, interceptors and implementation see of the call. */
+  /** The call as gate, interceptors and implementation see it. */
   abstract readonly context: UnaryContext | StreamContext;
 
-  /** Ends the call with what went wrong, unless it is over. */
+  /** Ends the call with an error, unless it is over. */
   abstract fail(error: unknown): void;
 
-  // What follows is made when somebody asks for it.
+  // Made on first use.
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
@@ -134,18 +134,18 @@ export abstract class RpcCall implements ContextSource, Due {
 
   opensWith(_begins: Promise<unknown>): void {}
 
-  /** Reads the deadline of the client; a unary call always ends in time, a stream lives for as long as its client wants. */
+  /** Starts the deadline of the client. A unary call has a maximum; a stream without a deadline has none. */
   startDeadline(isUnary: boolean): void {
-    const { limits, late } = this.options;
+    const { limits, unaryDeadlines } = this.options;
     const timeoutMs = this.matched.negotiated.protocol.timeout(this.exchange.headers);
-    const mostMs = isUnary ? limits.deadlineMaxMs : longestTimerMs;
-    if (timeoutMs !== undefined) this.#deadlineAt = performance.now() + Math.min(timeoutMs, mostMs);
+    const maxMs = isUnary ? limits.deadlineMaxMs : maxTimerMs;
+    if (timeoutMs !== undefined) this.#deadlineAt = performance.now() + Math.min(timeoutMs, maxMs);
     if (timeoutMs !== undefined && timeoutMs <= 0) throw new GatewayError("DEADLINE_EXCEEDED");
-    if (timeoutMs !== undefined && timeoutMs < mostMs) this.#timer = setTimeout(expire, timeoutMs, this);
-    else if (isUnary) late.add(this);
+    if (timeoutMs !== undefined && timeoutMs < maxMs) this.#timer = setTimeout(expire, timeoutMs, this);
+    else if (isUnary) unaryDeadlines.add(this);
   }
 
-  /** Asks the gate, before anything of a body is read; a promise when the gate has to wait for something. */
+  /** Calls the gate, before the body is read; a promise when the gate is asynchronous. */
   passGate(): Promise<void> | undefined {
     const pending = this.matched.rpc.requestGate?.(this.context);
     if (pending instanceof Promise) return pending.then(() => this.#identify());
@@ -167,44 +167,44 @@ export abstract class RpcCall implements ContextSource, Due {
 
   /** The deadline has come. */
   expire(): void {
-    const late = this.options.worded(new GatewayError("DEADLINE_EXCEEDED"));
-    this.end(late);
-    // A handler that heeds the signal ends in this tick, and its interceptors see it; the others are not waited for.
-    setImmediate(fail, this, late);
+    const error = this.options.toConnectError(new GatewayError("DEADLINE_EXCEEDED"));
+    this.end(error);
+    // A handler that reacts to the signal ends in this tick, and its interceptors see the error; we wait for no other.
+    setImmediate(fail, this, error);
   }
 
-  /** Aborts the signal, also one that is asked for later. */
+  /** Aborts the signal, also if it is first used later. */
   end(reason: Error): void {
     this.#endedBy ??= reason;
     this.#controller?.abort(this.#endedBy);
   }
 
-  /** Nothing more is sent or waited for; whoever works for the call may stop. */
+  /** Marks the call as over: stops its timers and aborts its signal. */
   close(): void {
     this.isOver = true;
-    this.options.late.drop(this);
+    this.options.unaryDeadlines.drop(this);
     clearTimeout(this.#timer);
     // It would keep the call, with its headers, for the rest of its time.
     this.bodyArrived();
     this.end(completed);
   }
 
-  /** The error that is sent for what went wrong where no interceptor sees it. */
+  /** Reports an error that no interceptor has seen, and returns the error to send. */
   reported(error: unknown): ConnectError {
     const { values, signal, requestHeader } = this;
     return this.options.onError(error, { values, signal, requestHeader, operation: this.matched.rpc.path });
   }
 
-  /** The encoding of the request, or a refusal that names those that are taken. */
+  /** The encoding of the request; refuses an unsupported one, naming the supported ones. */
   encodingOf(name: string | undefined): Encoding | undefined {
     if (name === undefined) return undefined;
     const { rpc, negotiated } = this.matched;
     const { encodings } = rpc.limits;
     const metadata = { [negotiated.protocol.acceptHeader]: encodings.join(",") };
-    return encodingOf(name, { taken: encodings, metadata });
+    return encodingOf(name, { supported: encodings, metadata });
   }
 
-  /** What goes with a response. */
+  /** Content type, headers and trailers of the response. */
   get metadata(): Metadata {
     return { contentType: this.matched.negotiated.contentType, header: this.#header, trailer: this.#trailer };
   }
@@ -215,7 +215,7 @@ export abstract class RpcCall implements ContextSource, Due {
     try {
       return protocol.refuse(error, this.metadata);
     } catch (cause) {
-      // Also called by timers, where nobody would catch what a refusal that cannot be written throws.
+      // Called by timers too, where no caller would catch the error of a refusal that cannot be encoded.
       return protocol.refuse(this.reported(cause), { ...this.metadata, header: undefined, trailer: undefined });
     }
   }
@@ -225,10 +225,10 @@ export abstract class RpcCall implements ContextSource, Due {
   }
 }
 
-/** What a call is made of. */
-export type CallParts = Pick<RpcCall, "options" | "exchange" | "matched" | "values">;
+/** Constructor options of a call. */
+export type CallInit = Pick<RpcCall, "options" | "exchange" | "matched" | "values">;
 
-// Made once, for it costs a stack.
+// Made once: an error captures a stack.
 const completed = new DOMException("the call is complete", "AbortError");
 
 const expire = (call: RpcCall) => call.expire();

@@ -17,16 +17,16 @@ import type { UnaryContext } from "./context.ts";
 import { type InvokeStream, type InvokeUnary, streamPipeline, unaryPipeline } from "./pipeline.ts";
 import type { RequestGate, Route } from "./router.ts";
 
-/** How a message of a request is read, and one of a response is written. */
+/** Decodes request messages and encodes response messages. */
 export type Codec = {
   readonly decode: (bytes: Uint8Array) => Message;
   readonly encode: (message: Message) => Uint8Array | string;
 };
 
-/** What an rpc takes: the most bytes of a message, also when it is decompressed, and how it may be compressed. */
+/** Limits of an rpc: the maximum size of a message, also of a decompressed one, and the accepted encodings. */
 export type MethodLimits = { readonly messageMaxBytes: number; readonly encodings: readonly string[] };
 
-type Described = {
+type MethodProperties = {
   /** `/postern.v1.UserService/GetUser` */
   readonly path: string;
   /** Its rules of google.api.http, the first one before the additional ones. */
@@ -42,17 +42,17 @@ type Described = {
   readonly toJson: (message: Message) => JsonValue;
 };
 
-/** An rpc that answers one message with one message. */
-export type UnaryRpc = Described & {
+/** An rpc with one request message and one response message. */
+export type UnaryRpc = MethodProperties & {
   readonly kind: "unary";
   readonly method: UnaryContext["method"];
-  /** Stands in for the message of a request until that is there. */
+  /** The message of a context until the request is decoded. */
   readonly empty: Message;
   readonly invoke: InvokeUnary;
 };
 
 /** An rpc that streams requests, responses or both. */
-export type StreamRpc = Described & {
+export type StreamRpc = MethodProperties & {
   readonly kind: "stream";
   readonly method: Extract<
     Route["spec"],
@@ -64,7 +64,7 @@ export type StreamRpc = Described & {
 /** An rpc, ready to be called. */
 export type RpcMethod = UnaryRpc | StreamRpc;
 
-/** What all rpcs of a server share. */
+/** Options that all rpcs of a server share. */
 export type RpcMethodOptions = Pick<DecoderOptions, "bounds" | "registry"> & {
   readonly rules: (type: DescMethod["input"]) => DecoderOptions["rules"];
   /** The limits of an rpc by its contract; a setting may allow less. */
@@ -76,19 +76,22 @@ export type RpcMethodOptions = Pick<DecoderOptions, "bounds" | "registry"> & {
 export function rpcMethod({ spec, options }: Route, shared: RpcMethodOptions): RpcMethod {
   const { interceptors } = options;
   const { method } = spec;
-  const described = describe(method, { ...shared, route: options });
+  const properties = methodProperties(method, { ...shared, route: options });
   return spec.kind === "unary"
     ? {
-        ...described,
+        ...properties,
         kind: "unary",
         method: spec.method,
         empty: create(method.input),
         invoke: unaryPipeline(spec, interceptors),
       }
-    : { ...described, kind: "stream", method: spec.method, invoke: streamPipeline(spec, interceptors) };
+    : { ...properties, kind: "stream", method: spec.method, invoke: streamPipeline(spec, interceptors) };
 }
 
-function describe(method: DescMethod, shared: RpcMethodOptions & { readonly route: Route["options"] }): Described {
+function methodProperties(
+  method: DescMethod,
+  shared: RpcMethodOptions & { readonly route: Route["options"] },
+): MethodProperties {
   const { route, rules, bounds, registry } = shared;
   const { input, output } = method;
   const toJson = (message: Message) => encodeJson(output, message, registry);

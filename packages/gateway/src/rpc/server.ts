@@ -1,5 +1,5 @@
 import { ConnectError, type ContextValues } from "@connectrpc/connect";
-import { accepted, leastCompressed } from "../codec/compression.ts";
+import { acceptedEncoding, minCompressedBytes } from "../codec/compression.ts";
 import { GatewayError, type Refuse } from "../errors/gateway_error.ts";
 import { httpDate } from "../http/date.ts";
 import type { Exchange, Response, ResponseFields } from "../http/exchange.ts";
@@ -18,21 +18,21 @@ import type { RpcMethod } from "./rpc_method.ts";
 import { StreamCall } from "./stream_call.ts";
 import { UnaryCall } from "./unary_call.ts";
 
-/** What a server of rpcs is made of. */
+/** Methods, routes, limits and callbacks of a server. */
 export type RpcServerOptions = {
   readonly methods: ReadonlyMap<string, RpcMethod>;
   readonly findCall: FindCall;
-  /** What is served at paths that are no rpcs. */
+  /** Handlers of paths that are no rpcs. */
   readonly routes: ReadonlyMap<string, HttpRoute>;
   readonly limits: CallLimits;
-  /** Makes the values of a call, or of a request that is none. */
+  /** Makes the context values of a request, also of one that matches no rpc. */
   readonly contextValues: (request: Exchange) => ContextValues;
   /** Headers of every response, such as the id of the request. */
   readonly responseHeaders: ((values: ContextValues) => ResponseFields) | undefined;
   /** What browsers are told about a response; absent where no page may read any. */
   readonly cors: Cors | undefined;
   readonly refuse: Refuse;
-  /** Reports what no interceptor sees, and may change what is sent. */
+  /** Reports an error that no interceptor has seen, and returns the error to send. */
   readonly onError: ((error: unknown, request: FailedRequest) => ConnectError) | undefined;
   /** Aborts when the server is about to stop. */
   readonly stopping: AbortSignal;
@@ -41,50 +41,50 @@ export type RpcServerOptions = {
 /** Serves one request, and never throws. */
 export type Handle = (exchange: Exchange) => void;
 
-/** Serves rpcs in every protocol and as JSON over HTTP, and whatever routes there are beside them. */
+/** Serves rpcs in every protocol and as JSON over HTTP, and the other routes. */
 export function rpcServer(options: RpcServerOptions): Handle {
   const call = callOptions(options);
   const match = matcher(options);
   const isAuthority = authorityCheck();
-  const requests = { options, call };
+  const state = { options, call };
   return (exchange) => {
     const values = options.contextValues(exchange);
     try {
       if (exchange.fault) throw new GatewayError(exchange.fault);
       const target = splitTarget(exchange.target);
       if (!target || !isAuthority(exchange.authority)) throw new GatewayError("MALFORMED_REQUEST");
-      if (isPreflight(exchange.method, exchange.headers) && answerPreflight(requests, exchange, values)) return;
-      follow(requests, { exchange, values, target, match: match(exchange, target) });
+      if (isPreflight(exchange.method, exchange.headers) && servePreflight(state, exchange, values)) return;
+      dispatch(state, { exchange, values, target, match: match(exchange, target) });
     } catch (error) {
-      refuseAs(requests, { exchange, values }, { error, negotiated: json, operation: exchange.method });
+      refuseRequest(state, { exchange, values }, { error, negotiated: json, operation: exchange.method });
     }
   };
 }
 
-type Requests = { readonly options: RpcServerOptions; readonly call: CallOptions };
+type ServerState = { readonly options: RpcServerOptions; readonly call: CallOptions };
 type Incoming = { readonly exchange: Exchange; readonly values: ContextValues };
 
-function follow(requests: Requests, { exchange, values, target, match }: Incoming & Followed): void {
+function dispatch(state: ServerState, { exchange, values, target, match }: Incoming & MatchedRequest): void {
   switch (match.kind) {
     case "unary":
-      new UnaryCall({ options: requests.call, exchange, matched: match.matched, values }).start();
+      new UnaryCall({ options: state.call, exchange, matched: match.matched, values }).start();
       break;
     case "stream":
-      void new StreamCall({ options: requests.call, exchange, matched: match.matched, values }).start();
+      void new StreamCall({ options: state.call, exchange, matched: match.matched, values }).start();
       break;
     case "refused":
-      refuseAs(requests, { exchange, values }, match);
+      refuseRequest(state, { exchange, values }, match);
       break;
     case "route":
-      void serveRoute(requests, { exchange, values, target }, match.route);
+      void serveRoute(state, { exchange, values, target }, match.route);
       break;
   }
 }
 
-type Followed = { readonly target: Target; readonly match: Match };
+type MatchedRequest = { readonly target: Target; readonly match: Match };
 
 async function serveRoute(
-  requests: Requests,
+  state: ServerState,
   { exchange, values, target }: Incoming & { target: Target },
   route: HttpRoute,
 ) {
@@ -94,40 +94,48 @@ async function serveRoute(
     if (!methods.includes(method))
       throw new GatewayError("METHOD_NOT_ALLOWED", { params: { allow: methods.join(", ") } });
     const response = await route.handle({ method, headers, path: target.path, query: target.query });
-    const whole = await compressed(response, headers["accept-encoding"]);
-    requests.call.respond(exchange, { ...whole, headers: { ...always, ...whole.headers } }, values);
+    const compressedResponse = await compressed(response, headers["accept-encoding"]);
+    state.call.respond(
+      exchange,
+      { ...compressedResponse, headers: { ...defaultHeaders, ...compressedResponse.headers } },
+      values,
+    );
   } catch (error) {
-    refuseAs(requests, { exchange, values }, { error, negotiated: json, operation: method });
+    refuseRequest(state, { exchange, values }, { error, negotiated: json, operation: method });
   }
 }
 
-const always = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+const defaultHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** The response, compressed when that is worth it and the client can read it. */
+/** Compresses a response that is large enough, if the client accepts an encoding. */
 async function compressed(response: Response, accepts: string | undefined): Promise<Response> {
   const { body, headers } = response;
-  if (typeof body !== "string" || body.length < leastCompressed || headers["content-encoding"]) return response;
-  const encoding = accepted(accepts);
-  const varied = { ...headers, vary: "accept-encoding" };
-  if (!encoding) return { ...response, headers: varied };
+  if (typeof body !== "string" || body.length < minCompressedBytes || headers["content-encoding"]) return response;
+  const encoding = acceptedEncoding(accepts);
+  const variedHeaders = { ...headers, vary: "accept-encoding" };
+  if (!encoding) return { ...response, headers: variedHeaders };
   return {
     ...response,
-    headers: { ...varied, "content-encoding": encoding.name },
+    headers: { ...variedHeaders, "content-encoding": encoding.name },
     body: await encoding.compress(body),
   };
 }
 
-function answerPreflight({ options, call }: Requests, exchange: Exchange, values: ContextValues): boolean {
+function servePreflight({ options, call }: ServerState, exchange: Exchange, values: ContextValues): boolean {
   const cors = options.cors?.(exchange.headers.origin);
   if (!cors) return false;
   call.respond(exchange, preflight(cors, exchange.headers["access-control-request-headers"]), values);
   return true;
 }
 
-type Refused = { readonly error: unknown; readonly negotiated: Negotiated; readonly operation: string };
+type Refusal = { readonly error: unknown; readonly negotiated: Negotiated; readonly operation: string };
 
-/** Refuses a request that leads to no call. */
-function refuseAs({ call }: Requests, { exchange, values }: Incoming, { error, negotiated, operation }: Refused): void {
+/** Refuses a request that matches no rpc. */
+function refuseRequest(
+  { call }: ServerState,
+  { exchange, values }: Incoming,
+  { error, negotiated, operation }: Refusal,
+): void {
   const requestHeader = new HeaderFields(exchange.headers);
   const signal = neverAborted;
   const refusal = call.onError(error, { values, signal, requestHeader, operation });
@@ -138,7 +146,7 @@ function refuseAs({ call }: Requests, { exchange, values }: Incoming, { error, n
 const neverAborted = new AbortController().signal;
 
 function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders }: RpcServerOptions): CallOptions {
-  const worded = wordedBy(refuse);
+  const toConnectError = converter(refuse);
   const headersOf: CallOptions["responseHeaders"] = (exchange, headers, values) => {
     const own = responseHeaders?.(values);
     const forBrowsers = cors?.(exchange.headers.origin);
@@ -149,35 +157,35 @@ function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders 
   return {
     limits,
     stopping,
-    worded,
+    toConnectError,
     responseHeaders: (exchange, headers, values) => headersOf(exchange, { date: httpDate(), ...headers }, values),
     onError(error, request) {
-      const known = error instanceof GatewayError ? worded(error) : error;
-      return onError ? onError(known, request) : worded(known);
+      const connectError = error instanceof GatewayError ? toConnectError(error) : error;
+      return onError ? onError(connectError, request) : toConnectError(connectError);
     },
     respond(exchange, response, values) {
       try {
-        answer(exchange, response, headersOf(exchange, response.headers, values));
+        send(exchange, response, headersOf(exchange, response.headers, values));
       } catch {
         exchange.abort();
       }
     },
-    late: deadlines(limits.deadlineMaxMs, expire),
+    unaryDeadlines: deadlines(limits.deadlineMaxMs, expire),
     slowBodies: deadlines(limits.bodyTimeoutMs, expire),
   };
 }
 
 const expire = (one: Due & { readonly expire: () => void }) => one.expire();
 
-function wordedBy(refuse: Refuse): CallOptions["worded"] {
+function converter(refuse: Refuse): CallOptions["toConnectError"] {
   return (error) => {
     if (error instanceof GatewayError) return withReason(refuse(error.reason, error.details), error.reason);
     return error instanceof ConnectError ? error : refuse("INTERNAL", { cause: error });
   };
 }
 
-function answer(exchange: Exchange, { status, body, trailers }: Response, headers: ResponseFields): void {
-  // No client of gRPC reads a date.
+function send(exchange: Exchange, { status, body, trailers }: Response, headers: ResponseFields): void {
+  // gRPC clients read no date.
   if (trailers) {
     exchange.answer({ status, headers, body, trailers });
     return;

@@ -1,6 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
-import { accepted, decompressed, type Encoding, leastCompressed } from "../codec/compression.ts";
+import { acceptedEncoding, decompressed, type Encoding, minCompressedBytes } from "../codec/compression.ts";
 import { GatewayError, overloaded, tooLarge } from "../errors/gateway_error.ts";
 import type { Response } from "../http/exchange.ts";
 import { StreamContext } from "./context.ts";
@@ -9,10 +9,10 @@ import { once } from "./pipeline.ts";
 import { base64Bytes } from "./protocols/grpc_web.ts";
 import { resume } from "./protocols/json_stream.ts";
 import { decodeMessage, type Received, receiveMessage } from "./request_message.ts";
-import { type CallParts, type Matched, RpcCall } from "./rpc_call.ts";
+import { type CallInit, type Matched, RpcCall } from "./rpc_call.ts";
 import type { StreamRpc } from "./rpc_method.ts";
 
-// What lies between us and a client takes a longer silence for the end.
+// Proxies between us and a client close a connection that is silent for longer.
 const heartbeatMs = 15_000;
 
 /** A call that streams requests, responses or both. */
@@ -27,9 +27,9 @@ export class StreamCall extends RpcCall {
   #heartbeat: NodeJS.Timeout | undefined;
   #responses: AsyncIterator<Message> | undefined;
 
-  constructor(parts: CallParts & { readonly matched: Matched<StreamRpc> }) {
-    super(parts);
-    this.#rpc = parts.matched.rpc;
+  constructor(init: CallInit & { readonly matched: Matched<StreamRpc> }) {
+    super(init);
+    this.#rpc = init.matched.rpc;
     const { method } = this.#rpc;
     this.context = new StreamContext(this, {
       method,
@@ -39,26 +39,26 @@ export class StreamCall extends RpcCall {
     });
   }
 
-  /** Takes the call from its head to the end of its response. */
+  /** Runs the call to the end of its response. */
   async start(): Promise<void> {
-    const left = () => this.#left();
-    const stop = () => this.end(this.#stopped());
-    this.exchange.onClose = left;
+    const onClose = () => this.#clientClosed();
+    const onStopping = () => this.end(this.#unavailable());
+    this.exchange.onClose = onClose;
     const { stopping } = this.options;
-    stopping.addEventListener("abort", stop);
-    if (stopping.aborted) stop();
+    stopping.addEventListener("abort", onStopping);
+    if (stopping.aborted) onStopping();
     try {
       this.context.message = await this.#requests();
       if (!this.isOver) await this.#respond();
     } catch (error) {
       this.fail(error);
     } finally {
-      stopping.removeEventListener("abort", stop);
+      stopping.removeEventListener("abort", onStopping);
     }
   }
 
   override opensWith(begins: Promise<unknown>): void {
-    // A promise that is broken is a refusal, which the responses throw as well.
+    // A rejection is a refusal, which the responses throw as well.
     begins.then(() => this.#opened.resolve(), ignore);
   }
 
@@ -66,13 +66,13 @@ export class StreamCall extends RpcCall {
     if (!this.isOver) this.#finish(this.reported(error));
   }
 
-  /** Passes the gate, and reads the one message of the request, or prepares to read many. */
+  /** Passes the gate, and reads the only message of the request, or prepares to read a stream of them. */
   async #requests(): Promise<AsyncIterable<Message>> {
     this.startDeadline(false);
     await this.passGate();
     if (this.isOver) return none;
     if (!this.exchange.account.openStream()) throw overloaded();
-    if (this.#rpc.method.methodKind !== "server_streaming") return this.#many();
+    if (this.#rpc.method.methodKind !== "server_streaming") return this.#streamedRequests();
     const received = await this.#message();
     // The client may have reset the stream in the same read that brought the end of the body.
     if (!received || this.isOver) return none;
@@ -91,7 +91,7 @@ export class StreamCall extends RpcCall {
     this.#received.resolve(received);
   }
 
-  #many(): AsyncIterable<Message> {
+  #streamedRequests(): AsyncIterable<Message> {
     const { exchange, options, matched } = this;
     const { protocol } = matched.negotiated;
     if (!protocol.isEnveloped) throw new GatewayError("UNSUPPORTED_CONTENT_TYPE");
@@ -106,25 +106,25 @@ export class StreamCall extends RpcCall {
   async *#decoded(messages: ReturnType<typeof readMessages>, encoding: Encoding | undefined): AsyncGenerator<Message> {
     try {
       for await (const { message, isCompressed } of messages)
-        yield isCompressed ? await this.#inflated(message, encoding) : this.matched.codec.decode(message);
+        yield isCompressed ? await this.#decompress(message, encoding) : this.matched.codec.decode(message);
     } catch (error) {
-      // The implementation, which reads the requests, sees errors of Connect only.
-      throw this.options.worded(error);
+      // The implementation reads the requests, and expects ConnectError.
+      throw this.options.toConnectError(error);
     }
   }
 
-  async #inflated(message: Uint8Array, encoding: Encoding | undefined): Promise<Message> {
+  async #decompress(message: Uint8Array, encoding: Encoding | undefined): Promise<Message> {
     if (!encoding) throw new GatewayError("ENCODING_MISSING");
     const { account } = this.exchange;
-    const most = this.matched.rpc.limits.messageMaxBytes;
-    // As much as it may become; nobody knows before.
-    if (!account.take(most)) throw overloaded();
+    const maxBytes = this.matched.rpc.limits.messageMaxBytes;
+    // The decompressed size is unknown, so its maximum is reserved.
+    if (!account.take(maxBytes)) throw overloaded();
     try {
-      const bytes = await decompressed(encoding, message, most);
-      if (bytes.length > most) throw tooLarge(most);
+      const bytes = await decompressed(encoding, message, maxBytes);
+      if (bytes.length > maxBytes) throw tooLarge(maxBytes);
       return this.matched.codec.decode(bytes);
     } finally {
-      account.give(most);
+      account.give(maxBytes);
     }
   }
 
@@ -134,20 +134,22 @@ export class StreamCall extends RpcCall {
       if (this.isOver) return;
       this.#responses = responses;
       const first = responses.next();
-      // A refusal before the first message is a response of its own, and a stream without any must not hold back its headers.
+      // A refusal before the first message is sent as a plain response; a stream whose first message is late must not delay its
+      // headers.
       const opened = this.#opened.promise.then(nextTick);
-      const isFirstHere = await Promise.race([first.then(isHere), opened]);
+      const isFirstReceived = await Promise.race([first.then(isReceived), opened]);
       if (this.exchange.method === "HEAD") first.catch(ignore);
       else {
-        if (!isFirstHere) this.#begin();
+        if (!isFirstReceived) this.#begin();
         await this.#send(responses, first);
       }
-      if (!this.isOver) this.#finish(this.#isStopping ? this.#stopped() : undefined);
+      if (!this.isOver) this.#finish(this.#isStopping ? this.#unavailable() : undefined);
     } catch (error) {
       if (this.isOver) return;
-      // Interceptors have seen what the implementation refused with.
-      if (error instanceof ConnectError) this.#finish(this.#isStopping ? this.#stopped() : this.options.worded(error));
-      else if (this.#isStopping) this.#finish(this.#stopped());
+      // Interceptors have seen an error that the implementation throws.
+      if (error instanceof ConnectError)
+        this.#finish(this.#isStopping ? this.#unavailable() : this.options.toConnectError(error));
+      else if (this.#isStopping) this.#finish(this.#unavailable());
       else this.fail(error);
     }
   }
@@ -155,17 +157,17 @@ export class StreamCall extends RpcCall {
   async #send(responses: AsyncIterator<Message>, first: Promise<IteratorResult<Message>>): Promise<void> {
     for (let next = await first; !next.done && !this.isOver; next = await responses.next()) {
       if (!this.#hasHeaders) this.#begin();
-      const written = await this.#written(next.value);
+      const written = await this.#encode(next.value);
       if (this.isOver) return;
       const wait = this.exchange.write(written);
       if (wait) await wait;
     }
   }
 
-  async #written(message: Message): Promise<Uint8Array> {
+  async #encode(message: Message): Promise<Uint8Array> {
     const { codec, negotiated } = this.matched;
     const bytes = codec.encode(message);
-    const encoding = negotiated.protocol.isEnveloped && bytes.length >= leastCompressed ? this.#encoding : undefined;
+    const encoding = negotiated.protocol.isEnveloped && bytes.length >= minCompressedBytes ? this.#encoding : undefined;
     return encoding
       ? negotiated.protocol.message(await encoding.compress(bytes), true)
       : negotiated.protocol.message(bytes, false);
@@ -176,14 +178,14 @@ export class StreamCall extends RpcCall {
     this.#hasHeaders = true;
     const { exchange, values, matched } = this;
     const { protocol } = matched.negotiated;
-    this.#encoding = protocol.isEnveloped ? accepted(exchange.headers[protocol.acceptHeader]) : undefined;
+    this.#encoding = protocol.isEnveloped ? acceptedEncoding(exchange.headers[protocol.acceptHeader]) : undefined;
     const { status, headers } = protocol.begin(this.#encoding, this.metadata);
     exchange.begin(status, this.options.responseHeaders(exchange, headers, values));
     const { heartbeat } = protocol;
     if (heartbeat) this.#heartbeat = setInterval(() => void exchange.write(heartbeat), heartbeatMs);
   }
 
-  /** Ends the response, with the error that it failed by. */
+  /** Ends the response, with its error if it failed. */
   #finish(error?: ConnectError): void {
     const { exchange, options, values, matched } = this;
     if (error && !this.#hasHeaders) {
@@ -203,14 +205,14 @@ export class StreamCall extends RpcCall {
     clearInterval(this.#heartbeat);
     super.close();
     this.#closed.resolve(undefined);
-    // Not waited for: it ends no sooner than what it is doing now.
+    // Not awaited: an iterator ends only after its pending step.
     this.#responses?.return?.().catch(ignore);
   }
 
-  /** The client is gone: the implementation may stop. */
-  #left(): void {
+  /** Client disconnected: aborts the handler. */
+  #clientClosed(): void {
     if (this.isOver) return;
-    const cancelled = this.options.worded(new GatewayError("CANCELLED"));
+    const cancelled = this.options.toConnectError(new GatewayError("CANCELLED"));
     if (!this.#responses) this.reported(cancelled);
     this.end(cancelled);
     this.close();
@@ -220,17 +222,17 @@ export class StreamCall extends RpcCall {
     return this.options.stopping.aborted;
   }
 
-  #stopped(): ConnectError {
-    return this.options.worded(new GatewayError("UNAVAILABLE"));
+  #unavailable(): ConnectError {
+    return this.options.toConnectError(new GatewayError("UNAVAILABLE"));
   }
 }
 
 const none: AsyncIterable<Message> = { async *[Symbol.asyncIterator]() {} };
 
-const isHere = () => true;
+const isReceived = () => true;
 const nextTick = () => new Promise<false>((resolve) => setImmediate(resolve, false));
 
-// Complete groups of four are decoded as they come; what is left is an error when the body ends.
+// Complete groups of four characters are decoded as they arrive; an incomplete one at the end of the body is an error.
 async function* fromBase64(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let rest = Buffer.alloc(0);
   for await (const chunk of chunks) {

@@ -1,22 +1,22 @@
 import { ConnectError } from "@connectrpc/connect";
-import { accepted, leastCompressed } from "../codec/compression.ts";
+import { acceptedEncoding, minCompressedBytes } from "../codec/compression.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
 import type { Response } from "../http/exchange.ts";
 import { UnaryContext } from "./context.ts";
 import type { Outgoing } from "./protocols/protocol.ts";
 import { decodeMessage, type Received, receiveMessage } from "./request_message.ts";
-import { type CallParts, type Matched, RpcCall } from "./rpc_call.ts";
+import { type CallInit, type Matched, RpcCall } from "./rpc_call.ts";
 import type { UnaryRpc } from "./rpc_method.ts";
 
-/** A call of one message that is answered with one message, in one write. */
+/** A call with one request message and one response message, which is sent in one write. */
 export class UnaryCall extends RpcCall {
   readonly context: UnaryContext;
   readonly #rpc: UnaryRpc;
   #isRunning = false;
 
-  constructor(parts: CallParts & { readonly matched: Matched<UnaryRpc> }) {
-    super(parts);
-    this.#rpc = parts.matched.rpc;
+  constructor(init: CallInit & { readonly matched: Matched<UnaryRpc> }) {
+    super(init);
+    this.#rpc = init.matched.rpc;
     const { method, empty } = this.#rpc;
     this.context = new UnaryContext(this, {
       method,
@@ -26,10 +26,10 @@ export class UnaryCall extends RpcCall {
     });
   }
 
-  /** Takes the call from its head to its response. */
+  /** Runs the call to its response. */
   start(): void {
-    const left = () => this.#left();
-    this.exchange.onClose = left;
+    const onClose = () => this.#clientClosed();
+    this.exchange.onClose = onClose;
     try {
       this.startDeadline(true);
       const pending = this.passGate();
@@ -61,26 +61,27 @@ export class UnaryCall extends RpcCall {
       this.#isRunning = true;
       const message = this.matched.codec.encode(await this.#rpc.invoke(this.context));
       const outgoing =
-        message.length < leastCompressed ? { message, encoding: undefined } : await this.#packed(message);
+        message.length < minCompressedBytes ? { message, encoding: undefined } : await this.#compress(message);
       if (!this.isOver) this.#finish(this.matched.negotiated.protocol.respond(outgoing, this.metadata));
     } catch (error) {
       if (this.isOver) return;
-      // Interceptors have seen what the implementation refused with.
-      if (this.#isRunning && error instanceof ConnectError) this.#finish(this.refusal(this.options.worded(error)));
+      // Interceptors have seen an error that the implementation throws.
+      if (this.#isRunning && error instanceof ConnectError)
+        this.#finish(this.refusal(this.options.toConnectError(error)));
       else this.fail(error);
     }
   }
 
-  async #packed(message: Uint8Array | string): Promise<Outgoing> {
+  async #compress(message: Uint8Array | string): Promise<Outgoing> {
     const { negotiated } = this.matched;
-    const encoding = accepted(this.exchange.headers[negotiated.protocol.acceptHeader]);
+    const encoding = acceptedEncoding(this.exchange.headers[negotiated.protocol.acceptHeader]);
     return { message: encoding ? await encoding.compress(message) : message, encoding };
   }
 
-  /** The client is gone: the implementation may stop. */
-  #left(): void {
+  /** Client disconnected: aborts the handler. */
+  #clientClosed(): void {
     if (this.isOver) return;
-    const cancelled = this.options.worded(new GatewayError("CANCELLED"));
+    const cancelled = this.options.toConnectError(new GatewayError("CANCELLED"));
     if (!this.#isRunning) this.reported(cancelled);
     this.end(cancelled);
     this.close();

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { accepted, type Encoding } from "../codec/compression.ts";
+import { acceptedEncoding, type Encoding } from "../codec/compression.ts";
 import type { Response } from "../http/exchange.ts";
 import type { HttpRequest, HttpRoute } from "../rpc/http_route.ts";
 import type { Document } from "./openapi/document.ts";
@@ -41,7 +41,7 @@ function paper(text: string, headers: Readonly<Record<string, string>>): (reques
   const ways = new Map<Encoding, () => Promise<Buffer>>();
   return async ({ headers: asked }) => {
     if (isKnown(asked["if-none-match"], etag)) return { status: 304, headers: all };
-    const encoding = accepted(asked["accept-encoding"]);
+    const encoding = acceptedEncoding(asked["accept-encoding"]);
     if (!encoding) return { status: 200, headers: all, body };
     const way = ways.get(encoding) ?? once(() => encoding.compress(body));
     ways.set(encoding, way);

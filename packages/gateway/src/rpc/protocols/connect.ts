@@ -9,7 +9,7 @@ import { fieldsOf, type Metadata, metadataOf, type Negotiated, type Protocol } f
 
 const versionHeader = "connect-protocol-version";
 
-/** Reads a content type of Connect, unary or streaming; unary JSON is Connect's only when the client says so. */
+/** Reads a content type of Connect, unary or streaming; unary JSON is Connect's only with its version header. */
 export function negotiateConnect(contentType: string, headers: Fields): Negotiated | undefined {
   const type = parseConnectContentType(contentType);
   if (!type || (!type.stream && !type.binary && headers[versionHeader] === undefined)) return undefined;
@@ -17,12 +17,12 @@ export function negotiateConnect(contentType: string, headers: Fields): Negotiat
   return type.stream ? streaming[codec] : unary[codec];
 }
 
-/** The content type of a message that stands in a query. */
+/** Reads the codec of a message in the query of a GET. */
 export function negotiateQuery(encoding: string | null): Negotiated | undefined {
   return encoding === "json" || encoding === "proto" ? unary[encoding] : undefined;
 }
 
-const always = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+const defaultHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 // https://connectrpc.com/docs/protocol
 const connectUnary: Protocol = {
@@ -31,7 +31,7 @@ const connectUnary: Protocol = {
   isText: false,
   encodingHeader: "content-encoding",
   acceptHeader: "accept-encoding",
-  timeout: timeoutOfKnownVersion,
+  timeout: checkedTimeout,
   overhead: () => 0,
   open: (message, encoding) => ({ message, isCompressed: encoding !== undefined }),
 
@@ -55,17 +55,17 @@ const connectUnary: Protocol = {
     };
   },
 
-  begin: () => unstreamed(),
-  message: () => unstreamed(),
-  end: () => unstreamed(),
+  begin: () => neverStreams(),
+  message: () => neverStreams(),
+  end: () => neverStreams(),
 };
 
 function unaryFields({ contentType, header, trailer }: Metadata): ResponseFields {
-  if (!header && !trailer) return { "content-type": contentType, ...always };
-  return { ...fieldsOf(header), ...fieldsOf(trailer, "trailer-"), "content-type": contentType, ...always };
+  if (!header && !trailer) return { "content-type": contentType, ...defaultHeaders };
+  return { ...fieldsOf(header), ...fieldsOf(trailer, "trailer-"), "content-type": contentType, ...defaultHeaders };
 }
 
-function unstreamed(): never {
+function neverStreams(): never {
   throw new Error("unary Connect has no streams");
 }
 
@@ -78,7 +78,7 @@ const connectStreaming: Protocol = {
   isText: false,
   encodingHeader: streamEncodingHeader,
   acceptHeader: "connect-accept-encoding",
-  timeout: timeoutOfKnownVersion,
+  timeout: checkedTimeout,
   overhead: () => prefixBytes,
   open,
   respond: ({ message, encoding }, metadata) => ({
@@ -121,12 +121,12 @@ const streaming: Readonly<Record<Negotiated["codec"], Negotiated>> = {
   json: { protocol: connectStreaming, codec: "json", contentType: "application/connect+json" },
 };
 
-function timeoutOfKnownVersion(headers: Fields): number | undefined {
+function checkedTimeout(headers: Fields): number | undefined {
   if ((headers[versionHeader] ?? "1") !== "1") throw new GatewayError("MALFORMED_REQUEST");
   return connectTimeout(headers);
 }
 
-/** The deadline that Connect states, and plain JSON may. */
+/** The deadline in the header of Connect, which plain JSON may send as well. */
 export function connectTimeout(headers: Fields): number | undefined {
   const value = headers["connect-timeout-ms"];
   if (value === undefined) return undefined;

@@ -1,5 +1,5 @@
-// What connect-es keeps for itself, which may change with any release: so its version is pinned exactly, and this file is the
-// only one that imports it.
+// Private functions of connect-es, which may change with any release: its version is pinned exactly, and only this file imports
+// them.
 export {
   codeFromHttpStatus,
   codeFromString,

@@ -47,7 +47,7 @@ export const grpc: Protocol = {
       const headers = { ...fieldsOf(header), "content-type": contentType };
       return { status: 200, headers, trailers: trailersOf(error, metadata) };
     }
-    // Without a message and without headers of their own the trailers come as the only headers.
+    // Without a message and custom headers the trailers are sent as the only headers (Trailers-Only).
     return {
       status: 200,
       headers: { ...fieldsOf(metadata.trailer), ...fittingStatusOf(error), "content-type": contentType },
@@ -70,7 +70,7 @@ export const grpc: Protocol = {
 
 const proto: Negotiated = { protocol: grpc, codec: "proto", contentType: "application/grpc" };
 
-/** The deadline that gRPC and gRPC-Web state. */
+/** The deadline in the header of gRPC and gRPC-Web. */
 export function grpcTimeout(headers: Fields): number | undefined {
   const value = headers["grpc-timeout"];
   if (value === undefined) return undefined;

@@ -6,13 +6,13 @@ import { countListed, withFewer, withReasonOnly } from "../../errors/refusal.ts"
 import type { ResponseFields } from "../../http/exchange.ts";
 import { fieldsOf, type Metadata, metadataOf } from "./protocol.ts";
 
-/** The trailers of a call of gRPC: its status, cut to what trailers have room for, and the fields that were set for them. */
+/** The trailers of a gRPC call: its status, cut to the limit of trailers, and custom fields. */
 export function trailersOf(error: ConnectError | undefined, { trailer }: Metadata): ResponseFields {
   const status = error ? fittingStatusOf(error) : ok;
   return trailer ? { ...fieldsOf(trailer), ...status } : status;
 }
 
-/** The trailers of a call of gRPC-Web, which has room for every violation: they are a part of its body. */
+/** The trailers of a gRPC-Web call, which have room for every violation: they are a part of the body. */
 export function bodyTrailersOf(error: ConnectError | undefined, { trailer }: Metadata): ResponseFields {
   const status = error ? statusOf(error) : ok;
   return trailer ? { ...fieldsOf(trailer), ...status } : status;
@@ -20,10 +20,10 @@ export function bodyTrailersOf(error: ConnectError | undefined, { trailer }: Met
 
 const ok: ResponseFields = { "grpc-status": "0" };
 
-// https://grpc.io/docs/guides/metadata: clients take 8 KiB of metadata unless told otherwise, and Node sends 64 at most.
+// https://grpc.io/docs/guides/metadata: clients accept 8 KiB of metadata by default, and Node sends 64 KiB at most.
 const maxBytes = 7 * 1024;
 
-/** The status of a refusal with as many violations as trailers have room for. */
+/** The status of a refusal, with as many violations as fit into trailers. */
 export function fittingStatusOf(error: ConnectError): ResponseFields {
   const whole = statusOf(error);
   return fits(whole) ? whole : largestFitting(error);
@@ -31,14 +31,14 @@ export function fittingStatusOf(error: ConnectError): ResponseFields {
 
 function largestFitting(error: ConnectError): ResponseFields {
   let fitting = statusOf(withReasonOnly(error));
-  let [least, most] = [0, countListed(error)];
-  while (least <= most) {
-    const middle = (least + most) >> 1;
+  let [low, high] = [0, countListed(error)];
+  while (low <= high) {
+    const middle = (low + high) >> 1;
     const status = statusOf(withFewer(error, middle));
     if (fits(status)) {
       fitting = status;
-      least = middle + 1;
-    } else most = middle - 1;
+      low = middle + 1;
+    } else high = middle - 1;
   }
   return fitting;
 }
@@ -56,17 +56,17 @@ export function statusOf(error: ConnectError): ResponseFields {
     return anyPack(one.desc, isMessage(one.value, one.desc) ? one.value : create(one.desc, one.value));
   });
   const bytes = toBinary(StatusSchema, create(StatusSchema, { code, message, details: packed }));
-  // Binary metadata is sent without padding, which not every client takes.
+  // Binary metadata is sent without padding, which not every client accepts.
   return { ...status, "grpc-status-details-bin": Buffer.from(bytes).toString("base64").replace(/=+$/, "") };
 }
 
-/** The percent-encoding of gRPC, which keeps all of ASCII that can be printed but the percent sign itself. */
-// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: clients decode what encodeURIComponent encodes only in part.
+/** The percent-encoding of gRPC, which keeps printable ASCII except the percent sign. */
+// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: clients decode the output of encodeURIComponent only in part.
 export function percentEncoded(text: string): string {
   if (/^[\x20-\x24\x26-\x7e]*$/.test(text)) return text;
-  return text.toWellFormed().replace(/[^\x20-\x24\x26-\x7e]/gu, (sign) => {
+  return text.toWellFormed().replace(/[^\x20-\x24\x26-\x7e]/gu, (character) => {
     let encoded = "";
-    for (const byte of Buffer.from(sign)) encoded += `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+    for (const byte of Buffer.from(character)) encoded += `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
     return encoded;
   });
 }

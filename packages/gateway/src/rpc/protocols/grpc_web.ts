@@ -60,7 +60,7 @@ function trailerFrame(trailers: ResponseFields): Buffer {
   return enclose(text, trailerFlag);
 }
 
-/** Decodes base64; each part that a client or a proxy sent may be padded on its own. */
+/** Decodes base64; each part of a client or a proxy may have its own padding. */
 export function base64Bytes(body: Buffer): Buffer {
   const parts = body.toString("latin1").match(/[^=]+=*|=+/g) ?? [];
   if (!parts.every(isBase64)) throw new GatewayError("MALFORMED_BODY");

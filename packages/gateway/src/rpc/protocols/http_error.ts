@@ -38,7 +38,7 @@ export function httpStatusOf(error: ConnectError): number {
   return (reason && statusesByReason[reason]) ?? statuses[error.code];
 }
 
-// HTTP has a status for these: Connect has no code, and its clients make one of the status.
+// HTTP has a status for these and Connect has no code: its clients derive a code from the status.
 const refusedByHttp: readonly (GatewayReason | undefined)[] = [
   "UNKNOWN_PATH",
   "METHOD_NOT_ALLOWED",
@@ -52,7 +52,7 @@ export function connectStatusOf(error: ConnectError): { readonly status: number;
   return { status, code: codeFromHttpStatus(status) };
 }
 
-/** The headers that go with a refusal where refusals are those of HTTP. */
+/** The headers of a refusal in a protocol that refuses by HTTP status. */
 export function httpFieldsOf(error: ConnectError): Record<string, string> {
   const allow = reasonOf(error) === "METHOD_NOT_ALLOWED" && infoOf(error)?.metadata.allow;
   const retry = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
@@ -64,13 +64,13 @@ export function httpFieldsOf(error: ConnectError): Record<string, string> {
 
 const reasons = new WeakMap<ConnectError, GatewayReason>();
 
-/** Remembers why the gateway refused, whatever the error in words tells of it. */
+/** Records the reason of the gateway for an error, whatever details its texts give. */
 export function withReason(error: ConnectError, reason: GatewayReason): ConnectError {
   reasons.set(error, reason);
   return error;
 }
 
-/** The reason of a refusal, where it is one of the gateway. */
+/** The reason of a refusal; undefined for reasons other than those of the gateway. */
 export function reasonOf(error: ConnectError): GatewayReason | undefined {
   const reason = reasons.get(error) ?? infoOf(error)?.reason;
   return reason !== undefined && isReason(reason) ? reason : undefined;

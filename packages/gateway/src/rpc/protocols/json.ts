@@ -1,17 +1,17 @@
 import { create, isMessage } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { leastCompressed } from "../../codec/compression.ts";
+import { minCompressedBytes } from "../../codec/compression.ts";
 import { encodeJson } from "../../codec/json.ts";
 import type { ResponseFields } from "../../http/exchange.ts";
 import { connectTimeout } from "./connect.ts";
 import { httpFieldsOf, httpStatusOf, reasonOf } from "./http_error.ts";
 import { fieldsOf, type Metadata, metadataOf, type Negotiated, type Protocol } from "./protocol.ts";
 
-const always = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-const plain: ResponseFields = { "content-type": "application/json", ...always };
-const varied: ResponseFields = { ...plain, vary: "accept-encoding" };
+const defaultHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+const plainHeaders: ResponseFields = { "content-type": "application/json", ...defaultHeaders };
+const variedHeaders: ResponseFields = { ...plainHeaders, vary: "accept-encoding" };
 
-/** JSON over HTTP, for clients that speak no protocol: one message, or with `json_stream.ts` many. */
+/** JSON over HTTP, for clients without a protocol of rpcs: one message, or with `json_stream.ts` many. */
 export const jsonUnary: Protocol = {
   name: "json",
   isEnveloped: false,
@@ -23,15 +23,15 @@ export const jsonUnary: Protocol = {
   open: (message, encoding) => ({ message, isCompressed: encoding !== undefined }),
 
   respond({ message, encoding }, metadata) {
-    const fields = message.length < leastCompressed ? plain : varied;
-    const headers = encoding ? { ...varied, "content-encoding": encoding.name } : fields;
-    return { status: 200, headers: withOwn(headers, metadata), body: message };
+    const fields = message.length < minCompressedBytes ? plainHeaders : variedHeaders;
+    const headers = encoding ? { ...variedHeaders, "content-encoding": encoding.name } : fields;
+    return { status: 200, headers: withCustom(headers, metadata), body: message };
   },
 
   refuse: (error, metadata) => ({
     status: httpStatusOf(error),
     headers: {
-      ...withOwn(plain, metadata),
+      ...withCustom(plainHeaders, metadata),
       "content-type": contentTypeOf(error),
       ...metadataOf(error),
       ...httpFieldsOf(error),
@@ -41,25 +41,25 @@ export const jsonUnary: Protocol = {
 
   begin: (_encoding, metadata) => ({
     status: 200,
-    headers: { ...withOwn(plain, metadata), "content-type": metadata.contentType },
+    headers: { ...withCustom(plainHeaders, metadata), "content-type": metadata.contentType },
   }),
-  message: () => unstreamed(),
-  end: () => unstreamed(),
+  message: () => neverStreams(),
+  end: () => neverStreams(),
 };
 
-function unstreamed(): never {
-  throw new Error("a response of one message is no stream");
+function neverStreams(): never {
+  throw new Error("a unary response is no stream");
 }
 
-/** JSON over HTTP, of one message. */
+/** JSON over HTTP with one message. */
 export const json: Negotiated = { protocol: jsonUnary, codec: "json", contentType: "application/json" };
 
-function withOwn(fields: ResponseFields, { header, trailer }: Metadata): ResponseFields {
+function withCustom(fields: ResponseFields, { header, trailer }: Metadata): ResponseFields {
   if (!header && !trailer) return fields;
   return { ...fieldsOf(header), ...fieldsOf(trailer, "trailer-"), ...fields };
 }
 
-/** A refusal as the one JSON error body: code, message and details. */
+/** The JSON error body of a refusal: code, message and details. */
 export function errorJson({ code, rawMessage, details }: ConnectError) {
   const written = details.flatMap((detail) => {
     if (!("desc" in detail)) return [];
@@ -71,6 +71,7 @@ export function errorJson({ code, rawMessage, details }: ConnectError) {
 
 const asObject = (value: unknown) => (typeof value === "object" && value !== null ? value : { value });
 
-// Who sent another type may speak Connect, whose suite takes the bare type, beside such a status, for an error of Connect's own.
+// A client that sent another type may use Connect, whose conformance suite takes the type without parameters, beside such a
+// status, for an error of Connect.
 const contentTypeOf = (error: ConnectError) =>
   reasonOf(error) === "UNSUPPORTED_CONTENT_TYPE" ? "application/json; charset=utf-8" : "application/json";

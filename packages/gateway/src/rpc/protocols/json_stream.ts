@@ -24,7 +24,7 @@ const events: Protocol = {
 const negotiatedLines: Negotiated = { protocol: lines, codec: "json", contentType: "application/x-ndjson" };
 const negotiatedEvents: Negotiated = { protocol: events, codec: "json", contentType: "text/event-stream" };
 
-/** A stream of JSON as the client accepts it: server-sent events when it says so, otherwise lines. */
+/** Negotiates a stream of JSON: server-sent events if the client accepts them, otherwise lines. */
 export function negotiateJsonStream({ accept = "" }: Fields): Negotiated {
   return /(^|[\s,])text\/event-stream\b/i.test(accept) ? negotiatedEvents : negotiatedLines;
 }
@@ -34,14 +34,14 @@ function idLine(message: string): string {
   return position === undefined ? "" : `id: ${position}\n`;
 }
 
-/** Where a stream goes on after a message: its `position`, or that of what it holds. */
+/** The position to resume a stream from after a message: its `position`, or that of a message in it. */
 function positionIn(json: JsonValue): string | undefined {
   if (!isObject(json)) return undefined;
   const holders = [json, ...Object.values(json).filter(isObject)];
   return holders.map(({ position }) => position).find((one) => typeof one === "string");
 }
 
-/** Lets a stream go on after the last event that the client has seen: in the field `after`, where the request has one. */
+/** Resumes a stream after the last event that the client has received, by the field `after` of the request, if it has one. */
 export function resume(type: DescMessage, request: Message, headers: Fields): void {
   const last = headers["last-event-id"];
   const after = type.fields.find(({ name }) => name === "after");

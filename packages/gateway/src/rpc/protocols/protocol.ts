@@ -4,10 +4,10 @@ import type { Enclosed } from "../../codec/envelope.ts";
 import type { Response, ResponseFields } from "../../http/exchange.ts";
 import type { Fields, HeaderFields } from "../header_fields.ts";
 
-/** The one message of a unary response, and the encoding that it is compressed by, if any. */
+/** The message of a unary response, and the encoding that it is compressed by, if any. */
 export type Outgoing = { readonly message: Uint8Array | string; readonly encoding: Encoding | undefined };
 
-/** What goes with a response beside its messages. */
+/** Content type, headers and trailers of a response. */
 export type Metadata = {
   readonly contentType: string;
   /** Fields that the gate, an interceptor or the implementation has set. */
@@ -23,7 +23,7 @@ export type Protocol = {
   readonly name: "grpc" | "grpc-web" | "connect" | "json";
   /** Whether every message of a stream comes in an envelope, so that a client can send many. */
   readonly isEnveloped: boolean;
-  /** Whether everything is in base64. */
+  /** Whether bodies are in base64. */
   readonly isText: boolean;
   /** The header that names the encoding of a request or a response. */
   readonly encodingHeader: string;
@@ -31,25 +31,25 @@ export type Protocol = {
   readonly acceptHeader: string;
   /** The client's deadline in milliseconds; undefined for none. */
   readonly timeout: (headers: Fields) => number | undefined;
-  /** The most bytes around a message of this many. */
+  /** The maximum of bytes that the protocol adds to a message of this size. */
   readonly overhead: (messageBytes: number) => number;
-  /** Takes the one message out of a body that is complete. */
+  /** Extracts the only message of a complete body. */
   readonly open: (body: Buffer, encoding: Encoding | undefined) => Enclosed;
   /** The response of a unary call. */
   readonly respond: (outgoing: Outgoing, metadata: Metadata) => Response;
-  /** The response of a call that failed before anything of a response was sent. */
+  /** The response of a call that failed before its response began. */
   readonly refuse: (error: ConnectError, metadata: Metadata) => Response;
   /** The status and the headers of a stream. */
   readonly begin: (encoding: Encoding | undefined, metadata: Metadata) => Pick<Response, "status" | "headers">;
   /** A message of a stream. */
   readonly message: (message: Uint8Array | string, isCompressed: boolean) => Uint8Array;
-  /** The end of a stream, with the error that it failed by. */
+  /** The end of a stream, with its error if it failed. */
   readonly end: (error: ConnectError | undefined, metadata: Metadata) => Pick<Response, "body" | "trailers">;
-  /** Sent while a stream is silent, so that nobody between us and the client takes it for dead. */
+  /** Sent while a stream is silent, so that no proxy in between takes it for dead. */
   readonly heartbeat?: Uint8Array;
 };
 
-/** What a request and its response are written in. */
+/** Protocol and codec of a request and its response. */
 export type Negotiated = {
   readonly protocol: Protocol;
   readonly codec: "proto" | "json";
@@ -59,7 +59,7 @@ export type Negotiated = {
 
 const none: ResponseFields = {};
 
-/** The fields that were set for a response, as the exchange sends them. */
+/** Custom fields of a response, as the exchange sends them. */
 export function fieldsOf(header: HeaderFields | undefined, prefix = ""): ResponseFields {
   if (!header) return none;
   const fields: Record<string, string | readonly string[]> = {};
@@ -87,5 +87,5 @@ export function metadataOf({ metadata }: ConnectError): ResponseFields {
 
 const isSendable = (value: string) => /^[\t\x20-\x7e]*$/.test(value);
 
-// A refusal of an encoding names those that are taken.
+// A refusal of an encoding lists the supported ones.
 const acceptFields = new Set(["grpc-accept-encoding", "connect-accept-encoding", "accept-encoding"]);
