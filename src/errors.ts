@@ -6,8 +6,8 @@ import {
   type GatewayReason,
   infoOf,
   isDetail,
-  mostListed,
-  mostViolations,
+  maxListed,
+  maxViolations,
   namedFields,
   type RefusalDetails,
   type Refuse,
@@ -19,7 +19,7 @@ import { LocalizedMessageSchema } from "../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
 import { errorText, type Language, type TextKey, type TextParams, text } from "./messages/catalogue.ts";
 
-export { cutText, isWithin, mostCharacters, mostViolations, pathsAround, type Violation } from "@postern/gateway";
+export { cutText, isWithin, maxTextLength, maxViolations, pathsAround, type Violation } from "@postern/gateway";
 
 /** Every reason that this service can refuse for, with the code it is refused by. */
 export const reasons = {
@@ -149,7 +149,7 @@ export const refuse = {
    * The request is wrong, in each of these fields; the reason that they share is the reason, where it is one of ours. A search
    * that found as many as it looks for has ended early.
    */
-  invalid(violations: readonly Violation[], isPartial = violations.length >= mostViolations): ConnectError {
+  invalid(violations: readonly Violation[], isPartial = violations.length >= maxViolations): ConnectError {
     const reason = violations[0]?.reason;
     if (reason && isReason(reason) && violations.every((one) => one.reason === reason))
       return refuse.because(reason, { violations, isPartial });
@@ -192,7 +192,7 @@ export function localized(error: ConnectError, language: Language): ConnectError
 
 /** Writes the refusals that one answer holds; all of them together list as many violations as one refusal may. */
 export function statusWriter(): (error: ConnectError) => MessageShape<typeof StatusSchema> {
-  let room = mostListed;
+  let room = maxListed;
   return (error) => {
     const fitting = withFewer(error, room);
     room -= countListed(fitting);

@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf/reflect";
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.ts";
 import { max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
-import { mostViolations, type Violation } from "../errors.ts";
+import { maxViolations, type Violation } from "../errors.ts";
 import { isVisible, soundness } from "./sound.ts";
 
 /** A field that there is something to look at in, with what its options say, which is slow to read. */
@@ -148,7 +148,7 @@ function inspectText(value: unknown, at: Inspection): void {
 }
 
 function complain({ path, found }: Inspection, wrong: Omit<Violation, "field">): void {
-  if (found.length < mostViolations) found.push({ field: path, ...wrong });
+  if (found.length < maxViolations) found.push({ field: path, ...wrong });
 }
 
 /** Trims a text where its field says so. Its bound counts what was sent; what is too long even when trimmed, its rule finds. */

@@ -167,9 +167,9 @@ export { countListed, infoOf, isDetail, type RefusalDetails, refusal, withFewer 
 export {
   cutText,
   isWithin,
-  mostCharacters,
-  mostListed,
-  mostViolations,
+  maxListed,
+  maxTextLength,
+  maxViolations,
   namedFields,
   pathsAround,
   type Violation,

@@ -4,16 +4,16 @@ import type { FieldBounds } from "../limits/field_bounds.ts";
 import { itemCount } from "./item_count.ts";
 import { anyTypes, type Draft, decodeJson, type Rules, readJsonObject } from "./json.ts";
 
-/** Decodes requests of one type, for every door: first their values are counted, as no decoder can be stopped midway. */
+/** Decodes messages of one type for every protocol. Their values are counted first, as a decoder cannot be stopped midway. */
 export type Decoder = {
   readonly fromBinary: (bytes: Uint8Array) => Message;
-  /** From a JSON text that is the whole message. */
+  /** Decodes JSON text. */
   readonly fromJson: (text: Uint8Array) => Message;
-  /** From a JSON value that was put together from a body, a path and a query. */
+  /** Decodes a JSON value made from a body, a path and a query. */
   readonly fromDraft: (draft: Draft) => Message;
 };
 
-/** What a decoder goes by beside the type itself. */
+/** Rules and bounds of a decoder, beyond its message type. */
 export type DecoderOptions = {
   readonly rules?: Rules | undefined;
   readonly bounds?: FieldBounds | undefined;
@@ -21,7 +21,7 @@ export type DecoderOptions = {
   readonly registry?: Registry | undefined;
 };
 
-/** Makes the decoder of a type of message. */
+/** Makes the decoder of a message type. */
 export function decoderOf(
   type: DescMessage,
   { rules = noRules, bounds, registry = anyTypes }: DecoderOptions,

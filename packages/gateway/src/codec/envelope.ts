@@ -1,6 +1,6 @@
 import { GatewayError } from "../errors/gateway_error.ts";
 
-/** The one message of a unary request. */
+/** A message from an envelope. */
 export type Enclosed = { readonly message: Uint8Array; readonly isCompressed: boolean };
 
 /** How many bytes precede each message of gRPC and gRPC-Web: flags and length. */
@@ -8,7 +8,7 @@ export const prefixBytes = 5;
 
 const compressedFlag = 1;
 
-/** Takes the one message of a unary request out of its envelope. */
+/** Opens the envelope of a unary request. */
 export function open(body: Buffer): Enclosed {
   if (body.length === 0) throw new GatewayError("UNIMPLEMENTED");
   const end = endOf(body, 0);
@@ -24,7 +24,7 @@ function endOf(body: Buffer, start: number): number {
   return end;
 }
 
-/** Puts a message into an envelope, with room for more behind it. */
+/** Puts a message into an envelope, followed by the bytes `after`. */
 export function enclose(message: Uint8Array | string, flags: number, after: Uint8Array = none): Buffer {
   const length = typeof message === "string" ? Buffer.byteLength(message) : message.length;
   const whole = Buffer.allocUnsafe(prefixBytes + length + after.length);

@@ -1,71 +1,71 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { GatewayError, invalid } from "../errors/gateway_error.ts";
-import { mostViolations, type Violation } from "../errors/violation.ts";
+import { maxViolations, type Violation } from "../errors/violation.ts";
 import { type FieldBounds, validateBounds } from "../limits/field_bounds.ts";
 import { largestMessage } from "../limits/largest_message.ts";
 import { isWellKnown } from "./json/leaf.ts";
-import { deepest } from "./json/syntax.ts";
+import { maxDepth } from "./json/syntax.ts";
 import { isObject } from "./json/text.ts";
 
-/** Refuses messages of one type that have far more values than its rules allow, before a decoder makes objects of them. */
+/** Refuses messages with far more values than the rules of their type allow, before a decoder makes objects of them. */
 export type ItemCount = {
   readonly binary: (bytes: Uint8Array) => void;
   readonly json: (value: JsonValue) => void;
 };
 
 /**
- * Makes the count of a type of message. A message with a few more values than the rules allow is left to the rules, which name
- * everything that is wrong with it; of a larger one, only the lists that are too long are named.
+ * Makes the count of a message type. A message with a few values too many is left to the rules, which name all its violations;
+ * of a larger one, only the lists that are too long are named.
  */
 export function itemCount(type: DescMessage, bounds: FieldBounds = validateBounds): ItemCount {
-  const most = largestMessage(type, bounds).values + spare;
-  if (!Number.isFinite(most)) return { binary: () => {}, json: () => {} };
-  const plan = planOf(type, { known: new Map(), bounds });
+  const max = largestMessage(type, bounds).values + spare;
+  if (!Number.isFinite(max)) return { binary: () => {}, json: () => {} };
+  const plan = planOf(type, { plans: new Map(), bounds });
   return {
     binary(bytes) {
       // Each value takes a byte or more.
-      if (bytes.length <= most) return;
-      const count: Count = { left: most, broken: [], refusesAny: true };
+      if (bytes.length <= max) return;
+      const count: Count = { left: max, broken: [], refusesAny: true };
       countBinary(count, new BinaryReader(bytes), { plan, at: undefined, end: bytes.length, depth: 0 });
     },
     json(value) {
-      const count: Count = { left: most, broken: [], refusesAny: false };
+      const count: Count = { left: max, broken: [], refusesAny: false };
       if (isObject(value)) countJson(count, value, { plan, at: undefined });
     },
   };
 }
 
-/** How many values more than the rules allow are let through. */
+/** How many values more than the rules allow are left to the rules. */
 const spare = 1000;
 
-/** A field, with its bounds, which are slow to read. */
+/** A field with its bounds, which are slow to read from the contract. */
 type Part = {
   readonly field: DescField;
-  readonly most: number;
-  readonly mostInner: number;
-  /** How one value of it is written. */
+  readonly max: number;
+  readonly maxInner: number;
+  /** The wire type of one value. */
   readonly wire: WireType;
-  /** The fields inside, when it is a message. */
+  /** The plan of the field's own message type, if it is a message. */
   readonly plan: Plan | undefined;
 };
 
 type Plan = { readonly byNumber: ReadonlyMap<number, Part>; readonly byName: ReadonlyMap<string, Part> };
 
-type Planning = { readonly known: Map<DescMessage, Plan>; readonly bounds: FieldBounds };
+type PlanOptions = { readonly plans: Map<DescMessage, Plan>; readonly bounds: FieldBounds };
 
-function planOf(type: DescMessage, planning: Planning): Plan {
-  const { known, bounds } = planning;
-  const before = known.get(type);
-  if (before) return before;
+function planOf(type: DescMessage, options: PlanOptions): Plan {
+  const { plans, bounds } = options;
+  const existing = plans.get(type);
+  if (existing) return existing;
   const byNumber = new Map<number, Part>();
   const byName = new Map<string, Part>();
   const plan = { byNumber, byName };
-  known.set(type, plan);
+  plans.set(type, plan);
   for (const field of type.fields) {
-    const inner = field.fieldKind !== "map" && field.message ? planOf(field.message, planning) : undefined;
-    const most = field.fieldKind === "list" ? bounds.items(field) : Number.POSITIVE_INFINITY;
-    const part: Part = { field, most, mostInner: bounds.innerItems(field), wire: wireOf(field), plan: inner };
+    const inner = field.fieldKind !== "map" && field.message ? planOf(field.message, options) : undefined;
+    const max = field.fieldKind === "list" ? bounds.items(field) : Number.POSITIVE_INFINITY;
+    const part: Part = { field, max, maxInner: bounds.innerItems(field), wire: wireOf(field), plan: inner };
     byNumber.set(field.number, part);
     for (const name of [field.jsonName, field.name]) byName.set(name, part);
   }
@@ -91,34 +91,34 @@ function wireOf({ fieldKind, scalar, message }: DescField): WireType {
   }
 }
 
-/** What is counted in one message: how many values it may have yet, and which lists are too long. */
+/** The state of a count: how many more values the message may have, and which lists are too long. */
 type Count = {
   left: number;
   readonly broken: Violation[];
-  /** Whether more values than there may be are refused also when no list is too long. */
+  /** Whether a message with too many values is refused although no list is too long. */
   readonly refusesAny: boolean;
 };
 
-/** A field in its place: which item of which list it is in, and how many items it has, with those of its inner lists. */
+/** An occurrence of a field: the list item it is in, and the number of its items, with those of its inner lists. */
 type Place = { readonly part: Part; readonly at: At | undefined; items: number; innerItems: number };
 type At = { readonly place: Place; readonly index: number | undefined };
 
 type Inside = { readonly plan: Plan; readonly at: At | undefined };
 
-/** Follows the wire as the decoder does, which goes by the type of a field that it knows, whatever the tag says. */
+/** Reads like the decoder, which uses the declared type of a known field, whatever the wire type in the tag. */
 function countBinary(
   count: Count,
   reader: BinaryReader,
   inside: Inside & { readonly end: number; readonly depth: number },
 ): void {
   const { plan, at, end, depth } = inside;
-  if (depth > deepest) throw new GatewayError("MALFORMED_BODY");
+  if (depth > maxDepth) throw new GatewayError("MALFORMED_BODY");
   const places = new Map<Part, Place>();
   while (reader.pos < end) {
     const [number, wire] = reader.tag();
     const part = plan.byNumber.get(number);
     if (!part) {
-      spend(count);
+      countOne(count);
       reader.skip(wire, number);
       continue;
     }
@@ -126,11 +126,11 @@ function countBinary(
     places.set(part, place);
     const isPacked =
       part.field.fieldKind === "list" && part.wire !== WireType.LengthDelimited && wire === WireType.LengthDelimited;
-    // Packed items come in records of their own, which may be empty.
-    if (isPacked) spend(count);
+    // A record of packed items counts by itself, as it may be empty.
+    if (isPacked) countOne(count);
     const stop = isPacked ? reader.uint32() + reader.pos : reader.pos + 1;
     while (reader.pos < stop) {
-      const index = note(count, place);
+      const index = countValue(count, place);
       if (!part.plan) reader.skip(part.wire, number);
       else {
         const length = reader.uint32();
@@ -158,48 +158,48 @@ function countJson(count: Count, value: JsonObject, { plan, at }: Inside): void 
 }
 
 function countJsonValue(count: Count, value: JsonValue, place: Place): void {
-  const index = note(count, place);
+  const index = countValue(count, place);
   const { plan, field } = place.part;
   if (plan && field.message && !isWellKnown(field.message) && isObject(value))
     countJson(count, value, { plan, at: { place, index } });
 }
 
-/** Notes one more value of a field; answers its index in a list. */
-function note(count: Count, place: Place): number | undefined {
+/** Counts one more value of a field; returns its index in a list. */
+function countValue(count: Count, place: Place): number | undefined {
   const { part, at } = place;
-  spend(count);
+  countOne(count);
   if (part.field.fieldKind !== "list") return undefined;
   place.items += 1;
-  if (place.items === part.most + 1) complain(count, place, tooMany(part.most));
+  if (place.items === part.max + 1) addViolation(count, place, tooMany(part.max));
   const outer = at?.place;
   if (outer) {
     outer.innerItems += 1;
-    if (outer.innerItems === outer.part.mostInner + 1) complain(count, outer, tooManyInside(outer.part.mostInner));
+    if (outer.innerItems === outer.part.maxInner + 1) addViolation(count, outer, tooManyInside(outer.part.maxInner));
   }
   return place.items - 1;
 }
 
-function spend(count: Count): void {
+function countOne(count: Count): void {
   count.left -= 1;
   if (count.left >= 0) return;
   if (count.broken.length > 0) throw invalid(count.broken);
   if (count.refusesAny) throw new GatewayError("MALFORMED_BODY");
 }
 
-type Wrong = Omit<Violation, "field">;
+type Defect = Omit<Violation, "field">;
 
-// In the words of the rules, which find the same in a message that is not much too large.
-const tooMany = (most: number): Wrong => ({
-  description: `must contain no more than ${most} item(s)`,
+// The texts of the rules, which report the same for a message that is only a little too large.
+const tooMany = (max: number): Defect => ({
+  description: `must contain no more than ${max} item(s)`,
   reason: "REPEATED_MAX_ITEMS",
 });
-const tooManyInside = (most: number): Wrong => ({
-  description: `must contain no more than ${most} items in its inner lists together`,
+const tooManyInside = (max: number): Defect => ({
+  description: `must contain no more than ${max} items in its inner lists together`,
   reason: "REPEATED_MAX_INNER_ITEMS",
 });
 
-function complain({ broken }: Count, place: Place, wrong: Wrong): void {
-  if (broken.length < mostViolations) broken.push({ field: pathOf(place), ...wrong });
+function addViolation({ broken }: Count, place: Place, defect: Defect): void {
+  if (broken.length < maxViolations) broken.push({ field: pathOf(place), ...defect });
 }
 
 function pathOf({ part, at }: Place): string {

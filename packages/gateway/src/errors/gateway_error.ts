@@ -1,8 +1,8 @@
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { type RefusalDetails, refusal } from "./refusal.ts";
-import { mostViolations, namedFields, type Violation } from "./violation.ts";
+import { maxViolations, namedFields, type Violation } from "./violation.ts";
 
-/** Every reason that the gateway itself refuses for, with the code it refuses by. */
+/** The reasons of the gateway's own refusals, with their codes. */
 export const gatewayReasons = {
   VALIDATION_FAILED: Code.InvalidArgument,
   MALFORMED_BODY: Code.InvalidArgument,
@@ -24,10 +24,10 @@ export const gatewayReasons = {
   INTERNAL: Code.Internal,
 } as const satisfies Record<string, Code>;
 
-/** Why the gateway refused something. */
+/** A reason of the gateway's own refusals. */
 export type GatewayReason = keyof typeof gatewayReasons;
 
-/** A refusal of the gateway, before it is put into words. */
+/** A refusal of the gateway, before it has a text. */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
   readonly reason: GatewayReason;
@@ -40,26 +40,26 @@ export class GatewayError extends Error {
   }
 }
 
-/** A refusal that names every field that is wrong; a search that found as many as it looks for has ended early. */
+/** Refuses wrong fields; `isPartial` when the search for them ended early. */
 export const invalid = (
   violations: readonly Violation[],
-  isPartial = violations.length >= mostViolations,
+  isPartial = violations.length >= maxViolations,
 ): GatewayError => new GatewayError("VALIDATION_FAILED", { violations, isPartial });
 
-/** Refuses a message that is larger than its rpc takes; the limit goes with the refusal. */
+/** Refuses a message that exceeds the limit of its rpc, and names the limit. */
 export const tooLarge = (maxBytes: number, cause?: unknown): GatewayError =>
   new GatewayError("BODY_TOO_LARGE", { params: { limit: String(maxBytes) }, cause });
 
-/** Refuses a request that the process has no room for now. */
+/** Refuses a request for want of memory; the client may retry. */
 export const overloaded = (): GatewayError => new GatewayError("OVERLOADED", { retrySeconds: 1 });
 
-/** Puts a refusal of the gateway into words. */
+/** Makes the error of a gateway refusal, with its text. */
 export type Refuse = (reason: GatewayReason, details: RefusalDetails) => ConnectError;
 
 /** The text of each reason; `{name}` stands for a parameter. */
 export type Texts = Readonly<Record<GatewayReason, string>>;
 
-/** The texts that are used unless others are given. */
+/** The default texts. */
 export const englishTexts: Texts = {
   VALIDATION_FAILED: "the request is not valid: {fields}",
   MALFORMED_BODY: "the request body cannot be read",
@@ -81,7 +81,7 @@ export const englishTexts: Texts = {
   INTERNAL: "something went wrong on the server",
 };
 
-/** Refuses in the words of a table, under a domain of ErrorInfo. */
+/** Makes refusals by a table of texts, in a domain of ErrorInfo. */
 export function refuseWith({ domain, texts }: { readonly domain: string; readonly texts: Texts }): Refuse {
   return (reason, details) => {
     const { violations = [] } = details;

@@ -8,23 +8,23 @@ import {
 } from "../../gen/google/rpc/error_details_pb.ts";
 import { cutText, listed, type Violation } from "./violation.ts";
 
-/** What a refusal says beside its reason. */
+/** The details of a refusal, beyond its reason. */
 export type RefusalDetails = {
-  /** What the text is about; also the metadata of ErrorInfo. */
+  /** The parameters of the text; also the metadata of ErrorInfo. */
   readonly params?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
   /** Whether the search for violations ended early, so that there may be more of them. */
   readonly isPartial?: boolean;
-  /** The object that is missing, or that is in the way. */
+  /** The missing or conflicting object. */
   readonly resource?: { readonly noun: string; readonly id: string };
   readonly retrySeconds?: number;
-  /** Headers or trailers that go with the refusal. */
+  /** Headers or trailers of the refusal. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** For the log only. */
   readonly cause?: unknown;
 };
 
-/** Who refuses, and why: a stable reason in UPPER_SNAKE within a domain, its code, and a text made of the metadata. */
+/** Domain and reason of a refusal, stable and in UPPER_SNAKE, with its code and its text. */
 export type RefusalKind = {
   readonly domain: string;
   readonly reason: string;
@@ -32,7 +32,7 @@ export type RefusalKind = {
   readonly text: (metadata: Readonly<Record<string, string>>) => string;
 };
 
-/** Makes the error of a refusal; its texts and lists are cut to what an answer has room for. */
+/** Makes the error of a refusal; its texts and lists are cut to fit into a response. */
 export function refusal({ domain, reason, code, text }: RefusalKind, details: RefusalDetails): ConnectError {
   const { params, violations, isPartial, resource, retrySeconds, cause } = details;
   const list = violations && listed(violations);
@@ -57,22 +57,22 @@ export function infoOf(error: unknown) {
 /** How many violations a refusal lists. */
 export const countListed = (error: ConnectError): number => listedIn(error).length;
 
-/** The same refusal with so many violations at most; its metadata says how many are left out. */
-export function withFewer(error: ConnectError, most: number): ConnectError {
+/** Returns a refusal with at most so many violations; its metadata has the number of omitted ones. */
+export function withFewer(error: ConnectError, maxListed: number): ConnectError {
   const list = listedIn(error);
-  if (list.length <= most) return error;
+  if (list.length <= maxListed) return error;
   const { reason = "", domain = "", metadata = {} } = infoOf(error) ?? {};
-  const omitted = String(Number(metadata.omitted ?? 0) + list.length - most);
+  const omitted = String(Number(metadata.omitted ?? 0) + list.length - maxListed);
   const details = error.details.flatMap((one) => {
     if (isDetail(one, ErrorInfoSchema))
       return detail(ErrorInfoSchema, { reason, domain, metadata: { ...metadata, omitted } });
     if (!isDetail(one, BadRequestSchema)) return one;
-    return most > 0 ? detail(BadRequestSchema, { fieldViolations: list.slice(0, most) }) : [];
+    return maxListed > 0 ? detail(BadRequestSchema, { fieldViolations: list.slice(0, maxListed) }) : [];
   });
   return withDetails(error, details);
 }
 
-/** The same refusal with its reason and a text that is cut, where there is no room for more. */
+/** Returns a refusal with only its reason and a cut text. */
 export function withReasonOnly(error: ConnectError): ConnectError {
   const { reason = "", domain = "" } = infoOf(error) ?? {};
   const copy = new ConnectError(cutText(error.rawMessage), error.code, undefined, undefined, error);
@@ -84,7 +84,7 @@ const listedIn = (error: ConnectError) => error.findDetails(BadRequestSchema)[0]
 
 type Detail = ConnectError["details"][number];
 
-/** Whether a detail of an error that is to be sent is of this type. */
+/** Whether a detail of an outgoing error has this type. */
 export const isDetail = (one: Detail, { typeName }: DescMessage): one is Extract<Detail, { desc: DescMessage }> =>
   "desc" in one && one.desc.typeName === typeName;
 
@@ -94,7 +94,7 @@ function withDetails({ rawMessage, code, metadata, cause }: ConnectError, detail
   return copy;
 }
 
-/** How many violations are left out of an answer, for programs; nothing when none is. */
+/** The number of omitted violations, for programs; empty when none is omitted. */
 function omission(omitted: number, isPartial = false): Readonly<Record<string, string>> {
   if (omitted === 0 && !isPartial) return {};
   return { omitted: String(omitted), ...(isPartial && { omittedIsLowerBound: "true" }) };

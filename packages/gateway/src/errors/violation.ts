@@ -1,43 +1,43 @@
-/** One field of a request that is wrong. */
+/** A wrong field of a request. */
 export type Violation = {
-  /** Its path as the JSON body spells it, with indexes: `items[3].roleKeys[0]`. */
+  /** The path of the field in the JSON body, with indexes: `items[3].roleKeys[0]`. */
   readonly field: string;
   readonly description: string;
-  /** The rule that is broken, in UPPER_SNAKE, where it has a name. */
+  /** The name of the broken rule in UPPER_SNAKE, if it has one. */
   readonly reason?: string;
 };
 
-/** A violation as an answer lists it. */
+/** A violation as a response lists it. */
 export type ListedViolation = Required<Violation>;
 
-/** Whether one path leads to the field that another one names, or to a part of it. */
+/** Whether a path names the field of another path, or a part of it. */
 export const isWithin = (inner: string, outer: string): boolean =>
   inner.startsWith(outer) && (inner.length === outer.length || isSeparator(inner[outer.length]));
 
 const isSeparator = (character: string | undefined) => character === "." || character === "[";
 
-/** Every path that a path is within: itself and each of its parents. */
+/** A path and each of its parents. */
 export function* pathsAround(path: string): Generator<string> {
   yield path;
   for (let at = path.length - 1; at >= 0; at -= 1) if (isSeparator(path[at])) yield path.slice(0, at);
 }
 
-/** How many violations are searched for; a search that finds as many ends there. */
-export const mostViolations = 1000;
+/** The number of violations at which a search ends. */
+export const maxViolations = 1000;
 
-/** How many violations an answer lists. */
-export const mostListed = 100;
+/** The maximum number of violations in a response. */
+export const maxListed = 100;
 
-/** How many characters of a text an answer repeats, as UTF-16 counts them. */
-export const mostCharacters = 200;
+/** The maximum length of a client's text in a response, in UTF-16 code units. */
+export const maxTextLength = 200;
 
-// An error body has at most 64 KiB; the texts of 200 characters that it holds beside the list take 16 KiB at most.
-const mostListBytes = 48 * 1024;
+// An error body has at most 64 KiB; its texts of 200 characters outside the list take 16 KiB at most.
+const maxListBytes = 48 * 1024;
 
-/** The text as an answer repeats it: cut, and well-formed. */
+/** Cuts a text for a response, and makes it well-formed. */
 export function cutText(text: string): string {
-  if (text.length <= mostCharacters) return text.toWellFormed();
-  const end = mostCharacters - 1;
+  if (text.length <= maxTextLength) return text.toWellFormed();
+  const end = maxTextLength - 1;
   // Half a surrogate pair would become U+FFFD.
   const cutsPair = isHighSurrogate(text.charCodeAt(end - 1)) && isLowSurrogate(text.charCodeAt(end));
   return `${text.slice(0, cutsPair ? end - 1 : end).toWellFormed()}…`;
@@ -46,35 +46,35 @@ export function cutText(text: string): string {
 const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit < 0xdc00;
 const isLowSurrogate = (unit: number) => unit >= 0xdc00 && unit < 0xe000;
 
-/** The first violations, as many as an answer has room for. */
+/** The first violations, as many as fit into a response. */
 export function listed(violations: readonly Violation[]): ListedViolation[] {
   const list: ListedViolation[] = [];
   let bytes = 0;
-  for (const { field, description, reason = "" } of violations.slice(0, mostListed)) {
+  for (const { field, description, reason = "" } of violations.slice(0, maxListed)) {
     const one = { field: cutText(field), description: cutText(description), reason };
     bytes += sizeOf(one);
-    if (bytes > mostListBytes) break;
+    if (bytes > maxListBytes) break;
     list.push(one);
   }
   return list;
 }
 
-/** How many bytes a violation takes over Connect, which takes most: as JSON, and in base64 once more. */
+/** The bytes of a violation over Connect, which needs the most: as JSON, and again in base64. */
 function sizeOf(one: ListedViolation): number {
   const binary = Buffer.byteLength(`${one.field}${one.description}${one.reason}`) + 12;
   return Buffer.byteLength(JSON.stringify(one)) + 1 + Math.ceil(binary / 3) * 4;
 }
 
-const mostNames = 10;
+const maxNames = 10;
 
-/** The fields that a message names, and how many violations are of others. */
+/** The fields named in an error message, and the number of violations of other fields. */
 export function namedFields(violations: readonly Violation[]): { readonly fields: string; readonly more: number } {
   const names: string[] = [];
   let length = 0;
-  for (const { field } of violations.slice(0, mostNames)) {
+  for (const { field } of violations.slice(0, maxNames)) {
     const name = cutText(field);
     length += name.length + (names.length > 0 ? separator.length : 0);
-    if (length > mostCharacters) break;
+    if (length > maxTextLength) break;
     names.push(name);
   }
   return { fields: names.join(separator), more: violations.length - names.length };

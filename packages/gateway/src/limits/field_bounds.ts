@@ -1,17 +1,17 @@
 import { type DescField, getOption, hasOption } from "@bufbuild/protobuf";
 import { type FieldRules, field as fieldRules, Ignore } from "../../gen/buf/validate/validate_pb.ts";
 
-/** What the contract says of how large a field may become; infinite where it does not say. */
+/** Bounds of fields by their contract; infinite where it sets none. */
 export type FieldBounds = {
-  /** How many items a list may have. */
+  /** The maximum number of items of a list. */
   readonly items: (field: DescField) => number;
-  /** How many items the lists inside of a list may have together. */
+  /** The maximum number of items of all lists inside a list. */
   readonly innerItems: (field: DescField) => number;
-  /** The longest texts of a field or of the items of a list: how many characters, or which ones. */
+  /** The maximum length of a text field or of a list's items in characters, or the allowed texts. */
   readonly texts: (field: DescField) => number | readonly string[];
 };
 
-/** The bounds that the rules of buf.validate set; they have none for inner lists together. */
+/** Bounds by the rules of buf.validate, which have none for inner lists together. */
 export const validateBounds: FieldBounds = { items, innerItems: () => Number.POSITIVE_INFINITY, texts };
 
 function items(field: DescField): number {

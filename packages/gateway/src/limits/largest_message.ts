@@ -2,17 +2,17 @@ import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf
 import { isWellKnown } from "../codec/json/leaf.ts";
 import { type FieldBounds, validateBounds } from "./field_bounds.ts";
 
-/** How large a message may become by the rules of its fields. */
+/** The maximum size of a message by the rules of its fields. */
 export type Largest = {
   /** Bytes in the binary format. */
   readonly binary: number;
-  /** Bytes as JSON that is indented by four blanks, with every character escaped as far as it can be. */
+  /** Bytes as JSON, indented by four blanks and with every character escaped. */
   readonly json: number;
-  /** How many fields and items of lists it has, with those inside. */
+  /** The number of fields and list items, nested ones included. */
   readonly values: number;
-  /** The same without the items of its own lists. */
+  /** The same without the items of top-level lists. */
   readonly ownValues: number;
-  /** The path of the first field that has no bound. */
+  /** The path of the first unbounded field. */
   readonly unbounded?: string | undefined;
 };
 
@@ -33,19 +33,19 @@ const sum = (a: Largest, b: Largest): Largest => ({
   unbounded: a.unbounded ?? b.unbounded,
 });
 
-type Within = { readonly outer: readonly DescField[]; readonly bounds: FieldBounds };
+type Scope = { readonly outer: readonly DescField[]; readonly bounds: FieldBounds };
 
-function largestOf(type: DescMessage, { outer, bounds }: Within): Largest {
+function largestOf(type: DescMessage, { outer, bounds }: Scope): Largest {
   const fields = type.fields.map((field) => inMessage(field, { outer: [...outer, field], bounds }));
   // Braces, and a new line before the second.
   return fields.reduce(sum, { ...none, json: 2 + newLine(outer.length) });
 }
 
 /** A field with its name. */
-function inMessage(field: DescField, within: Within): Largest {
-  const { outer: path } = within;
-  const one = sizeOf(field, within);
-  const many = field.fieldKind === "list" ? listOf(field, one, within) : one;
+function inMessage(field: DescField, scope: Scope): Largest {
+  const { outer: path } = scope;
+  const one = sizeOf(field, scope);
+  const many = field.fieldKind === "list" ? listOf(field, one, scope) : one;
   const name = Math.max(field.name.length, field.jsonName.length);
   const isUnbounded = many.unbounded === undefined && !Number.isFinite(many.binary + many.json);
   return {
@@ -57,27 +57,27 @@ function inMessage(field: DescField, within: Within): Largest {
   };
 }
 
-function listOf(field: DescField, item: Largest, { outer, bounds }: Within): Largest {
+function listOf(field: DescField, item: Largest, { outer, bounds }: Scope): Largest {
   const depth = outer.length;
-  const most = bounds.items(field);
-  const json = most * (newLine(depth + 1) + item.json + 1);
-  const values = Math.min(most * (1 + item.values), most * (1 + item.ownValues) + bounds.innerItems(field));
-  return { ...item, binary: most * recordOf(item.binary), json: json + newLine(depth) + 2, values };
+  const maxItems = bounds.items(field);
+  const json = maxItems * (newLine(depth + 1) + item.json + 1);
+  const values = Math.min(maxItems * (1 + item.values), maxItems * (1 + item.ownValues) + bounds.innerItems(field));
+  return { ...item, binary: maxItems * recordOf(item.binary), json: json + newLine(depth) + 2, values };
 }
 
-function sizeOf(field: DescField, within: Within): Largest {
-  const { outer: path, bounds } = within;
+function sizeOf(field: DescField, scope: Scope): Largest {
+  const { outer: path, bounds } = scope;
   if (field.fieldKind === "map") return uncounted;
   if (field.enum) return { ...none, ...enumSize(field.enum.values.map(({ name }) => name)) };
   if (!field.message) return { ...none, ...scalarSize(field, bounds) };
   if (isWellKnown(field.message)) return { ...none, ...(wellKnownSizes[field.message.typeName] ?? uncounted) };
   const isInside = path.slice(0, -1).some((step) => step.message === field.message);
-  return isInside ? uncounted : largestOf(field.message, within);
+  return isInside ? uncounted : largestOf(field.message, scope);
 }
 
 type Size = Pick<Largest, "binary" | "json">;
 
-// A negative number of 32 bits takes ten bytes; in quotation marks JSON may have numbers too.
+// A negative number of 32 bits takes ten bytes; JSON numbers may be quoted.
 const enumSize = (names: readonly string[]): Size => ({
   binary: 10,
   json: Math.max('"-2147483648"'.length, ...names.map((name) => name.length + 2)),
@@ -104,7 +104,7 @@ function scalarSize(field: DescField, bounds: FieldBounds): Size {
   }
 }
 
-// A character is four bytes of UTF-8 at most, and twelve where JSON escapes it as two halves: \ud83d\ude00.
+// A character takes up to four bytes in UTF-8, and twelve when JSON escapes it as a surrogate pair: \ud83d\ude00.
 function textSize(texts: number | readonly string[]): Size {
   if (typeof texts === "number") return { binary: 4 * texts, json: 2 + 12 * texts };
   return {
@@ -113,7 +113,7 @@ function textSize(texts: number | readonly string[]): Size {
   };
 }
 
-/** A value in the binary format, with its tag of at most five bytes and its length. */
+/** A value in the binary format, with its tag of at maxItems five bytes and its length. */
 const recordOf = (bytes: number) => 5 + 5 + bytes;
 
 const newLine = (depth: number) => 1 + 4 * depth;

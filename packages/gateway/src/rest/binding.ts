@@ -6,10 +6,10 @@ import { isObject } from "../codec/json/text.ts";
 import type { Violation } from "../errors/violation.ts";
 import type { Template, Variable } from "./parser.ts";
 
-/** How a REST request becomes the JSON of a message, and an answer its body. */
+/** Maps a REST request to the JSON of a message, and a response to its body. */
 export type Binding = {
   readonly variables: readonly BoundVariable[];
-  /** The whole message, one field of it, or nothing. */
+  /** The message, one of its fields, or none. */
   readonly body: "*" | DescField | undefined;
   /** The field that is the whole response body. */
   readonly responseBody: DescField | undefined;
@@ -22,7 +22,7 @@ export class BindingError extends Error {
   override readonly name = "BindingError";
 }
 
-/** Resolves the fields that a rule names, or throws a BindingError. */
+/** Resolves the fields of a rule; throws a BindingError for a wrong one. */
 export function compileBinding(method: DescMethod, rule: HttpRule, template: Template): Binding {
   const variables = template.variables.map((variable) => ({
     ...variable,
@@ -55,41 +55,41 @@ function fieldsOf(message: DescMessage, path: readonly string[]): DescField[] {
   return fields;
 }
 
-/** Puts the values of the path into the JSON of the message; where the body says otherwise, that is a violation. */
+/** Puts the values of the path into the JSON of the message; a body with another value is a violation. */
 export function bindPath(binding: Binding, raw: readonly string[], json: JsonObject): Violation[] {
   return binding.variables.flatMap((variable) => {
-    const value = raw.slice(variable.start, variable.end).map(variable.multi ? decodeButSlash : decodeURIComponent);
-    return place(variable.fields, value.join("/"), { json, path: "" });
+    const value = raw.slice(variable.start, variable.end).map(variable.multi ? decodeExceptSlash : decodeURIComponent);
+    return setAt(variable.fields, value.join("/"), { json, path: "" });
   });
 }
 
-// In a variable of several segments an encoded slash has to stay apart from a real one.
-const decodeButSlash = (segment: string) => segment.split(/(%2F)/i).map(decodeUnlessSlash).join("");
+// In a variable of several segments an encoded slash has to differ from a real one.
+const decodeExceptSlash = (segment: string) => segment.split(/(%2F)/i).map(decodeUnlessSlash).join("");
 const decodeUnlessSlash = (part: string) => (/^%2F$/i.test(part) ? part : decodeURIComponent(part));
 
-function place(fields: readonly DescField[], text: string, at: { json: JsonObject; path: string }): Violation[] {
+function setAt(fields: readonly DescField[], text: string, at: { json: JsonObject; path: string }): Violation[] {
   const [field, ...inner] = fields;
   if (!field) return [];
   const path = fieldIn(at.path, field.jsonName);
-  const there = [field.jsonName, field.name].filter((key) => Object.hasOwn(at.json, key) && at.json[key] !== null);
+  const keys = [field.jsonName, field.name].filter((key) => Object.hasOwn(at.json, key) && at.json[key] !== null);
   if (inner.length > 0) {
-    const json = there[0] === undefined ? {} : at.json[there[0]];
-    at.json[there[0] ?? field.jsonName] ??= json ?? {};
-    const inside = at.json[there[0] ?? field.jsonName];
-    return isObject(inside) ? place(inner, text, { json: inside, path }) : [];
+    const json = keys[0] === undefined ? {} : at.json[keys[0]];
+    at.json[keys[0] ?? field.jsonName] ??= json ?? {};
+    const inside = at.json[keys[0] ?? field.jsonName];
+    return isObject(inside) ? setAt(inner, text, { json: inside, path }) : [];
   }
-  if (there.length === 0) at.json[field.jsonName] = jsonOf(field, text);
-  const differs = there.some((key) => !isSame(field, at.json[key], text));
+  if (keys.length === 0) at.json[field.jsonName] = jsonOf(field, text);
+  const differs = keys.some((key) => !isSame(field, at.json[key], text));
   return differs ? [{ field: path, description: "differs from the value in the path", reason: "PATH_DIFFERS" }] : [];
 }
 
 function isSame(field: DescField, value: JsonValue | undefined, text: string): boolean {
   const numbers = field.enum?.values;
-  const known = (name: string) => numbers?.find((one) => one.name === name)?.number.toString() ?? name;
-  return typeof value !== "object" && known(String(value)) === known(text);
+  const numberOf = (name: string) => numbers?.find((one) => one.name === name)?.number.toString() ?? name;
+  return typeof value !== "object" && numberOf(String(value)) === numberOf(text);
 }
 
-/** A text of the path or the query as the JSON of its field; what does not fit stays a string, to be refused as such. */
+/** Converts a text of the path or the query to the JSON of its field; a wrong one stays a string and is refused as such. */
 export function jsonOf(field: DescField, text: string): JsonValue {
   const wrapped = field.message?.typeName.startsWith("google.protobuf.") ? field.message.field.value : undefined;
   const isBool = (wrapped ?? field).scalar === boolScalar;

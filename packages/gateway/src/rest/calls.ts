@@ -9,23 +9,23 @@ import { bindPath } from "./binding.ts";
 import { compileRest, type RestTarget } from "./compile.ts";
 import { bindQuery } from "./query.ts";
 
-/** A request in JSON over HTTP that leads to an rpc. */
+/** A request for an rpc as JSON over HTTP. */
 export type RestCall = {
   readonly rpc: RpcMethod;
-  /** Reads a body of this content type, and writes the response. */
+  /** The codec for a body of this content type. */
   readonly codecFor: (contentType: string | undefined) => Codec;
 };
 
-/** What a method and a path lead to; undefined for paths of others. */
-export type Found =
+/** The result of matching a method and a path. */
+export type CallMatch =
   | { readonly kind: "call"; readonly call: RestCall }
   | { readonly kind: "malformed" }
   | { readonly kind: "wrong method"; readonly allow: string };
 
-/** Finds calls by method, path and query. */
-export type FindCall = (method: string, path: string, query: string) => Found | undefined;
+/** Finds calls by method, path and query; undefined for an unknown path. */
+export type FindCall = (method: string, path: string, query: string) => CallMatch | undefined;
 
-/** Finds REST paths, and the paths of rpcs for clients that speak no protocol at all. */
+/** Matches REST paths, and the paths of rpcs for clients without a protocol of rpcs. */
 export function restCalls(methods: ReadonlyMap<string, RpcMethod>, rest: boolean): FindCall {
   const router = compileRest(rest ? [...methods.values()] : []);
   const rpcs = new Map([...methods].map(([path, rpc]) => [path, rpcCall(rpc)]));
@@ -57,9 +57,9 @@ function rpcCall(rpc: RpcMethod): RestCall {
   return { rpc, codecFor };
 }
 
-type Routed = RestTarget & { readonly segments: readonly string[]; readonly query: string };
+type RestRequest = RestTarget & { readonly segments: readonly string[]; readonly query: string };
 
-function restCall({ rpc, binding, segments, query }: Routed): RestCall {
+function restCall({ rpc, binding, segments, query }: RestRequest): RestCall {
   const { input } = rpc.method;
   const codecFor = (contentType: string | undefined): Codec => ({
     decode(body) {
@@ -67,7 +67,7 @@ function restCall({ rpc, binding, segments, query }: Routed): RestCall {
       const all = [...violations, ...bindPath(binding, segments, json), ...bindQuery(binding, input, query, json)];
       return rpc.decoder.fromDraft({ value: json, violations: all });
     },
-    encode: (message) => JSON.stringify(shown(rpc.toJson(message), binding.responseBody)),
+    encode: (message) => JSON.stringify(responsePart(rpc.toJson(message), binding.responseBody)),
   });
   return { rpc, codecFor };
 }
@@ -88,11 +88,11 @@ function bodyJson(bytes: Uint8Array, contentType: string | undefined, { input, b
   }
   if (bytes.length === 0) return { json: {}, violations: [] };
   const { value, violations } = readJson(bytes, shapeOfField(body));
-  const inside = violations.map((one) => ({ ...one, field: within(body.jsonName, one.field) }));
+  const inside = violations.map((one) => ({ ...one, field: fieldInBody(body.jsonName, one.field) }));
   return { json: { [body.jsonName]: value }, violations: inside };
 }
 
-const within = (field: string, path: string) => (path.startsWith("[") ? `${field}${path}` : `${field}.${path}`);
+const fieldInBody = (field: string, path: string) => (path.startsWith("[") ? `${field}${path}` : `${field}.${path}`);
 
 function expectJson(body: Uint8Array, contentType: string | undefined): void {
   if (contentType === "application/json") return;
@@ -106,6 +106,6 @@ function isJson(contentType: string): boolean {
   return parameters.every((one) => one === "" || !one.startsWith("charset=") || /^charset="?utf-8"?$/.test(one));
 }
 
-function shown(json: JsonValue, part: DescField | undefined): JsonValue {
+function responsePart(json: JsonValue, part: DescField | undefined): JsonValue {
   return part && isObject(json) ? (json[part.jsonName] ?? null) : json;
 }

@@ -7,7 +7,7 @@ import { createRouter, type Router } from "./router.ts";
 /** An rpc behind one of its REST paths. */
 export type RestTarget = { readonly rpc: RpcMethod; readonly binding: Binding };
 
-/** Compiles every REST path, or throws a sentence that names the rpc whose rule is wrong or comes second. */
+/** Compiles every REST path; throws an error that names the rpc whose rule is wrong or repeats a path. */
 export function compileRest(rpcs: readonly RpcMethod[]): Router<RestTarget> {
   const router = createRouter<RestTarget>();
   for (const rpc of rpcs) {
@@ -19,12 +19,12 @@ export function compileRest(rpcs: readonly RpcMethod[]): Router<RestTarget> {
 function addRule(router: Router<RestTarget>, rpc: RpcMethod, rule: HttpRule): void {
   const [method, path] = patternOf(rpc, rule);
   const fail = (problem: string) => new Error(`${method} ${path} of ${rpc.path.slice(1)}: ${problem}`);
-  const compiled = attempt(() => {
+  const compiled = withContext(() => {
     const template = parseTemplate(path);
     return { template, target: { rpc, binding: compileBinding(rpc.method, rule, template) } };
   }, fail);
-  const there = router.add(method, compiled);
-  if (there) throw fail(`the path is taken by ${there.rpc.path.slice(1)}`);
+  const existing = router.add(method, compiled);
+  if (existing) throw fail(`the path is taken by ${existing.rpc.path.slice(1)}`);
 }
 
 /** The HTTP method and the path of a rule. */
@@ -39,7 +39,7 @@ export function patternOf({ path }: Pick<RpcMethod, "path">, { pattern }: HttpRu
   }
 }
 
-function attempt<T>(work: () => T, fail: (problem: string) => Error): T {
+function withContext<T>(work: () => T, fail: (problem: string) => Error): T {
   try {
     return work();
   } catch (error) {

@@ -1,6 +1,6 @@
 import { scan, TemplateError, type Token } from "./scanner.ts";
 
-/** One step of a path: a literal, any one segment, or the rest of the path. */
+/** A segment of a path template: a literal, any segment, or the rest of the path. */
 export type Segment =
   | { readonly kind: "literal"; readonly value: string }
   | { readonly kind: "one" }
@@ -8,27 +8,27 @@ export type Segment =
 
 /** A part of the path that fills a field of the request. */
 export type Variable = {
-  /** The field, from the request inwards. */
+  /** The path of the field in the request. */
   readonly path: readonly string[];
-  /** Its first segment. */
+  /** The first segment of the variable. */
   readonly start: number;
-  /** The segment after its last one; absent when it takes the rest of the path. */
+  /** The segment after the last one of the variable; absent when it takes the rest of the path. */
   readonly end?: number;
-  /** It may hold slashes, so that an encoded one stays encoded. */
+  /** Whether the value may contain slashes, so that an encoded one stays encoded. */
   readonly multi: boolean;
 };
 
-/** A path template of google.api.http, parsed. */
+/** A parsed path template of google.api.http. */
 export type Template = {
   readonly segments: readonly Segment[];
   readonly variables: readonly Variable[];
-  /** What follows the colon, or nothing. */
+  /** The verb after the colon; empty without one. */
   readonly verb: string;
 };
 
 type Cursor = { peek(): Token; take(): Token };
 
-/** Parses a path template, or throws a TemplateError that names the column. */
+/** Parses a path template; throws a TemplateError that names the column. */
 export function parseTemplate(template: string): Template {
   const cursor = cursorOf(scan(template));
   const segments: Segment[] = [];
@@ -114,9 +114,9 @@ function expect(cursor: Cursor, kind: Token["kind"]): Token {
   return token;
 }
 
-function unexpected(token: Token, wanted: string): TemplateError {
-  const found = token.kind === "end" ? "the end" : JSON.stringify(token.text);
-  return new TemplateError(token.column, `expected ${wanted}, found ${found}`);
+function unexpected(token: Token, expected: string): TemplateError {
+  const actual = token.kind === "end" ? "the end" : JSON.stringify(token.text);
+  return new TemplateError(token.column, `expected ${expected}, found ${actual}`);
 }
 
 function decoded({ text, column }: Token): string {

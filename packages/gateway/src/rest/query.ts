@@ -3,21 +3,21 @@ import { isWellKnown } from "../codec/json/leaf.ts";
 import { fieldIn } from "../codec/json/syntax.ts";
 import { isObject } from "../codec/json/text.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
-import { mostViolations, type Violation } from "../errors/violation.ts";
+import { maxViolations, type Violation } from "../errors/violation.ts";
 import { type Binding, jsonOf } from "./binding.ts";
 
-/** Puts the query parameters into the JSON of the message; each that does not belong there is a violation, up to a bound. */
+/** Puts the query parameters into the JSON of the message; each unknown one is a violation, up to a maximum. */
 export function bindQuery(binding: Binding, message: DescMessage, query: string, json: JsonObject): Violation[] {
   if (query === "") return [];
-  const given = new Set<string>();
+  const names = new Set<string>();
   const violations: Violation[] = [];
   for (const pair of query.split("&")) {
-    if (violations.length >= mostViolations) break;
+    if (violations.length >= maxViolations) break;
     if (pair === "") continue;
     const [name, text] = parameter(pair);
     const fields = binding.body === "*" ? undefined : fieldsOf(message, name.split("."));
     if (!fields || isBound(binding, fields)) violations.push(unknown(name));
-    else violations.push(...set(fields, text, { json, path: "", given }));
+    else violations.push(...set(fields, text, { json, path: "", names }));
   }
   return violations;
 }
@@ -29,9 +29,9 @@ const unknown = (field: string): Violation => ({
 });
 
 function parameter(pair: string): [name: string, text: string] {
-  const sign = pair.indexOf("=");
-  const name = sign < 0 ? pair : pair.slice(0, sign);
-  return [decoded(name), sign < 0 ? "" : decoded(pair.slice(sign + 1))];
+  const equals = pair.indexOf("=");
+  const name = equals < 0 ? pair : pair.slice(0, equals);
+  return [decoded(name), equals < 0 ? "" : decoded(pair.slice(equals + 1))];
 }
 
 function decoded(text: string): string {
@@ -42,7 +42,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The fields that a name such as `filter.state` leads through, in either spelling; it has to end at a value. */
+/** The fields on the path of a name such as `filter.state`, in either spelling; the last one has to be a value. */
 function fieldsOf(message: DescMessage, names: readonly string[]): DescField[] | undefined {
   const field = message.fields.find(({ jsonName, name }) => jsonName === names[0] || name === names[0]);
   if (!field || field.fieldKind === "map") return undefined;
@@ -58,16 +58,16 @@ function isBound(binding: Binding, fields: readonly DescField[]): boolean {
   return inPath || fields[0] === binding.body;
 }
 
-type Place = { readonly json: JsonObject; readonly path: string; readonly given: Set<string> };
+type Place = { readonly json: JsonObject; readonly path: string; readonly names: Set<string> };
 
-function set(fields: readonly DescField[], text: string, { json, path, given }: Place): Violation[] {
+function set(fields: readonly DescField[], text: string, { json, path, names }: Place): Violation[] {
   const [field, ...inner] = fields;
   if (!field) return [];
   const at = fieldIn(path, field.jsonName);
   if (inner.length > 0) {
     json[field.jsonName] ??= {};
     const inside = json[field.jsonName];
-    return isObject(inside) ? set(inner, text, { json: inside, path: at, given }) : [];
+    return isObject(inside) ? set(inner, text, { json: inside, path: at, names }) : [];
   }
   const value = jsonOf(field, text);
   if (field.fieldKind === "list") {
@@ -76,8 +76,8 @@ function set(fields: readonly DescField[], text: string, { json, path, given }: 
     else json[field.jsonName] = [value];
     return [];
   }
-  if (given.has(at)) return [{ field: at, description: "is there more than once", reason: "REPEATED_FIELD" }];
-  given.add(at);
+  if (names.has(at)) return [{ field: at, description: "is there more than once", reason: "REPEATED_FIELD" }];
+  names.add(at);
   json[field.jsonName] = value;
   return [];
 }

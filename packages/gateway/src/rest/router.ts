@@ -8,10 +8,10 @@ type Node<T> = {
   readonly verbs: Map<string, Map<string, Route<T>>>;
 };
 
-/** What a path leads to. */
+/** A path template and its target. */
 export type Route<T> = { readonly template: Template; readonly target: T };
 
-/** What became of looking up a path. */
+/** The result of looking up a path. */
 export type Match<T> =
   | { readonly kind: "found"; readonly route: Route<T>; readonly segments: readonly string[] }
   | { readonly kind: "wrong method"; readonly allow: readonly string[] }
@@ -20,23 +20,23 @@ export type Match<T> =
 
 /** A trie of paths: segment, then verb, then method. */
 export type Router<T> = {
-  /** Adds a route; answers the target that is already there, and then changes nothing. */
+  /** Adds a route; returns the existing target of the same path, and then changes nothing. */
   add(method: string, route: Route<T>): T | undefined;
-  /** Looks a raw path up, still encoded. */
+  /** Looks up a path that is still encoded. */
   match(method: string, path: string): Match<T>;
 };
 
 /** Starts an empty router. */
 export function createRouter<T>(): Router<T> {
   const root = node<T>();
-  // A path without variables is found by itself: a literal wins over a variable everywhere.
+  // Paths without variables have a map of their own: a literal wins over a variable everywhere.
   const literal = new Map<string, Map<string, Route<T>>>();
   return {
     add(method, route) {
-      const there = add(root, method, route);
+      const existing = add(root, method, route);
       const { segments, verb } = route.template;
       const texts = segments.flatMap((segment) => (segment.kind === "literal" ? [segment.value] : []));
-      if (there || verb || texts.length < segments.length) return there;
+      if (existing || verb || texts.length < segments.length) return existing;
       const path = `/${texts.join("/")}`;
       literal.set(path, (literal.get(path) ?? new Map<string, Route<T>>()).set(method, route));
       return undefined;
@@ -55,8 +55,8 @@ function node<T>(): Node<T> {
 function add<T>(root: Node<T>, method: string, route: Route<T>): T | undefined {
   const end = route.template.segments.reduce(childFor, root);
   const methods = end.verbs.get(route.template.verb) ?? new Map<string, Route<T>>();
-  const there = methods.get(method);
-  if (there) return there.target;
+  const existing = methods.get(method);
+  if (existing) return existing.target;
   end.verbs.set(route.template.verb, methods.set(method, route));
   return undefined;
 }
@@ -80,7 +80,7 @@ function childFor<T>(parent: Node<T>, segment: Segment): Node<T> {
 function match<T>(root: Node<T>, method: string, path: string): Match<T> {
   const raw = path.slice(1).split("/");
   const last = raw.at(-1) ?? "";
-  // A colon inside a value comes as %3A, so a bare one always begins the verb.
+  // A colon inside a value is sent as %3A, so a bare one always begins the verb.
   const colon = last.indexOf(":");
   if (colon >= 0) raw[raw.length - 1] = last.slice(0, colon);
   const verb = decoded(colon < 0 ? "" : last.slice(colon + 1));
@@ -92,18 +92,18 @@ function match<T>(root: Node<T>, method: string, path: string): Match<T> {
   return route ? { kind: "found", route, segments: raw } : { kind: "wrong method", allow: allowed(methods) };
 }
 
-type Wanted = { readonly segments: readonly (string | undefined)[]; readonly verb: string };
+type RawPath = { readonly segments: readonly (string | undefined)[]; readonly verb: string };
 
-/** Walks down, a literal before a variable, and comes back from where no verb of ours waits. */
-function find<T>(at: Node<T>, wanted: Wanted, depth: number): Map<string, Route<T>> | undefined {
-  const segment = wanted.segments[depth];
-  if (segment === undefined) return at.verbs.get(wanted.verb) ?? at.rest?.verbs.get(wanted.verb);
+/** Finds the methods of a path: a literal is tried before a variable, and the search backtracks from a dead end. */
+function find<T>(at: Node<T>, path: RawPath, depth: number): Map<string, Route<T>> | undefined {
+  const segment = path.segments[depth];
+  if (segment === undefined) return at.verbs.get(path.verb) ?? at.rest?.verbs.get(path.verb);
   const literal = at.literals.get(segment);
   return (
-    (literal && find(literal, wanted, depth + 1)) ??
-    // An empty segment is a slip, such as /v1/users/, and no value.
-    (at.one && segment !== "" ? find(at.one, wanted, depth + 1) : undefined) ??
-    at.rest?.verbs.get(wanted.verb)
+    (literal && find(literal, path, depth + 1)) ??
+    // An empty segment, as in /v1/users/, is a mistake and no value.
+    (at.one && segment !== "" ? find(at.one, path, depth + 1) : undefined) ??
+    at.rest?.verbs.get(path.verb)
   );
 }
 

@@ -1,4 +1,4 @@
-/** A mistake in a path template, at a column that counts from 1. */
+/** A syntax error in a path template; columns count from 1. */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
   constructor(column: number, problem: string) {
@@ -6,26 +6,26 @@ export class TemplateError extends Error {
   }
 }
 
-/** A piece of a path template. */
+/** A token of a path template. */
 export type Token = {
   readonly kind: "/" | "*" | "**" | "{" | "}" | "=" | ":" | "text" | "end";
   readonly text: string;
-  /** Where it begins, from 1. */
+  /** The column of the first character. */
   readonly column: number;
 };
 
-// RFC 3986 pchar without the signs that the template language takes for itself.
+// RFC 3986 pchar without the characters that the template language uses.
 const pieces = /(\*\*)|([/*{}=:])|((?:[\w.~!$&'()+,;@-]|%[0-9A-Fa-f]{2})+)/y;
 
-/** Cuts a path template of google.api.http into its pieces. */
+/** Splits a path template of google.api.http into tokens. */
 export function scan(template: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;
   while (at < template.length) {
     pieces.lastIndex = at;
-    const found = pieces.exec(template);
-    if (!found) throw new TemplateError(at + 1, `unexpected ${JSON.stringify(signAt(template, at))}`);
-    const text = found[0];
+    const match = pieces.exec(template);
+    if (!match) throw new TemplateError(at + 1, `unexpected ${JSON.stringify(characterAt(template, at))}`);
+    const text = match[0];
     tokens.push({ kind: kindOf(text), text, column: at + 1 });
     at += text.length;
   }
@@ -47,4 +47,4 @@ function kindOf(text: string): Token["kind"] {
   }
 }
 
-const signAt = (text: string, at: number) => String.fromCodePoint(text.codePointAt(at) ?? 0);
+const characterAt = (text: string, at: number) => String.fromCodePoint(text.codePointAt(at) ?? 0);

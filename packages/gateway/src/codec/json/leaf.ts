@@ -8,33 +8,33 @@ import {
 } from "@bufbuild/protobuf";
 import type { Violation } from "../../errors/violation.ts";
 
-/** What is wrong with a value, when something is. */
-export type Wrong = Pick<Violation, "description" | "reason">;
+/** The reason why a value is refused. */
+export type Defect = Pick<Violation, "description" | "reason">;
 
-/** A message that JSON writes in a way of its own: a time, a duration, a wrapper. */
+/** Whether a message has a special JSON form: a time, a duration, a wrapper. */
 export function isWellKnown(message: DescMessage): boolean {
   return message.typeName.startsWith("google.protobuf.") && message.typeName !== "google.protobuf.Empty";
 }
 
-// The codec takes "5sec" as five seconds and the 30th of February as the 1st of March.
-const strictMessages: ReadonlyMap<string, (written: string) => boolean> = new Map([
-  ["google.protobuf.Duration", (written) => /^-?\d+(\.\d{1,9})?s$/.test(written)],
+// protobuf-es reads "5sec" as five seconds and February 30 as March 1.
+const strictMessages: ReadonlyMap<string, (text: string) => boolean> = new Map([
+  ["google.protobuf.Duration", (text) => /^-?\d+(\.\d{1,9})?s$/.test(text)],
   ["google.protobuf.Timestamp", isRealTime],
-  ["google.protobuf.Int64Value", isShort],
-  ["google.protobuf.UInt64Value", isShort],
+  ["google.protobuf.Int64Value", isShortNumber],
+  ["google.protobuf.UInt64Value", isShortNumber],
 ]);
 
-// It makes a BigInt of a string, which takes 0.4 s for four million digits.
+// protobuf-es makes a BigInt of a string, which takes 0.4 s for four million digits.
 const longScalars: readonly (ScalarType | undefined)[] = [
   ...[ScalarType.INT64, ScalarType.SINT64, ScalarType.SFIXED64, ScalarType.UINT64, ScalarType.FIXED64],
 ];
 
-/** The check of a string that the codec leaves out for a field, if it leaves any out. */
+/** The check of a field's string that protobuf-es omits, if it omits one. */
 export const strictCheck = ({ message, scalar }: DescField) =>
-  message ? strictMessages.get(message.typeName) : longScalars.includes(scalar) ? isShort : undefined;
+  message ? strictMessages.get(message.typeName) : longScalars.includes(scalar) ? isShortNumber : undefined;
 
-/** Tries a value that is no message of ours in its field, as the codec itself would read it. */
-export function wrongLeaf(field: DescField, value: JsonValue): Wrong | undefined {
+/** Checks a leaf value by reading it with protobuf-es; undefined for a valid one. */
+export function leafDefect(field: DescField, value: JsonValue): Defect | undefined {
   if (field.scalar === ScalarType.STRING && typeof value === "string")
     return value.isWellFormed() ? undefined : notUnicode;
   if (!hasRightType(field, value)) return describe(field, value);
@@ -48,7 +48,7 @@ export function wrongLeaf(field: DescField, value: JsonValue): Wrong | undefined
   }
 }
 
-/** Whether the codec may take a value of this type; what it throws takes 7 µs, and a request can hold a thousand such values. */
+/** Whether a value has a JSON type of its field; an error of protobuf-es costs 7 µs, and a request can hold a thousand of them. */
 function hasRightType(field: DescField, value: JsonValue): boolean {
   if (field.message) return true;
   if (field.enum) return field.enum.values.some(isNamed(value)) || isInt32(value);
@@ -66,14 +66,14 @@ function hasRightType(field: DescField, value: JsonValue): boolean {
 const isNamed = (value: JsonValue) => (one: DescEnumValue) => one.name === value || one.jsonName === value;
 const isInt32 = (value: JsonValue) => typeof value === "number" && (value | 0) === value;
 
-const notUnicode: Wrong = { description: "must be well-formed Unicode", reason: "STRING_UNICODE" };
+const notUnicode: Defect = { description: "must be well-formed Unicode", reason: "STRING_UNICODE" };
 
 const wellKnownZeros: Readonly<Record<string, JsonValue>> = {
   "google.protobuf.Timestamp": "1970-01-01T00:00:00Z",
   "google.protobuf.Duration": "0s",
 };
 
-/** A value for a place that must not stay empty. */
+/** A valid value in place of an unreadable list item. */
 export function placeholder(field: DescField): JsonValue {
   if (field.message) return wellKnownZeros[field.message.typeName] ?? {};
   if (field.enum) return field.enum.values[0]?.number ?? 0;
@@ -99,7 +99,7 @@ function inField(field: DescField, value: JsonValue): JsonValue {
   }
 }
 
-function describe(field: DescField, value: JsonValue): Wrong {
+function describe(field: DescField, value: JsonValue): Defect {
   if (field.enum && typeof value === "string") {
     const names = field.enum.values.map(({ name }) => name).join(", ");
     return { description: `must be one of ${names}`, reason: "ENUM_DEFINED_ONLY" };
@@ -129,7 +129,7 @@ const ranges: Partial<Record<ScalarType, string>> = {
   [ScalarType.INT64]: "of 64 bits",
   [ScalarType.UINT64]: "of 64 bits, not negative",
 };
-const family: Partial<Record<ScalarType, ScalarType>> = {
+const rangeOf: Partial<Record<ScalarType, ScalarType>> = {
   [ScalarType.SINT32]: ScalarType.INT32,
   [ScalarType.SFIXED32]: ScalarType.INT32,
   [ScalarType.FIXED32]: ScalarType.UINT32,
@@ -150,7 +150,7 @@ function scalarForm(scalar: ScalarType, value: JsonValue): [form: string, reason
     case ScalarType.DOUBLE:
       return ["a number", isWhole(value) ? "OUT_OF_RANGE" : "WRONG_TYPE"];
     default: {
-      const range = ranges[family[scalar] ?? scalar] ?? "";
+      const range = ranges[rangeOf[scalar] ?? scalar] ?? "";
       return [`a whole number ${range}`, isWhole(value) ? "OUT_OF_RANGE" : "WRONG_TYPE"];
     }
   }
@@ -159,12 +159,12 @@ function scalarForm(scalar: ScalarType, value: JsonValue): [form: string, reason
 const isWhole = (value: JsonValue) => (typeof value === "string" ? /^-?\d+$/.test(value) : Number.isInteger(value));
 
 // 64 bits are at most 20 digits with a sign.
-function isShort(written: string): boolean {
-  return written.length <= 100;
+function isShortNumber(text: string): boolean {
+  return text.length <= 100;
 }
 
-function isRealTime(written: string): boolean {
-  const date = /^(\d{4})-(\d\d)-(\d\d)T/.exec(written);
+function isRealTime(text: string): boolean {
+  const date = /^(\d{4})-(\d\d)-(\d\d)T/.exec(text);
   if (!date) return false;
   const [year, month, day] = [Number(date[1]), Number(date[2]), Number(date[3])];
   // Day 0 of the next month is the last day of this one; the Gregorian calendar repeats after 400 years.

@@ -1,13 +1,13 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { isWellKnown } from "./leaf.ts";
 
-/** Which keys the objects in a JSON value may have by the contract. */
+/** The keys that the objects of a JSON value may have by the contract. */
 export type Shape =
   | { readonly kind: "message"; readonly message: DescMessage }
   | { readonly kind: "list" | "map"; readonly inside: Shape }
   /** Any JSON. */
   | { readonly kind: "open" }
-  /** A single value, in which no key has a meaning. */
+  /** A single value, without known keys. */
   | { readonly kind: "value" };
 
 const openTypes = [
@@ -36,8 +36,8 @@ const shapedFields = new WeakMap<DescMessage, ReadonlyMap<string, ShapedField>>(
 
 /** The fields of a message by their names, in both spellings. */
 export function fieldsByName(message: DescMessage): ReadonlyMap<string, ShapedField> {
-  const known = shapedFields.get(message);
-  if (known) return known;
+  const cached = shapedFields.get(message);
+  if (cached) return cached;
   const fields = new Map(
     message.fields.flatMap((field) => {
       const shaped = { field, shape: shapeOfField(field) };
@@ -48,7 +48,7 @@ export function fieldsByName(message: DescMessage): ReadonlyMap<string, ShapedFi
   return fields;
 }
 
-/** The shape of what an object of a shape holds under a key; undefined when the key is unknown. */
+/** The shape of the value under a key of an object; undefined for an unknown key. */
 export function shapeUnder(shape: Shape, key: string): Shape | undefined {
   switch (shape.kind) {
     case "message":
@@ -63,7 +63,7 @@ export function shapeUnder(shape: Shape, key: string): Shape | undefined {
   }
 }
 
-/** The shape of the items of a list of a shape; undefined where no list belongs. */
+/** The shape of the items of a list; undefined where the contract has no list. */
 export function shapeOfItems(shape: Shape): Shape | undefined {
   if (shape.kind === "list") return shape.inside;
   return shape.kind === "open" ? shape : undefined;

@@ -1,10 +1,10 @@
-/** How deep objects and lists may nest, as in the Protobuf codecs. */
-export const deepest = 100;
+/** The maximum nesting of objects and lists, the same as in protobuf-es. */
+export const maxDepth = 100;
 
 /** The path of a field inside another one, as JSON spells it. */
 export const fieldIn = (parent: string, name: string): string => (parent ? `${parent}.${name}` : name);
 
-/** Where the string that opens here closes. */
+/** The offset of the quote that closes a string. */
 export function closingQuote(text: string, open: number): number {
   let at = text.indexOf('"', open + 1);
   while (isEscaped(text, at)) at = text.indexOf('"', at + 1);
