@@ -20,24 +20,24 @@ import { type Ready, readiness } from "./services/readiness.ts";
 import { reference } from "./services/reference.ts";
 import { standardRoutes } from "./services/standard.ts";
 
-/** How a gateway serves; only the routes are needed. */
+/** Options of a gateway; only the routes are required. */
 export type GatewayOptions = {
   /** Registers services, as for `connectNodeAdapter`. */
   readonly routes: Routes;
-  /** What every call passes, the first one outermost. */
+  /** Interceptors of every call; the first one is the outermost. */
   readonly interceptors?: readonly Interceptor[];
-  /** Called with the headers of a request before anything of its body is read; throws to refuse the call. */
+  /** Called with the headers of a request before its body is read; throws to refuse the call. */
   readonly requestGate?: RequestGate;
   /** Whether rpcs are served as JSON over HTTP at the paths of `google.api.http`; true when absent. */
   readonly rest?: boolean;
   readonly limits?: Partial<GatewayLimits>;
   /** The limits of an rpc by its contract. */
   readonly limitsOf?: (method: DescMethod) => Partial<MethodLimits>;
-  /** How many values the fields of a message may have; the rules of `buf.validate` when absent. */
+  /** The maximum number of values of the fields of a message; by the rules of `buf.validate` when absent. */
   readonly bounds?: FieldBounds;
-  /** The rules that a message breaks, told beside fields that cannot be read. */
+  /** Returns the rules that a message breaks, which are reported together with unreadable fields. */
   readonly rules?: (type: DescMessage) => DecoderOptions["rules"];
-  /** The types that an Any may hold in JSON, beside the details of errors. */
+  /** The types that an Any may hold in JSON, in addition to the details of errors. */
   readonly registry?: Registry;
   /** Origins whose pages may read responses; `*` is every origin. */
   readonly corsOrigins?: readonly string[];
@@ -45,26 +45,26 @@ export type GatewayOptions = {
   readonly contextValues?: (request: Exchange) => ContextValues;
   /** Headers of every response. */
   readonly responseHeaders?: (values: ContextValues) => ResponseFields;
-  /** Puts refusals of the gateway into words; English by default. */
+  /** Makes the error of a gateway refusal; in English by default. */
   readonly refuse?: Refuse;
-  /** Hears of what no interceptor sees: refusals of the gate, of bodies that cannot be read, of unknown paths. */
+  /** Called with errors that no interceptor sees: refusals by the gate, unreadable bodies, unknown paths. */
   readonly onError?: (error: unknown, request: FailedRequest) => ConnectError;
   /** Whether the server can serve, for health and `/readyz`. */
   readonly ready?: Ready;
-  /** What health and reflection pass, in place of the gate and the interceptors above. */
+  /** Gate and interceptors of health and reflection, in place of those above. */
   readonly standard?: Partial<RouteOptions>;
-  /** What `/openapi.json` and `/docs` say beside the contract; false serves neither. */
+  /** Options of `/openapi.json` and `/docs`; false serves neither. */
   readonly openapi?: OpenapiOptions | false;
-  /** What is served at paths that are no rpcs; wins over the probes and the reference. */
+  /** Handlers of paths that are no rpcs; they replace probes and reference at the same path. */
   readonly httpRoutes?: readonly HttpRoute[];
   /** Aborted when the server is about to stop; made by the gateway when absent. */
   readonly stopping?: AbortController;
 };
 
-/** What bounds calls and connections. */
+/** Limits of calls and connections. */
 export type GatewayLimits = CallLimits & ServerLimits & { readonly messageMaxBytes: number };
 
-/** Serves requests, wherever they come from. */
+/** A request handler, which can listen on a port of its own. */
 export type Gateway = {
   /** Serves one request, and never throws. */
   readonly handle: (exchange: Exchange) => void;
@@ -74,7 +74,7 @@ export type Gateway = {
   readonly methods: readonly RpcMethod[];
 };
 
-/** What holds where nothing else is said. */
+/** The default limits. */
 export const defaultLimits: GatewayLimits = {
   messageMaxBytes: 4 * 2 ** 20,
   bodyTimeoutMs: 30_000,
@@ -96,19 +96,19 @@ export function gateway(options: GatewayOptions): Gateway {
   const { stopping = new AbortController(), refuse = english, rest = true } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const isReady = readiness(options.ready ?? (() => true));
-  const own = collectRoutes(options.routes, {
+  const serviceRoutes = collectRoutes(options.routes, {
     interceptors: options.interceptors ?? [],
     requestGate: options.requestGate,
   });
-  const services = [...new Set(own.map(({ spec }) => spec.method.parent))];
-  const standard = collectRoutes(standardRoutes({ services, isReady, stopping: stopping.signal, refuse }), {
+  const services = [...new Set(serviceRoutes.map(({ spec }) => spec.method.parent))];
+  const standardRpcs = collectRoutes(standardRoutes({ services, isReady, stopping: stopping.signal, refuse }), {
     interceptors: [],
     ...options.standard,
   });
-  const methods = own.map((route) => prepared(route, options, limits));
+  const methods = serviceRoutes.map((route) => methodOf(route, options, limits));
   const all = [
     ...methods,
-    ...standard.map((route) => prepared(route, { ...options, limitsOf: unknownCallers }, limits)),
+    ...standardRpcs.map((route) => methodOf(route, { ...options, limitsOf: unknownCallers }, limits)),
   ];
   const byPath = new Map(all.map((rpc) => [rpc.path, rpc]));
   const handle = rpcServer({
@@ -137,18 +137,18 @@ function httpRoutesOf(
   probes: readonly HttpRoute[],
 ): ReadonlyMap<string, HttpRoute> {
   const pages = openapi === false ? [] : reference(() => defaultOptions(served, openapi));
-  const own = new Set(httpRoutes.map(({ path }) => path));
-  return routesByPath([...httpRoutes, ...[...probes, ...pages].filter(({ path }) => !own.has(path))]);
+  const ownPaths = new Set(httpRoutes.map(({ path }) => path));
+  return routesByPath([...httpRoutes, ...[...probes, ...pages].filter(({ path }) => !ownPaths.has(path))]);
 }
 
-/** The most bytes of a message that nobody has to be signed in for. */
+/** The maximum size of a message from an unknown caller. */
 export const unknownCallerBytes = 16_384;
 
 const unknownCallers = () => ({ messageMaxBytes: unknownCallerBytes, encodings: unknownCallerEncodings });
 
 const noRules = () => undefined;
 
-function prepared(route: Route, options: GatewayOptions, { messageMaxBytes }: GatewayLimits): RpcMethod {
+function methodOf(route: Route, options: GatewayOptions, { messageMaxBytes }: GatewayLimits): RpcMethod {
   const { limitsOf, bounds = validateBounds, rules = noRules } = options;
   const registry = options.registry ? createRegistry(anyTypes, options.registry) : anyTypes;
   return rpcMethod(route, { limitsOf, bounds, rules, registry, messageMaxBytes });

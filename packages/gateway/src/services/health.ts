@@ -3,20 +3,20 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { type Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
 import type { Refuse } from "../errors/gateway_error.ts";
 
-/** What health is told from. */
-export type HealthParts = {
+/** Services and readiness for the health service. */
+export type HealthOptions = {
   /** The full names of all services. */
   readonly names: readonly string[];
   readonly ready: () => Promise<boolean>;
-  /** Aborts when the server is about to stop. */
+  /** Aborted when the server is about to stop. */
   readonly stopping: AbortSignal;
-  /** How often the state is looked at for those who watch. */
+  /** The interval at which a watch checks the state. */
   readonly everyMs: number;
   readonly refuse: Refuse;
 };
 
-/** `grpc.health.v1`: all services share one process and one database, so they are well or unwell together. */
-export function health({ names, ready, stopping, everyMs, refuse }: HealthParts) {
+/** `grpc.health.v1`: all services share one process and one database, so they share their status. */
+export function health({ names, ready, stopping, everyMs, refuse }: HealthOptions) {
   const known = new Set(["", ...names]);
 
   return {
@@ -32,15 +32,15 @@ export function health({ names, ready, stopping, everyMs, refuse }: HealthParts)
     },
 
     async *watch({ service }, { signal }) {
-      const over = AbortSignal.any([signal, stopping]);
-      let told: Status | undefined;
+      const stopped = AbortSignal.any([signal, stopping]);
+      let lastSent: Status | undefined;
       while (true) {
         const status = known.has(service) ? await now() : Status.SERVICE_UNKNOWN;
-        if (status !== told) yield { status };
-        told = status;
+        if (status !== lastSent) yield { status };
+        lastSent = status;
         if (stopping.aborted) return;
         signal.throwIfAborted();
-        await sleep(everyMs, undefined, { signal: over }).catch(() => {});
+        await sleep(everyMs, undefined, { signal: stopped }).catch(() => {});
       }
     },
   } satisfies ServiceImpl<typeof Health>;

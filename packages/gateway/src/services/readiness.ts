@@ -1,29 +1,29 @@
 import { seldom } from "./seldom.ts";
 
-/** Whether this node can serve. */
+/** Checks whether this node can serve. */
 export type Ready = () => boolean | Promise<boolean>;
 
-/** Whether this node can serve, as of a moment ago. */
+/** Returns a recent result of the check. */
 export type Readiness = () => Promise<boolean>;
 
-const answerMs = 1_000;
+const checkTimeoutMs = 1_000;
 
 /**
- * Whether this node can serve, as of a moment ago; not, when that cannot be told within a second. All who ask share one question,
- * and another one is put only when it has been answered.
+ * Caches a check for a moment; a check that takes longer than a second counts as not ready. Concurrent callers share one check,
+ * and the next one begins only after it has ended.
  */
 export function readiness(ready: Ready): Readiness {
-  let asking: Promise<boolean> | undefined;
-  const question = () => {
-    asking ??= ask(ready).finally(() => {
-      asking = undefined;
+  let pending: Promise<boolean> | undefined;
+  const check = () => {
+    pending ??= checkSafely(ready).finally(() => {
+      pending = undefined;
     });
-    return asking;
+    return pending;
   };
-  return seldom(() => inTime(question()), 250);
+  return seldom(() => withinTime(check()), 250);
 }
 
-async function ask(ready: Ready): Promise<boolean> {
+async function checkSafely(ready: Ready): Promise<boolean> {
   try {
     return await ready();
   } catch {
@@ -31,12 +31,12 @@ async function ask(ready: Ready): Promise<boolean> {
   }
 }
 
-function inTime(answer: Promise<boolean>): Promise<boolean> {
+function withinTime(check: Promise<boolean>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const late = setTimeout(resolve, answerMs, false);
-  void answer.then((is) => {
-    clearTimeout(late);
-    resolve(is);
+  const timer = setTimeout(resolve, checkTimeoutMs, false);
+  void check.then((isReady) => {
+    clearTimeout(timer);
+    resolve(isReady);
   });
   return promise;
 }

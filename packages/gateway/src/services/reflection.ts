@@ -6,8 +6,8 @@ import { cutText } from "../errors/violation.ts";
 import { opensAtOnce } from "../rpc/pipeline.ts";
 import { type Symbols, symbolsOf } from "./symbols.ts";
 
-/** A question of `grpc.reflection`, the same in v1 and v1alpha. */
-export type Question =
+/** A query of `grpc.reflection`, the same in v1 and v1alpha. */
+export type ReflectionQuery =
   | { readonly case: "fileByFilename" | "fileContainingSymbol"; readonly value: string }
   | { readonly case: "allExtensionNumbersOfType" | "listServices"; readonly value: string }
   | { readonly case: "fileContainingExtension"; readonly value: Extension }
@@ -15,60 +15,61 @@ export type Question =
 
 type Extension = { readonly containingType: string; readonly extensionNumber: number };
 
-/** A request as both versions have it. */
-export type Inquiry = Message & { readonly host: string; readonly messageRequest: Question };
+/** The common form of a request of both versions. */
+export type ReflectionRequest = Message & { readonly host: string; readonly messageRequest: ReflectionQuery };
 
 /** Answers what the services are made of. */
 export function reflection(services: readonly DescService[], refuse: Refuse) {
-  // No service names the details of its refusals, yet a tool that knows the contract by reflection alone has to read them.
+  // No service imports the details of refusals, yet a tool that has only reflection needs their types to decode them.
   const symbols = symbolsOf([...new Set(services.map(({ file }) => file)), file_google_rpc_error_details]);
-  async function* answers<R extends Inquiry>(requests: AsyncIterable<R>) {
-    const known: Known = { services, symbols, sent: new Set(), bytes: 0 };
-    let asked = 0;
+  async function* respondEach<R extends ReflectionRequest>(requests: AsyncIterable<R>) {
+    const state: StreamState = { services, symbols, sent: new Set(), bytes: 0 };
+    let queries = 0;
     for await (const request of requests) {
-      asked += 1;
-      if (asked > mostQuestions || known.bytes > mostBytes) throw refuse("OVERLOADED", { retrySeconds: 1 });
-      known.bytes += echoedBytes(request);
-      const messageResponse = answer(known, request.messageRequest);
+      queries += 1;
+      if (queries > maxQueries || state.bytes > maxResponseBytes) throw refuse("OVERLOADED", { retrySeconds: 1 });
+      state.bytes += repeatedBytes(request);
+      const messageResponse = respond(state, request.messageRequest);
       yield { validHost: request.host, originalRequest: request, messageResponse };
     }
   }
-  // A tool may wait for the headers before it asks.
-  return <R extends Inquiry>(requests: AsyncIterable<R>) => opensAtOnce(answers(requests));
+  // A tool may wait for the headers before it sends a query.
+  return <R extends ReflectionRequest>(requests: AsyncIterable<R>) => opensAtOnce(respondEach(requests));
 }
 
-// A question of 15 bytes is answered by all of a file. A tool asks for each service once, and all files together have
-// 56 KB; for more it begins another stream. An answer repeats its question, which may take 60 bytes compressed and 16 KiB unpacked.
-const mostQuestions = 100;
-const mostBytes = 2 ** 18;
+// The response to a query of 15 bytes is a whole file. A tool queries each service once, and all files together have
+// 56 KB; a tool that needs more begins another stream. A response repeats its request, which may take 60 bytes
+// compressed and 16 KiB decompressed.
+const maxQueries = 100;
+const maxResponseBytes = 2 ** 18;
 
-/** How many bytes of a question its answer repeats: the host twice. */
-function echoedBytes({ host, messageRequest: { value = "" } }: Inquiry): number {
+/** How many bytes of a request its response repeats: the host twice. */
+function repeatedBytes({ host, messageRequest: { value = "" } }: ReflectionRequest): number {
   return 2 * Buffer.byteLength(host) + Buffer.byteLength(typeof value === "string" ? value : value.containingType);
 }
 
-/** What a stream of questions is answered from, and what its client has: files, and bytes of answers. */
-type Known = {
+/** The state of one stream: the files that its client has, and the bytes of its responses. */
+type StreamState = {
   readonly services: readonly DescService[];
   readonly symbols: Symbols;
   readonly sent: Set<DescFile>;
   bytes: number;
 };
 
-function answer(known: Known, question: Question) {
-  const { services, symbols } = known;
-  switch (question.case) {
+function respond(state: StreamState, query: ReflectionQuery) {
+  const { services, symbols } = state;
+  switch (query.case) {
     case "fileByFilename":
-      return described(known, symbols.files.get(question.value), `file ${question.value}`);
+      return fileResponse(state, symbols.files.get(query.value), `file ${query.value}`);
     case "fileContainingSymbol":
-      return described(known, symbols.fileOf.get(question.value.replace(/^\./, "")), `symbol ${question.value}`);
+      return fileResponse(state, symbols.fileOf.get(query.value.replace(/^\./, "")), `symbol ${query.value}`);
     case "fileContainingExtension": {
-      const { containingType, extensionNumber } = question.value;
-      const found = extensionsOf(symbols, containingType).find(({ number }) => number === extensionNumber);
-      return described(known, found?.file, `extension ${extensionNumber} of ${containingType}`);
+      const { containingType, extensionNumber } = query.value;
+      const extension = extensionsOf(symbols, containingType).find(({ number }) => number === extensionNumber);
+      return fileResponse(state, extension?.file, `extension ${extensionNumber} of ${containingType}`);
     }
     case "allExtensionNumbersOfType":
-      return numbers(symbols, question.value);
+      return numbers(symbols, query.value);
     case "listServices":
       return listed(services);
     case undefined:
@@ -76,14 +77,14 @@ function answer(known: Known, question: Question) {
   }
 }
 
-/** A file with those that it imports, as far as the client does not have them from an earlier answer of the stream. */
-function described(known: Known, file: DescFile | undefined, what: string) {
-  const { symbols, sent } = known;
-  if (!file) return failed(Code.NotFound, `${what} does not exist`);
-  const wanted = symbols.closures.get(file)?.filter((one) => one === file || !sent.has(one)) ?? [];
-  for (const one of wanted) sent.add(one);
-  const value = { fileDescriptorProto: wanted.flatMap((one) => symbols.bytes.get(one) ?? []) };
-  for (const { length } of value.fileDescriptorProto) known.bytes += length;
+/** A file with those that it imports, as far as the client does not have them from an earlier respond of the stream. */
+function fileResponse(state: StreamState, file: DescFile | undefined, subject: string) {
+  const { symbols, sent } = state;
+  if (!file) return failed(Code.NotFound, `${subject} does not exist`);
+  const missing = symbols.closures.get(file)?.filter((one) => one === file || !sent.has(one)) ?? [];
+  for (const one of missing) sent.add(one);
+  const value = { fileDescriptorProto: missing.flatMap((one) => symbols.bytes.get(one) ?? []) };
+  for (const { length } of value.fileDescriptorProto) state.bytes += length;
   return { case: "fileDescriptorResponse", value } as const;
 }
 

@@ -1,14 +1,14 @@
-/** Asks at most once in a while, however many want to know: whoever asks is not signed in. */
-export function seldom<T>(ask: () => Promise<T>, freshMs: number): () => Promise<T> {
-  let last: { readonly answer: Promise<T>; until: number } | undefined;
+/** Caches a result for `freshMs`, however many callers there are: they may be unknown. */
+export function seldom<T>(load: () => Promise<T>, freshMs: number): () => Promise<T> {
+  let last: { readonly result: Promise<T>; until: number } | undefined;
   return () => {
-    if (last && performance.now() < last.until) return last.answer;
-    const asked = { answer: ask(), until: Infinity };
+    if (last && performance.now() < last.until) return last.result;
+    const current = { result: load(), until: Infinity };
     const settled = () => {
-      asked.until = performance.now() + freshMs;
+      current.until = performance.now() + freshMs;
     };
-    asked.answer.then(settled, settled);
-    last = asked;
-    return asked.answer;
+    current.result.then(settled, settled);
+    last = current;
+    return current.result;
   };
 }

@@ -11,17 +11,17 @@ import { reflection } from "./reflection.ts";
 /** The services that every server has: health and reflection, the latter in both of its versions. */
 export const standardServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionAlpha];
 
-/** What the standard services tell of. */
+/** Services and state that health and reflection report. */
 export type StandardOptions = {
   /** The services of the server itself. */
   readonly services: readonly DescService[];
   readonly isReady: Readiness;
-  /** Aborts when the server is about to stop. */
+  /** Aborted when the server is about to stop. */
   readonly stopping: AbortSignal;
   readonly refuse: Refuse;
 };
 
-/** Registers health and reflection, which nobody has to be signed in for. */
+/** Registers health and reflection, which unknown callers may call. */
 export function standardRoutes({ services: own, isReady, stopping, refuse }: StandardOptions): Routes {
   const services = [...own, ...standardServices];
   const names = services.map(({ typeName }) => typeName);

@@ -1,12 +1,12 @@
 import { type DescExtension, type DescFile, type DescMessage, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 
-/** What is declared in a set of files and all that they import. */
+/** The declarations of a set of files and all their imports. */
 export type Symbols = {
   readonly files: ReadonlyMap<string, DescFile>;
-  /** Every file as reflection sends it. */
+  /** The serialized descriptor of each file. */
   readonly bytes: ReadonlyMap<DescFile, Uint8Array>;
-  /** Every file with all that it imports; each stands before what it imports itself. */
+  /** Each file with all its imports; a file precedes its own imports. */
   readonly closures: ReadonlyMap<DescFile, readonly DescFile[]>;
   /** The file that declares a full name: of a service, method, message, field, oneof, enum, value or extension. */
   readonly fileOf: ReadonlyMap<string, DescFile>;
@@ -17,7 +17,7 @@ export type Symbols = {
 /** Indexes the files. */
 export function symbolsOf(roots: readonly DescFile[]): Symbols {
   const files = [...new Set(roots.flatMap(closure))];
-  const messages = files.flatMap((file) => file.messages.flatMap(family));
+  const messages = files.flatMap((file) => file.messages.flatMap(withNested));
   const extensions = [...files.flatMap((file) => file.extensions), ...messages.flatMap((one) => one.nestedExtensions)];
   return {
     files: new Map(files.map((file) => [nameOf(file), file])),
@@ -38,10 +38,10 @@ function importsFirst(file: DescFile): DescFile[] {
   return [...new Set([...file.dependencies.flatMap(importsFirst), file])];
 }
 
-const family = (message: DescMessage): DescMessage[] => [message, ...message.nestedMessages.flatMap(family)];
+const withNested = (message: DescMessage): DescMessage[] => [message, ...message.nestedMessages.flatMap(withNested)];
 
 function namesIn(file: DescFile): string[] {
-  const messages = file.messages.flatMap(family);
+  const messages = file.messages.flatMap(withNested);
   const enums = [...file.enums, ...messages.flatMap((one) => one.nestedEnums)];
   const extensions = [...file.extensions, ...messages.flatMap((one) => one.nestedExtensions)];
   return [

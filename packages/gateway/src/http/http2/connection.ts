@@ -178,7 +178,7 @@ export class Http2Connection {
       initialWindowSize: (bytes) => this.#streams.initialWindow(bytes),
     });
     this.#writer.settingsAck();
-    // After the acknowledgement, which tells the client that the DATA behind it goes by its new window.
+    // After the acknowledgement, so that the client knows that the DATA behind it uses its new window.
     this.#flowControl.pump();
   }
 

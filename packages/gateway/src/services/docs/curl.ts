@@ -1,7 +1,7 @@
 import type { Components, OperationObject, Parameter, Schema } from "../openapi/document.ts";
 
-/** A line for the shell that calls an operation with what it needs at least. */
-export function curlLine(method: string, path: string, { operation, parameters, components }: Called): string {
+/** A shell command that calls an operation with its required fields. */
+export function curlLine(method: string, path: string, { operation, parameters, components }: CalledOperation): string {
   const query = parameters
     .filter((one) => one.in === "query" && one.required)
     .map(({ name }) => `${name}=\${${shell(name)}}`);
@@ -14,8 +14,8 @@ export function curlLine(method: string, path: string, { operation, parameters, 
   ].join(" \\\n  ");
 }
 
-/** What is called. */
-export type Called = {
+/** An operation with its resolved parameters. */
+export type CalledOperation = {
   readonly operation: OperationObject;
   readonly parameters: readonly Parameter[];
   readonly components: Components;
@@ -29,8 +29,8 @@ export function example(schema: Schema, components: Components): unknown {
   if (schema.enum) return schema.enum[0];
   switch (Array.isArray(schema.type) ? schema.type[0] : schema.type) {
     case "object": {
-      const needed = Object.entries(schema.properties ?? {}).filter(([name]) => schema.required?.includes(name));
-      return Object.fromEntries(needed.map(([name, one]) => [name, example(one, components)]));
+      const required = Object.entries(schema.properties ?? {}).filter(([name]) => schema.required?.includes(name));
+      return Object.fromEntries(required.map(([name, one]) => [name, example(one, components)]));
     }
     case "array":
       return schema.items && schema.minItems ? [example(schema.items, components)] : [];

@@ -32,7 +32,7 @@ function fieldRow({ name, note, needed, schema }: Row, direction: "request" | "a
 <td>${prose(schema.description ?? "")} ${bounds}</td></tr>`;
 }
 
-/** The type of a value, with a link to what is described elsewhere. */
+/** The type of a value; a link for a type with a section of its own. */
 export function typeOf(schema: Schema): Html {
   if (schema.$ref) return link(schema.$ref);
   if (schema.items) return html`list of ${typeOf(schema.items)}`;
@@ -75,9 +75,9 @@ function bounds(schema: Schema): string[] {
   ];
 }
 
-function range(least: number | undefined, most: number | undefined, unit: string): string[] {
-  if (least === undefined && most === undefined) return [];
-  const units = (most ?? least) === 1 ? unit.replace(/s$/, "") : unit;
-  if (least === undefined) return [`at most ${most} ${units}`.trim()];
-  return [most === undefined ? `at least ${least} ${units}`.trim() : `${least} to ${most} ${units}`.trim()];
+function range(min: number | undefined, max: number | undefined, unit: string): string[] {
+  if (min === undefined && max === undefined) return [];
+  const units = (max ?? min) === 1 ? unit.replace(/s$/, "") : unit;
+  if (min === undefined) return [`at most ${max} ${units}`.trim()];
+  return [max === undefined ? `at least ${min} ${units}`.trim() : `${min} to ${max} ${units}`.trim()];
 }

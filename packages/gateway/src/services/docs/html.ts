@@ -1,7 +1,7 @@
-/** A piece of HTML, safe to put into others. */
+/** A piece of escaped HTML. */
 export type Html = { readonly html: string };
 
-/** Writes HTML; every value that is not HTML itself is escaped. */
+/** A template of HTML; values that are not Html are escaped. */
 export function html(
   texts: TemplateStringsArray,
   ...values: readonly (Html | readonly Html[] | string | number)[]
@@ -15,7 +15,7 @@ function writtenOf(value: Html | readonly Html[] | string | number): string {
   return "html" in value ? value.html : value.map((one) => one.html).join("");
 }
 
-const escaped = (text: string) => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Text with the words in back quotes as code. */
 export function prose(text: string): Html {

@@ -3,23 +3,23 @@ import { curlLine } from "./curl.ts";
 import { fieldRows, fieldTable, parameterRows, typeOf } from "./fields.ts";
 import { type Html, html, prose } from "./html.ts";
 
-/** An operation with all paths that lead to it. */
+/** An operation with all its paths. */
 export type Entry = {
   readonly name: string;
   readonly paths: readonly { readonly method: string; readonly path: string; readonly operation: OperationObject }[];
 };
 
-/** The operations of a service, those of one path together. */
+/** The operations of a service; the paths of one rpc are grouped. */
 export function entriesOf({ paths }: Document, tag: string): Entry[] {
   const all = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ method, path, operation })),
   );
   const own = all.filter(({ operation }) => operation.tags.includes(tag));
   const byRpc = Map.groupBy(own, ({ operation }) => operation["x-rpc"]);
-  return [...byRpc].map(([rpc, places]) => ({ name: rpc.replace(/^.*\//, ""), paths: places }));
+  return [...byRpc].map(([rpc, paths]) => ({ name: rpc.replace(/^.*\//, ""), paths }));
 }
 
-/** Where a section is found on the page. */
+/** The anchor of an operation's section. */
 export const anchorOf = (tag: string, { name }: Entry) => `${tag}-${name}`;
 
 /** The section of one operation. */
@@ -46,9 +46,9 @@ const isRef = (one: Parameter | Ref): one is Ref => "$ref" in one;
 
 function resolved(one: Parameter | Ref, { parameters }: Components): Parameter {
   if (!isRef(one)) return one;
-  const found = parameters[one.$ref.replace(/^.*\//, "")];
-  if (!found) throw new Error(`${one.$ref} is described nowhere`);
-  return found;
+  const parameter = parameters[one.$ref.replace(/^.*\//, "")];
+  if (!parameter) throw new Error(`${one.$ref} is described nowhere`);
+  return parameter;
 }
 
 function bodyTable({ requestBody }: OperationObject, components: Components): Html {

@@ -4,10 +4,10 @@ import { fieldRows, fieldTable, typeOf } from "./fields.ts";
 import { type Html, html, prose } from "./html.ts";
 import { anchorOf, entriesOf, operationSection } from "./operation.ts";
 
-/** A page and what it may load: only what is in it. */
+/** A page and its content security policy, which permits only its own style. */
 export type Page = { readonly body: string; readonly policy: string };
 
-/** The API reference as one page that needs no script and no other file. */
+/** The API reference as one page without scripts or other files. */
 export function docsPage(document: Document, style: string): Page {
   const { html: body } = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

@@ -2,7 +2,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { pathOf } from "../../rpc/rpc_method.ts";
 import type { Family, Sample } from "./text.ts";
 
-/** Told when a call begins; what it answers is told how the call ended. */
+/** Called when a call begins; the returned function is called when it ends. */
 export type Observe = (
   operation: string,
   headers: Pick<Headers, "get">,
@@ -15,7 +15,7 @@ const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 
 type Series = { readonly codes: Map<string, number>; readonly buckets: number[]; sum: number; count: number };
 
-/** Counts the calls of these services; what is called by any other name is counted as `unknown`. */
+/** Counts the calls of these services; calls of other names are counted as `unknown`. */
 export function callMetrics(served: readonly DescService[], prefix: string): CallMetrics {
   const known = operationsOf(served);
   const doors = new Map<Door, Map<string, Series>>();
@@ -36,15 +36,15 @@ export function callMetrics(served: readonly DescService[], prefix: string): Cal
   function seriesOf(door: Door, operation: string): Series {
     const inDoor = doors.get(door) ?? new Map<string, Series>();
     doors.set(door, inDoor);
-    const there = inDoor.get(operation);
-    if (there) return there;
-    const fresh = { codes: new Map<string, number>(), buckets: bounds.map(() => 0), sum: 0, count: 0 };
-    inDoor.set(operation, fresh);
-    return fresh;
+    const existing = inDoor.get(operation);
+    if (existing) return existing;
+    const created = { codes: new Map<string, number>(), buckets: bounds.map(() => 0), sum: 0, count: 0 };
+    inDoor.set(operation, created);
+    return created;
   }
 }
 
-/** The paths of everything served: what else is called is called something by whoever calls. */
+/** The paths of all rpcs; every other name is chosen by a client, and must not become a label. */
 export function operationsOf(served: readonly DescService[]): ReadonlySet<string> {
   return new Set(served.flatMap(({ methods }) => methods.map(pathOf)));
 }
@@ -59,7 +59,7 @@ function count(series: Series, code: string, seconds: number): void {
 
 type Door = "grpc" | "grpc_web" | "connect" | "json";
 
-/** The door that a call came through, as its headers tell. */
+/** The protocol of a call by its headers, the value of the label `door`. */
 export function doorOf(headers: Pick<Headers, "get">): Door {
   const type = headers.get("content-type") ?? "";
   if (type.startsWith("application/grpc")) return type.startsWith("application/grpc-web") ? "grpc_web" : "grpc";

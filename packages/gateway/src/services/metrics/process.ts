@@ -1,7 +1,7 @@
 import { constants, monitorEventLoopDelay, PerformanceObserver } from "node:perf_hooks";
 import { counter, type Family, gauge } from "./text.ts";
 
-/** What the process itself tells, under the names that dashboards for Node know. */
+/** Metrics of the process, by the names that dashboards for Node expect. */
 export type ProcessMetrics = Disposable & { readonly families: () => Family[] };
 
 const kinds: Readonly<Record<number, string>> = {
@@ -17,7 +17,7 @@ export function processMetrics(): ProcessMetrics {
   const collections = new Map<string, { count: number; seconds: number }>();
   const observer = new PerformanceObserver((list) => {
     for (const entry of list.getEntries())
-      collected(collections, "detail" in entry ? entry.detail : undefined, entry.duration / 1000);
+      countCollection(collections, "detail" in entry ? entry.detail : undefined, entry.duration / 1000);
   });
   delay.enable();
   observer.observe({ entryTypes: ["gc"] });
@@ -38,11 +38,11 @@ export function processMetrics(): ProcessMetrics {
 
 type Collections = Map<string, { count: number; seconds: number }>;
 
-function collected(collections: Collections, detail: unknown, seconds: number): void {
+function countCollection(collections: Collections, detail: unknown, seconds: number): void {
   const number = typeof detail === "object" && detail && "kind" in detail ? Number(detail.kind) : 0;
   const kind = kinds[number] ?? "other";
-  const before = collections.get(kind) ?? { count: 0, seconds: 0 };
-  collections.set(kind, { count: before.count + 1, seconds: before.seconds + seconds });
+  const total = collections.get(kind) ?? { count: 0, seconds: 0 };
+  collections.set(kind, { count: total.count + 1, seconds: total.seconds + seconds });
 }
 
 function processFamilies(started: number): Family[] {
@@ -58,10 +58,10 @@ function processFamilies(started: number): Family[] {
   ];
 }
 
-// What is measured is the time between two ticks of a timer, so that the timer's own time is in it.
+// The monitor measures the time between two ticks of a timer, so its values include the timer's interval.
 const resolutionMs = 20;
 
-/** Since the last time they were asked for. */
+/** The delays since the last scrape. */
 function loopFamilies(delay: ReturnType<typeof monitorEventLoopDelay>): Family[] {
   const seconds = (nanoseconds: number) => Math.max(0, (nanoseconds || 0) / 1e9 - resolutionMs / 1000);
   return [

@@ -1,12 +1,12 @@
-/** One number of a metric. */
+/** A sample of a metric. */
 export type Sample = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
-  /** What follows the name of the metric, such as `_bucket`. */
+  /** The suffix of the metric's name, such as `_bucket`. */
   readonly suffix?: string;
 };
 
-/** A metric with all its numbers. */
+/** A metric with all its samples. */
 export type Family = {
   readonly name: string;
   readonly help: string;
@@ -17,7 +17,7 @@ export type Family = {
 /** The content type of the text. */
 export const contentType = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Writes metrics in the text format of Prometheus, 0.0.4. */
+/** Formats metrics in the text format of Prometheus, 0.0.4. */
 export function exposition(families: readonly Family[]): string {
   return families
     .map(({ name, help, type, samples }) => {
@@ -38,13 +38,13 @@ const escaped = (text: string) => text.replaceAll("\\", "\\\\").replaceAll('"', 
 
 const written = (value: number) => (value === Infinity ? "+Inf" : String(value));
 
-/** A gauge of one number. */
+/** A gauge with one sample. */
 export const gauge = (name: string, help: string, value: number): Family => ({
   ...{ name, help, type: "gauge" },
   samples: [{ value }],
 });
 
-/** A counter of one number. */
+/** A counter with one sample. */
 export const counter = (name: string, help: string, value: number): Family => ({
   ...{ name, help, type: "counter" },
   samples: [{ value }],

@@ -10,15 +10,15 @@ import type { Header, Ref, Response, Schema } from "./document.ts";
 import type { ApiOptions } from "./options.ts";
 import type { Schemas } from "./schemas.ts";
 
-/** The headers that several answers share. */
+/** Headers that several responses share. */
 export const sharedHeaders = ({ responseHeaders }: Pick<ApiOptions, "responseHeaders">): Record<string, Header> => ({
   ...responseHeaders,
   "www-authenticate": { description: "How to sign in (RFC 6750).", schema: { type: "string" } },
   "retry-after": { description: "Seconds after which another try may succeed.", schema: { type: "string" } },
 });
 
-/** The headers that every response has. */
-export const everyHeader = ({ responseHeaders }: Pick<ApiOptions, "responseHeaders">): Record<string, Ref> =>
+/** References to the headers of every response. */
+export const commonHeaders = ({ responseHeaders }: Pick<ApiOptions, "responseHeaders">): Record<string, Ref> =>
   headerRefs(Object.keys(responseHeaders));
 
 const headerRefs = (names: readonly string[]) =>
@@ -49,22 +49,22 @@ const moreHeaders: Readonly<Record<number, readonly string[]>> = {
   503: ["retry-after"],
 };
 
-/** One answer for each status that refuses something. */
+/** A response for each status of a refusal. */
 export function refusals(options: Pick<ApiOptions, "reasons" | "responseHeaders">): Record<string, Response> {
   const all = [...options.reasons].sort(([a], [b]) => a - b);
-  const every = everyHeader(options);
-  return Object.fromEntries(all.map(([status, why]) => [String(status), refusal(status, why, every)]));
+  const common = commonHeaders(options);
+  return Object.fromEntries(all.map(([status, reasons]) => [String(status), refusal(status, reasons, common)]));
 }
 
-function refusal(status: number, why: readonly string[], every: Readonly<Record<string, Ref>>): Response {
+function refusal(status: number, reasons: readonly string[], common: Readonly<Record<string, Ref>>): Response {
   return {
-    description: `${titles[status] ?? "Refused"}: ${why.map((reason) => `\`${reason}\``).join(", ")}.`,
-    headers: { ...every, ...headerRefs(moreHeaders[status] ?? []) },
+    description: `${titles[status] ?? "Refused"}: ${reasons.map((reason) => `\`${reason}\``).join(", ")}.`,
+    headers: { ...common, ...headerRefs(moreHeaders[status] ?? []) },
     content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
   };
 }
 
-/** The one error body, and the reasons in it. */
+/** The schemas of the error body and of its reasons. */
 export function errorSchemas(
   { message }: Schemas,
   { domain, reasons }: Pick<ApiOptions, "domain" | "reasons">,

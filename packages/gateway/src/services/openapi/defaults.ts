@@ -6,10 +6,10 @@ import { httpStatusOf, withReason } from "../../rpc/protocols/http_error.ts";
 import { pathOf, type RpcMethod } from "../../rpc/rpc_method.ts";
 import type { ApiOptions } from "./options.ts";
 
-/** What a server says about its API beside the contract; all of it has defaults. */
+/** Texts and options of an OpenAPI document; all have defaults. */
 export type OpenapiOptions = Partial<Omit<ApiOptions, "info" | "methods"> & ApiOptions["info"]>;
 
-/** What the document of any services is made of. */
+/** The rpcs that the defaults of a document are made from. */
 export type DefaultOptions = {
   readonly methods: readonly RpcMethod[];
   /** Whether rpcs are served at the paths of `google.api.http`. */
@@ -17,11 +17,11 @@ export type DefaultOptions = {
   readonly refuse: Refuse;
 };
 
-/** Makes the options of a document from what is served; those that are given win. */
-export function defaultOptions(served: DefaultOptions, given: OpenapiOptions): ApiOptions {
+/** Makes the options of a document from the served rpcs; `overrides` win. */
+export function defaultOptions(served: DefaultOptions, overrides: OpenapiOptions): ApiOptions {
   const methods = served.methods.map(({ method }) => method);
   const byMethod = new Map(served.methods.map((rpc) => [rpc.method as DescMethod, rpc]));
-  const { title, version, description, summary, license, ...others } = given;
+  const { title, version, description, summary, license, ...others } = overrides;
   const fallback = namesOf(methods);
   return {
     info: {
@@ -64,13 +64,13 @@ function factsOf(rpc: RpcMethod | undefined, rest: boolean) {
   };
 }
 
-/** An rpc without a path of its own takes JSON at the path that it has in gRPC, unless it streams requests. */
+/** The rule of an rpc without one: it accepts JSON at its gRPC path, unless it streams requests. */
 function plainRules(method: DescMethod): HttpRule[] {
   if (method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming") return [];
   return [create(HttpRuleSchema, { pattern: { case: "post", value: pathOf(method) }, body: "*" })];
 }
 
-/** The reasons of the gateway by their HTTP status, and their domain, as they are put into words. */
+/** The reasons of the gateway by their HTTP status, and their domain, as `refuse` makes them. */
 function refusalsBy(refuse: Refuse): Pick<ApiOptions, "domain" | "reasons"> {
   const refusals = (Object.keys(gatewayReasons) as GatewayReason[]).map((reason) => {
     const error = withReason(refuse(reason, {}), reason);

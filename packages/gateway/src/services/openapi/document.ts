@@ -26,7 +26,7 @@ export type Schema = {
   readonly not?: Schema;
 };
 
-/** What stands elsewhere in the document. */
+/** A reference to a component of the document. */
 export type Ref = { readonly $ref: string };
 
 /** A value in the path, the query or a header. */
@@ -38,20 +38,20 @@ export type Parameter = {
   readonly schema: Schema;
 };
 
-/** A header of an answer. */
+/** A header of a response. */
 export type Header = { readonly description: string; readonly schema: Schema };
 
 /** A body by its content type. */
 export type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 
-/** An answer. */
+/** A response of an operation. */
 export type Response = {
   readonly description: string;
   readonly headers: Readonly<Record<string, Ref | Header>>;
   readonly content: Content;
 };
 
-/** One way to call an rpc over REST. */
+/** An operation: one REST path of an rpc. */
 export type OperationObject = {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -69,10 +69,10 @@ export type OperationObject = {
 /** The operations of a path by their method, in lower case. */
 export type PathItem = Readonly<Record<string, OperationObject>>;
 
-/** How callers say who they are. */
+/** How callers authenticate. */
 export type SecurityScheme = { readonly type: "http"; readonly scheme: "bearer"; readonly description: string };
 
-/** What several operations share. */
+/** Components that several operations share. */
 export type Components = {
   readonly securitySchemes: { readonly bearer?: SecurityScheme };
   readonly parameters: Readonly<Record<string, Parameter>>;

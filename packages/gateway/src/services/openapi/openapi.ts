@@ -1,6 +1,6 @@
 import { errorSchemas, refusals, sharedHeaders } from "./answers.ts";
 import type { Document, PathItem } from "./document.ts";
-import { type Described, describeMethod } from "./operations.ts";
+import { type DescribedOperation, describeMethod } from "./operations.ts";
 import type { ApiOptions } from "./options.ts";
 import { schemas } from "./schemas.ts";
 
@@ -29,8 +29,8 @@ export function openapi(options: ApiOptions): Document {
   };
 }
 
-function pathsOf(described: readonly Described[]): Record<string, PathItem> {
-  const paths: Record<string, Record<string, Described["object"]>> = {};
+function pathsOf(described: readonly DescribedOperation[]): Record<string, PathItem> {
+  const paths: Record<string, Record<string, DescribedOperation["object"]>> = {};
   for (const { path, method, object } of described) paths[path] = { ...paths[path], [method]: object };
   return paths;
 }

@@ -5,22 +5,22 @@ import { type Binding, compileBinding } from "../../rest/binding.ts";
 import { patternOf } from "../../rest/compile.ts";
 import { parseTemplate } from "../../rest/parser.ts";
 import { pathOf as rpcPathOf } from "../../rpc/rpc_method.ts";
-import { everyHeader } from "./answers.ts";
+import { commonHeaders } from "./answers.ts";
 import type { Content, OperationObject, Parameter, Ref, Response, Schema } from "./document.ts";
 import type { ApiOptions, MethodFacts } from "./options.ts";
 import { inJson, type Schemas } from "./schemas.ts";
 
-/** An operation behind one of its REST paths, described. */
-export type Described = { readonly path: string; readonly method: string; readonly object: OperationObject };
+/** The description of an operation at one of its REST paths. */
+export type DescribedOperation = { readonly path: string; readonly method: string; readonly object: OperationObject };
 
 /** Describes an rpc once for each of its REST paths. */
-export function describeMethod(method: DescMethod, schemas: Schemas, options: ApiOptions): Described[] {
+export function describeMethod(method: DescMethod, schemas: Schemas, options: ApiOptions): DescribedOperation[] {
   const facts = options.describe(method);
   const comment = inJson(method.input.fields, options.comments[`${method.parent.typeName}.${method.name}`] ?? "");
   return facts.rest.map((rule, index) => describeRule({ method, facts, comment, rule, schemas, index, options }));
 }
 
-type Given = {
+type RuleOptions = {
   readonly method: DescMethod;
   readonly facts: MethodFacts;
   readonly comment: string;
@@ -30,7 +30,7 @@ type Given = {
   readonly options: ApiOptions;
 };
 
-function describeRule({ method, facts, comment, rule, schemas, index, options }: Given): Described {
+function describeRule({ method, facts, comment, rule, schemas, index, options }: RuleOptions): DescribedOperation {
   const path = rpcPathOf(method);
   const [verb, template] = patternOf({ path }, rule);
   const binding = compileBinding(method, rule, parseTemplate(template));
@@ -47,7 +47,7 @@ function describeRule({ method, facts, comment, rule, schemas, index, options }:
     ],
     ...bodyOf(method, binding, schemas),
     responses: {
-      200: { ...answerOf(method, binding, schemas), headers: everyHeader(options) },
+      200: { ...answerOf(method, binding, schemas), headers: commonHeaders(options) },
       ...refusalsOf(facts, binding, options),
     },
     "x-rpc": path,
@@ -87,7 +87,7 @@ function queryParameters(method: DescMethod, binding: Binding, schemas: Schemas)
     .map((fields) => parameter(fields, schemas));
 }
 
-/** The single values and lists of them that a query can name. */
+/** The fields that a query can set: single values, and lists of them. */
 function leaves(fields: readonly DescField[]): (readonly DescField[])[] {
   const last = fields.at(-1);
   const inner = last?.message && !isWellKnown(last.message) ? last.message : undefined;

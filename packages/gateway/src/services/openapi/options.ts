@@ -2,23 +2,23 @@ import type { DescField, DescMethod } from "@bufbuild/protobuf";
 import type { HttpRule } from "../../../gen/google/api/http_pb.ts";
 import type { Header, Parameter } from "./document.ts";
 
-/** What an OpenAPI document says of an rpc beside its messages. */
+/** Facts about an rpc for its OpenAPI description, beyond its messages. */
 export type MethodFacts = {
-  /** Its rules of google.api.http. */
+  /** The rules of google.api.http. */
   readonly rest: readonly HttpRule[];
   readonly messageMaxBytes: number;
-  /** Whether nobody has to be signed in. */
+  /** Whether unknown callers are permitted. */
   readonly isOpen: boolean;
-  /** Who may call it, in one or more sentences. */
+  /** The permitted callers, in one or more sentences. */
   readonly sentence: string;
   readonly permission?: string | undefined;
-  /** The names of the shared header parameters that mean something to it. */
+  /** The names of the shared header parameters that the rpc uses. */
   readonly headers: readonly string[];
-  /** The HTTP statuses it is refused with, beside those that every rpc has. */
+  /** The HTTP statuses of its refusals, beyond those of every rpc. */
   readonly statuses: readonly number[];
 };
 
-/** What an OpenAPI document is made of; `defaultOptions` has it for any service. */
+/** Options of an OpenAPI document; `defaultOptions` makes them for any service. */
 export type ApiOptions = {
   readonly info: {
     readonly title: string;
@@ -31,17 +31,17 @@ export type ApiOptions = {
   readonly describe: (method: DescMethod) => MethodFacts;
   /** The comments of the proto by full name. */
   readonly comments: Readonly<Record<string, string>>;
-  /** The package that names of types are shown without, with its last dot. */
+  /** The package, with its last dot, that is omitted from type names. */
   readonly prefix: string;
   /** The request headers that rpcs share, by name. */
   readonly parameters: Readonly<Record<string, Parameter>>;
-  /** What bearer token callers present, in a sentence; none when absent. */
+  /** The bearer token of callers, in a sentence; none when absent. */
   readonly bearer?: string | undefined;
   /** The headers that every response has, by name. */
   readonly responseHeaders: Readonly<Record<string, Header>>;
-  /** The domain of ErrorInfo, and its reasons by the HTTP status that they are refused with. */
+  /** The domain of ErrorInfo, and its reasons by HTTP status. */
   readonly domain: string;
   readonly reasons: ReadonlyMap<number, readonly string[]>;
-  /** What options of the contract ask of a field, in sentences. */
+  /** Sentences about a field by custom options of the contract. */
   readonly remarks: (field: DescField) => readonly string[];
 };

@@ -3,13 +3,13 @@ import type { Duration } from "@bufbuild/protobuf/wkt";
 import { type FieldRules, field as fieldOption, Ignore } from "../../../gen/buf/validate/validate_pb.ts";
 import type { Schema } from "./document.ts";
 
-/** The rules of a field, unless it has none. */
+/** The rules of a field; undefined without any. */
 export function rulesOf(field: DescField): FieldRules | undefined {
   const rules = hasOption(field, fieldOption) ? getOption(field, fieldOption) : undefined;
   return rules && rules.ignore === Ignore.UNSPECIFIED ? rules : undefined;
 }
 
-/** What a value must satisfy, as far as JSON Schema can say it; of a list, what the list must. */
+/** The rules of a field as JSON Schema, as far as it can express them; of a list, those of the list itself. */
 export function keywords({ type }: FieldRules): Schema {
   switch (type.case) {
     case "string": {
@@ -40,7 +40,7 @@ export function keywords({ type }: FieldRules): Schema {
   }
 }
 
-// Fields of proto2 have defaults: a bound is there only when it was written.
+// Fields of proto2 have defaults: only an own property is a declared bound.
 function bounds(rules: { gte: number; lte: number }): Schema {
   return {
     ...(Object.hasOwn(rules, "gte") && { minimum: rules.gte }),
@@ -62,7 +62,7 @@ export function isNeeded(rules: FieldRules): boolean {
   );
 }
 
-// Rules are written in RE2, which knows patterns that JavaScript does not.
+// Rules are in RE2, which has syntax that JavaScript lacks.
 function matchesEmpty(pattern: string): boolean {
   try {
     return new RegExp(pattern, "u").test("");
@@ -71,7 +71,7 @@ function matchesEmpty(pattern: string): boolean {
   }
 }
 
-/** The rules that only words can tell. */
+/** Sentences for rules that JSON Schema cannot express. */
 export function remarks(field: DescField): string[] {
   const rules = rulesOf(field);
   const { gte, lte } = rules?.type.case === "duration" ? rules.type.value : {};

@@ -4,10 +4,10 @@ import type { Schema } from "./document.ts";
 import type { ApiOptions } from "./options.ts";
 import { isNeeded, itemRules, keywords, remarks, rulesOf } from "./rules.ts";
 
-/** A message is described by what has to be sent, or by what is always answered. */
+/** The direction of a message, which decides its required fields: those a request must have, or those a response always has. */
 export type Direction = "request" | "answer";
 
-/** The schemas of messages, and all that were needed for them. */
+/** Makes schemas of messages, and collects those that they refer to. */
 export type Schemas = {
   readonly message: (type: DescMessage, direction: Direction) => Schema;
   readonly object: (type: DescMessage, fields: readonly DescField[], direction: Direction) => Schema;
@@ -15,39 +15,39 @@ export type Schemas = {
   readonly all: () => Record<string, Schema>;
 };
 
-/** Makes schemas; `answered` are the types of all answers. */
+/** Makes schemas; `answered` are the types of all responses. */
 export function schemas(
   answered: readonly DescMessage[],
   options: Pick<ApiOptions, "comments" | "prefix" | "remarks">,
 ): Schemas {
   const inAnswers = new Set(answered.flatMap((type) => [...reachable(type)]));
   const components = new Map<string, Schema>();
-  const way = (direction: Direction): Way => ({ inAnswers, components, direction, options });
+  const context = (direction: Direction): SchemaContext => ({ inAnswers, components, direction, options });
   return {
-    message: (type, direction) => message(way(direction), type),
-    object: (type, fields, direction) => object(way(direction), type, fields),
-    property: (field, direction) => property(way(direction), field),
+    message: (type, direction) => message(context(direction), type),
+    object: (type, fields, direction) => object(context(direction), type, fields),
+    property: (field, direction) => property(context(direction), field),
     all: () => Object.fromEntries([...components].sort(byName)),
   };
 }
 
-type Way = {
+type SchemaContext = {
   readonly inAnswers: ReadonlySet<DescMessage>;
   readonly components: Map<string, Schema>;
   readonly direction: Direction;
   readonly options: Pick<ApiOptions, "comments" | "prefix" | "remarks">;
 };
 
-function message(way: Way, type: DescMessage): Schema {
-  const known = wellKnown(type);
-  if (known) return known;
-  const both = way.direction === "request" && way.inAnswers.has(type);
-  return component(way, both ? `${shortName(way, type)}.Input` : shortName(way, type), () =>
-    object(way, type, type.fields),
+function message(context: SchemaContext, type: DescMessage): Schema {
+  const wellKnownSchema = wellKnown(type);
+  if (wellKnownSchema) return wellKnownSchema;
+  const both = context.direction === "request" && context.inAnswers.has(type);
+  return component(context, both ? `${shortName(context, type)}.Input` : shortName(context, type), () =>
+    object(context, type, type.fields),
   );
 }
 
-function component({ components }: Way, name: string, make: () => Schema): Schema {
+function component({ components }: SchemaContext, name: string, make: () => Schema): Schema {
   if (!components.has(name)) {
     components.set(name, {});
     components.set(name, make());
@@ -55,67 +55,67 @@ function component({ components }: Way, name: string, make: () => Schema): Schem
   return { $ref: `#/components/schemas/${name}` };
 }
 
-function object(way: Way, type: DescMessage, fields: readonly DescField[]): Schema {
-  const required = fields.filter((field) => isRequired(field, way.direction)).map(({ jsonName }) => jsonName);
+function object(context: SchemaContext, type: DescMessage, fields: readonly DescField[]): Schema {
+  const required = fields.filter((field) => isRequired(field, context.direction)).map(({ jsonName }) => jsonName);
   const oneofs = type.oneofs.filter((oneof) => oneof.fields.some((field) => fields.includes(field)));
   return {
     type: "object",
-    ...described(way.options.comments[type.typeName] ?? ""),
-    properties: Object.fromEntries(fields.map((field) => [field.jsonName, property(way, field)])),
+    ...described(context.options.comments[type.typeName] ?? ""),
+    properties: Object.fromEntries(fields.map((field) => [field.jsonName, property(context, field)])),
     ...(required.length > 0 && { required }),
-    ...(way.direction === "request" && { additionalProperties: false }),
+    ...(context.direction === "request" && { additionalProperties: false }),
     ...(oneofs.length > 0 && { allOf: oneofs.map(atMostOne) }),
   };
 }
 
-function property(way: Way, field: DescField): Schema {
+function property(context: SchemaContext, field: DescField): Schema {
   const rules = rulesOf(field);
-  const text = [commentOf(way, field), ...way.options.remarks(field), ...remarks(field)].join(" ").trim();
+  const text = [commentOf(context, field), ...context.options.remarks(field), ...remarks(field)].join(" ").trim();
   return {
-    ...shape(way, field),
+    ...shape(context, field),
     ...(rules && keywords(rules)),
-    ...(way.direction === "request" && defaultOf(field)),
+    ...(context.direction === "request" && defaultOf(field)),
     ...described(text),
   };
 }
 
-function shape(way: Way, field: DescField): Schema {
+function shape(context: SchemaContext, field: DescField): Schema {
   switch (field.fieldKind) {
     case "list": {
       const rules = rulesOf(field);
       const items = rules && itemRules(rules);
-      return { type: "array", items: { ...single(way, field), ...(items && keywords(items)) } };
+      return { type: "array", items: { ...single(context, field), ...(items && keywords(items)) } };
     }
     case "map":
-      return { type: "object", additionalProperties: single(way, field) };
+      return { type: "object", additionalProperties: single(context, field) };
     default:
-      return single(way, field);
+      return single(context, field);
   }
 }
 
-function single(way: Way, field: DescField): Schema {
-  if (field.message) return message(way, field.message);
-  return field.enum ? enumeration(way, field.enum) : scalar(field.scalar, way.direction);
+function single(context: SchemaContext, field: DescField): Schema {
+  if (field.message) return message(context, field.message);
+  return field.enum ? enumeration(context, field.enum) : scalar(field.scalar, context.direction);
 }
 
-function enumeration(way: Way, type: DescEnum): Schema {
-  return component(way, shortName(way, type), () => ({
+function enumeration(context: SchemaContext, type: DescEnum): Schema {
+  return component(context, shortName(context, type), () => ({
     type: "string",
-    ...described(way.options.comments[type.typeName] ?? ""),
+    ...described(context.options.comments[type.typeName] ?? ""),
     enum: type.values.map(({ name }) => name),
   }));
 }
 
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
 
-const shortName = ({ options }: Way, { typeName }: DescMessage | DescEnum) =>
+const shortName = ({ options }: SchemaContext, { typeName }: DescMessage | DescEnum) =>
   typeName.startsWith(options.prefix) ? typeName.slice(options.prefix.length) : typeName;
 
-function commentOf({ options }: Way, { parent, name, message }: DescField): string {
+function commentOf({ options }: SchemaContext, { parent, name, message }: DescField): string {
   return inJson([...parent.fields, ...(message?.fields ?? [])], options.comments[`${parent.typeName}.${name}`] ?? "");
 }
 
-/** A comment of the proto with the names of these fields as JSON spells them. */
+/** A comment of the proto with field names in their JSON spelling. */
 export function inJson(fields: readonly DescField[], comment: string): string {
   const names = new Map(fields.map(({ name, jsonName }) => [name, jsonName]));
   return comment.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (word) => names.get(word) ?? word);
@@ -138,7 +138,7 @@ function isRequired(field: DescField, direction: Direction): boolean {
   return rules !== undefined && (rules.required || isImplicit(field)) && isNeeded(rules);
 }
 
-/** What a request without the field says; nothing where that is different from every value. */
+/** The default of an absent field; empty where absence differs from every value. */
 function defaultOf(field: DescField): Schema {
   if (!isImplicit(field) || isRequired(field, "request") || field.fieldKind === "map") return {};
   if (field.fieldKind === "list") return { default: [] };
@@ -154,10 +154,10 @@ function defaultOf(field: DescField): Schema {
   }
 }
 
-/** One of the fields, or none of them. */
+/** The schema of a oneof: at most one of its fields. */
 function atMostOne({ fields }: DescOneof): Schema {
-  const there = fields.map(({ jsonName }) => ({ required: [jsonName] }));
-  return { oneOf: [...there, { not: { anyOf: there } }] };
+  const requiresOne = fields.map(({ jsonName }) => ({ required: [jsonName] }));
+  return { oneOf: [...requiresOne, { not: { anyOf: requiresOne } }] };
 }
 
 function scalar(type: ScalarType | undefined, direction: Direction): Schema {
