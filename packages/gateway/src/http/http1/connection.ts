@@ -307,7 +307,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     this.#options.serve(this.#exchange);
   }
 
-  /** The client ended its side. That cannot be told from a client that is gone, so a running call is aborted. */
+  /** The client ended its side. A client that is gone looks the same, so a running call is aborted. */
   #clientEnded(): void {
     if (this.#exchange?.closed === false) this.destroy();
     else this.#closeGracefully();

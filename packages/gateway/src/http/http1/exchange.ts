@@ -38,7 +38,7 @@ const closeHeader = "connection: close\r\n";
 const defaultAuthority = "localhost";
 // Body bytes held before a handler reads them; beyond this we stop reading from the socket.
 const maxHeldBytes = 65_536;
-// The progress within a write cannot be seen: larger bodies are sent in parts, to tell a slow client from a gone one.
+// The progress within a write cannot be seen: larger bodies are sent in parts, to distinguish a slow client from one that is gone.
 const maxWriteBytes = 65_536;
 
 /** One request and its response over HTTP/1.1. */

@@ -126,7 +126,7 @@ export class FlowControl {
     queue.bytes = 0;
   }
 
-  /** Widens the window of a stream, or of the connection; false when it exceeds the largest one. */
+  /** Increases the window of a stream, or of the connection; false when it exceeds the largest one. */
   windowUpdate(increment: number, queue?: SendQueue): boolean {
     const window = (queue ? queue.window : this.#window) + increment;
     if (queue) queue.window = window;

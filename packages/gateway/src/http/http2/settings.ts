@@ -67,7 +67,7 @@ export function readSettings({ bytes, start, end }: Frame, client: ClientSetting
         break;
     }
   }
-  // Only the last value counts, and applying one visits every stream.
+  // Only the last value counts, and applying one costs a step for every stream.
   if (window !== undefined) client.initialWindowSize(window);
 }
 

@@ -35,7 +35,7 @@ export class Encoder {
   readonly #names = new Map<string, number>();
   #inserted = 0;
   #maxSize = initialTableSize;
-  #room = initialTableSize;
+  #freeBytes = initialTableSize;
   #isResized = false;
 
   /** Applies the SETTINGS_HEADER_TABLE_SIZE of the decoder. */
@@ -68,7 +68,7 @@ export class Encoder {
     this.#values.clear();
     this.#names.clear();
     this.#inserted = 0;
-    this.#room = this.#maxSize;
+    this.#freeBytes = this.#maxSize;
     this.#isResized = false;
   }
 
@@ -100,8 +100,8 @@ export class Encoder {
 
   #insert(name: string, value: string): boolean {
     const size = entrySize(name, value);
-    if (size > this.#room || size > indexedFieldMaxBytes) return false;
-    this.#room -= size;
+    if (size > this.#freeBytes || size > indexedFieldMaxBytes) return false;
+    this.#freeBytes -= size;
     if (repeated.has(name)) {
       const values = this.#values.get(name) ?? new Map<string, number>();
       this.#values.set(name, values.set(value, this.#inserted));

@@ -1,0 +1,109 @@
+import { SyntaxKind } from "typescript/unstable/ast";
+import { afterAll, expect, test } from "vitest";
+import { lineOf, nodesOf, openProgram, type Source } from "./tree.ts";
+
+// Retired words and, beside them, those that are written instead: the field's own, or a plain name.
+const retiredEverywhere: Readonly<Record<string, string>> = {
+  // Argon2 has lanes.
+  lane: "unary call",
+  "visit visits visitor visitors": "call; callback",
+  "dialect dialects": "protocol, codec",
+  "converse converses": "serve, handle",
+  spoken: "negotiated",
+  "arrival arrivals": "match, request",
+  "widen widens widened": "open a window, WINDOW_UPDATE",
+  "greet greets": "initial window",
+  calm: "ENHANCE_YOUR_CALM",
+  "allowance allowances": "token bucket",
+  "house houses": "runtime",
+  rooms: "routes",
+  turns: "batch, order, tick, queue entry",
+  parting: "close",
+  "stranger strangers": "unknown caller",
+};
+
+const retiredInGateway: Readonly<Record<string, string>> = {
+  "told tells": "callback: onError, onClose; report, name, distinguish",
+  said: "sent, stated",
+  whoever: "the noun: client, caller, handler",
+  "nobody somebody": "no caller, unknown caller; the passive voice",
+  "patience patient": "timeouts, timer",
+};
+
+// Names that say nothing by themselves, or say it privately; a comment may use these words.
+const retiredNames: Readonly<Record<string, string>> = {
+  "wanted asked given": "request, options, query",
+  room: "route",
+  "giveUp hangUp lose settle": "abort, close, discard, drain",
+  Host: "connection",
+};
+
+const program = openProgram(["src", "packages"]);
+afterAll(() => program[Symbol.dispose]());
+const sources = program.sources.filter(({ path }) => /^(src|packages\/\w+\/src)\//.test(path));
+const gateway = sources.filter(({ path }) => path.startsWith("packages/gateway/"));
+
+const formsOf = (words: Readonly<Record<string, string>>) =>
+  new Set(Object.keys(words).flatMap((key) => key.split(" ")));
+
+type Text = { readonly text: string; readonly line: number };
+
+function namesIn({ ast }: Source): Text[] {
+  const isName = (kind: SyntaxKind) => kind === SyntaxKind.Identifier || kind === SyntaxKind.PrivateIdentifier;
+  return [...nodesOf(ast)]
+    .filter(({ kind }) => isName(kind))
+    .map((node) => ({ text: node.getText(ast).replace("#", ""), line: lineOf(ast, node) }));
+}
+
+function commentsIn({ ast }: Source): Text[] {
+  return [...ast.text.matchAll(/(?<=^|\s)(\/\/ [^\n]*|\/\*\*[\s\S]*?\*\/)/g)].map((match) => ({
+    text: match[0],
+    line: ast.getLineAndCharacterOfPosition(match.index).line + 1,
+  }));
+}
+
+/** The words of a text in lower case; a name is cut at its capitals, and a constant such as NO_ERROR is left alone. */
+const wordsOf = (text: string): string[] =>
+  (text.match(/[A-Za-z]+/g) ?? [])
+    .filter((run) => !/^[A-Z]{2,}$/.test(run))
+    .flatMap((run) => run.split(/(?<=[a-z])(?=[A-Z])/))
+    .map((word) => word.toLowerCase());
+
+/** Where a text satisfies a condition, as path:line: text. */
+const places = (of: readonly Source[], texts: (source: Source) => Text[], isBad: (text: string) => boolean): string[] =>
+  of.flatMap((source) =>
+    texts(source)
+      .filter(({ text }) => isBad(text))
+      .map(({ text, line }) => `${source.path}:${line}: ${text}`),
+  );
+
+const has = (forms: ReadonlySet<string>) => (text: string) => wordsOf(text).some((word) => forms.has(word));
+
+// The names of the specification.
+const isOfRfc9113 = (name: string) => name === "enhanceYourCalm";
+
+test("names and comments use the words of the field where it has them", () => {
+  const isRetired = has(formsOf(retiredEverywhere));
+  expect(places(sources, namesIn, (name) => isRetired(name) && !isOfRfc9113(name))).toEqual([]);
+  expect(places(sources, commentsIn, isRetired)).toEqual([]);
+  expect(isRetired("openRooms")).toBe(true);
+});
+
+test("names and comments of the gateway name the client, the caller or the handler, and what it does", () => {
+  const isRetired = has(formsOf(retiredInGateway));
+  expect(places(gateway, namesIn, isRetired)).toEqual([]);
+  expect(places(gateway, commentsIn, isRetired)).toEqual([]);
+});
+
+test("names of the gateway are nouns and verbs of their own, and its limits begin with max or min", () => {
+  const forms = formsOf(retiredNames);
+  const isLimit = (name: string) => /^(most|least)[A-Z]/.test(name);
+  expect(places(gateway, namesIn, (name) => forms.has(name) || isLimit(name))).toEqual([]);
+  expect(places(gateway, namesIn, (name) => /^(max|min)[A-Z]/.test(name))).not.toEqual([]);
+});
+
+test("comments of the gateway begin with their subject: none with what or who", () => {
+  const isHeadless = (comment: string) => /^\/(\/|\*\*)[\s*]*(What|Who|Whose|Whom|Whoever)\b/.test(comment);
+  expect(places(gateway, commentsIn, isHeadless)).toEqual([]);
+  expect(isHeadless("/** What a call is made of. */")).toBe(true);
+});
