@@ -17,13 +17,13 @@ import type { Certificate } from "../src/http/tls.ts";
 import { http2 } from "./http/implementation.ts";
 import { type SampleRpc, sampleService } from "./sample_service.ts";
 
-/** What answers an rpc of the sample in a test. */
+/** The implementation of a sample rpc in a test. */
 export type SampleHandler = (message: Message, context: HandlerContext) => Promise<object> | AsyncIterable<object>;
 
-/** How a gateway in a test differs from the plainest. */
+/** Options of a gateway in a test, other than the defaults. */
 export type SampleOptions = Partial<GatewayOptions> & {
   readonly rpcs?: readonly SampleRpc[];
-  /** Answers every rpc; an echo when absent. */
+  /** The implementation of every rpc; an echo when absent. */
   readonly handler?: SampleHandler;
   readonly certificate?: Certificate;
 };

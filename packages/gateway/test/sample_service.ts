@@ -36,11 +36,11 @@ export type SampleRpc = {
   readonly name: string;
   readonly rule?: MessageInitShape<typeof HttpRuleSchema>;
   readonly stream?: boolean;
-  /** Its options beside the rule. */
+  /** The options other than the rule. */
   readonly options?: MethodOptions;
 };
 
-/** A service whose rpcs all take and answer a message with a field of every kind. */
+/** A service whose requests and responses are a message with a field of every kind. */
 export function sampleService(rpcs: readonly SampleRpc[]): DescService {
   const file = create(FileDescriptorProtoSchema, {
     name: "sample.proto",

@@ -8,7 +8,7 @@ import { http2 as implementation } from "../http/implementation.ts";
 const version = "v2.2.1+incompatible";
 const module = `github.com/summerwind/h2spec/cmd/h2spec@${version}`;
 
-/** Runs h2spec, which tries what RFC 9113 and RFC 7541 allow and forbid, against our port; answers whether all passed.
+/** Runs h2spec, which tests the rules of RFC 9113 and RFC 7541, against our port; returns whether all passed.
  * Over TLS, where no bytes are taken for HTTP/1.1. */
 async function http2(more: readonly string[]): Promise<boolean> {
   if (spawnSync("go", ["version"]).status !== 0) {
@@ -25,7 +25,7 @@ async function http2(more: readonly string[]): Promise<boolean> {
     certificate,
     http2: implementation,
     handle(exchange) {
-      // An answer before the end of the request would be followed by what the suite takes for an error.
+      // An answer before the end of the request would be followed by frames that the suite takes for an error.
       exchange.receive({ data() {}, overloaded() {}, end: () => handle(exchange) });
     },
   });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 const version = "v1.0.6";
 const module = `connectrpc.com/conformance@${version}`;
 
-/** Runs the official suite of Connect against the gateway; answers whether all passed. */
+/** Runs the official suite of Connect against the gateway; returns whether all passed. */
 function conformance(more: readonly string[]): boolean {
   if (spawnSync("go", ["version"]).status !== 0) {
     console.log("conformance: skipped, for its runner is built with Go, and there is none here");

@@ -7,34 +7,34 @@ import { ConnectError } from "@connectrpc/connect";
 import { gateway, gatewayReasons } from "../../src/gateway.ts";
 import { conformanceRoutes } from "./service.ts";
 
-type Asked = Message & {
+type ServerRequest = Message & {
   readonly useTls: boolean;
   readonly messageReceiveLimit: number;
   readonly serverCreds?: { readonly cert: Uint8Array; readonly key: Uint8Array };
 };
 
-/** A server as the official suite asks for it: one request on standard input, one answer on standard output. */
+/** A server for the official suite: reads one request from standard input, and writes one response to standard output. */
 async function serve(descriptors: string): Promise<void> {
   const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, await readFile(descriptors)));
-  const asked = fromBinary(typeOf(registry, "ServerCompatRequest"), await readSized(process.stdin)) as Asked;
+  const request = fromBinary(typeOf(registry, "ServerCompatRequest"), await readSized(process.stdin)) as ServerRequest;
   const folder = await mkdtemp(join(tmpdir(), "postern-conformance-"));
-  const listening = await open(asked, registry, folder);
+  const listening = await open(request, registry, folder);
   process.on("SIGTERM", async () => {
     await listening[Symbol.asyncDispose]();
     await rm(folder, { recursive: true, force: true });
   });
   const port = Number(new URL(listening.url).port);
-  const pemCert = asked.serverCreds?.cert ?? new Uint8Array();
+  const pemCert = request.serverCreds?.cert ?? new Uint8Array();
   const answer = typeOf(registry, "ServerCompatResponse");
   writeSized(toBinary(answer, create(answer, { host: "127.0.0.1", port, pemCert })));
 }
 
-async function open(asked: Asked, registry: FileRegistry, folder: string) {
+async function open(request: ServerRequest, registry: FileRegistry, folder: string) {
   const served = gateway({
     routes: conformanceRoutes(registry),
     registry,
     limits: {
-      messageMaxBytes: asked.messageReceiveLimit || 4_194_304,
+      messageMaxBytes: request.messageReceiveLimit || 4_194_304,
       headersMaxBytes: 65_536,
       streamsMax: 1000,
       // The suite calls from one address, without a token, with large messages at once.
@@ -46,10 +46,10 @@ async function open(asked: Asked, registry: FileRegistry, folder: string) {
     refuse: (reason, { metadata, cause }) =>
       new ConnectError(reason.toLowerCase(), gatewayReasons[reason], metadata, undefined, cause),
   });
-  return served.listen({ certificate: asked.serverCreds && (await certificateIn(folder, asked.serverCreds)) });
+  return served.listen({ certificate: request.serverCreds && (await certificateIn(folder, request.serverCreds)) });
 }
 
-async function certificateIn(folder: string, { cert, key }: NonNullable<Asked["serverCreds"]>) {
+async function certificateIn(folder: string, { cert, key }: NonNullable<ServerRequest["serverCreds"]>) {
   const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key, { mode: 0o600 })]);
   return { certFile, keyFile };

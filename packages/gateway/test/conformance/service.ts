@@ -4,7 +4,7 @@ import { type Any, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
 import { type Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { Routes } from "../../src/gateway.ts";
 
-// What the suite sends; its contract is not part of this repository, so its messages have no generated types here.
+// The messages of the suite; its contract is not part of this repository, so its messages have no generated types here.
 type Header = { readonly name: string; readonly value: readonly string[] };
 type Failure = { readonly code: Code; readonly message?: string; readonly details: readonly Any[] };
 type Definition = {

@@ -3,7 +3,7 @@ import { type BodyAccount, type BodyBudget, bodyBudget, networkOf } from "../../
 import { BodyBuffer } from "../../src/http/body_buffer.ts";
 
 /** An account of a request whose caller is unknown. */
-function stranger(budget: BodyBudget, address: string): BodyAccount {
+function unknownCaller(budget: BodyBudget, address: string): BodyAccount {
   const account = budget.from(address).account();
   account.identify(undefined);
   return account;
@@ -18,12 +18,12 @@ function known(budget: BodyBudget, name: string): BodyAccount {
 
 test("a budget is the process's, and none of its parts may be more than its share", () => {
   const budget = bodyBudget({ bodiesMaxBytes: 1600, unknownStreamsMax: 4 });
-  const first = stranger(budget, "192.0.2.1");
+  const first = unknownCaller(budget, "192.0.2.1");
   expect([first.take(101), first.take(100)]).toEqual([false, true]);
-  expect(stranger(budget, "192.0.2.1").take(1)).toBe(false);
-  const others = ["192.0.2.2", "192.0.2.3", "192.0.2.4"].map((address) => stranger(budget, address));
+  expect(unknownCaller(budget, "192.0.2.1").take(1)).toBe(false);
+  const others = ["192.0.2.2", "192.0.2.3", "192.0.2.4"].map((address) => unknownCaller(budget, address));
   expect(others.map((one) => one.take(100))).toEqual([true, true, true]);
-  expect(stranger(budget, "192.0.2.5").take(1), "unknown callers have a quarter together").toBe(false);
+  expect(unknownCaller(budget, "192.0.2.5").take(1), "unknown callers have a quarter together").toBe(false);
   for (const name of ["ada", "bob", "cy"]) {
     const account = known(budget, name);
     expect([account.take(401), account.take(400)]).toEqual([false, true]);
@@ -36,7 +36,7 @@ test("a budget is the process's, and none of its parts may be more than its shar
 
 test("what a caller sent before it was known counts to it, and to no stranger", () => {
   const budget = bodyBudget({ bodiesMaxBytes: 1600, unknownStreamsMax: 4 });
-  expect(stranger(budget, "192.0.2.1").take(100)).toBe(true);
+  expect(unknownCaller(budget, "192.0.2.1").take(100)).toBe(true);
   const account = budget.from("192.0.2.1").account();
   expect(account.take(300), "strangers of its network do not keep it out").toBe(true);
   account.identify("ada");
@@ -58,16 +58,16 @@ test("callers that nobody has looked up yet hold half of the budget at most", ()
 test("streams of unknown callers have a limit, half of it for one network, and none for callers who are known", () => {
   const budget = bodyBudget({ bodiesMaxBytes: 1600, unknownStreamsMax: 4 });
   const streams = ["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"].map((address) => {
-    const account = stranger(budget, address);
+    const account = unknownCaller(budget, address);
     return { account, isOpen: account.openStream() };
   });
   expect(streams.map(({ isOpen }) => isOpen)).toEqual([true, true, false, true, true, false]);
   expect(known(budget, "ada").openStream()).toBe(true);
   streams[0]?.account.release();
-  expect(stranger(budget, "192.0.2.5").openStream(), "bytes that are given back end no stream").toBe(false);
+  expect(unknownCaller(budget, "192.0.2.5").openStream(), "bytes that are given back end no stream").toBe(false);
   for (const { account } of streams) account.close();
   for (const { account } of streams) account.close();
-  const again = Array.from({ length: 5 }, (_, index) => stranger(budget, `192.0.2.${index}`).openStream());
+  const again = Array.from({ length: 5 }, (_, index) => unknownCaller(budget, `192.0.2.${index}`).openStream());
   expect(again, "a stream is counted once").toEqual([true, true, true, true, false]);
 });
 
@@ -91,7 +91,7 @@ test("the addresses of one customer are one network", () => {
 });
 
 test("a body is one buffer however many parts it comes in, and no part is written to", () => {
-  const account = stranger(bodyBudget({ bodiesMaxBytes: 16_000, unknownStreamsMax: 4 }), "192.0.2.1");
+  const account = unknownCaller(bodyBudget({ bodiesMaxBytes: 16_000, unknownStreamsMax: 4 }), "192.0.2.1");
   const body = new BodyBuffer(account);
   const first = Buffer.from("abc");
   const parts = [first, ...Array.from("defghij", (letter) => Buffer.from(letter))];
@@ -105,7 +105,9 @@ test("a body is one buffer however many parts it comes in, and no part is writte
 
 test("a body does not keep what was read from the socket around it", () => {
   const read = Buffer.alloc(65_536);
-  const body = new BodyBuffer(stranger(bodyBudget({ bodiesMaxBytes: 16_777_216, unknownStreamsMax: 4 }), "192.0.2.1"));
+  const body = new BodyBuffer(
+    unknownCaller(bodyBudget({ bodiesMaxBytes: 16_777_216, unknownStreamsMax: 4 }), "192.0.2.1"),
+  );
   expect(body.add(read.subarray(100, 101))).toBe(true);
   expect(body.bytes.buffer.byteLength).toBeLessThan(65_536);
   expect(body.bytes).toEqual(Buffer.of(0));

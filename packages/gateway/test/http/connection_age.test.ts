@@ -18,7 +18,7 @@ function counting() {
 async function statusOf(session: ClientHttp2Session): Promise<unknown> {
   const stream = session.request({ ":path": "/one/a" });
   const status = new Promise((resolve, reject) => {
-    // RFC 9113, 8.7: what is refused was not begun, and is asked again.
+    // RFC 9113, 8.7: a refused request was not begun, and is sent again.
     const refused = () => stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
     stream.on("response", (headers) => resolve(headers[":status"]));
     stream.on("error", (error) => (refused() ? resolve("refused") : reject(error)));

@@ -22,12 +22,12 @@ test.each([
   ["2", Buffer.concat([hello, request(1, 5)])],
 ] as const)(
   "HTTP/%s: the last answer of a connection is not cut off, however slowly it is taken",
-  async (version, said) => {
-    let heard = "";
+  async (version, sent) => {
+    let received = "";
     const socket = new Duplex({
       read() {},
       write(chunk: Buffer, _encoding, taken) {
-        heard += chunk.toString("latin1");
+        received += chunk.toString("latin1");
         setTimeout(taken, 1500);
       },
     });
@@ -37,12 +37,12 @@ test.each([
       serve: (exchange) => exchange.answer({ status: 200, headers: {}, body }),
     });
     sessions.accept(socket, version);
-    socket.push(said);
+    socket.push(sent);
     await pause(10);
     sessions.close("all");
     if (version === "2") socket.push(Buffer.from([0, 0, 8, 6, 1, 0, 0, 0, 0, ...Buffer.from("farewell")]));
     await closed;
-    expect(heard.split("x").length - 1).toBe(body.length);
+    expect(received.split("x").length - 1).toBe(body.length);
     expect(socket.writableFinished).toBe(true);
   },
 );

@@ -12,7 +12,7 @@ const slow: SampleHandler = async (request) => {
   return request;
 };
 
-/** A handler that tells when its first call has begun. */
+/** A handler that reports when its first call has begun. */
 function announced(handler: SampleHandler) {
   const { promise: begun, resolve } = Promise.withResolvers<void>();
   const announcing: SampleHandler = (request, call) => {

@@ -11,7 +11,7 @@ import { openSample } from "../sample_gateway.ts";
 const times = { headerTimeoutMs: 300, bodyTimeoutMs: 300 };
 const post = "POST /do HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n";
 
-/** Says one byte after the other for as long as it is listened to. */
+/** Sends one byte after the other until the connection closes. */
 async function drip(socket: Socket, bytes: string): Promise<void> {
   for (const byte of bytes) {
     if (socket.destroyed || !socket.writable) return;
@@ -24,14 +24,14 @@ test.each([
   ["headers", "GET /one/a HTTP/1.1\r\nhost: a\r\nx: ", /^HTTP\/1.1 408 [\s\S]*DEADLINE_EXCEEDED/],
   ["a body", `${post}{"name":"`, /^HTTP\/1.1 408 /],
   ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM", /^$/],
-])("%s that comes byte by byte is cut when its time is over, however alive the client is", async (_, begin, said) => {
+])("%s that comes byte by byte is cut when its time is over, however alive the client is", async (_, begin, sent) => {
   await using port = await openSample(times);
   const socket = await openSocket(port);
   const answer = readUntil(socket);
   const alone = begin.startsWith("PRI");
   if (!alone) socket.write(begin);
   await drip(socket, alone ? begin : "a".repeat(800));
-  expect(await answer).toMatch(said);
+  expect(await answer).toMatch(sent);
   expect(socket.destroyed).toBe(true);
 });
 
@@ -56,7 +56,7 @@ test("a body of HTTP/2 that comes byte by byte is refused when its time is over"
 const large = "x".repeat(24_000_000);
 const ways = ["clear text", "TLS"] as const;
 
-/** A port that answers more than anybody reads at once, over clear text or TLS. */
+/** A port whose responses are larger than a client reads at once, over clear text or TLS. */
 async function openLarge(way: (typeof ways)[number]) {
   const stack = new AsyncDisposableStack();
   const certificate = way === "TLS" ? stack.use(await certificateFor("localhost")) : undefined;

@@ -66,7 +66,7 @@ test("a renewed certificate is shown after reloading, and a broken one is not ta
 
 test("a request that comes in several records while a large answer is on its way is answered after it", async () => {
   await using certificate = await certificateFor("localhost");
-  // More than both ends of a connection hold back.
+  // More than the buffers of both ends hold.
   const name = "a".repeat(20_000_000);
   const options = { certificate, handler: async () => ({ name }) };
   await using port = await openSample({ messageMaxBytes: 100_000 }, options);

@@ -124,7 +124,7 @@ test("the folder of the package is as it was once it was packed", () => {
   expect(project.left.filter((name) => /^(dist|LICENSE|package\.json\..*)$/.test(name))).toEqual([]);
 });
 
-// A server as somebody writes it in TypeScript.
+// A server as a user writes it in TypeScript.
 const typed = `
 import { type Gateway, type GatewayOptions, gateway } from "@postern/gateway";
 import { ElizaService } from "./gen/connectrpc/eliza/v1/eliza_pb.js";

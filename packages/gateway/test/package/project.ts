@@ -14,9 +14,9 @@ const modules = join(repository, "node_modules");
 /** An empty project into which the packed gateway was installed, to be disposed. */
 export type Project = AsyncDisposable & {
   readonly folder: string;
-  /** What is in the archive. */
+  /** The files of the archive. */
   readonly packed: readonly string[];
-  /** What the folder of the package holds once it was packed. */
+  /** The files of the package's folder after packing. */
   readonly left: readonly string[];
 };
 
@@ -55,7 +55,7 @@ async function pack(base: string): Promise<{ archive: string; left: string[] }> 
   return { archive: join(base, archive), left: (await readdir(join(copy, gateway))).sort() };
 }
 
-/** Installs the archive; what it depends on is packed from the repository, so that no registry is asked. */
+/** Installs the archive; its dependencies are packed from the repository, so that no registry is needed. */
 async function install(folder: string, archive: string, base: string): Promise<void> {
   await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
   const needed = ["@bufbuild/protobuf", "@connectrpc/connect", "@types/node", "undici-types"];

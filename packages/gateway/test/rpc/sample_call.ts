@@ -29,7 +29,7 @@ export async function call(
   return await method(fields, options);
 }
 
-/** Posts bytes to the sample rpc, without a client that could mend them. */
+/** Posts bytes to the sample rpc, without a client that could correct them. */
 export const post = ({ url }: SampleServer, body: Uint8Array, headers: Fields): Promise<HttpResponse> =>
   requestHttp2(url, { ":path": path, ...headers }, body);
 

@@ -28,7 +28,7 @@ const question = frame(toBinary(ServerReflectionRequestSchema, create(ServerRefl
 const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 
 async function* asking(times: number) {
-  for (let asked = 0; asked < times; asked++) yield create(ServerReflectionRequestSchema, list);
+  for (let requested = 0; requested < times; requested++) yield create(ServerReflectionRequestSchema, list);
 }
 
 describe.each(transports)("$name", ({ open }) => {
@@ -53,19 +53,19 @@ describe.each(transports)("$name", ({ open }) => {
   });
 });
 
-type Talk = AsyncDisposable & { readonly stream: ClientHttp2Stream; readonly told: Record<string, unknown> };
+type Talk = AsyncDisposable & { readonly stream: ClientHttp2Stream; readonly fields: Record<string, unknown> };
 
 /** A stream of gRPC whose requests go on until the test is over. */
 function openTalk(headers: Record<string, string> = {}, url = server.url): Talk {
   const session = connectHttp2(url).on("error", () => {});
   const stream = session.request({ ":method": "POST", ":path": path, "content-type": "application/grpc", ...headers });
-  const told: Record<string, unknown> = {};
-  const tell = (more: object) => Object.assign(told, more);
+  const fields: Record<string, unknown> = {};
+  const collect = (more: object) => Object.assign(fields, more);
   stream
     .on("error", () => {})
-    .on("response", tell)
-    .on("trailers", tell);
-  return { stream, told, [Symbol.asyncDispose]: async () => session.destroy() };
+    .on("response", collect)
+    .on("trailers", collect);
+  return { stream, fields, [Symbol.asyncDispose]: async () => session.destroy() };
 }
 
 const ended = ({ stream }: Talk) => new Promise((resolve) => stream.on("end", resolve).resume());
@@ -83,13 +83,13 @@ test("a client that asks first whether to begin is told to go on", async () => {
   await new Promise<void>((resolve) => talk.stream.once("continue", resolve));
   talk.stream.end(question);
   await ended(talk);
-  expect(talk.told["grpc-status"]).toBe("0");
+  expect(talk.fields["grpc-status"]).toBe("0");
 });
 
 test("the headers come before the first question", async () => {
   await using talk = openTalk();
   await new Promise((resolve) => talk.stream.once("response", resolve));
-  expect(talk.told[":status"]).toBe(200);
+  expect(talk.fields[":status"]).toBe(200);
 });
 
 test.each([
@@ -101,8 +101,8 @@ test.each([
   await using talk = openTalk();
   talk.stream.write(Buffer.concat([question, bytes]));
   await ended(talk);
-  expect(talk.told["grpc-status"]).toBe(String(code));
-  const details = Buffer.from(String(talk.told["grpc-status-details-bin"]), "base64").toString("latin1");
+  expect(talk.fields["grpc-status"]).toBe(String(code));
+  const details = Buffer.from(String(talk.fields["grpc-status-details-bin"]), "base64").toString("latin1");
   expect(details).toContain(reason);
 });
 
@@ -114,11 +114,11 @@ test("each question has 16 KiB, whatever the setting lets others have", async ()
   ] as const) {
     await using talk = openTalk({}, roomy.url);
     const padding = Buffer.alloc(length - question.length + 5 - 3, "a");
-    // A host, which nobody looks at.
+    // A host, which the server ignores.
     const host = Buffer.concat([Buffer.of(0x0a, (padding.length & 127) | 128, padding.length >> 7), padding]);
     talk.stream.end(frame(Buffer.concat([question.subarray(5), host])));
     await ended(talk);
-    expect(talk.told["grpc-status"]).toBe(status);
+    expect(talk.fields["grpc-status"]).toBe(status);
   }
 });
 
@@ -130,7 +130,7 @@ test.each([
   await using talk = openTalk({}, impatient.url);
   talk.stream.write(bytes);
   await ended(talk);
-  expect(talk.told["grpc-status"]).toBe("4");
+  expect(talk.fields["grpc-status"]).toBe("4");
 });
 
 test("half a message at the end is refused", async () => {
@@ -145,7 +145,7 @@ test("half a message at the end is refused", async () => {
 test("who asks nothing is told when the time is over that it gave itself", async () => {
   await using talk = openTalk({ "grpc-timeout": "200m" });
   await ended(talk);
-  expect(talk.told["grpc-status"]).toBe("4");
+  expect(talk.fields["grpc-status"]).toBe("4");
 });
 
 test.each(["application/grpc+thrift", "application/connect+thrift", "application/proto"])(
@@ -167,9 +167,9 @@ test("gRPC-Web as text converses as text, however the groups of four are cut", a
   for await (const part of stream) answer += part;
   session.destroy();
   const bytes = (answer.match(/[^=]+=*/g) ?? []).map((part) => Buffer.from(part, "base64"));
-  const said = Buffer.concat(bytes).toString("latin1");
-  expect(said.split("grpc.reflection.v1alpha.ServerReflection").length - 1).toBe(2);
-  expect(said).toMatch(/grpc-status: ?0\r\n/);
+  const received = Buffer.concat(bytes).toString("latin1");
+  expect(received.split("grpc.reflection.v1alpha.ServerReflection").length - 1).toBe(2);
+  expect(received).toMatch(/grpc-status: ?0\r\n/);
 });
 
 test("over HTTP/1.1 a refusal comes before the end of the questions, and the connection lives on", async () => {

@@ -198,7 +198,7 @@ test("a refusal of gRPC-Web lists a hundred violations, as its trailers are no h
   expect(bad?.fieldViolations).toHaveLength(100);
 });
 
-/** How many violations a refusal of gRPC lists, and how many it says that it leaves out. */
+/** The numbers of violations that a gRPC refusal lists and omits. */
 function countsIn(response: HttpResponse): { listed: number; omitted: number } {
   const { details } = readStatus(fieldsOf(response));
   const [info] = details.flatMap((one) => anyUnpack(one, ErrorInfoSchema) ?? []);
@@ -213,8 +213,8 @@ test.each(["application/grpc+json", "application/grpc-web+json", "application/js
     const text = '{"\\ud800": 1}';
     const body = type === "application/json" ? Buffer.from(text) : frame(text);
     const answer = await post(server, body, { "content-type": type, "connect-protocol-version": "1" });
-    const said = `${answer.headers["grpc-message"]}${answer.body}`;
-    expect(said).toMatch(/not(%20| )valid/);
+    const received = `${answer.headers["grpc-message"]}${answer.body}`;
+    expect(received).toMatch(/not(%20| )valid/);
     expect((await post(server, frame(""), grpc)).trailers["grpc-status"]).toBe("0");
   },
 );

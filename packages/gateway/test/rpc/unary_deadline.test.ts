@@ -15,7 +15,7 @@ import { call, openUnary, path, post, statusIn } from "./sample_call.ts";
 
 const grpc = { "content-type": "application/grpc" };
 
-/** A handler that never ends by itself, and tells what its signal says. */
+/** A handler that never ends by itself, and reports the reason of its signal. */
 function endless() {
   const { promise: started, resolve: start } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
@@ -97,11 +97,11 @@ test("HTTP/1.1: a server about to stop answers and keeps no connection", async (
   };
   await using server = await openUnary({ handler });
   const headers = { "content-type": "application/proto" };
-  const asked = fetch(`${server.url}${path}`, { method: "POST", headers });
+  const requested = fetch(`${server.url}${path}`, { method: "POST", headers });
   await begun;
   const closed = server[Symbol.asyncDispose]();
   stops();
-  const answer = await asked;
+  const answer = await requested;
   expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"]);
   await closed;
 });

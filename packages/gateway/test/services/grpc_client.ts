@@ -10,7 +10,7 @@ import { Client, type ClientReadableStream, credentials, type MethodDefinition }
 import type { GatewayLimits } from "../../src/gateway.ts";
 import { openSample, type SampleOptions } from "../sample_gateway.ts";
 
-/** Serves health and reflection beside a service that nobody calls. */
+/** Serves health and reflection beside a service that is never called. */
 export async function openStandard(options: SampleOptions = {}, limits: Partial<GatewayLimits> = {}) {
   const stopping = new AbortController();
   const port = await openSample(limits, { stopping, ...options });
@@ -22,7 +22,7 @@ export async function openStandard(options: SampleOptions = {}, limits: Partial<
   return { url: port.url, client, stopping, [Symbol.asyncDispose]: close };
 }
 
-/** A gRPC client of somebody else's making. */
+/** The gRPC client of @grpc/grpc-js. */
 export function grpcClient(url: string) {
   const client = new Client(new URL(url).host, credentials.createInsecure());
   return {
@@ -49,13 +49,13 @@ export function grpcClient(url: string) {
       return call as ClientReadableStream<MessageShape<M["output"]>>;
     },
 
-    /** Begins to ask. */
+    /** Opens the stream. */
     open(method: DescMethod) {
       const { path, requestSerialize, responseDeserialize } = definition(method);
       return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
     },
 
-    /** Asks all, then says that this was all, and collects the answers. */
+    /** Sends all requests, ends the stream, and collects the responses. */
     async converse<M extends DescMethod>(method: M, inits: readonly MessageInitShape<M["input"]>[]) {
       const call = this.open(method);
       for (const init of inits) call.write(create(method.input, init));
@@ -77,7 +77,7 @@ function definition(method: DescMethod): MethodDefinition<object, object> {
   };
 }
 
-/** All that a stream brings. */
+/** All messages of a stream. */
 export async function collected<T>(stream: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const one of stream) all.push(one);

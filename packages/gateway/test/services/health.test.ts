@@ -36,40 +36,40 @@ test("without its database a node does not serve, whatever went wrong", async ()
 test("who watches hears how it is, of every change, and of the end", async () => {
   let ready = true;
   await using server = await openStandard({ ready: () => ready });
-  const heard: Status[] = [];
+  const received: Status[] = [];
   const watching = (async () => {
     for await (const { status } of server.client.watch(watch, { service: "sample.Samples" })) {
-      heard.push(status);
-      if (heard.length === 1) ready = false;
-      if (heard.length === 2) ready = true;
-      if (heard.length === 3) server.stopping.abort();
+      received.push(status);
+      if (received.length === 1) ready = false;
+      if (received.length === 2) ready = true;
+      if (received.length === 3) server.stopping.abort();
     }
   })();
   await expect(watching).rejects.toMatchObject({ code: codes.UNAVAILABLE });
-  expect(heard).toEqual([Status.SERVING, Status.NOT_SERVING, Status.SERVING, Status.NOT_SERVING]);
+  expect(received).toEqual([Status.SERVING, Status.NOT_SERVING, Status.SERVING, Status.NOT_SERVING]);
   expect((await server.client.unary(check, {})).status).toBe(Status.NOT_SERVING);
 });
 
 test("who watches a service that is not here hears so, and goes on waiting", async () => {
   await using server = await openStandard();
   const call = server.client.watch(watch, { service: "sample.Nothing" });
-  const heard: Status[] = [];
+  const received: Status[] = [];
   const over = (async () => {
-    for await (const { status } of call) heard.push(status);
+    for await (const { status } of call) received.push(status);
   })().catch((error: unknown) => error);
-  await expect.poll(() => heard).toEqual([Status.SERVICE_UNKNOWN]);
+  await expect.poll(() => received).toEqual([Status.SERVICE_UNKNOWN]);
   call.cancel();
   expect(await over).toMatchObject({ code: codes.CANCELLED });
 });
 
 test("the database is asked once, however many ask for health", async () => {
-  let asked = 0;
+  let checks = 0;
   await using server = await openStandard({
     ready: async () => {
-      asked += 1;
+      checks += 1;
       return true;
     },
   });
   await Promise.all(Array.from({ length: 50 }, () => server.client.unary(check, {})));
-  expect(asked).toBeLessThan(10);
+  expect(checks).toBeLessThan(10);
 });

@@ -24,7 +24,7 @@ function flipped(draw: Draw, bytes: Buffer): Buffer {
 
 const oddBytes = [0, 9, 10, 11, 12, 13, 32, 44, 58, 59, 0x85, 0xa0] as const;
 
-/** Mostly what everybody sends, at times one of the others. */
+/** Mostly the common form, at times one of the others. */
 const rarely = <T>(draw: Draw, usual: T, others: readonly [T, ...T[]]): T =>
   once(draw, 6) ? oneOf(draw, others) : usual;
 

@@ -5,7 +5,7 @@ import { type Listening, listen } from "../../../src/http/server.ts";
 /** One request as a server understood it. */
 export type Understood = { readonly method: string; readonly target: string; readonly body: string };
 
-/** What became of a connection. */
+/** The outcome of a connection. */
 export type Outcome = {
   /** The requests that were answered. */
   readonly requests: readonly Understood[];
@@ -26,7 +26,7 @@ const limits = {
   shutdownGraceMs: 0,
 };
 
-/** Opens our server, which says in the header x-request of each answer what request it was. */
+/** Opens our server, which names the request in the header x-request of each response. */
 export function startOwn(onFault: (error: unknown) => void): Promise<Listening> {
   return listen({
     host: "127.0.0.1",
@@ -51,7 +51,7 @@ export function startOwn(onFault: (error: unknown) => void): Promise<Listening> 
   });
 }
 
-/** Sends bytes on a new connection, until the server hangs up. */
+/** Sends bytes on a new connection, until the server closes. */
 export function outcomeOf(port: number, bytes: Buffer): Promise<Outcome> {
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const socket = connect({ port, host: "127.0.0.1" });

@@ -9,7 +9,7 @@ export type Finding = { readonly bytes: string; readonly own: Outcome; readonly 
 
 /**
  * Sends bytes to both; undefined when every request that ours answered is the same request to Go, up to where one of them refused.
- * What is one request here is then never two there, nor the other way round.
+ * One request here is then never two there, nor the other way round.
  */
 export async function tried(ports: Ports, bytes: Buffer): Promise<Finding | undefined> {
   const [own, go] = await Promise.all([outcomeOf(ports.own, bytes), outcomeOf(ports.go, bytes)]);

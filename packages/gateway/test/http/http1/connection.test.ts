@@ -10,7 +10,7 @@ const bodies = (text: string) =>
     text.slice(index + head.length, index + head.length + Number(length)),
   );
 
-/** Chance that is the same in each run. */
+/** A seeded random generator: the same numbers in each run. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -30,10 +30,10 @@ test("requests in one piece are answered in order, also when the first answer co
     if (exchange.target === "/slow") waiting.push(() => say(exchange));
     else say(exchange);
   });
-  const heard = talk(server, [get("/slow") + get("/a") + get("/b", "connection: close")]);
+  const received = talk(server, [get("/slow") + get("/a") + get("/b", "connection: close")]);
   await vi.waitFor(() => expect(waiting).toHaveLength(1), 15_000);
   waiting[0]?.();
-  expect(bodies(await heard)).toEqual(["GET /slow", "GET /a", "GET /b"]);
+  expect(bodies(await received)).toEqual(["GET /slow", "GET /a", "GET /b"]);
 });
 
 test("a request is understood however its bytes come", async () => {

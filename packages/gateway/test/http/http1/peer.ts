@@ -18,16 +18,16 @@ export const limits: ConnectionLimits = {
 /** A server of HTTP/1.1 alone. */
 export type Served = AsyncDisposable & { readonly port: number; readonly sessions: Connections };
 
-/** Serves exchanges on a port of their own, and fails when an error of ours was told. */
+/** Serves exchanges on a port of their own, and fails on an error of ours. */
 export async function serveExchanges(
   serve: (exchange: Exchange) => void = echo,
   some: Partial<ConnectionLimits> = {},
 ): Promise<Served> {
-  const told: unknown[] = [];
+  const faults: unknown[] = [];
   const sessions = openConnections({
     limits: { ...limits, ...some },
     serve,
-    onFault: (error) => void told.push(error),
+    onFault: (error) => void faults.push(error),
   });
   const server = createServer((socket) => sessions.accept(socket, "1.1"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -36,12 +36,12 @@ export async function serveExchanges(
     [Symbol.asyncDispose]: async () => {
       sessions.destroy();
       await new Promise((resolve) => server.close(resolve));
-      if (told.length > 0) throw told[0];
+      if (faults.length > 0) throw faults[0];
     },
   };
 }
 
-/** Answers with the method, the target and the body, or names what is wrong. */
+/** Answers with the method, the target and the body, or with the fault. */
 export function echo(exchange: Exchange): void {
   const { method, target, fault } = exchange;
   if (fault) return void exchange.answer({ status: 400, headers: {}, body: fault });
@@ -60,7 +60,7 @@ export async function dial({ port }: Served): Promise<Socket> {
   return socket.on("error", () => {});
 }
 
-/** Sends bytes, one piece after the other, and collects what comes back until the server hangs up or it fits. */
+/** Sends bytes, one piece after the other, and collects the response until the server closes or the text matches. */
 export async function talk(server: Served, pieces: readonly string[], until = /$^/): Promise<string> {
   const socket = await dial(server);
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -74,7 +74,7 @@ export async function talk(server: Served, pieces: readonly string[], until = /$
     socket.write(Buffer.from(piece, "latin1"));
     await new Promise((next) => setImmediate(next));
   }
-  const heard = await promise;
+  const received = await promise;
   socket.destroy();
-  return heard;
+  return received;
 }

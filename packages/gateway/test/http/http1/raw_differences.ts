@@ -1,5 +1,5 @@
-/** What is answered otherwise than by the parser of our own that made the record, and why. */
-export type Difference = { readonly reason: string; readonly heard: readonly string[] };
+/** A response that differs from the record, which our former parser made, and the reason. */
+export type Difference = { readonly reason: string; readonly received: readonly string[] };
 
 const refused = [
   "HTTP/1.1 400 Bad Request",
@@ -39,33 +39,33 @@ const bounded = "llhttp bounds the bytes of all of them, not each of them or the
 export const differences: Readonly<Record<string, Difference>> = {
   "CONNECT by an authority": {
     reason: tunnel,
-    heard: last('{"method":"CONNECT","target":"a:443","authority":"a:443","headers":{"host":"a:443"},"body":""}'),
+    received: last('{"method":"CONNECT","target":"a:443","authority":"a:443","headers":{"host":"a:443"},"body":""}'),
   },
   "CONNECT with a path": {
     reason: tunnel,
-    heard: last('{"method":"CONNECT","target":"/a","authority":"a","headers":{"host":"a"},"body":""}'),
+    received: last('{"method":"CONNECT","target":"/a","authority":"a","headers":{"host":"a"},"body":""}'),
   },
   "CONNECT with a body": {
     reason: tunnel,
-    heard: last(
+    received: last(
       '{"method":"CONNECT","target":"a:443","authority":"a:443","headers":{"host":"a:443","content-length":"5"},"body":""}',
     ),
   },
-  "a method of a service": { reason: method, heard: refused },
-  "a method in small letters": { reason: method, heard: refused },
-  "a method of all signs of a token": { reason: method, heard: refused },
-  "a method of 300 letters": { reason: method, heard: refused },
-  "a target that is no path": { reason: form, heard: refused },
-  "a target that is a query": { reason: form, heard: refused },
-  "PRI in HTTP/1.1": { reason: "llhttp keeps the name for the preface of HTTP/2", heard: refused },
-  "two authorizations": { reason: once, heard: refused },
-  "two content types": { reason: once, heard: refused },
-  "a tab around a coding": { reason: stricter, heard: refused },
-  "a size before a space": { reason: stricter, heard: refused },
-  "a size before a tab": { reason: stricter, heard: refused },
-  "an extension beyond ASCII": { reason: stricter, heard: refused },
-  "a trailer that is a length": { reason: stricter, heard: refused },
-  "a size of nine digits": { reason: size, heard: served(chunked("hello")) },
-  "an extension of 300 bytes": { reason: bounded, heard: served(chunked("hello")) },
-  "65 trailers": { reason: bounded, heard: served(chunked("")) },
+  "a method of a service": { reason: method, received: refused },
+  "a method in small letters": { reason: method, received: refused },
+  "a method of all signs of a token": { reason: method, received: refused },
+  "a method of 300 letters": { reason: method, received: refused },
+  "a target that is no path": { reason: form, received: refused },
+  "a target that is a query": { reason: form, received: refused },
+  "PRI in HTTP/1.1": { reason: "llhttp keeps the name for the preface of HTTP/2", received: refused },
+  "two authorizations": { reason: once, received: refused },
+  "two content types": { reason: once, received: refused },
+  "a tab around a coding": { reason: stricter, received: refused },
+  "a size before a space": { reason: stricter, received: refused },
+  "a size before a tab": { reason: stricter, received: refused },
+  "an extension beyond ASCII": { reason: stricter, received: refused },
+  "a trailer that is a length": { reason: stricter, received: refused },
+  "a size of nine digits": { reason: size, received: served(chunked("hello")) },
+  "an extension of 300 bytes": { reason: bounded, received: served(chunked("hello")) },
+  "65 trailers": { reason: bounded, received: served(chunked("")) },
 };

@@ -11,7 +11,7 @@ import { probe, type Row } from "./raw_table.ts";
 /** A server to be sent raw bytes, over clear text or TLS. */
 export type RawServer = AsyncDisposable & { readonly dial: () => Promise<Socket> };
 
-/** Opens a server whose answers show what it understood. */
+/** Opens a server whose responses show the parsed request. */
 export async function openRaw(way: "clear text" | "TLS", some: Partial<ConnectionLimits> = {}): Promise<RawServer> {
   await using stack = new AsyncDisposableStack();
   const faults: unknown[] = [];
@@ -40,7 +40,7 @@ async function dial(port: number, encrypted: boolean): Promise<Socket> {
   return socket.on("error", () => {});
 }
 
-/** Has a conversation; answers all lines that were heard until the end of the connection. */
+/** Sends the steps of a row; returns all lines received until the end of the connection. */
 export async function converse(server: RawServer, { steps, ends = false }: Row): Promise<string[]> {
   const socket = await server.dial();
   let text = "";
@@ -123,7 +123,7 @@ async function readChunks(exchange: Exchange): Promise<void> {
   exchange.answer({ status: 200, headers: {}, body: Buffer.concat(parts) });
 }
 
-/** Answers with all that is known of a request. */
+/** Responds with everything parsed from a request. */
 function echo(exchange: Exchange): void {
   const { method, target, authority, headers } = exchange;
   const parts: Buffer[] = [];

@@ -5,7 +5,7 @@ import { converse, openRaw, type RawServer } from "./raw_server.ts";
 import { rawTable } from "./raw_table.ts";
 
 const record: Readonly<Record<string, readonly string[] | undefined>> = recorded;
-const expected = (name: string) => differences[name]?.heard ?? record[name];
+const expected = (name: string) => differences[name]?.received ?? record[name];
 const rows = Object.entries(rawTable);
 const withoutLimits = rows.filter(([, { limits }]) => limits === undefined);
 const withLimits = rows.filter(([, { limits }]) => limits !== undefined);
@@ -15,10 +15,10 @@ test("every conversation of the table has its record, and no other", () => {
 });
 
 test("what differs from the record has a reason, and differs", () => {
-  for (const [name, { reason, heard }] of Object.entries(differences)) {
+  for (const [name, { reason, received }] of Object.entries(differences)) {
     expect(reason, name).not.toBe("");
     expect(record[name], name).toBeDefined();
-    expect(heard, name).not.toEqual(record[name]);
+    expect(received, name).not.toEqual(record[name]);
   }
 });
 

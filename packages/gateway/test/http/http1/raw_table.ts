@@ -1,9 +1,9 @@
 import type { ConnectionLimits } from "../../../src/http/connections.ts";
 
-/** A step of a conversation: bytes to send, a number of answers to wait for, or the end of what the client says. */
+/** A step of a conversation: bytes to send, a number of answers to wait for, or the end of the client's side. */
 export type Step = string | { readonly answers: number } | "FIN";
 
-/** A conversation; unless it ends by itself, a last request asks whether the connection still serves. */
+/** A conversation; unless it ends by itself, a last request checks whether the connection still serves. */
 export type Row = {
   readonly steps: readonly Step[];
   /** Nothing is sent after the steps, because the server has to end the connection by itself. */
@@ -11,7 +11,7 @@ export type Row = {
   readonly limits?: Partial<ConnectionLimits>;
 };
 
-/** The request that asks whether the connection still serves. */
+/** The request that checks whether the connection still serves. */
 export const probe = "GET /probe HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
 
 const head = (...lines: string[]) => [...lines, "", ""].join("\r\n");
@@ -427,7 +427,7 @@ const stepwise: Readonly<Record<string, Row>> = {
   },
 };
 
-/** What is sent to HTTP/1.1, by a name. */
+/** All rows by name. */
 export const rawTable: Readonly<Record<string, Row>> = {
   ...lines,
   ...hosts,

@@ -11,7 +11,7 @@ const done = request(1, whole);
 type Row = readonly [what: string, code: number, ...frames: Buffer[]];
 const rows = (all: readonly Row[]) => all.map(([what, code, ...frames]) => [what, code, frames] as const);
 
-// RFC 9113: what ends the connection, with the code that says why.
+// RFC 9113: connection errors and their codes.
 const connectionErrors: readonly Row[] = [
   [
     "a frame larger than allowed",
@@ -172,7 +172,7 @@ const without = (name: string) => plain.filter(([one]) => one !== name);
 const headers = (fields: readonly (readonly [string, string])[], more = whole) =>
   frame(FrameType.HEADERS, { id: 1, flags: more, payload: block(fields) });
 
-// What ends a stream only.
+// Stream errors.
 const streamErrors: readonly Row[] = [
   ["a field without a name", ErrorCode.PROTOCOL_ERROR, headers([...plain, ["", "a"]])],
   ["a name with a capital", ErrorCode.PROTOCOL_ERROR, headers([...plain, ["X-a", "b"]])],

@@ -9,7 +9,7 @@ const padding = (id: number) =>
   frame(FrameType.DATA, { id, flags: Flag.PADDED, payload: Buffer.alloc(9, 0).fill(8, 0, 1) });
 const odd = (index: number) => 2 * index + 1;
 
-/** Frames that cost their sender nothing, in such numbers that nobody needs. */
+/** Frames that cost their sender nothing, in numbers that no client needs. */
 export const floods: readonly (readonly [what: string, frames: readonly Buffer[]])[] = [
   ["PING", many(3000, () => frame(FrameType.PING, { payload: "12345678" }))],
   ["acknowledgements", many(300, () => frame(FrameType.SETTINGS, { flags: Flag.ACK }))],

@@ -8,14 +8,14 @@ const whole = endHeaders | endStream;
 const timeout = { timeout: 15_000 };
 const ok = { status: 200, headers: {} };
 
-const lengthOn = (received: readonly ReceivedFrame[], wanted: number) =>
+const lengthOn = (received: readonly ReceivedFrame[], streamId: number) =>
   received
-    .filter(({ type, id }) => type === FrameType.DATA && id === wanted)
+    .filter(({ type, id }) => type === FrameType.DATA && id === streamId)
     .reduce((sum, { payload }) => sum + payload.length, 0);
 
 const isEnd = (id: number) => (received: ReceivedFrame) => received.id === id && (received.flags & endStream) !== 0;
 
-/** When the server has handled what was said before. */
+/** Resolves when the server has handled all frames sent before. */
 async function settled(peer: Peer): Promise<void> {
   const mark = String(peer.received.length).padStart(8, "m");
   peer.send(frame(FrameType.PING, { payload: mark }));
@@ -99,8 +99,8 @@ test("what comes of a body that is refused takes nothing from the window of the 
     peer.send(request(id, endHeaders, [["content-length", "1"]]), frame(FrameType.DATA, { id, payload: part }));
     await peer.receives((received) => received.type === FrameType.RST_STREAM && received.id === id);
   }
-  const given = peer.received.filter(({ type, id }) => type === FrameType.WINDOW_UPDATE && id === 0);
-  const sum = given.slice(1).reduce((all, { payload }) => all + payload.readUInt32BE(0), 0);
+  const consumed = peer.received.filter(({ type, id }) => type === FrameType.WINDOW_UPDATE && id === 0);
+  const sum = consumed.slice(1).reduce((all, { payload }) => all + payload.readUInt32BE(0), 0);
   expect(sum).toBeGreaterThan(1_000_000);
 });
 

@@ -4,13 +4,13 @@ import { ConnectionError } from "../../../src/http/http2/rfc9113.ts";
 import { frame } from "./peer.ts";
 import { seeded } from "./seeded.ts";
 
-const said = [
+const lines = [
   frame(4, {}),
   frame(1, { id: 1, flags: 4, payload: "fields" }),
   frame(0, { id: 2 ** 31 - 1, flags: 1, payload: Buffer.alloc(16_384, "x") }),
   frame(6, { payload: "12345678" }),
 ];
-const all = Buffer.concat(said);
+const all = Buffer.concat(lines);
 
 function received(chunks: readonly Buffer[]): Buffer[] {
   const frames: Buffer[] = [];
@@ -23,13 +23,13 @@ function received(chunks: readonly Buffer[]): Buffer[] {
 }
 
 test("frames are found wherever the chunks are cut", () => {
-  expect(received([all])).toEqual(said);
-  for (let at = 0; at <= 40; at += 1) expect(received([all.subarray(0, at), all.subarray(at)])).toEqual(said);
-  expect(received(Array.from(all, (byte) => Buffer.of(byte)))).toEqual(said);
+  expect(received([all])).toEqual(lines);
+  for (let at = 0; at <= 40; at += 1) expect(received([all.subarray(0, at), all.subarray(at)])).toEqual(lines);
+  expect(received(Array.from(all, (byte) => Buffer.of(byte)))).toEqual(lines);
   const random = seeded(3);
   for (let round = 0; round < 200; round += 1) {
     const cuts = Array.from({ length: random(9) }, () => random(all.length)).sort((a, b) => a - b);
-    expect(received([...cuts, all.length].map((end, index) => all.subarray(cuts[index - 1] ?? 0, end)))).toEqual(said);
+    expect(received([...cuts, all.length].map((end, index) => all.subarray(cuts[index - 1] ?? 0, end)))).toEqual(lines);
   }
 });
 

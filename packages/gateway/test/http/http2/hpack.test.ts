@@ -28,7 +28,7 @@ const moved = (status: string) => [`:status: ${status}`, ...dated("21"), "locati
 const cookie = "set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1";
 const found = [":status: 200", ...dated("22"), "location: https://www.example.com"];
 const third = [...found, "content-encoding: gzip", cookie];
-// The table of 256 bytes of C.5 and C.6 is asked for by the sender of the blocks.
+// The table of 256 bytes of C.5 and C.6 is chosen by the encoder.
 const small = "3fe101";
 
 // RFC 7541, appendix C.

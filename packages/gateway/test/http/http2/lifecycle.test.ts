@@ -42,7 +42,7 @@ test("a connection that is closed serves what was on its way, and loses nothing 
   server.connections.close("all");
   const ping = await peer.receives(({ type }) => type === FrameType.PING);
   expect(aways(peer.received)).toEqual([[largest, ErrorCode.NO_ERROR]]);
-  // Sent before the client knew, and what it sends after it said so.
+  // Sent before the client has received GOAWAY, and after it has acknowledged the PING.
   peer.send(request(3, whole), frame(FrameType.PING, { flags: ack, payload: ping.payload }), request(5, whole));
   await vi.waitFor(() => expect(aways(peer.received)).toHaveLength(2), timeout);
   expect(aways(peer.received)[1]).toEqual([3, ErrorCode.NO_ERROR]);

@@ -62,7 +62,7 @@ export async function serveHttp2(serve: (exchange: Exchange) => void, options: S
   };
 }
 
-/** Answers every request with its body. */
+/** Echoes the body of every request. */
 export function echo(stream: Exchange): void {
   const parts: Buffer[] = [];
   stream.receive({
@@ -88,11 +88,11 @@ export type Peer = AsyncDisposable & {
   readonly send: (...frames: readonly Uint8Array[]) => void;
   /** The first frame that fits, received before or to come; an error when the connection ends without it. */
   readonly receives: (fits: (frame: ReceivedFrame) => boolean) => Promise<ReceivedFrame>;
-  /** When the server has hung up. */
+  /** Resolves when the server has closed the connection. */
   readonly ended: Promise<void>;
 };
 
-/** Opens a connection with the preface and SETTINGS, or with what else it begins with. */
+/** Opens a connection with the preface and SETTINGS, or with other first bytes. */
 export async function dial({ port }: Pick<Served, "port">, begin: Uint8Array = hello): Promise<Peer> {
   const socket = connect(port, "127.0.0.1");
   const received: ReceivedFrame[] = [];
@@ -183,7 +183,7 @@ export function block(fields: readonly (readonly [string, string])[]): Buffer {
   return Buffer.concat(fields.map(([name, value]) => Buffer.concat([Buffer.of(0), text(name), text(value)])));
 }
 
-/** What every request has. */
+/** The fields of every request. */
 export const plain: readonly (readonly [string, string])[] = [
   [":method", "POST"],
   [":scheme", "http"],

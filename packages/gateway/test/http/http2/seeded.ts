@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same in every run: below the bound that is asked for. */
+/** A seeded generator of whole numbers below a bound: the same numbers in every run. */
 export function seeded(seed: number): (bound: number) => number {
   let state = seed >>> 0;
   return (bound) => {

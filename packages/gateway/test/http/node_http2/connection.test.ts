@@ -24,9 +24,9 @@ const timeout = { timeout: 30_000 };
 const isEnd = (id: number) => (received: ReceivedFrame) => received.id === id && (received.flags & endStream) !== 0;
 const isReset = (id: number) => (received: ReceivedFrame) =>
   received.type === FrameType.RST_STREAM && received.id === id;
-const dataOn = (received: readonly ReceivedFrame[], wanted: number) =>
+const dataOn = (received: readonly ReceivedFrame[], streamId: number) =>
   received
-    .filter(({ type, id }) => type === FrameType.DATA && id === wanted)
+    .filter(({ type, id }) => type === FrameType.DATA && id === streamId)
     .reduce((sum, { payload }) => sum + payload.length, 0);
 
 const serve = (handler: (exchange: Exchange) => void = echo, limits: Partial<ConnectionLimits> = {}): Promise<Served> =>

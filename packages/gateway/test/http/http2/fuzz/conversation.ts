@@ -65,7 +65,7 @@ function stream(draw: Draw, encoder: BlockEncoder, id: number): Stream {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const fields = requestFields(draw, length);
   const isWhole = parts.length === 0;
-  // Trailers are encoded where they are sent only when nothing else is encoded in between: by literals that no table holds.
+  // Other blocks are sent between the head and its trailers, so the trailers are literals that enter no table.
   const trailers = !isWhole && once(draw, 4);
   const odd = once(draw, 6) ? [oddLine(draw)] : [];
   const block = Buffer.concat([encoder.encode(fields), ...odd]);

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("corpus/", import.meta.url));
 
-/** A sequence that was answered wrongly once. */
+/** A sequence whose outcome was once wrong. */
 export type Case = { readonly name: string; readonly found: string; readonly frames: readonly Buffer[] };
 
 /** All cases that are kept. */

@@ -1,6 +1,6 @@
 import { isRefused, type Outcome, refusal, type StreamOutcome } from "./outcome.ts";
 
-/** What differs on one stream. */
+/** A difference between the outcomes of one stream. */
 export type Difference = {
   readonly streamId: number;
   readonly answer: string | undefined;
@@ -19,7 +19,7 @@ export function differences(own: Outcome, node: Outcome): Difference[] {
     const isRefusal = hasNoAnswer || one?.answer === refusal;
     return isSame || isRefusal
       ? []
-      : [{ streamId, answer: one?.answer, own: said(own, streamId), node: said(node, streamId) }];
+      : [{ streamId, answer: one?.answer, own: received(own, streamId), node: received(node, streamId) }];
   });
 }
 
@@ -27,7 +27,7 @@ export function differences(own: Outcome, node: Outcome): Difference[] {
 const isWaiting = (own = "", { part, reset }: StreamOutcome = {}) =>
   part !== undefined && reset === undefined && own.startsWith(part);
 
-function said(outcome: Outcome, streamId: number): string {
+function received(outcome: Outcome, streamId: number): string {
   const { answer, reset } = outcome.streams.get(streamId) ?? {};
   const end = outcome.isClosed || outcome.goaway !== undefined ? `, GOAWAY ${outcome.goaway}` : "";
   return `${answer ?? (reset === undefined ? "nothing" : `RST_STREAM ${reset}`)}${end}`;

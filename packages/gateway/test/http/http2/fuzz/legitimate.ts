@@ -1,7 +1,7 @@
 import { ErrorCode, Flag, FrameType, maxWindowSize } from "../../../../src/http/http2/rfc9113.ts";
 import { isRefused, type Outcome } from "./outcome.ts";
 
-/** A sequence with what both made of it, and the stream that differs. */
+/** A sequence, both outcomes, and the stream that differs. */
 export type Tried = {
   readonly frames: readonly Buffer[];
   readonly own: Outcome;
@@ -11,7 +11,7 @@ export type Tried = {
 
 type Reason = { readonly why: string; readonly applies: (tried: Tried) => boolean };
 
-/** Why ours may answer where Node's does not. */
+/** The reasons for which ours may respond where Node does not. */
 export const reasons: readonly Reason[] = [
   {
     why: "Both ended the connection: Node answers no request that an error follows in the same read, ours may have.",

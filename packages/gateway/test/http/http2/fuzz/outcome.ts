@@ -8,17 +8,17 @@ import { ErrorCode, Flag, FrameType, Setting } from "../../../../src/http/http2/
 import { isAuthority } from "../../../../src/http/target.ts";
 import { four, frame, limits, setting } from "../peer.ts";
 
-/** What became of one stream. */
+/** The outcome of one stream. */
 export type StreamOutcome = {
-  /** The body of an answer that is complete. */
+  /** The body of a complete response. */
   answer?: string;
-  /** The body of an answer so far, from its HEADERS on. */
+  /** The body of a response so far, from its HEADERS on. */
   part?: string;
   /** The error code of RST_STREAM. */
   reset?: number;
 };
 
-/** What became of a connection. */
+/** The outcome of a connection. */
 export type Outcome = {
   readonly streams: Map<number, StreamOutcome>;
   /** The error code of the last GOAWAY. */
@@ -34,7 +34,7 @@ export type Target = Disposable & {
   readonly faults: unknown[];
 };
 
-/** Opens a server that answers every request with what it got. */
+/** Opens a server that echoes every request. */
 export function openTarget(implementation: Http2Implementation): Target {
   const faults: unknown[] = [];
   const connections = openConnections({
@@ -46,7 +46,7 @@ export function openTarget(implementation: Http2Implementation): Target {
   return { implementation, connections, faults, [Symbol.dispose]: () => connections.destroy() };
 }
 
-/** The body of a refusal: whatever serves requests refuses these. */
+/** The body of a refusal; a handler refuses these requests too. */
 export const refusal = "refused";
 
 function report(exchange: Exchange): void {
@@ -68,17 +68,17 @@ function report(exchange: Exchange): void {
   });
 }
 
-/** Turns of the event loop without a byte after which no more are expected: nothing here waits for a clock. */
+/** Ticks of the event loop without a byte after which no more are expected: nothing here waits for a clock. */
 const quietTurns = 8;
 
-/** Sends bytes on a new connection, and says what became of it once nothing happens any more. */
+/** Sends bytes on a new connection, and returns the outcome once nothing happens any more. */
 export async function outcomeOf(target: Target, chunks: readonly Buffer[]): Promise<Outcome> {
   const [client, server] = duplexPair();
   const outcome: Outcome = { streams: new Map(), goaway: undefined, isClosed: false };
-  let heard = 0;
+  let received = 0;
   const listener = new Listener(outcome);
   client.on("data", (chunk: Buffer) => {
-    heard += 1;
+    received += 1;
     listener.read(chunk);
   });
   const closed = () => {
@@ -88,8 +88,8 @@ export async function outcomeOf(target: Target, chunks: readonly Buffer[]): Prom
   target.connections.accept(server as Duplex, "2");
   for (const chunk of [...chunks, openWindows]) if (!outcome.isClosed) client.write(chunk);
   for (let quiet = 0, before = -1; quiet < quietTurns; quiet += 1) {
-    if (before !== heard) quiet = 0;
-    before = heard;
+    if (before !== received) quiet = 0;
+    before = received;
     await tick();
   }
   client.off("end", closed).off("close", closed);
@@ -99,7 +99,7 @@ export async function outcomeOf(target: Target, chunks: readonly Buffer[]): Prom
   return outcome;
 }
 
-// However small the windows were, the answers come whole.
+// Opens the windows, so that responses are complete.
 const openWindows = Buffer.concat([
   setting(Setting.INITIAL_WINDOW_SIZE, 1_000_000),
   frame(FrameType.WINDOW_UPDATE, { payload: four(1_000_000) }),
@@ -107,7 +107,7 @@ const openWindows = Buffer.concat([
 
 type Got = { readonly type: number; readonly flags: number; readonly id: number; readonly payload: Buffer };
 
-/** Notes the frames of a server. */
+/** Records the frames of a server. */
 class Listener {
   readonly #outcome: Outcome;
   readonly #decoder = new Decoder();

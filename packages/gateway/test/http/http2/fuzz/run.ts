@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { keep } from "./corpus.ts";
 import { type Finding, openPair, triedSeed } from "./runner.ts";
 
-// npm run fuzz: a million sequences; `-- --seed <first> --count <how many>` runs others. What is found is kept in corpus/.
+// npm run fuzz: a million sequences; `-- --seed <first> --count <how many>` runs others. Findings are kept in corpus/.
 
 const { values } = parseArgs({
   options: { seed: { type: "string" }, count: { type: "string" }, child: { type: "boolean" } },

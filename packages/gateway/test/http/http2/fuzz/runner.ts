@@ -20,14 +20,14 @@ export function openPair(): Pair {
   };
 }
 
-/** What is wrong with how a sequence was answered. */
+/** A sequence with a wrong outcome. */
 export type Finding = {
   readonly frames: readonly Buffer[];
   readonly differences: readonly Difference[];
   readonly faults: readonly unknown[];
 };
 
-/** Sends a sequence to both; undefined when what they did agrees, or differs for a reason that is listed. */
+/** Sends a sequence to both; undefined when the outcomes agree, or differ for a listed reason. */
 export async function tried(pair: Pair, sequence: Sequence): Promise<Finding | undefined> {
   const chunks = chunksOf(sequence);
   const [own, node] = await Promise.all([outcomeOf(pair.own, chunks), outcomeOf(pair.node, chunks)]);
@@ -38,7 +38,7 @@ export async function tried(pair: Pair, sequence: Sequence): Promise<Finding | u
   return found.length > 0 || faults.length > 0 ? { frames: sequence.frames, differences: found, faults } : undefined;
 }
 
-/** Takes frames away as long as what is left is a finding too. */
+/** Removes frames as long as the rest is still a finding. */
 export async function minimised(pair: Pair, finding: Finding): Promise<Finding> {
   let least = finding;
   for (let at = least.frames.length - 1; at >= 0; at -= 1) {
@@ -49,7 +49,7 @@ export async function minimised(pair: Pair, finding: Finding): Promise<Finding> 
   return least;
 }
 
-/** Tries the sequence of a seed; what is wrong is minimised. */
+/** Tries the sequence of a seed; minimises a finding. */
 export async function triedSeed(pair: Pair, seed: number): Promise<Finding | undefined> {
   const found = await tried(pair, sequenceOf(seed));
   return found && minimised(pair, found);
