@@ -91,6 +91,10 @@ const echoes: readonly Case[] = [
   ofCall("reflection, a host of 4 MB in br, gRPC-Web", () =>
     grpcWeb(reflection, { bytes: Buffer.concat([protoText(1, big()), protoText(7, Buffer.alloc(0))]), encoding: "br" }),
   ),
+  ofCall("reflection, 100 unknown symbols of 16 KB in gzip, gRPC", () => {
+    const call = grpc(reflection, { bytes: protoText(4, Buffer.alloc(16_000, 0x61)), encoding: "gzip" });
+    return { ...call, body: Buffer.concat(Array<Uint8Array>(100).fill(call.body)) };
+  }),
   ofCall(
     "a page token of 4 MB in br, no role",
     () => connect("UserService/ListUsers", "proto", { bytes: protoText(2, big()), encoding: "br" }),
@@ -98,8 +102,8 @@ const echoes: readonly Case[] = [
   ),
 ];
 
-const base64 = (body: Buffer): Call => ({
-  ...grpcWeb(createSession, { bytes: new Uint8Array() }),
+const base64 = (body: Buffer, rpc = createSession): Call => ({
+  ...grpcWeb(rpc, { bytes: new Uint8Array() }),
   headers: { "content-type": "application/grpc-web-text+proto" },
   body,
 });
@@ -107,6 +111,12 @@ const base64 = (body: Buffer): Call => ({
 const prefixes: readonly Case[] = [
   ofCall("gRPC-Web text, 1.4 million parts padded apart", () => base64(repeated([0x41, 0x41, 0x41, 0x3d], 5_500_000))),
   ofCall("gRPC-Web text, 64 KB of parts padded apart", () => base64(repeated([0x41, 0x41, 0x41, 0x3d], 65_536))),
+  ofCall(
+    "gRPC-Web text, 1.4 million parts padded apart, no role",
+    () => base64(repeated([0x41, 0x41, 0x41, 0x3d], 5_500_000), batch),
+    { caller: "no role" },
+  ),
+  ofCall("gRPC-Web text, 16 KB of parts padded apart", () => base64(repeated([0x41, 0x41, 0x3d, 0x3d], 16_384))),
   ofCall("gRPC-Web text, padding alone", () => base64(Buffer.alloc(5_500_000, 0x3d))),
   ofCall("gRPC, a length of 4 GB in front of nothing", () => ({
     ...grpc(createSession, { bytes: new Uint8Array() }),

@@ -150,7 +150,8 @@ test("gRPC-Web text: base64 in one piece or in padded parts", async () => {
   await using server = await openUnary();
   const message = frame(binary(server, { name: "ada" }));
   const parts = [message.subarray(0, 4), message.subarray(4)].map((part) => part.toString("base64"));
-  for (const text of [message.toString("base64"), parts.join("")]) {
+  const bytes = Array.from(message, (byte) => Buffer.of(byte).toString("base64"));
+  for (const text of [message.toString("base64"), parts.join(""), bytes.join("")]) {
     const { headers, body } = await post(server, Buffer.from(text), web);
     expect(headers["content-type"]).toBe(web["content-type"]);
     const ok = frame("grpc-status: 0\r\n", 0x80);
@@ -158,9 +159,11 @@ test("gRPC-Web text: base64 in one piece or in padded parts", async () => {
   }
 });
 
-test.each(["AAAA*AAA", "=", "AAAAAA", "AAAAA==="])("gRPC-Web text: %s is no base64", async (text) => {
+const noBase64 = ["AAAA*AAA", "=", "====", "AAAAAA", "AAAAA===", "AA=A", "=AAA", "AAA-", "AAA\xff"];
+
+test.each(noBase64)("gRPC-Web text: %s is no base64", async (text) => {
   await using server = await openUnary();
-  const { body } = await post(server, Buffer.from(text), web);
+  const { body } = await post(server, Buffer.from(text, "latin1"), web);
   expect(Buffer.from(body.toString(), "base64").toString()).toMatch(/grpc-status: 3\r\n/);
 });
 

@@ -62,12 +62,30 @@ function trailerFrame(trailers: ResponseFields): Buffer {
 
 /** Decodes base64; each part of a client or a proxy may have its own padding. */
 export function base64Bytes(body: Buffer): Buffer {
-  const parts = body.toString("latin1").match(/[^=]+=*|=+/g) ?? [];
-  if (!parts.every(isBase64)) throw new GatewayError("MALFORMED_BODY");
-  return Buffer.concat(parts.map((part) => Buffer.from(part, "base64")));
+  const bytes = Buffer.allocUnsafe((body.length >> 2) * 3);
+  let size = 0;
+  // By groups of four, for parts may be as short: a string and a buffer for each took 0.5 s for a body of 5 MB.
+  for (let at = 0; at < body.length; at += 4) {
+    const padding = body[at + 3] !== equalsSign ? 0 : body[at + 2] !== equalsSign ? 1 : 2;
+    const third = padding === 2 ? 0 : valueAt(body, at + 2);
+    const fourth = padding > 0 ? 0 : valueAt(body, at + 3);
+    const bits = (valueAt(body, at) << 18) | (valueAt(body, at + 1) << 12) | (third << 6) | fourth;
+    if (bits < 0) throw new GatewayError("MALFORMED_BODY");
+    bytes[size] = bits >> 16;
+    bytes[size + 1] = bits >> 8;
+    bytes[size + 2] = bits;
+    size += 3 - padding;
+  }
+  return bytes.subarray(0, size);
 }
 
-const isBase64 = (part: string) => part.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(part);
+const equalsSign = 0x3d;
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+// What is no digit sets the sign of a group.
+const digits = new Int32Array(256).fill(-1);
+for (const [value, digit] of [...alphabet].entries()) digits[digit.charCodeAt(0)] = value;
+
+const valueAt = (body: Buffer, at: number): number => digits[body[at] ?? equalsSign] ?? -1;
 
 const base64 = (bytes: Uint8Array | string) => Buffer.from(bytes).toString("base64");
 
