@@ -140,16 +140,18 @@ test("a stream answers 256 KiB of files, and then says when to begin another", a
 test.each([
   ["a symbol", (value: string) => ({ messageRequest: { case: "fileContainingSymbol" as const, value } })],
   ["a host", (host: string) => ({ host, messageRequest: { case: "listServices" as const, value: "" } })],
-])("questions that name %s of 16,000 characters are answered by as many bytes as files", async (_, question) => {
-  const { method } = ServerReflection;
-  const long = question("a".repeat(16_000));
-  const [first] = await client.converse(method.serverReflectionInfo, [long]);
-  if (!first) throw new Error("it has no answer");
-  const enough = Math.ceil(2 ** 18 / toBinary(method.serverReflectionInfo.output, first).length);
-  expect(await client.converse(method.serverReflectionInfo, Array(enough).fill(long))).toHaveLength(enough);
-  await expect(client.converse(method.serverReflectionInfo, Array(100).fill(long))).rejects.toMatchObject({
-    code: codes.RESOURCE_EXHAUSTED,
+])("questions that name %s of 16,000 characters are repeated by 64 KiB of a stream at most", async (_, question) => {
+  const stream = client.open(ServerReflection.method.serverReflectionInfo);
+  let bytes = 0;
+  stream.on("data", (answer) => {
+    bytes += toBinary(ServerReflection.method.serverReflectionInfo.output, answer).length;
   });
+  const refused = new Promise((resolve) => stream.on("error", resolve));
+  const long = create(ServerReflection.method.serverReflectionInfo.input, question("a".repeat(16_000)));
+  for (let asked = 0; asked < 100; asked++) stream.write(long);
+  expect(await refused).toMatchObject({ code: codes.RESOURCE_EXHAUSTED });
+  expect(bytes).toBeGreaterThan(16_000);
+  expect(bytes).toBeLessThanOrEqual(65_536);
 });
 
 test("a refusal repeats no more than the beginning of a name", async () => {

@@ -73,11 +73,11 @@ test("streams of unknown callers have a limit, half of it for one network, and n
 
 test("an account takes nothing once its request is over", () => {
   const budget = bodyBudget({ bodiesMaxBytes: 1600, unknownStreamsMax: 4 });
-  const account = stranger(budget, "192.0.2.1");
+  const account = unknownCaller(budget, "192.0.2.1");
   expect(account.take(60)).toBe(true);
   account.close();
   expect([account.take(60), account.openStream()]).toEqual([false, false]);
-  expect(stranger(budget, "192.0.2.1").take(100)).toBe(true);
+  expect(unknownCaller(budget, "192.0.2.1").take(100)).toBe(true);
 });
 
 test("the addresses of one customer are one network", () => {
