@@ -23,12 +23,13 @@ export function reflection(services: readonly DescService[], refuse: Refuse) {
   // No service imports the details of refusals, yet a tool that has only reflection needs their types to decode them.
   const symbols = symbolsOf([...new Set(services.map(({ file }) => file)), file_google_rpc_error_details]);
   async function* respondEach<R extends ReflectionRequest>(requests: AsyncIterable<R>) {
-    const state: StreamState = { services, symbols, sent: new Set(), bytes: 0 };
+    const state: StreamState = { services, symbols, sent: new Set(), bytes: 0, repeated: 0 };
     let queries = 0;
     for await (const request of requests) {
       queries += 1;
-      if (queries > maxQueries || state.bytes > maxResponseBytes) throw refuse("OVERLOADED", { retrySeconds: 1 });
-      state.bytes += repeatedBytes(request);
+      if (queries > maxQueries || state.bytes > maxFileBytes || state.repeated > maxRepeatedBytes)
+        throw refuse("OVERLOADED", { retrySeconds: 1 });
+      state.repeated += repeatedBytes(request);
       const messageResponse = respond(state, request.messageRequest);
       yield { validHost: request.host, originalRequest: request, messageResponse };
     }
@@ -41,19 +42,21 @@ export function reflection(services: readonly DescService[], refuse: Refuse) {
 // 56 KB; a tool that needs more begins another stream. A response repeats its request, which may take 60 bytes
 // compressed and 16 KiB decompressed.
 const maxQueries = 100;
-const maxResponseBytes = 2 ** 18;
+const maxFileBytes = 2 ** 18;
+const maxRepeatedBytes = 2 ** 14;
 
 /** How many bytes of a request its response repeats: the host twice. */
 function repeatedBytes({ host, messageRequest: { value = "" } }: ReflectionRequest): number {
   return 2 * Buffer.byteLength(host) + Buffer.byteLength(typeof value === "string" ? value : value.containingType);
 }
 
-/** The state of one stream: the files that its client has, and the bytes of its responses. */
+/** The state of one stream: the files that its client has, their bytes, and those of its own requests. */
 type StreamState = {
   readonly services: readonly DescService[];
   readonly symbols: Symbols;
   readonly sent: Set<DescFile>;
   bytes: number;
+  repeated: number;
 };
 
 function respond(state: StreamState, query: ReflectionQuery) {
