@@ -4,12 +4,12 @@ import { keys } from "../deps.ts";
 import type { Next, UnaryRequest } from "./around.ts";
 import type { Report } from "./report.ts";
 
-/** What a call passes on its way to a handler. */
+/** The gate and the interceptors that an adapter of Connect calls before a handler. */
 type Guards = { readonly requestGate: RequestGate; readonly interceptors: readonly Interceptor[] };
 
 /**
- * Does for an adapter of Connect what only the gateway does by itself: names the request in its response, reports calls that no
- * interceptor sees the end of, and ends a unary call at its deadline.
+ * Adds to an adapter of Connect three things that the gateway does by itself: the response carries the request id, calls whose
+ * end no interceptor sees are reported, and a unary call ends at its deadline.
  */
 export function forAdapter({ requestGate, interceptors }: Guards, report: Report) {
   return { requestGate: ended(requestGate, report), interceptors: [inTime(report), ...interceptors] };
@@ -18,7 +18,7 @@ export function forAdapter({ requestGate, interceptors }: Guards, report: Report
 function ended(gate: RequestGate, report: Report): RequestGate {
   return (context) => {
     context.responseHeader.set("x-request-id", context.values.get(keys.requestId));
-    // connect-es aborts the signal at the end of every call, by what it refused where the request cannot be read.
+    // connect-es aborts the signal at the end of every call; if the request cannot be read, the abort reason is its refusal.
     context.signal.addEventListener("abort", () => report.ended(context), { once: true });
     return gate(context);
   };
@@ -30,7 +30,7 @@ const inTime =
   (request) =>
     request.stream ? next(request) : untilAborted(request, next, report);
 
-/** Does not wait for a handler that does not heed its signal. */
+/** Ends the call when its signal is aborted, even if the handler ignores the signal. */
 async function untilAborted(request: UnaryRequest, next: Next, { onError }: Report) {
   const { signal, contextValues: values, header: requestHeader } = request;
   const { promise, reject } = Promise.withResolvers<never>();

@@ -9,10 +9,10 @@ export type Next = ReturnType<Interceptor>;
 /** A call as interceptors see it. */
 export type Request = Parameters<Next>[0];
 
-/** What comes before a handler; it throws to refuse the call, and answers nothing where it waits for nothing. */
+/** A step before the handler; it throws to refuse the call, and returns a promise only if it waits. */
 export type Step = (request: Message, call: Call) => Promise<void> | void;
 
-/** Makes something for each rpc when it is first called, and keeps it. */
+/** Memoizes a function by rpc. */
 export function forEachMethod<T>(make: (method: DescMethod) => T): (method: DescMethod) => T {
   const made = new Map<DescMethod, T>();
   return (method) => {
@@ -24,7 +24,7 @@ export function forEachMethod<T>(make: (method: DescMethod) => T): (method: Desc
   };
 }
 
-/** An interceptor that takes a step before the handler, of a unary call and of a stream of responses. */
+/** Makes an interceptor that takes a step before the handler, for unary calls and server streams. */
 export function before(stepOf: (method: DescMethod) => Step): Interceptor {
   const step = forEachMethod(stepOf);
   return (next) => (request) => {
@@ -35,7 +35,7 @@ export function before(stepOf: (method: DescMethod) => Step): Interceptor {
   };
 }
 
-/** A call of one message that is answered with one. */
+/** A unary call. */
 export type UnaryRequest = Extract<Request, { stream: false }>;
 
 /** A call that streams its requests, its responses or both. */
@@ -47,7 +47,7 @@ async function beforeStream(step: Step, request: StreamRequest, next: Next) {
   return next({ ...request, message: once(message) });
 }
 
-/** The one message of a request that is answered by a stream. */
+/** Reads the one message of a server-streaming call. */
 export function messageOf({ method, message }: StreamRequest): Promise<Message> {
   // A step that sees no message would let the call pass.
   if (method.methodKind !== "server_streaming")
@@ -55,7 +55,7 @@ export function messageOf({ method, message }: StreamRequest): Promise<Message> 
   return single(message);
 }
 
-/** The response with other messages. Not by a spread: the headers of the gateway's own are getters of its class. */
+/** Replaces the messages of a response. A spread would lose the headers: those of the gateway's responses are getters of a class. */
 export const withMessages = (response: StreamResponse, message: StreamResponse["message"]): StreamResponse => ({
   stream: true,
   service: response.service,
@@ -65,13 +65,13 @@ export const withMessages = (response: StreamResponse, message: StreamResponse["
   message,
 });
 
-/** What handlers know of a call. */
+/** Converts a request as interceptors see it to the call that handlers see. */
 export const callOf = (request: Request): Call => (isCall(request) ? request : new InterceptedCall(request));
 
-// The gateway has one object for both.
+// A request of the gateway is also its call.
 const isCall = (request: Request): request is Request & Call => "values" in request;
 
-/** A class, so that nobody makes a signal who does not ask for it. */
+/** A class with getters, so that a signal is made only when it is read. */
 class InterceptedCall implements Call {
   readonly #request: Request;
 

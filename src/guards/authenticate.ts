@@ -10,13 +10,13 @@ import { forEachMethod } from "./around.ts";
 import type { CallerCache } from "./caller_cache.ts";
 import { type Outages, outage } from "./outage.ts";
 
-/** Finds out who calls, from the headers alone; answers the caller's id, or undefined where anyone may call. */
+/** Finds the caller from the headers alone; returns the user's id, or undefined where anyone may call. */
 export type Authenticate = (call: Call) => string | undefined | Promise<string | undefined>;
 
-// A body may take its time to come, and a stream lives on: what was found before that is looked up again.
+// A body may arrive slowly, and a stream lasts: a caller that was found longer ago than this is looked up again.
 const freshMs = 1000;
 
-/** Authenticates the callers of an rpc: at its gate, before a body is read, and again where that was a while ago. */
+/** Authenticates the callers of an rpc: at the gate, before a body is read, and again if that was a while ago. */
 export function authenticate(method: DescMethod, callers: CallerCache): Authenticate {
   if (getOption(method, access).who.case === "anyone") return () => undefined;
   return (call) => {
@@ -45,7 +45,7 @@ function bearerOf(header: string | null): string | undefined {
   return /^bearer +([\x21-\x7e]+) *$/i.exec(header ?? "")?.[1];
 }
 
-/** The gate of every rpc: finds out who calls from the headers alone, before anything of a body is read. */
+/** The gate of every rpc: finds the caller from the headers alone, before any of the body is read. */
 export function gate(callers: CallerCache, outages: Outages): RequestGate {
   const known = forEachMethod((method) => authenticate(method, callers));
   const inWords = outage(outages);

@@ -10,7 +10,7 @@ import { ofUser } from "./of_user.ts";
 import { isPermission, type Permission } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
-/** Decides whether the caller may, from the rpc's access option and the real owner of what the request names. */
+/** Checks the caller's permission by the rpc's access option and the actual owner of the object that the request names. */
 export function authorize(method: DescMethod, lookups: Lookups): Step {
   const option = getOption(method, access);
   switch (option.who.case) {
@@ -40,7 +40,7 @@ function scoped(rule: Rule): Step {
   return rule.option.partial ? somewhere(rule) : ofInstance(rule);
 }
 
-/** The permission must be held on the instance itself. */
+/** Requires the permission on the instance itself. */
 function ofInstance({ method, option, permission, lookups }: Rule): Step {
   const needed =
     option.instance && option.instancePermission ? permissionOf(method, option.instancePermission) : permission;
@@ -51,7 +51,7 @@ function ofInstance({ method, option, permission, lookups }: Rule): Step {
   };
 }
 
-/** The permission may be held anywhere: the answer shows what it reaches. */
+/** Requires the permission anywhere: the response shows the objects that it reaches. */
 function somewhere({ permission }: Rule): Step {
   return (_request, call) => {
     const held = holding(callerOf(call), permission);
@@ -60,7 +60,7 @@ function somewhere({ permission }: Rule): Step {
   };
 }
 
-/** How far memberships reach, over all organizations. */
+/** Computes how far memberships reach, over all organizations. */
 function reachOf(held: readonly Membership[]) {
   if (held.some(({ scope }) => scope === "instance")) return { whole: true } as const;
   const ids = (wanted: Membership["scope"]) => held.filter(({ scope }) => scope === wanted).map(({ id }) => id);

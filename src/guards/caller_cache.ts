@@ -1,22 +1,22 @@
 import type { Caller } from "../deps.ts";
 import type { FactType } from "../events/fact.ts";
 
-/** A caller as the token's hash finds it, and until when. */
+/** The caller that a token's hash finds, and when the token expires. */
 export type FoundCaller = {
   readonly caller: Caller;
   readonly tokenId: string | undefined;
   readonly expires: Date | undefined;
 };
 
-/** The callers that were seen lately, with their memberships. */
+/** A cache of recent callers with their memberships. */
 export type CallerCache = {
-  /** The caller at once when it is kept, else a promise; undefined for a token that is nobody's. */
+  /** Returns a cached caller at once, else a promise; undefined for an unknown token. */
   readonly find: (hash: string) => Caller | Promise<Caller | undefined>;
-  /** Drops what a fact makes untrue. */
+  /** Drops the entries that a fact invalidates. */
   readonly forget: (fact: { readonly type: string; readonly stream: string }) => void;
 };
 
-/** What the cache is made of. */
+/** Options of the cache. */
 export type CallerCacheOptions = {
   readonly lookup: (hash: string) => Promise<FoundCaller | undefined>;
   readonly clock: () => Date;
@@ -27,7 +27,7 @@ export type CallerCacheOptions = {
 type CachedCaller = FoundCaller & { readonly until: number };
 type Drops = (one: FoundCaller) => boolean;
 
-/** Keeps callers for seconds. What revokes a caller drops it at once on this node, and through the log on the others. */
+/** Caches callers for seconds. A fact that revokes a caller drops it at once on this node, and through the log on the others. */
 export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCacheOptions): CallerCache {
   const kept = new Map<string, CachedCaller>();
   const underWay = new Set<Drops[]>();
@@ -51,7 +51,7 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
   };
 
   async function lookedUp(hash: string, now: number): Promise<Caller | undefined> {
-    // What was looked up before something was revoked must not be kept after it.
+    // A lookup that began before a revocation must not be cached after it.
     const meanwhile: Drops[] = [];
     underWay.add(meanwhile);
     const found = await lookup(hash).finally(() => underWay.delete(meanwhile));
@@ -69,7 +69,7 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
   }
 }
 
-/** Whether a fact, by the stream that it stands in, makes what is kept of a caller untrue. */
+/** Whether a fact in this stream invalidates the cached caller. */
 type Revokes = (one: FoundCaller, stream: string) => boolean;
 
 const nobody: Revokes = () => false;
@@ -81,7 +81,7 @@ const token: Revokes = ({ tokenId }, stream) => tokenId === stream;
 const revokesBy = {
   "instance.created": nobody,
   "organization.created": nobody,
-  // A user who was just created is no caller yet, and a phone does not decide what its user may do.
+  // A user who was just created has made no call yet, and a phone does not affect permissions.
   "user.human_created": nobody,
   "user.machine_created": nobody,
   "user.phone_changed": nobody,
@@ -99,7 +99,7 @@ const revokesBy = {
   "session.created": nobody,
   "session.ended": session,
   "project.created": nobody,
-  // Memberships go with their project or project grant.
+  // Memberships end with their project or project grant.
   "project.deleted": everyone,
   "project.role_added": nobody,
   "project.role_removed": nobody,
@@ -123,5 +123,5 @@ const revokesBy = {
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));
 
-// A node of a newer release may write facts that this one does not know: they could revoke anybody.
+// A node of a newer release may write facts of types unknown here: they could revoke any caller.
 const revokesOf = (type: string): Revokes => revokesByType.get(type) ?? everyone;

@@ -6,7 +6,7 @@ import { given, type Lookups } from "./holding.ts";
 import { permissions } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
-/** Nobody climbs: who acts in another's place, or gives a role, must hold every permission that this gives. */
+/** Prevents privilege escalation: a caller who acts for another user, or gives a role, must hold every permission gained by it. */
 export function cover(rule: Rule): Step | undefined {
   const { coversUser, coversRoles } = rule.option;
   if (coversUser) return coverUser(rule);
@@ -26,7 +26,7 @@ function coverUser({ method, option, lookups }: Rule): Step {
   };
 }
 
-/** Finds the user that a field names; one that is missing is refused by the handler. */
+/** Finds the user that a field names; a missing user is refused by the handler. */
 function userFinder(field: string, lookups: Lookups): (id: string) => Promise<string | undefined> {
   switch (field) {
     case "user_id":
@@ -53,7 +53,7 @@ function coverRoles({ method, option, lookups }: Rule): Step {
   };
 }
 
-/** The membership that would be given: the narrowest scope that the request names. */
+/** Finds the scope of the membership that would be given: the narrowest one that the request names. */
 function membershipOf(
   wanted: Pick<Membership, "roles" | "organization">,
   instance: string | undefined,
@@ -73,7 +73,7 @@ function refuseUncovered(caller: Caller, targets: readonly Membership[]): void {
   }
 }
 
-/** Says whether what is held in one scope counts in the other. */
+/** Whether a permission in one scope counts in the other. */
 function covers(own: Membership, target: Membership): boolean {
   if (own.scope === "instance") return true;
   if (target.scope === "instance") return false;

@@ -3,7 +3,7 @@ import { type MessageRule, refuseAny } from "../errors.ts";
 import type { Step } from "./around.ts";
 
 /**
- * Enforces the declared rules of a request as a whole right before its handler. Not earlier: a rule that asks the clock must not
+ * Enforces the cross-field rules of a request right before its handler. Not earlier: a rule that reads the clock must not
  * refuse a request that an idempotency record answers.
  */
 export function crossFieldRules({ input }: DescMethod, declared: readonly MessageRule[]): Step {

@@ -25,22 +25,22 @@ import { type Report, responseFieldsOf } from "./report.ts";
 import { retry } from "./retry.ts";
 import { type RulesOf, validate } from "./validate.ts";
 
-/** What the guards are made of. */
+/** Options of the guards. */
 export type GuardOptions = {
   readonly report: Report;
   readonly callers: CallerCache;
   readonly rules: RulesOf;
-  /** The declared rules of requests as a whole. */
+  /** The cross-field rules of requests. */
   readonly declared: readonly MessageRule[];
   readonly lookups: Lookups;
   readonly idempotency: IdempotencyOptions;
   readonly outages: Outages;
 };
 
-/** What every call passes between its gate and its handler, in this order. */
+/** The interceptors between gate and handler, in their order. */
 export function guards(options: GuardOptions): Interceptor[] {
   const { report, callers, rules, declared, lookups } = options;
-  // The gate has found the caller; a body may have taken its time since.
+  // The gate has found the caller, but the body may have arrived much later.
   const known = forEachMethod((method) => checked(authenticate(method, callers)));
   const wellFormed = forEachMethod((method) => validate(method, rules));
   const allowed = forEachMethod((method) => authorize(method, lookups));
@@ -68,7 +68,7 @@ const checked =
     return found instanceof Promise ? found.then(() => {}) : undefined;
   };
 
-/** Puts what the database could not do into words, also in the middle of a stream. */
+/** Turns failures of the database into refusals, also in the middle of a stream. */
 function inWords(worded: (error: unknown) => unknown): Interceptor {
   const fail = (error: unknown) => Promise.reject(worded(error));
   const eachWorded = (response: Response) =>
@@ -93,7 +93,7 @@ async function* eachInWords<T>(messages: AsyncIterable<T>, worded: (error: unkno
   }
 }
 
-/** Refuses callers who may not; what a repeated request misses it may have taken away itself: it is answered as it was. */
+/** Refuses callers without permission. A repeated request may have removed its own object: it gets the recorded answer. */
 function authorized(allowed: StepOf, keyed: KeyedOf): Interceptor {
   const ofStream = before(allowed);
   return (next) => {
@@ -118,7 +118,7 @@ async function answeredBefore(keyed: KeyedOf, request: UnaryRequest, error: unkn
 
 const isMissing = (error: unknown) => reasonOf(error)?.endsWith("_NOT_FOUND") === true;
 
-/** A write that is repeated with its key answers what it answered first. */
+/** Answers a write that is repeated with its key by the first answer. */
 function oncePerKey(keyed: KeyedOf): Interceptor {
   return (next) => (request) => {
     if (request.stream) return next(request);
@@ -135,17 +135,17 @@ const recorded = ({ service, method, contextValues }: UnaryRequest, message: Mes
   service,
   method,
   message,
-  // Those of the call: connect-es deletes from them what a response of other headers lacks, such as grpc-status.
+  // The headers are the call's: connect-es deletes fields from them that a response of other headers lacks, such as grpc-status.
   ...responseFieldsOf(contextValues),
 });
 
-/** A command that lost a race is run again from its read; outside of its key: the race may have been lost to its own twin. */
+/** Runs a command that lost a race again from its read; outside of the key, since it may have lost to its own repetition. */
 const lostRacesAgain: Interceptor = (next) => (request) =>
   isRead(request.method) || request.stream ? next(request) : retry(() => next(request), request);
 
 const recheckMs = 1000;
 
-/** A stream outlives tokens and roles: what is revoked ends it before the next message, within a second. */
+/** Checks a stream again before a message, once a second at most: it may outlive its token and roles. */
 function rechecked(steps: readonly StepOf[]): Interceptor {
   return (next) => (request) => (request.stream ? recheckedStream(steps, request, next) : next(request));
 }

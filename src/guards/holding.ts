@@ -2,7 +2,7 @@ import type { Caller, Membership } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { type Permission, permissionsOf } from "./permissions.ts";
 
-/** What authorization looks up. Owners never change, so answers may be kept; misses never are. */
+/** The lookups of authorization. Owners never change, so found ones may be cached; misses never are. */
 export type Lookups = {
   readonly instanceId: string;
   readonly organizationExists: (id: string) => Promise<boolean>;
@@ -12,7 +12,7 @@ export type Lookups = {
   readonly membershipsOf: (userId: string) => Promise<readonly Membership[]>;
 };
 
-/** Where a user grant belongs. */
+/** The owner of a user grant and its project. */
 export type UserGrantPlace = {
   readonly owner: string;
   readonly projectId: string;
@@ -21,7 +21,7 @@ export type UserGrantPlace = {
 
 const known = new WeakMap<Membership, ReadonlySet<Permission>>();
 
-/** The caller's memberships that give the permission. */
+/** Finds the caller's memberships that give the permission. */
 export function holding({ memberships }: Caller, permission: Permission): readonly Membership[] {
   return memberships.filter((membership) => given(membership).has(permission));
 }
@@ -33,5 +33,5 @@ export function given(membership: Membership): ReadonlySet<Permission> {
   return found;
 }
 
-/** The refusal of a caller without the permission. */
+/** Makes the refusal of a caller without the permission. */
 export const denied = (permission: string) => refuse.because("PERMISSION_DENIED", { params: { permission } });

@@ -14,24 +14,24 @@ import { reasonOf, refuse } from "../errors.ts";
 import { sameBytes } from "../security/compare.ts";
 import type { Keyring } from "../security/seal.ts";
 
-/** A request, with the call it came in. */
+/** A request with its call, which may carry a key. */
 export type KeyedRequest = { readonly request: Message; readonly call: Call };
 
-/** The record of a write that was done before. */
+/** The record of an earlier write. */
 export type DoneBefore = { readonly request: Uint8Array; readonly answer: Uint8Array };
 
-/** What the guard is made of. */
+/** Options of the guard. */
 export type IdempotencyOptions = {
   readonly recordOf: (of: { caller: string; operation: string; key: string }) => Promise<DoneBefore | undefined>;
   readonly keyring: Keyring;
   readonly clock: () => Date;
 };
 
-/** A write and its key. */
+/** The guard of one rpc. */
 export type Keyed = {
-  /** A write that is repeated with its key answers what it answered first. */
+  /** Runs a write, or answers a repeated one by the first answer. */
   readonly once: <T>(work: () => Promise<T>, keyed: KeyedRequest, recorded: (answer: Message) => T) => Promise<T>;
-  /** What this very request was answered before; undefined when it never was, or has no key. */
+  /** Reads the earlier answer to this very request; undefined if there is none, or no key. */
   readonly answered: (request: Message, call: Call) => Promise<Message | undefined>;
 };
 
@@ -50,7 +50,7 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
   async function once<T>(work: () => Promise<T>, keyed: KeyedRequest, recorded: (answer: Message) => T): Promise<T> {
     const key = keyIn(keyed.call);
     if (key === undefined) return work();
-    // A twin that comes meanwhile waits: it would spend attempts and hash passwords only to lose its race.
+    // A concurrent repetition waits: it would spend attempts and hash passwords only to lose its race.
     return alone(`${callerOf(keyed.call).userId} ${key}`, () => unlessDone(work, keyed, recorded));
   }
 
@@ -66,7 +66,7 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
     try {
       return await work();
     } catch (error) {
-      // A twin on another node may have ended in between, and be what is in the way now.
+      // A repetition on another node may have finished in between and caused this refusal.
       const meanwhile = reasonOf(error) && (await answered(request, call).catch(() => undefined));
       if (meanwhile) return recorded(meanwhile);
       throw error;
@@ -102,7 +102,7 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
   }
 }
 
-/** What must be the same in a repeated request: its message, and the organization that it names by the header. */
+/** Makes the bytes that must be equal in a repeated request: the message, and the organization that the header names. */
 function bodyReader(method: DescMethod): (request: Message, call: Call) => Buffer {
   const { organization } = getOption(method, access);
   return (request, call) => {
@@ -111,7 +111,7 @@ function bodyReader(method: DescMethod): (request: Message, call: Call) => Buffe
   };
 }
 
-/** A mutex for each name: runs work of the same name one after the other. */
+/** Makes a mutex for each name: work of the same name runs one after the other. */
 function oneAtATime() {
   const last = new Map<string, Promise<unknown>>();
   return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
@@ -125,7 +125,7 @@ function oneAtATime() {
   };
 }
 
-/** Says whether the key means something: on every write of a caller who is known. */
+/** Whether a key has an effect: on every write of an authenticated caller. */
 function isKeyed(method: DescMethod): boolean {
   const reads = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   return method.methodKind === "unary" && !reads && getOption(method, access).who.case !== "anyone";

@@ -10,8 +10,8 @@ const header = "x-service-orgid";
 type Named = { readonly field: string; readonly id: string };
 
 /**
- * The call works in an organization, and the permission must be held there: on the organization, on the instance, or on the
- * object that the request names.
+ * Finds the organization that the call works in, and requires the permission there: on the organization, on the instance, or on
+ * the object that the request names.
  */
 export function inOrganization({ method, option, permission, lookups }: Rule) {
   const readers = option.objects.map((field) => ({ field, read: textOf(method.input, field) }));
@@ -29,7 +29,7 @@ export function inOrganization({ method, option, permission, lookups }: Rule) {
     call.values.set(keys.reach, reach);
   };
 
-  /** An organization that the request itself names is the one worked in, unless the header says otherwise. */
+  /** The call works in the organization that the request names, unless the header names another. */
   async function workedIn(call: Call, named: readonly Named[]): Promise<string> {
     const asked = call.requestHeader.get(header)?.trim();
     const object = named.find(({ field }) => field === "organization_id")?.id;
@@ -50,7 +50,7 @@ export function inOrganization({ method, option, permission, lookups }: Rule) {
     return there.some(({ scope }) => scope !== "instance") || lookups.organizationExists(organization);
   }
 
-  /** A role on a project or a project grant reaches what the request names only when it is that. */
+  /** A role on a project or project grant counts only if the request names that very object. */
   async function within(reach: Exclude<Reach, { whole: true }> & Places, named: readonly Named[]): Promise<void> {
     const objects = named.filter(({ field }) => field !== "organization_id");
     if (objects.length === 0) throw denied(permission);
@@ -60,7 +60,7 @@ export function inOrganization({ method, option, permission, lookups }: Rule) {
   }
 }
 
-/** An organization named by the header or by default is refused alike, known or not; one named as the object is missing. */
+/** Refuses an organization named by the header or by default alike, known or not; one named as the object is not found. */
 function missing(named: readonly Named[], call: Call, permission: string) {
   const object = named.find(({ field }) => field === "organization_id");
   return object && !call.requestHeader.get(header)?.trim()

@@ -1,6 +1,6 @@
 import { refuse } from "../errors.ts";
 
-/** How to tell what the database could not do from what went wrong. */
+/** Predicates that distinguish failures of the database from other errors. */
 export type Outages = {
   readonly isUnavailable: (error: unknown) => boolean;
   readonly isStatementTimeout: (error: unknown) => boolean;
@@ -8,7 +8,7 @@ export type Outages = {
 
 const retrySeconds = 1;
 
-/** Says that the database is away, or took too long, in the words of the caller; leaves every other error as it is. */
+/** Turns an outage or a time-out of the database into a refusal; returns every other error unchanged. */
 export function outage({ isUnavailable, isStatementTimeout }: Outages): (error: unknown) => unknown {
   return (error) => {
     if (isStatementTimeout(error)) return refuse.because("DEADLINE_EXCEEDED", { cause: error });

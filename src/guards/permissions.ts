@@ -1,4 +1,4 @@
-/** Every permission there is. */
+/** Every permission. */
 export const permissions = [
   "instance.read",
   "instance.write",
@@ -21,7 +21,7 @@ export const permissions = [
   "event.read",
 ] as const;
 
-/** What a caller may be allowed to do. */
+/** A permission. */
 export type Permission = (typeof permissions)[number];
 
 const every = (wanted: (permission: Permission) => boolean): ReadonlySet<Permission> =>
@@ -55,10 +55,10 @@ export const roles = {
 /** A role that a membership can hold. */
 export type Role = keyof typeof roles;
 
-/** The permissions of roles taken together; a role that is not known gives none. */
+/** Returns the permissions of several roles together; an unknown role gives none. */
 export function permissionsOf(held: readonly string[]): ReadonlySet<Permission> {
   return new Set(held.flatMap((role) => (role in roles ? [...roles[role as Role]] : [])));
 }
 
-/** Says whether the text names a permission. */
+/** Whether the text names a permission. */
 export const isPermission = (text: string): text is Permission => permissions.some((permission) => permission === text);

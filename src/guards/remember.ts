@@ -1,5 +1,5 @@
 /**
- * Keeps what a lookup found, the newest `most` of it and up to as many older ones. Misses are not kept: what is missing now may be
+ * Caches found values of a lookup, the newest `most` and up to as many older ones. Misses are not cached: the object may be
  * created next.
  */
 export function remember<T>(lookup: (id: string) => Promise<T | undefined>, most = 100_000) {
@@ -20,5 +20,5 @@ export function remember<T>(lookup: (id: string) => Promise<T | undefined>, most
   }
 }
 
-/** The same text by itself: cut from the head of a request, it would keep the whole head. */
+/** Copies a text: V8 would keep the whole head of the request alive for a slice of it. */
 const whole = (id: string): string => Buffer.from(id).toString();

@@ -14,20 +14,20 @@ import { callOf, withMessages } from "./around.ts";
 
 type Language = NonNullable<typeof keys.language.defaultValue>;
 
-/** What the guard is made of. */
+/** Options of the report. */
 export type ReportOptions = {
   readonly logger: Logger;
-  /** The language of ours that an accept-language header asks for. */
+  /** Chooses one of our languages by an accept-language header. */
   readonly languageOf: (acceptLanguage: string | undefined) => Language | undefined;
-  /** Told when a call begins; what it answers is told how the call ended. */
+  /** Called when a call begins; the function it returns is called when the call ends. */
   readonly observe?:
     | ((operation: string, headers: Call["requestHeader"]) => (code: string, milliseconds: number) => void)
     | undefined;
-  /** Begins the span of a call; undefined when the call is not traced. */
+  /** Begins the span of a call; returns undefined if the call is not traced. */
   readonly trace?: ((operation: string, call: Call) => Traced | undefined) | undefined;
 };
 
-/** A call that is traced. */
+/** The span of a traced call. */
 export type Traced = {
   /** Runs the work of the call. */
   readonly run: <T>(work: () => T) => T;
@@ -35,14 +35,14 @@ export type Traced = {
   readonly ended: (outcome: { readonly code: string; readonly reason?: string | undefined }) => void;
 };
 
-/** Writes one line for each call, and lets nothing out but refusals of ours. */
+/** Writes one line for each call, and lets only our refusals reach the client. */
 export type Report = {
   /** Begins the line of a call at its gate, and reports what the gate refuses. */
   readonly atGate: (gate: RequestGate) => RequestGate;
   readonly interceptor: Interceptor;
-  /** The same for what no interceptor sees, such as a body that cannot be read. */
+  /** Reports errors that no interceptor sees, such as a body that cannot be read. */
   readonly onError: (error: unknown, request: FailedRequest) => ConnectError;
-  /** Ends the line of a call that its adapter ended by itself; a line that has ended stays as it is. */
+  /** Ends the line of a call that its adapter ended by itself; does nothing if the line has ended. */
   readonly ended: (call: Pick<Call, "values" | "signal">) => void;
 };
 
@@ -82,7 +82,7 @@ export function report(options: ReportOptions): Report {
   };
 }
 
-/** The headers and trailers of the response to a call, for a response that no handler makes. */
+/** Returns the headers and trailers of the response to a call, for a response that no handler makes. */
 export function responseFieldsOf(values: ContextValues): { readonly header: Headers; readonly trailer: Headers } {
   const { responseHeader = new Headers(), responseTrailer = new Headers() } = values.get(lineKey)?.call ?? {};
   return { header: responseHeader, trailer: responseTrailer };
@@ -109,7 +109,7 @@ async function* lined<T>(line: Line, messages: AsyncIterable<T>): AsyncGenerator
   }
 }
 
-/** The line that the call's gate began, or a new one where no gate did. */
+/** Returns the line that the call's gate began, or a new one if there was no gate. */
 function lineOf(options: ReportOptions, call: Call, operation: string): Line {
   const begun = call.values.get(lineKey);
   if (!begun) return new Line(options, call, operation);
@@ -117,10 +117,10 @@ function lineOf(options: ReportOptions, call: Call, operation: string): Line {
   return begun;
 }
 
-// The context that a gate is given has the response as well.
+// The context of a gate has the response's headers as well.
 type GateCall = Call & Partial<Pick<HandlerContext, "responseHeader" | "responseTrailer">>;
 
-/** The line of a call, which is written once, when it ends. A class, because closures would be made for every call. */
+/** The log line of a call, written once, when the call ends. A class, because closures would be made for every call. */
 class Line {
   readonly span: Traced | undefined;
   readonly #options: ReportOptions;
@@ -145,12 +145,12 @@ class Line {
     call.values.set(lineKey, this);
   }
 
-  /** The caller was found. */
+  /** Called when the gate lets the call pass. */
   admitted(): void {
     this.#gateMs = performance.now() - this.#started;
   }
 
-  /** The request is complete: the time that its body took is the client's. */
+  /** Restarts the clock when the request is complete: the time of the body is the client's. */
   begin(): void {
     this.#started = performance.now() - this.#gateMs;
   }
@@ -159,22 +159,22 @@ class Line {
     this.#write("info", { code: "OK" });
   }
 
-  /** The client stopped reading. */
+  /** Ends the line of a client that stopped reading. */
   left(): void {
     this.#write("info", { code: codeName(Code.Canceled), reason: "CANCELLED" });
   }
 
-  /** The adapter ended the call: the client left, its deadline came, or the request could not be read. */
+  /** Ends the line of a call that its adapter ended: disconnect, deadline, or a request that cannot be read. */
   ended(reason: unknown): void {
     if (this.#written) return;
     const isOfAdapter = reason instanceof ConnectError && !endCodes.includes(reason.code);
-    // Without the text of the error, which quotes the request.
+    // The text of the error is left out: it quotes the request.
     if (isOfAdapter) this.#write("info", { code: codeName(reason.code) });
     else this.failed(reason);
   }
 
   failed(error: unknown): ConnectError {
-    // The gateway hands on what the gate refused, which has its line.
+    // The gateway passes on refusals of the gate, whose line is written already.
     if (error !== undefined && error === this.#refusal) return this.#refusal;
     const refusal = refusalOf(error, this.call);
     this.#refusal = refusal;
@@ -184,7 +184,7 @@ class Line {
   }
 
   #write(level: "info" | "warn" | "error", outcome: LoggedOutcome): void {
-    // A bug is worth a line of its own, also when the caller has been told something else before.
+    // A bug gets a line of its own, even after another answer has been sent.
     if (this.#written && level !== "error") return;
     const milliseconds = performance.now() - this.#started;
     if (!this.#written) this.#ended?.(outcome.code, milliseconds);
@@ -198,7 +198,7 @@ class Line {
   }
 }
 
-// A call whose deadline passes is refused from outside while its handler may still run: one call, one line.
+// A call is refused from outside at its deadline while its handler may still run: one call, one line.
 const lineKey = createContextKey<Line | undefined>(undefined, { description: "line of the call" });
 
 type LoggedOutcome = { readonly code: string; readonly reason?: string | undefined; readonly error?: object };
@@ -213,7 +213,7 @@ function refusalOf(error: unknown, call: Call): ConnectError {
   return refuse.because("INTERNAL", { cause: error });
 }
 
-/** Whether an error only says that the call was ended from outside. */
+/** Whether an error only reports that the call was ended from outside. */
 function isEnd(error: unknown, signal: AbortSignal): boolean {
   const names = ["AbortError", "TimeoutError"];
   return signal.aborted && (error === signal.reason || (error instanceof Error && names.includes(error.name)));
@@ -231,7 +231,7 @@ function levelOf(refusal: ConnectError): "info" | "warn" | "error" {
   return refusal.code === Code.Unavailable ? "warn" : "info";
 }
 
-// Named one by one: the other properties of a database error hold parameters and whole rows.
+// Properties are named one by one: others of a database error hold parameters and whole rows.
 function causeOf(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};

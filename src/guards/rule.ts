@@ -3,7 +3,7 @@ import type { Access } from "../../gen/postern/v1/options_pb.ts";
 import type { Lookups } from "./holding.ts";
 import type { Permission } from "./permissions.ts";
 
-/** What the decision about one rpc is made from. */
+/** The access rule of one rpc, with the lookups that decide by it. */
 export type Rule = {
   readonly method: DescMethod;
   readonly option: Access;

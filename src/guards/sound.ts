@@ -2,8 +2,8 @@ import { type DescField, type DescMessage, getOption, type Message, ScalarType }
 import { trim } from "../../gen/postern/v1/options_pb.ts";
 
 /**
- * Tells at a glance that nothing in a message is to be trimmed or complained about; what it does not know at a glance it
- * leaves to the reflection, which costs ten times as much and knows every kind of field.
+ * Makes a cheap check that nothing in a message needs trimming or breaks a rule of values. A message that fails it goes through
+ * reflection, which costs ten times as much and handles every kind of field.
  */
 export function soundness(type: DescMessage): (message: Message) => boolean {
   const fields = type.fields.filter(isLookedAt).map(glance);
@@ -12,7 +12,7 @@ export function soundness(type: DescMessage): (message: Message) => boolean {
 
 const isLookedAt = ({ fieldKind, scalar }: DescField) => fieldKind !== "scalar" || scalar === ScalarType.STRING;
 
-/** Says whether a text shows anything to its reader: U+2800 is a symbol that shows nothing. */
+/** Whether a text has a visible character; U+2800 is a symbol, but blank. */
 export const isVisible = (text: string): boolean =>
   /[^\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
 
@@ -35,7 +35,7 @@ function glance(field: DescField): Glance {
   return (message) => isUnset(kept(message, name)) || isEmpty(kept(message, name));
 }
 
-// How a message keeps its fields: https://github.com/bufbuild/protobuf-es/blob/main/MANUAL.md#field-descriptors
+// The layout of messages: https://github.com/bufbuild/protobuf-es/blob/main/MANUAL.md#field-descriptors
 const kept = (message: Message, name: string): unknown => (message as unknown as Record<string, unknown>)[name];
 const caseOf = (oneof: unknown): unknown => (isObject(oneof) && "case" in oneof ? oneof.case : undefined);
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

@@ -11,10 +11,10 @@ import { valuesOf } from "./values.ts";
  */
 export type Rules = (message: Message, found?: readonly Violation[]) => readonly Violation[];
 
-/** Finds the rules of a type of message, made once for each type. */
+/** Returns the rules of a message type, made once for each type. */
 export type RulesOf = (type: DescMessage) => Rules;
 
-/** Makes the rules of messages from their field options; a rule that cannot be compiled is an error right away. */
+/** Makes the rules of messages from their field options; throws at once if a rule cannot be compiled. */
 export function messageRules(whole: readonly MessageRule[] = []): RulesOf {
   const validator = createValidator({ regexMatch: patterns() });
   const known = new Map<DescMessage, Rules>();
@@ -26,7 +26,7 @@ export function messageRules(whole: readonly MessageRule[] = []): RulesOf {
   };
 }
 
-/** Refuses a request that breaks a rule of its fields, with everything that is wrong at once. */
+/** Refuses a request that breaks a rule of its fields, with every violation at once. */
 export function validate({ input }: DescMethod, rulesOf: RulesOf): (request: Message) => void {
   const rules = rulesOf(input);
   return (request) => refuseAny(rules(request));
@@ -42,7 +42,7 @@ function rulesOf(type: DescMessage, validator: Validator, own: readonly MessageR
     if (broken.length + found.length === 0) return broken;
     return [...broken, ...brokenWhole(own, message, [...found, ...broken])];
   };
-  // Compiling rules takes 50 ms for the first message: better now than in somebody's call.
+  // Compiling rules takes 50 ms for the first message: it happens now rather than in a call.
   rules(create(type));
   return rules;
 }
@@ -63,8 +63,8 @@ function hasRules(type: DescMessage, seen = new Set<DescMessage>()): boolean {
 }
 
 /**
- * Matches by the engine of the runtime: what the contract publishes as JSON Schema is read that way by everybody, and the
- * validator's own RE2 takes half a second to compile a class of Unicode.
+ * Matches patterns by JavaScript's engine: readers of the published JSON Schema do the same, and the validator's own RE2 takes
+ * half a second to compile a class of Unicode.
  */
 function patterns(): (pattern: string, text: string) => boolean {
   const known = new Map<string, RegExp>();
@@ -75,7 +75,7 @@ function patterns(): (pattern: string, text: string) => boolean {
   };
 }
 
-/** What is wrong with a message beside what is wrong with its fields. */
+/** Finds the violations of cross-field rules beside those of single fields. */
 function brokenWhole(own: readonly MessageRule[], message: Message, wrong: readonly Violation[]): Violation[] {
   const isWrong = (field: string) => wrong.some((one) => isWithin(one.field, field));
   return own
@@ -84,7 +84,7 @@ function brokenWhole(own: readonly MessageRule[], message: Message, wrong: reado
     .filter(({ field }) => !wrong.some((one) => isWithin(field, one.field)));
 }
 
-// Values that name no enum value are found in every field, whether it has this rule or not.
+// Unknown enum values are found in every field already, with or without this rule.
 const isNew = ({ ruleId }: Broken) => ruleId !== "enum.defined_only";
 
 function violation({ field, message, ruleId }: Broken): Violation {

@@ -11,11 +11,11 @@ import { max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
 import { maxViolations, type Violation } from "../errors.ts";
 import { isVisible, soundness } from "./sound.ts";
 
-/** A field that there is something to look at in, with what its options say, which is slow to read. */
+/** A field whose values are inspected, with its options, which are slow to read. */
 type InspectedField = {
   readonly field: DescField;
   readonly trims: boolean;
-  /** How many characters a text that is trimmed may have, the blanks around it counted. */
+  /** The most characters of a trimmed text, counted before trimming. */
   readonly longest: number | undefined;
   readonly most: number | undefined;
   readonly mostInner: number | undefined;
@@ -24,7 +24,7 @@ type InspectedField = {
 type FieldsByType = Map<DescMessage, readonly InspectedField[]>;
 type Inspection = { readonly path: string; readonly found: Violation[]; readonly fieldsByType: FieldsByType };
 
-/** Trims the fields that say so, and finds what no field may hold: broken text, and numbers that name no enum value. */
+/** Trims the fields whose options ask for it, and finds values that no field may hold: broken text and unknown enum values. */
 export function valuesOf(type: DescMessage): (message: Message) => Violation[] {
   const fieldsByType: FieldsByType = new Map();
   addFieldsOf(type, fieldsByType);
@@ -151,7 +151,7 @@ function complain({ path, found }: Inspection, wrong: Omit<Violation, "field">):
   if (found.length < maxViolations) found.push({ field: path, ...wrong });
 }
 
-/** Trims a text where its field says so. Its bound counts what was sent; what is too long even when trimmed, its rule finds. */
+/** Trims a text if its field asks for it. The bound counts the text as sent; one that is too long even trimmed breaks its own rule. */
 function inspectTrimmed(
   { trims, longest = Number.POSITIVE_INFINITY }: InspectedField,
   value: unknown,
@@ -166,13 +166,13 @@ function inspectTrimmed(
   return trimmed;
 }
 
-/** Says whether a text has more code points, as the rules of fields count them. */
+/** Whether a text has more code points than this; the rules of fields count code points. */
 function isLonger(text: string, characters: number): boolean {
   if (text.length <= characters) return false;
   return text.length > 2 * characters || [...text].length > characters;
 }
 
-/** Cuts a list that is too long anyway to one item too many, so that checking the rest costs nothing. */
+/** Cuts a list that is too long to one item too many, so that the items beyond are not checked. */
 function shorten(list: ReflectList, most: number): void {
   if (list.size <= most + 1) return;
   const kept = [...list].slice(0, most + 1);
