@@ -13,10 +13,10 @@ export const adminLoginName = "admin";
 /** The files of the data folder that hold the secrets of the first administrator. */
 export type AdminFile = "admin-token" | "admin-password";
 
-/** A secret under a name of its own, until the administrator is known to have it. */
+/** A secret under a temporary name, until the administrator is known to have it. */
 type Pending = { readonly path: string; readonly file: AdminFile };
 
-/** What the files are checked against. */
+/** The account that the files are checked against. */
 type Checks = Pick<Runtime, "deps" | "instanceId">;
 
 /** Pending files with the answer to whether the administrator has the secret. */
@@ -83,7 +83,7 @@ export function watchPasswordFile(runtime: Runtime, config: Pick<Config, "dataDi
   const { tail, logger } = runtime;
   const onError = (error: unknown) => logger.warn({ err: error }, "admin-password could not be checked; trying again");
   const look = passwordFileCheck(runtime, config);
-  // The tail hears of a change at once; the minute is for a check that failed and for a file that came later.
+  // The tail delivers a change at once; the minute is for a check that failed and for a file that appears later.
   const looking = lookAgain({ everyMs: 60_000, restMs: 200, onError, look });
   const stop = tail.listen((events) => {
     if (events.some(({ type }) => type === "user.password_changed" || type === "user.deleted")) looking.poke();
@@ -96,7 +96,7 @@ export function watchPasswordFile(runtime: Runtime, config: Pick<Config, "dataDi
   };
 }
 
-/** Checks `admin-password` as often as the password in the database is a new one. */
+/** Checks `admin-password` again only when the password in the database has changed. */
 function passwordFileCheck(runtime: Runtime, { dataDir, databaseUrl }: Pick<Config, "dataDir" | "databaseUrl">) {
   const path = join(dataDir, "admin-password");
   const own = { dataDir, embedded: !databaseUrl };
@@ -158,7 +158,7 @@ async function hasPassword(
   return hash !== null && retryWhileFull(() => deps.secrets.passwords.verify(hash, password));
 }
 
-// A name that was written or changed outlives a power failure only when its folder is synced too.
+// A file that was created or renamed survives a power failure only if its folder is synced too.
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   await folder.sync().finally(() => folder.close());

@@ -5,7 +5,7 @@ import type { Language } from "./messages/catalogue.ts";
 import type { Sql } from "./postgres/connect.ts";
 import type { Secrets } from "./security/secrets.ts";
 
-/** All that a service may ask for. */
+/** The dependencies of a service. */
 export type Deps = {
   /** The log of facts: `append` ends every write. */
   readonly log: Log<Call>;
@@ -16,7 +16,7 @@ export type Deps = {
   readonly secrets: Secrets;
 };
 
-/** What a guard or a handler knows of the call it serves. */
+/** A call, as guards and handlers see it. */
 export type Call = Pick<HandlerContext, "values" | "signal"> & { readonly requestHeader: Pick<Headers, "get"> };
 
 /** A role held somewhere, and the permissions it gives there. */
@@ -24,19 +24,19 @@ export type Membership = {
   readonly scope: "instance" | "organization" | "project" | "project_grant";
   /** The instance, organization, project or project grant. */
   readonly id: string;
-  /** Where it counts: the organization, the project's owner, or the organization granted to; the instance for the instance. */
+  /** The organization in which the role counts: itself, the project's owner, or the grantee; the instance for the instance. */
   readonly organization: string;
   /** The project, for a project and for a project grant. */
   readonly project?: string;
   readonly roles: readonly string[];
 };
 
-/** Who calls. */
+/** The authenticated caller. */
 export type Caller = {
   readonly userId: string;
   /** The user's own organization. */
   readonly organization: string;
-  /** The session the call came with; absent for a personal access token. */
+  /** The session whose token the call presents; absent for a personal access token. */
   readonly sessionId?: string;
   readonly memberships: readonly Membership[];
 };
@@ -51,7 +51,7 @@ export type Reach =
       readonly projectGrants: readonly string[];
     };
 
-/** The keys of what guards leave for handlers. */
+/** Context keys of the values that guards set for handlers. */
 export const keys = {
   requestId: createContextKey<string>("", { description: "request id" }),
   caller: createContextKey<Caller | undefined>(undefined, { description: "caller" }),
@@ -61,7 +61,7 @@ export const keys = {
   idempotency: createContextKey<IdempotencyRecord | undefined>(undefined, { description: "idempotency record" }),
 };
 
-/** A call of the process itself: nobody is signed in. */
+/** A call that the process itself makes, without a caller. */
 export const systemCall = (requestId: string): Call => ({
   values: createContextValues().set(keys.requestId, requestId),
   signal: new AbortController().signal,
@@ -75,7 +75,7 @@ export function callerOf(call: Pick<Call, "values">): Caller {
   return caller;
 }
 
-/** The organization worked in: named by the header, by the user in question, or the instance. */
+/** The organization that the call works in: the header's, that of the user in question, or the instance. */
 export const organizationOf = (call: Pick<Call, "values">): string => call.values.get(keys.organization);
 
 /** How far the caller's permission reaches. */
@@ -88,7 +88,7 @@ const randomLength = 14;
 let drawn = "";
 let used = 0;
 
-// Asking the system once for many identifiers costs a tenth of asking for each.
+// Random bytes are fetched for many identifiers at once, at a tenth of the cost of fetching them for each.
 function randomness(): string {
   if (used === drawn.length) {
     const bytes = randomBytes(randomLength * 256);
@@ -102,7 +102,7 @@ function randomness(): string {
 
 let last = { at: -1, text: "" };
 
-/** The time in ten characters, whose last one keeps two bits to spare. */
+/** Encodes the time in ten characters; the last one has two spare bits. */
 function timeOf(now: number): string {
   if (last.at === now) return last.text;
   let text = "";

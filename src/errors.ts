@@ -21,7 +21,7 @@ import { errorText, type Language, type TextKey, type TextParams, text } from ".
 
 export { cutText, isWithin, maxTextLength, maxViolations, pathsAround, type Violation } from "@postern/gateway";
 
-/** Every reason that this service can refuse for, with the code it is refused by. */
+/** Every reason of refusal with its code. */
 export const reasons = {
   UNAUTHENTICATED: Code.Unauthenticated,
   TOKEN_INVALID: Code.Unauthenticated,
@@ -93,21 +93,21 @@ export const reasons = {
   INTERNAL: Code.Internal,
 } as const satisfies Record<string, Code> & Record<GatewayReason, Code>;
 
-/** Why something was refused: stable, in UPPER_SNAKE. */
+/** The reason of a refusal: stable, in UPPER_SNAKE. */
 export type Reason = keyof typeof reasons;
 
 /** The nouns that can be missing. */
 export type Noun = { [R in Reason]: R extends `${infer N}_NOT_FOUND` ? Lowercase<N> : never }[Reason];
 
-/** What a message as a whole must keep, beside the rules of its fields. */
+/** A cross-field rule of a message. */
 export type MessageRule = {
   readonly type: DescMessage;
-  /** The fields that are weighed against each other: while one of them is wrong by itself, nothing is said. */
+  /** The fields that the rule compares: while one of them breaks a rule of its own, this rule is not checked. */
   readonly weighs: readonly string[];
   broken(message: Message): readonly Violation[];
 };
 
-/** Makes a rule of a message, which tells everything that is wrong. */
+/** Makes a cross-field rule; `broken` returns every violation. */
 export function messageRule<D extends DescMessage>(
   type: D,
   broken: (message: MessageShape<D>) => readonly Violation[],
@@ -116,15 +116,15 @@ export function messageRule<D extends DescMessage>(
   return { type, weighs, broken };
 }
 
-/** What a refusal tells beside its reason. */
+/** Details of a refusal besides its reason. */
 export type Refusal = RefusalDetails;
 
 const domain = "postern";
 
-// RFC 6750, 3: constant, since the reason has a place of its own.
+// RFC 6750, 3: constant, since the reason is a detail of the error.
 const challenge = { "www-authenticate": 'Bearer realm="postern"' };
 
-/** Every "no" that this service says. */
+/** Makes every refusal of this service. */
 export const refuse = {
   /** Refuses for a reason of the list. */
   because(reason: Reason, details: Refusal = {}): ConnectError {
@@ -139,15 +139,15 @@ export const refuse = {
     return refusal(kind, isUnauthenticated ? { ...details, metadata: { ...challenge, ...metadata } } : details);
   },
 
-  /** The object does not exist, as far as the caller may know. */
+  /** Refuses an object that does not exist, as far as the caller may know. */
   notFound(noun: Noun, id: string): ConnectError {
     const reason = `${noun.toUpperCase() as Uppercase<Noun>}_NOT_FOUND` as const;
     return refuse.because(reason, { params: { id }, resource: { noun, id } });
   },
 
   /**
-   * The request is wrong, in each of these fields; the reason that they share is the reason, where it is one of ours. A search
-   * that found as many as it looks for has ended early.
+   * Refuses a request for these violations; if they share one of our reasons, that is the reason of the refusal. A search
+   * that found as many violations as are listed has stopped early, so there may be more.
    */
   invalid(violations: readonly Violation[], isPartial = violations.length >= maxViolations): ConnectError {
     const reason = violations[0]?.reason;
@@ -159,20 +159,20 @@ export const refuse = {
   },
 };
 
-/** Puts what the gateway refuses into our words. */
+/** Makes the refusals of the gateway out of our reasons and texts. */
 export const inOurWords: Refuse = (reason, details) =>
   reason === "VALIDATION_FAILED" && details.violations
     ? refuse.invalid(details.violations, details.isPartial)
     : refuse.because(reason, details);
 
-/** Refuses a request unless nothing is wrong with it. */
+/** Refuses a request if it has violations. */
 export function refuseAny(violations: readonly Violation[]): void {
   if (violations.length > 0) throw refuse.invalid(violations);
 }
 
 const isReason = (name: string): name is Reason => Object.hasOwn(reasons, name);
 
-/** The reason of a refusal of ours; undefined for any other error. */
+/** Returns the reason of one of our refusals; undefined for any other error. */
 export function reasonOf(error: unknown): Reason | undefined {
   const reason = infoOf(error)?.reason;
   return reason !== undefined && isReason(reason) ? reason : undefined;
@@ -181,7 +181,7 @@ export function reasonOf(error: unknown): Reason | undefined {
 /** A code as gRPC spells it. */
 export const codeName = (code: Code): string => (Code[code] ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 
-/** The refusal with its text in the language as one more detail. */
+/** Adds the text in the language to the details of a refusal. */
 export function localized(error: ConnectError, language: Language): ConnectError {
   const info = infoOf(error);
   if (!info || !isReason(info.reason) || error.details.some(isLocalized)) return error;
@@ -190,7 +190,7 @@ export function localized(error: ConnectError, language: Language): ConnectError
   return error;
 }
 
-/** Writes the refusals that one answer holds; all of them together list as many violations as one refusal may. */
+/** Converts the refusals in one response; all of them together list at most as many violations as one refusal may. */
 export function statusWriter(): (error: ConnectError) => MessageShape<typeof StatusSchema> {
   let room = maxListed;
   return (error) => {
@@ -211,13 +211,13 @@ function statusOf({ code, rawMessage, details }: ConnectError) {
 
 const isLocalized = (one: ConnectError["details"][number]) => isDetail(one, LocalizedMessageSchema);
 
-/** The text for a reason; that for a request with many wrong fields says how many it does not name. */
+/** Finds the text for a reason; with many wrong fields, the text says how many are not named. */
 function textKeyOf(reason: Reason, params: TextParams): TextKey {
   if (reason !== "VALIDATION_FAILED" || params.more === undefined) return reason;
   return params.omittedIsLowerBound ? "VALIDATION_FAILED_AT_LEAST" : "VALIDATION_FAILED_AND_MORE";
 }
 
-// ConnectError serializes outgoing details when it is sent, so the typed message is kept as it is.
+// ConnectError serializes outgoing details when it is sent, so the detail stays a typed message until then.
 function detail<D extends DescMessage>(desc: D, value: MessageInitShape<D>) {
   return { desc, value: create(desc, value) };
 }

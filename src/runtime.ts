@@ -26,7 +26,7 @@ import { sessionFolds } from "./services/session.ts";
 import { userFolds } from "./services/user_fold.ts";
 import { userGrantFolds } from "./services/user_grant.ts";
 
-/** What every fact does to the tables. */
+/** The folds of every noun: the SQL that writes facts into the tables. */
 export const folds = foldsByType({
   instance: instanceFolds,
   organization: organizationFolds,
@@ -50,26 +50,26 @@ export type Runtime = AsyncDisposable & {
   readonly logger: Logger;
   readonly tail: Tail;
   readonly callers: CallerCache;
-  /** Calls back with the facts of each command that this process appended; answers how to stop. */
+  /** Calls the listener with the facts of each command that this process appended; returns a function that stops it. */
   readonly onAppended: (listener: AppendListener) => () => void;
   /** Whether the database can be written; rejects when it cannot be reached. */
   readonly isWritable: () => Promise<boolean>;
-  /** Refuses all that asks the database or waits for it, and cuts what still runs after the grace. */
+  /** Refuses new and waiting statements, and closes the connections of those that still run after the grace. */
   readonly refuse: (graceMs: number) => Promise<void>;
 };
 
 type AppendListener = (facts: readonly NewFact[]) => void;
 
-/** How to open the runtime. */
+/** Options of the runtime. */
 export type RuntimeOptions = {
   readonly logger: Logger;
-  /** Shares the embedded database of a process that runs on the same folder. */
+  /** Whether to share the embedded database of a process that runs on the same folder. */
   readonly join?: boolean;
-  /** Hears of every statement. */
+  /** Called for every statement. */
   readonly observe?: ConnectOptions["observe"];
 };
 
-/** Opens the database, brings its tables up to date, and connects the parts. */
+/** Opens the database, migrates its tables, and composes the runtime. */
 export async function openRuntime(config: Config, { logger, join = false, observe }: RuntimeOptions): Promise<Runtime> {
   await using opened = new AsyncDisposableStack();
   const secrets = secretsOf(await masterKeys(config), hashingOf(config));
@@ -117,7 +117,7 @@ export function createLogger({ logLevel, logFormat }: Config): Logger {
 // A million grants that lose a role take half a minute.
 const longStatements = { statementTimeoutMs: 600_000, waitMs: 30_000 };
 
-/** How many of the connections are for what: of two or more, one asks whether the database can be written. */
+/** Divides the connections among the pools: of two or more, one asks whether the database can be written. */
 export function sharesOf(connections: number) {
   const asking = connections > 1 ? 1 : 0;
   const long = connections > 2 ? Math.max(1, Math.min(4, connections >> 2)) : 0;
@@ -127,7 +127,7 @@ export function sharesOf(connections: number) {
 type PoolsOptions = Pick<RuntimeOptions, "logger" | "observe"> &
   Readonly<{ config: Config; database: Database; opened: AsyncDisposableStack }>;
 
-/** Opens the pool of ordinary statements and that of long ones, which are the same where there are too few connections. */
+/** Opens one pool for ordinary statements and one for long ones, or one for both where there are too few connections. */
 function openPools({ config, database, logger: log, observe, opened }: PoolsOptions) {
   const { url, pooler } = database;
   const shares = sharesOf(config.databaseConnections);
@@ -171,8 +171,8 @@ function hashingOf(config: Config) {
 }
 
 /**
- * The instance's identity, made at the first start; a node with another master key is stopped by its check value. Events of
- * transactions that are still to come tell of a database that was restored: a new epoch begins.
+ * Reads the instance's id, which the first start makes; the check value stops a node with another master key. Events of
+ * transactions that are still to come show that the database was restored: a new epoch begins.
  */
 async function instanceOf(sql: Sql, { keyring }: Secrets): Promise<string> {
   const check = keyring.checkValue();

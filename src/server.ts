@@ -63,13 +63,13 @@ import type { Tracing } from "./tracing/tracing.ts";
 /** A service that answers. */
 export type Server = AsyncDisposable & {
   readonly url: string;
-  /** The calls to begin with, when this start created the first organization. */
+  /** Calls to try first, as shell lines; empty unless this start created the first organization. */
   readonly welcome: readonly string[];
-  /** Writes why the process cannot go on, and ends its calls with UNAVAILABLE as far as they heed the database. */
+  /** Logs the error that ends the process, and fails the calls that wait for the database with UNAVAILABLE. */
   readonly fail: (error: unknown) => Promise<void>;
 };
 
-/** Starts everything: database, tables, first organization, and the port. */
+/** Starts the server: database, tables, the port, the first organization, background work. */
 export async function startServer(config: Config): Promise<Server> {
   await using opened = new AsyncDisposableStack();
   const logger = createLogger(config);
@@ -84,7 +84,7 @@ export async function startServer(config: Config): Promise<Server> {
   );
   opened.use(reloadOnHangUp(listening, logger));
   const { url } = listening;
-  // The port listens before: one that is taken must stop the start before anything is created.
+  // Listening comes first: a port that is taken must stop the start before anything is created.
   const created = await bootstrapInstance(runtime, config);
   bootstrapped = true;
   opened.use(watchPasswordFile(runtime, config));
@@ -92,14 +92,14 @@ export async function startServer(config: Config): Promise<Server> {
   const welcome = created ? await howToBegin(runtime, config, url) : [];
   if (runtime.database.note) logger.info(runtime.database.note);
   logger.info({ url }, "listening");
-  // Disposed of first: a node that stops is not ready, whatever its errands still wait for.
+  // The port is disposed of first: a node that stops is not ready, whatever its errands still wait for.
   opened.defer(() => listening[Symbol.asyncDispose]());
   const fail = failing(runtime, listening);
   const stack = opened.move();
   return { url, welcome, fail, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-// So long may statements run on that were sent when the process failed.
+// Statements that were sent when the process failed may run on for this long.
 const lastGraceMs = 500;
 
 function failing({ logger, refuse }: Runtime, listening: AsyncDisposable) {
@@ -108,7 +108,7 @@ function failing({ logger, refuse }: Runtime, listening: AsyncDisposable) {
   return (error: unknown) => {
     logger.fatal({ err: error }, "the process ends: nothing handles this error");
     logger.flush();
-    // A process that ends without a word is worse than a line in a log that should be silent.
+    // The reason goes to standard error even where LOG_LEVEL silences the log: a silent end is worse.
     if (!logger.isLevelEnabled("fatal"))
       process.stderr.write(`postern: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     failed ??= end();
@@ -116,7 +116,7 @@ function failing({ logger, refuse }: Runtime, listening: AsyncDisposable) {
   };
 }
 
-/** Traces calls where the settings say so; what is not asked for is not loaded. */
+/** Starts tracing if the settings ask for it; without it, the modules of tracing are never loaded. */
 async function startTracing(config: Config, logger: Logger): Promise<Tracing | undefined> {
   const traces = tracesOf(config);
   if (!traces) return undefined;
@@ -125,7 +125,7 @@ async function startTracing(config: Config, logger: Logger): Promise<Tracing | u
   return openTracing({ ...traces, onError });
 }
 
-/** Reads the certificate again when the operator says so. */
+/** Reads the certificate again on SIGHUP. */
 function reloadOnHangUp({ reload }: Listening, logger: Logger): Disposable {
   const again = () =>
     reload().then(
@@ -136,7 +136,7 @@ function reloadOnHangUp({ reload }: Listening, logger: Logger): Disposable {
   return { [Symbol.dispose]: () => void process.off("SIGHUP", again) };
 }
 
-/** What is done besides answering: SMS leave, and what is over is cleared away. */
+/** Starts the background work: SMS are delivered, expired data is deleted. */
 function startErrands({ deps, onAppended, logger }: Runtime, config: Config): AsyncDisposable {
   const { sql, clock, secrets } = deps;
   const onError = (error: unknown, errand: string) =>
@@ -177,11 +177,11 @@ async function listen(runtime: Runtime, config: Config, { ownProcess, tracing, i
   const calls = ownProcess && callMetrics([...services, ...standardServices], "postern");
   const trace = tracing && tracerOf(tracing, operationsOf(services));
   const lines = report({ logger, languageOf: chooseLanguage, trace, observe: calls?.observe });
-  // Probes come every second: what is well said of them is counted, and not written down.
+  // Probes come every second: successful ones are counted, but not logged.
   const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
   const quietLines = report({ logger: quiet, languageOf: chooseLanguage, observe: calls?.observe });
   const ready = readiness(async () => isBootstrapped() && (await runtime.isWritable()));
-  // Scrapers are not signed in, and the load asks the database.
+  // Scrapers are not authenticated, and the load queries the database: at most once a second.
   const load = seldom(() => loadOf(runtime, ready, tracing), 1000);
   const metrics = calls ? [metricsRoute(async () => families(calls, await load(), ownProcess))] : [];
   const rpcs = describeAll(services);
@@ -211,7 +211,7 @@ function families(calls: CallMetrics, load: InstanceLoad, ownProcess: ProcessMet
   return [...calls.families(), ...instanceFamilies(load), ...ownProcess.families()];
 }
 
-/** The services and what a call passes on its way to them, as adapters of Connect take it. */
+/** The services with their gate, interceptors and context values, in the form that the adapters of Connect take. */
 function serviceOptions(runtime: Runtime, config: Config, lines: Report) {
   return {
     ...guarded(runtime, { declared: declaredRules(runtime, config), report: lines }),
@@ -220,7 +220,7 @@ function serviceOptions(runtime: Runtime, config: Config, lines: Report) {
   };
 }
 
-/** The options of `connectNodeAdapter` to serve the instance without the gateway. */
+/** Options that serve the instance through `connectNodeAdapter` instead of the gateway. */
 export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAdapterOptions {
   const lines = report({ logger: runtime.logger, languageOf: chooseLanguage });
   const { routes, contextValues, ...adapterGuards } = serviceOptions(runtime, config, lines);
@@ -232,7 +232,7 @@ export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAda
   };
 }
 
-/** The gate that finds the caller, and what a call passes between that and its handler. */
+/** The gate that finds the caller, and the interceptors between the gate and the handler. */
 export function guarded(runtime: Runtime, { declared, report }: { declared: readonly MessageRule[]; report: Report }) {
   const { callers, deps } = runtime;
   const rules = messageRules(declared);
@@ -279,7 +279,7 @@ async function loadOf(
   };
 }
 
-/** Owners never change, so what a lookup found is kept; memberships do, and are read anew. */
+/** Lookups of owners are cached, since owners never change; memberships change, and are read each time. */
 function lookupsOf({ instanceId, deps: { sql } }: Runtime): Lookups {
   const exists = remember(lookups.organizationExistsRead(sql));
   return {
@@ -292,7 +292,7 @@ function lookupsOf({ instanceId, deps: { sql } }: Runtime): Lookups {
   };
 }
 
-/** What requests must keep beside the rules that stand at their fields. */
+/** The cross-field rules of every service; rules of one field are options in the proto. */
 function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
   return [
     ...applicationRules,

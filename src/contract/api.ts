@@ -8,7 +8,7 @@ import { describe, type RpcDescription } from "./describe.ts";
 
 type Parameter = ApiOptions["parameters"][string];
 
-/** What the OpenAPI document of the contract is made of. */
+/** Options of the OpenAPI document of the contract. */
 export const apiOptions = (rpcs: readonly RpcDescription[]): ApiOptions => ({
   info: {
     title: "Postern",
@@ -37,7 +37,7 @@ const description = [
   "Fields that the contract does not know are refused with their path.",
 ].join(" ");
 
-/** The reasons that are refused with each HTTP status. */
+/** The reasons of refusal by HTTP status. */
 export function reasonsByStatus(): ReadonlyMap<number, readonly Reason[]> {
   return Map.groupBy(Object.keys(reasons).filter(isReason), (reason) => httpStatusOf(refuse.because(reason)));
 }
@@ -95,7 +95,7 @@ function statusesOf(
   return [401, ...(permission ? [403] : []), ...(names || permission ? [404] : []), ...(writes ? [409, 429] : [])];
 }
 
-/** What the options of a field ask for, in sentences. */
+/** Describes the options of a field in sentences. */
 const remarks = (field: DescField): string[] => [
   ...(hasOption(field, trim) && getOption(field, trim) ? ["Blanks around it are dropped."] : []),
   ...(hasOption(field, max_inner_items)

@@ -3,16 +3,16 @@ import { httpRulesOf, isRead, type MethodLimits, pathOf } from "@postern/gateway
 import { type Access, access } from "../../gen/postern/v1/options_pb.ts";
 import { limitsOf } from "./message_limit.ts";
 
-/** An rpc of the contract, described once: what guards, limits, documents and metrics go by. */
+/** The description of an rpc, made once, that guards, limits, documents and metrics use. */
 export type RpcDescription = {
   readonly method: DescMethod;
   /** `/postern.v1.UserService/GetUser` */
   readonly path: string;
   readonly access: Access;
-  /** Whether nobody has to be signed in. */
+  /** Whether the rpc needs no authentication. */
   readonly isOpen: boolean;
   readonly isRead: boolean;
-  /** Whether an idempotency key means something: on every write of a caller who is known. */
+  /** Whether an idempotency key has an effect: on every write of an authenticated caller. */
   readonly isKeyed: boolean;
   readonly rest: ReturnType<typeof httpRulesOf>;
   readonly limits: MethodLimits;
@@ -20,7 +20,7 @@ export type RpcDescription = {
 
 const described = new WeakMap<DescMethod, RpcDescription>();
 
-/** Describes an rpc, or throws a sentence that says what its proto lacks. */
+/** Describes an rpc, or throws an error that names the option its proto lacks. */
 export function describe(method: DescMethod): RpcDescription {
   const known = described.get(method);
   if (known) return known;
@@ -49,6 +49,6 @@ function fresh(method: DescMethod): RpcDescription {
   };
 }
 
-/** Describes every rpc of these services; a start fails at the first one that lacks something. */
+/** Describes every rpc of these services; an rpc that lacks an option makes the start fail. */
 export const describeAll = (services: readonly DescService[]): readonly RpcDescription[] =>
   services.flatMap(({ methods }) => methods.map(describe));

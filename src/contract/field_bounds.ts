@@ -2,7 +2,7 @@ import { type DescField, getOption, hasOption } from "@bufbuild/protobuf";
 import { type FieldBounds, validateBounds } from "@postern/gateway";
 import { max_inner_items } from "../../gen/postern/v1/options_pb.ts";
 
-/** How many values a message may have: by the rules of its fields, and by `max_inner_items`. */
+/** Bounds the number of values in a message by the rules of its fields and by `max_inner_items`. */
 export const contractBounds: FieldBounds = { ...validateBounds, innerItems };
 
 function innerItems(field: DescField): number {

@@ -1,16 +1,16 @@
 import { counter, type Family, gauge } from "@postern/gateway";
 
-/** How busy something is that runs a few at a time. */
+/** The load of a queue that runs a few jobs at a time. */
 export type Load = { readonly running: number; readonly waiting: number };
 
-/** What the parts of the server tell of themselves. */
+/** The load of each part of the server. */
 export type InstanceLoad = {
   readonly ready: boolean;
   readonly database: Load;
   readonly hashing: Load;
-  /** How long ago the node had read the log to its end, or how long the oldest event waits that may not be read yet. */
+  /** How long ago the node last read the log to its end, or how long the oldest event that may not be read yet has waited. */
   readonly logBehindSeconds: number;
-  /** The delivery of SMS; absent when the database does not tell. */
+  /** The delivery of SMS; absent when the database does not answer. */
   readonly sms?: { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number } | undefined;
   /** The spans of traces; absent when nothing is traced. */
   readonly spans?: { readonly waiting: number; readonly exported: number; readonly dropped: number } | undefined;

@@ -2,9 +2,9 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, Ended } from "./span.ts";
 import { type SpanContext, timeAt } from "./span_context.ts";
 
-/** A call as it arrived. */
+/** A call when it arrives. */
 export type Arrived = {
-  /** Such as `postern.v1.UserService/GetUser`; undefined for what is no operation of ours. */
+  /** The rpc, such as `postern.v1.UserService/GetUser`; undefined for a call of anything else. */
   readonly operation: string | undefined;
   readonly door: "grpc" | "grpc_web" | "connect" | "json";
   readonly requestId: string;
@@ -13,14 +13,14 @@ export type Arrived = {
 /** How a call ended. */
 export type CallOutcome = { readonly code: string; readonly reason?: string | undefined };
 
-/** The span of a call; what is asked of the database meanwhile belongs to it. */
+/** The span of a call; statements that its work sends become children of it. */
 export type CallSpan = {
   readonly run: <T>(work: () => T) => T;
   readonly each: <T>(answers: AsyncIterable<T>) => AsyncIterable<T>;
   readonly ended: (outcome: CallOutcome) => void;
 };
 
-/** What spans are made with: the calls that the running code works for, and who takes what has ended. */
+/** The current calls by asynchronous context, and the function that takes spans that have ended. */
 export type Spans = { readonly calls: AsyncLocalStorage<readonly SpanContext[]>; readonly take: (span: Ended) => void };
 
 /** Begins the span of a call. */
@@ -73,7 +73,7 @@ function attributesOf(
   };
 }
 
-// The codes that are a server's fault, as OpenTelemetry sees it: https://opentelemetry.io/docs/specs/semconv/rpc/grpc/
+// OpenTelemetry counts these codes as faults of the server: https://opentelemetry.io/docs/specs/semconv/rpc/grpc/
 const faults: ReadonlySet<string> = new Set([
   ...["UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"],
 ]);

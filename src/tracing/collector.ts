@@ -2,15 +2,15 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { ExportTraceServiceResponseSchema, TracesDataSchema } from "../../gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import { type Attributes, type Ended, keyValues, otlpSpan } from "./span.ts";
 
-/** Where spans go. */
+/** The collector of spans. */
 export type Collector = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What is true of every span: who we are. */
+  /** Attributes of every span, which identify this node. */
   readonly resource: Attributes;
 };
 
-/** Hands spans over; answers how many of them the collector kept. */
+/** Sends spans; returns how many of them the collector kept. */
 export type Hand = (spans: readonly Ended[], signal: AbortSignal) => Promise<number>;
 
 /** A collector that did not take spans. */
@@ -26,7 +26,7 @@ export class NotTaken extends Error {
   }
 }
 
-/** Posts as OTLP over HTTP says. https://opentelemetry.io/docs/specs/otlp/#otlphttp */
+/** Posts spans by OTLP over HTTP. https://opentelemetry.io/docs/specs/otlp/#otlphttp */
 export function collector({ url, headers, resource }: Collector): Hand {
   const about = { resource: { attributes: keyValues(resource) } };
   return async (spans, signal) => {
@@ -59,7 +59,7 @@ function refusedWith({ status, headers }: Response): NotTaken {
   return new NotTaken(`it answered ${status}`, { permanent: !worthAnotherTry.includes(status), retryMs });
 }
 
-/** How many spans the answer says were thrown away; an answer in another form says nothing. */
+/** Reads how many spans the collector rejected; 0 for an answer in another form. */
 function rejectedIn({ headers }: Response, answer: Uint8Array): number {
   if (!headers.get("content-type")?.startsWith("application/x-protobuf")) return 0;
   try {

@@ -2,16 +2,16 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Hand, NotTaken } from "./collector.ts";
 import type { Ended } from "./span.ts";
 
-/** Hands spans to a collector in the background; disposing of it hands over what waits, for a few seconds at most. */
+/** Sends spans to a collector in the background; disposing of it sends those that wait, for a few seconds at most. */
 export type Exporter = AsyncDisposable & {
   readonly take: (span: Ended) => void;
   readonly load: () => ExportLoad;
 };
 
-/** How many spans wait, have arrived, and were lost. */
+/** The numbers of spans that wait, were exported, and were dropped. */
 export type ExportLoad = { readonly waiting: number; readonly exported: number; readonly dropped: number };
 
-/** What an exporter is made of. */
+/** Options of an exporter. */
 export type ExporterOptions = {
   readonly hand: Hand;
   /** Called once when the collector begins to fail. */
@@ -23,7 +23,7 @@ export type ExporterOptions = {
   readonly flushMs?: number;
 };
 
-/** How many spans may wait; those that come then are lost. */
+/** The most spans that may wait; further ones are dropped. */
 export const mostWaiting = 8_192;
 
 const batchSize = 512;
@@ -73,14 +73,14 @@ export function openExporter({ hand, onError, ...times }: ExporterOptions): Expo
       }
       await rest(attempt, error);
       if (closing.signal.aborted) {
-        // The last try is made with the others that wait.
+        // The spans go back to the queue, for the last try at the end.
         queue.unshift(...spans);
         return;
       }
     }
   }
 
-  /** Why the spans were not taken. */
+  /** Sends the spans; returns the error if they were not taken. */
   async function handed(spans: readonly Ended[]): Promise<unknown> {
     try {
       const kept = await hand(spans, AbortSignal.any([cut.signal, AbortSignal.timeout(timeoutMs)]));

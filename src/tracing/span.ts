@@ -8,7 +8,7 @@ import {
   Status_StatusCode as StatusCode,
 } from "../../gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 
-/** What is told of a span beside its name. */
+/** Attributes of a span. */
 export type Attributes = Readonly<Record<string, string | number | undefined>>;
 
 /** A span that has ended; times are milliseconds of Unix time. */
@@ -16,7 +16,7 @@ export type Ended = {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentId: string;
-  /** Whether the parent is somebody else's. */
+  /** Whether the parent belongs to another process. */
   readonly remote: boolean;
   readonly state: string;
   readonly kind: "server" | "client";
@@ -27,7 +27,7 @@ export type Ended = {
   readonly failed: boolean;
 };
 
-/** Attributes as OTLP writes them; those without a value are left out. */
+/** Converts attributes to the form of OTLP; those without a value are left out. */
 export function keyValues(attributes: Attributes): KeyValue[] {
   return Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [keyValue(key, value)]));
 }
@@ -40,7 +40,7 @@ function keyValue(key: string, value: string | number): KeyValue {
   return create(KeyValueSchema, { key, value: { value: one } });
 }
 
-/** The span as OTLP writes it. */
+/** Converts a span to the form of OTLP. */
 export function otlpSpan({ traceId, spanId, parentId, state, kind, name, ...span }: Ended): Span {
   return create(SpanSchema, {
     traceId: Buffer.from(traceId, "hex"),
@@ -59,5 +59,5 @@ export function otlpSpan({ traceId, spanId, parentId, state, kind, name, ...span
 
 const [sampled, knownParent, remoteParent] = [0x1, 0x100, 0x200];
 
-// A millisecond of our days has 41 bits, which leaves 12 for its parts: the last three digits would be made up.
+// Milliseconds of today's Unix time take 41 bits of a double, which leaves 12 for fractions: nanoseconds would be made up.
 const nanoseconds = (milliseconds: number): bigint => BigInt(Math.round(milliseconds * 1000)) * 1000n;

@@ -1,7 +1,7 @@
-/** What a statement does, without a value that it is about: `SELECT` and `SELECT users login_names`. */
+/** The operation and the summary of a statement, without its values: `SELECT` and `SELECT users login_names`. */
 export type Summary = { readonly operation: string; readonly summary: string };
 
-/** Reads statements once, and then knows them. */
+/** Summarizes statements; each text is parsed once. */
 export function summaries(): (text: string) => Summary {
   const known = new Map<string, Summary>();
   return (text) => {
@@ -14,7 +14,7 @@ export function summaries(): (text: string) => Summary {
 }
 
 const mostKept = 2000;
-// What OpenTelemetry asks a summary not to exceed.
+// OpenTelemetry asks that a summary be no longer than this.
 const longest = 255;
 
 function summaryOf(text: string): Summary {

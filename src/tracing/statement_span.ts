@@ -7,7 +7,7 @@ import type { Summary } from "./statement.ts";
 /** The spans of a statement, one for each call that it runs for. */
 export type StatementSpan = { readonly sent: () => void; readonly ended: (error?: unknown) => void };
 
-/** Begins the spans of a statement that is not sent yet. */
+/** Makes the spans of a statement before it is sent. */
 export function statementSpan(
   { take }: Spans,
   { operation, summary }: Summary,
@@ -40,13 +40,13 @@ const database: Attributes = { "db.system.name": "postgresql" };
 const failureAttributes = (failure: string | undefined): Attributes =>
   failure === undefined ? {} : { "error.type": failure, "db.response.status_code": failure };
 
-// Not the text: it can hold values.
+// The text of the error is left out: it can hold values.
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
 
-/** Gives a statement that several calls share to all of them: the log and the loads say on these channels who waits. */
+/** Attributes a shared statement to every call that waits for it: batches publish their jobs on these channels. */
 export function shareStatements(calls: Spans["calls"]): Disposable {
   const [waits, runs] = [channel("postern.batch.waits"), channel("postern.batch.runs")];
   const contexts = new WeakMap<object, readonly SpanContext[]>();

@@ -1,9 +1,9 @@
-/** A span of somebody else, which the call continues. */
+/** The caller's span, which the call continues. */
 export type Parent = {
   readonly traceId: string;
   readonly spanId: string;
   readonly sampled: boolean;
-  /** What other systems on the way want to be handed on. */
+  /** The `tracestate` of other systems, to be propagated. */
   readonly state: string;
 };
 
@@ -11,7 +11,7 @@ export type Parent = {
 export function parentIn(headers: Pick<Headers, "get">): Parent | undefined {
   const written = headers.get("traceparent")?.trim() ?? "";
   const [, version, traceId = "", spanId = "", flags = "", more] = traceparent.exec(written) ?? [];
-  // Later versions may say more behind a dash; ff is no version.
+  // Later versions may add fields after a dash; ff is no version.
   if (!version || version === "ff" || (version === "00" && more)) return undefined;
   if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
   const state = headers.get("tracestate") ?? "";

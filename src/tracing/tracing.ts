@@ -9,26 +9,26 @@ import { summaries } from "./statement.ts";
 import { type StatementSpan, shareStatements, statementSpan } from "./statement_span.ts";
 import { parentIn } from "./trace_context.ts";
 
-/** How calls are traced. */
+/** Options of tracing. */
 export type TracingOptions = {
   readonly collector: Collector;
   readonly sampler: Sampler;
-  /** The share of calls to trace, where the sampler goes by it. */
+  /** The share of calls to trace, for samplers by ratio. */
   readonly ratio: number;
   /** Called once when the collector begins to fail. */
   readonly onError: (error: unknown) => void;
 };
 
-/** Traces calls and what they ask of the database; disposing of it hands over the last spans. */
+/** Traces calls and their statements; disposing of it exports the last spans. */
 export type Tracing = AsyncDisposable & {
-  /** Begins the span of a call, unless it is one that is not traced. */
+  /** Begins the span of a call; undefined when the call is not traced. */
   readonly call: (headers: Pick<Headers, "get">, arrived: Arrived) => CallSpan | undefined;
-  /** Begins the spans of a statement, unless it is for no call that is traced. */
+  /** Begins the spans of a statement; undefined when no call that waits for it is traced. */
   readonly statement: (text: string) => StatementSpan | undefined;
   readonly load: () => ExportLoad;
 };
 
-/** Starts to trace. */
+/** Opens tracing. */
 export function openTracing({ collector: to, sampler, ratio, onError }: TracingOptions): Tracing {
   const exporter = openExporter({ hand: collector({ ...to, resource: { ...node(), ...to.resource } }), onError });
   const spans = { calls: new AsyncLocalStorage<readonly SpanContext[]>(), take: exporter.take };
@@ -54,7 +54,7 @@ export function openTracing({ collector: to, sampler, ratio, onError }: TracingO
   };
 }
 
-/** Tells the nodes of a service apart. */
+/** Attributes that distinguish this node from others of the service. */
 const node = () => ({
   "service.instance.id": randomUUID(),
   "telemetry.sdk.name": "postern",
