@@ -1,10 +1,10 @@
 import { channel } from "node:diagnostics_channel";
 
-// Tracing hears here which calls wait, and for which of them a statement runs. Without subscribers the channels cost nothing.
+// Tracing learns from these channels which calls wait, and which of them a statement runs for. Without subscribers they cost nothing.
 const waits = channel("postern.batch.waits");
 const runs = channel("postern.batch.runs");
 
-/** A question or command that waits to share a statement. */
+/** A job that waits to share a statement. */
 export type Waiting<J> = {
   readonly job: J;
   readonly signal: AbortSignal | undefined;
@@ -12,11 +12,11 @@ export type Waiting<J> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** How jobs are put together. */
+/** Options of batching. */
 export type BatchOptions<J> = {
-  /** How many statements may be under way at once; what comes meanwhile shares the next one. */
+  /** The most statements under way at once; jobs that arrive meanwhile share the next one. */
   readonly atOnce: number;
-  /** How many jobs share a statement at most. */
+  /** The most jobs in one statement. */
   readonly most: number;
   /** Jobs with a common key never share a statement. */
   readonly keysOf?: (job: J) => readonly string[];
@@ -25,8 +25,8 @@ export type BatchOptions<J> = {
 };
 
 /**
- * Puts jobs that arrive while others are under way into one statement. The first ones go at once, so a lone caller
- * waits for nobody.
+ * Collects jobs that arrive while others are under way into one statement. The first ones go at once, so a lone caller
+ * never waits for others.
  */
 export function inBatches<J>({
   atOnce,

@@ -32,7 +32,7 @@ type Snake<S extends string> = S extends `${infer A}${infer Rest}`
   ? `${A extends Lowercase<A> ? A : `_${Lowercase<A>}`}${Snake<Rest>}`
   : S;
 
-/** The next place in an object's history, and when it is taken. */
+/** The place of a fact in its object's history, and its time. */
 export type At = {
   readonly owner: string;
   readonly stream: string;
@@ -47,11 +47,11 @@ export type NewFact = {
   readonly type: string;
   readonly at: At;
   readonly payload: JsonValue;
-  /** What the credentials fragments of the fold read; it never enters the log. */
+  /** Input of the fold's credentials fragments; it never enters the log. */
   readonly secret?: JsonValue;
 };
 
-/** An object as far as its history goes. */
+/** The part of an object that its history determines. */
 export type Versioned = {
   readonly owner: string;
   readonly id: string;
@@ -70,17 +70,17 @@ type Kind = {
 
 const kinds: ReadonlyMap<string, Kind> = new Map(FactSchema.fields.flatMap(kindsOf).map((kind) => [keyOf(kind), kind]));
 
-/** The name a kind of fact has in the log: `user.phone_changed`. */
+/** Returns the name that a kind of fact has in the log: `user.phone_changed`. */
 export function typeOf<N extends FactNoun>(noun: N, kind: FactCase<N>): string {
   return kindOf(noun, kind).type;
 }
 
-/** The descriptor behind a type of the log; undefined when this version does not know it. */
+/** Returns the descriptor of a fact type; undefined if this version does not know it. */
 export function descOf(type: string): DescMessage | undefined {
   return byType.get(type)?.desc;
 }
 
-/** A fact as it is answered; undefined when this version does not know its type. */
+/** Converts a stored fact to its message; undefined if this version does not know its type. */
 export function factFrom(type: string, payload: JsonValue): Fact | undefined {
   const kind = byType.get(type);
   return kind && fromJson(FactSchema, { [kind.noun]: { [kind.name]: payload } }, { ignoreUnknownFields: true });
@@ -88,17 +88,17 @@ export function factFrom(type: string, payload: JsonValue): Fact | undefined {
 
 const byType: ReadonlyMap<string, Kind> = new Map([...kinds.values()].map((kind) => [kind.type, kind]));
 
-/** A fact about an object, at its next place. */
+/** Makes a fact about an object, at its next place. */
 export function factOf<N extends FactNoun>(noun: N, at: At, fact: FactInit<N>, secret?: JsonValue): NewFact {
   const { type, desc } = kindOf(noun, fact.case as string);
   const payload = toJson(desc, create(desc, fact.value as MessageInitShape<DescMessage>), { alwaysEmitImplicit: true });
   return secret === undefined ? { type, at, payload } : { type, at, payload, secret };
 }
 
-/** The first place of a new object's history. */
+/** Returns the first place in a new object's history. */
 export const first = (owner: string, stream: string, time: Date): At => ({ owner, stream, version: 1n, time });
 
-/** The place after an object's last fact. Time never runs backwards in a history, even when clocks of nodes differ. */
+/** Returns the place after an object's last fact. Time never runs backwards in a history, even if the clocks of nodes differ. */
 export const next = ({ owner, id, version, created, changed }: Versioned, time: Date): At => ({
   owner,
   stream: id,
@@ -107,7 +107,7 @@ export const next = ({ owner, id, version, created, changed }: Versioned, time: 
   created,
 });
 
-/** The details of an object as a read answers them. */
+/** Returns the details of an object, for a read. */
 export function details({ owner, version, created, changed }: Versioned) {
   return {
     sequence: version,
@@ -117,7 +117,7 @@ export function details({ owner, version, created, changed }: Versioned) {
   };
 }
 
-/** The details of an object once the fact at this place is appended. */
+/** Returns the details of an object once the fact at this place is appended. */
 export const detailsAfter = ({ owner, stream, version, time, created = time }: At) =>
   details({ owner, id: stream, version, created, changed: time });
 

@@ -8,7 +8,7 @@ export type Cascade = {
   readonly select: string;
 };
 
-/** What a kind of fact does to the tables, set-wise: `$facts` stands for the facts of its type that are being folded. */
+/** The effect of a kind of fact on the tables, as SQL over sets: `$facts` stands for the facts of its type that are being folded. */
 export type Fold = {
   /** Statements that read `$facts` (owner, stream, version, payload, time) and write view tables. */
   readonly views?: readonly string[];
@@ -20,10 +20,10 @@ export type Fold = {
 /** The folds of every kind of fact about one noun. */
 export type NounFolds<N extends FactNoun> = { readonly [K in FactCase<N>]: Fold };
 
-/** The folds of everything. */
+/** The folds of every noun. */
 export type Folds = { readonly [N in FactNoun]: NounFolds<N> };
 
-/** The folds by type of fact, as the log looks them up. */
+/** Indexes the folds by type of fact. */
 export function foldsByType(folds: Folds): ReadonlyMap<string, Fold> {
   return new Map(
     (Object.keys(folds) as FactNoun[]).flatMap((noun) =>
@@ -34,7 +34,7 @@ export function foldsByType(folds: Folds): ReadonlyMap<string, Fold> {
   );
 }
 
-/** The text that appends facts of these types, as they are given: events, cascades, folds and credentials, in one statement. */
+/** Composes the statement that appends facts of these types: events, cascades, folds and credentials. `given` selects the facts. */
 export function statementFor(types: readonly string[], folds: ReadonlyMap<string, Fold>, given = asJson): string {
   const cascades = types.flatMap((type) => (folds.get(type)?.cascades ?? []).map((cascade) => ({ type, cascade })));
   const touched = [...new Set([...types, ...cascades.map(({ cascade }) => cascade.makes)])].sort();
@@ -53,12 +53,12 @@ export function statementFor(types: readonly string[], folds: ReadonlyMap<string
   }
 }
 
-/** A fold's statement with the facts of one type in place of `$facts` and `$input`. */
+/** Replaces `$facts` and `$input` in a fold's statement by the facts of one type. */
 export function ofType(text: string, type: string): string {
   return text.replace(/\$(facts|input)\b/g, (_, name) => `(select * from ${name} where type = '${type}')`);
 }
 
-/** Gives the row `t` that a fact `f` is about the fact's version and time, and sets further columns. */
+/** Composes the update that sets version and time of the row `t` from its fact `f`, and further columns. */
 export const touch = (table: string, id: string, columns = ""): string =>
   `update ${table} t set ${columns && `${columns}, `}version = f.version, changed = f.time
    from $facts f where t.owner = f.owner and t.${id} = f.stream`;

@@ -4,7 +4,7 @@ import type { Sql } from "../postgres/connect.ts";
 /** A place in the log. */
 export type Position = { readonly epoch: number; readonly xid: string; readonly position: bigint };
 
-/** A place, and the transactions before it that were still open when it was read: what they write was not seen. */
+/** A place, and the transactions before it that were still open when it was read: their events were not seen. */
 export type Mark = Position & { readonly open: readonly string[] };
 
 /** An event as it stands in the log. */
@@ -19,18 +19,18 @@ export type StoredEvent = Position & {
   readonly time: Date;
 };
 
-/** Before the first event. */
+/** The position before the first event. */
 export const beginning: Position = { epoch: 0, xid: "0", position: 0n };
 
-/** A position as clients carry it: `1.740.58`, and `1.740.58~3.1` while the transactions 737 and 739 are open. */
+/** Writes a position for clients: `1.740.58`, and `1.740.58~3.1` while the transactions 737 and 739 are open. */
 export function formatPosition({ epoch, xid, position, open = [] }: Position & Partial<Mark>): string {
-  // With so many open the place before them all says as much: what was seen since is read again.
+  // With too many open transactions the position goes back before all of them: events seen since are read again.
   if (open.length > mostOpen) return formatPosition({ epoch, xid: least(open), position: 0n });
   const behind = open.map((one) => BigInt(xid) - BigInt(one)).join(".");
   return `${epoch}.${xid}.${position}${behind && `~${behind}`}`;
 }
 
-/** The position a client carries; undefined when it is none. */
+/** Parses the position of a client; undefined for any other text. */
 export function parsePosition(text: string): Mark | undefined {
   const [, epoch = "", xid = "", position = "", behind] = written.exec(text) ?? [];
   if (!epoch || BigInt(xid) >= 2n ** 64n) return undefined;
@@ -42,12 +42,12 @@ export function parsePosition(text: string): Mark | undefined {
 const mostOpen = 100;
 const written = /^(\d{1,9})\.(\d{1,20})\.(\d{1,18})(?:~(\d{1,20}(?:\.\d{1,20}){0,99}))?$/;
 
-/** Where to begin to read what a client that carries the mark has not seen. */
+/** Returns the place where reading begins for a client that has seen the log up to the mark. */
 export function beginOf({ open, ...place }: Mark): Position {
   return open.length > 0 ? { ...place, xid: least(open), position: 0n } : place;
 }
 
-/** Whether a client that carries the mark has not seen the event yet. */
+/** Whether the event is new to a client that has seen the log up to the mark. */
 export function isUnseen(event: Position, mark: Mark): boolean {
   return isAfter(event, mark) || (event.epoch === mark.epoch && mark.open.includes(event.xid));
 }
@@ -61,11 +61,11 @@ export function isAfter(one: Position, other: Position): boolean {
 
 const least = (xids: readonly string[]): string => String(xids.map(BigInt).reduce((a, b) => (a < b ? a : b)));
 
-/** The columns of `events`, named as StoredEvent names them. */
+/** The columns of `events` under the names of StoredEvent. */
 export const eventColumns = (sql: Sql) => sql`
   epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time`;
 
-/** The next events after a position, in the order of the log, as far as no slow writer can still come before them. */
+/** Reads the next events after a position, in the order of the log, up to the first that a slow writer may still precede. */
 export function eventsAfter(sql: Sql, { epoch, xid, position }: Position, limit: number): Promise<StoredEvent[]> {
   return sql<StoredEvent[]>`
     select ${eventColumns(sql)} from events
@@ -74,7 +74,7 @@ export function eventsAfter(sql: Sql, { epoch, xid, position }: Position, limit:
     order by events.epoch, events.xid, events.position limit ${limit}`;
 }
 
-/** The end of the log: the place after which only events to come will stand. */
+/** Reads the end of the log: every later event comes after this place. */
 export async function endOfLog(sql: Sql): Promise<Position> {
   const [end] = await sql<Position[]>`
     select epoch, xid::text as xid, position from events
@@ -82,7 +82,7 @@ export async function endOfLog(sql: Sql): Promise<Position> {
   return end ?? beginning;
 }
 
-/** For how many seconds the oldest event has waited that no follower may read yet; 0 when there is none. */
+/** Returns for how many seconds the oldest event has waited that no follower may read yet; 0 if there is none. */
 export async function unsettledSeconds(sql: Sql): Promise<number> {
   const [row] = await sql<{ seconds: number }[]>`
     select greatest(0, extract(epoch from now() - e.time))::float8 as seconds from events e
@@ -93,23 +93,23 @@ export async function unsettledSeconds(sql: Sql): Promise<number> {
 
 /** A follower of the log that many listeners share. */
 export type Tail = AsyncDisposable & {
-  /** Looks at once, because something was appended. */
+  /** Reads the log at once, because something was appended. */
   readonly poke: () => void;
-  /** Hears of every event from now on, in order; answers how to stop. */
+  /** Calls the listener with every event from now on, in order; returns a function that stops it. */
   readonly listen: (listener: (events: readonly StoredEvent[]) => void) => () => void;
   /** How long ago the end of the log was reached, as far as it may be read. */
   readonly behindMs: () => number;
 };
 
-/** How the tail of the log is followed. */
+/** Options of the tail. */
 export type TailOptions = {
   readonly sql: Sql;
-  /** How long to wait between two looks when nothing was appended here. */
+  /** The time between two reads when nothing was appended here. */
   readonly everyMs: number;
   readonly onError: (error: unknown) => void;
 };
 
-/** Follows the log from its end, for all that must hear what happens on any node. */
+/** Follows the log from its end, for listeners that need the events of all nodes. */
 export async function followTail({ sql, everyMs, onError }: TailOptions): Promise<Tail> {
   const listeners = new Set<(events: readonly StoredEvent[]) => void>();
   let at = await endOfLog(sql);
@@ -137,18 +137,18 @@ export async function followTail({ sql, everyMs, onError }: TailOptions): Promis
   }
 }
 
-// LookOptions after every command of a lone caller took a quarter of its rate.
+// Reading the log after every command of a lone caller cost a quarter of its rate.
 const restMs = 20;
 
-/** What is looked for again and again. */
+/** Options of polling. */
 export type LookOptions = Pick<TailOptions, "everyMs" | "onError"> & {
-  /** Looks, and answers whether there may be more. */
+  /** Polls once; returns whether there may be more. */
   readonly look: () => Promise<boolean>;
-  /** How long two looks lie apart at least, unless there is more. */
+  /** The least time between two polls, unless there is more. */
   readonly restMs?: number;
 };
 
-/** Looks again and again: at once when poked or when there was more, else after a while. */
+/** Polls until it is stopped: at once when poked or when there was more, else after a while. */
 export function lookAgain({ everyMs, restMs = 0, onError, look }: LookOptions) {
   let stopped = false;
   let poked = false;

@@ -1,18 +1,18 @@
 import type { Sql } from "../postgres/connect.ts";
 import { inBatches } from "./batch.ts";
 
-/** A read that concurrent askers share: answers the rows of one key. */
+/** A read whose statement concurrent callers share; returns the rows of one key. */
 export type Load<K, R> = (key: K, signal?: AbortSignal) => Promise<R[]>;
 
-/** What a shared read asks. */
+/** The SQL of a shared read. */
 export type Question = {
   /** The key's columns and their types, such as `user_id text`. */
   readonly asked: string;
-  /** A select that reads `asked` (n and the key's columns) and yields asked.n as "n" beside the answer. */
+  /** A select that reads `asked` (n and the key's columns) and yields asked.n as "n" beside its own columns. */
   readonly select: string;
 };
 
-/** A set-wise read: keys that are asked for at the same time share one statement. */
+/** Makes a shared read: keys that are read at the same time go into one statement. */
 export function load<K extends Readonly<Record<string, unknown>>, R>(
   sql: Sql,
   { asked, select }: Question,
@@ -37,7 +37,7 @@ export function load<K extends Readonly<Record<string, unknown>>, R>(
   };
 }
 
-/** The first row of a shared read, where there is one at most. */
+/** Makes a shared read that yields at most one row for a key. */
 export function loadOne<K extends Readonly<Record<string, unknown>>, R>(sql: Sql, question: Question) {
   const rows = load<K, R>(sql, question);
   return async (key: K, signal?: AbortSignal): Promise<R | undefined> => (await rows(key, signal))[0];

@@ -6,16 +6,16 @@ import { inBatches, type Waiting } from "./batch.ts";
 import type { NewFact } from "./fact.ts";
 import { type Fold, statementFor } from "./fold.ts";
 
-/** Where a command comes from, as its events record it. */
+/** The origin of a command, as its events record it. */
 export type CommandOrigin = {
   readonly actor: string | undefined;
   readonly requestId: string;
   readonly signal: AbortSignal | undefined;
-  /** The record that is written with the events, so that the command repeated answers the same. */
+  /** The record that is written with the events, so that a repeated command gets the same answer. */
   readonly idempotency: IdempotencyRecord | undefined;
 };
 
-/** What makes a repeated command answer what the first one answered. */
+/** The record by which a repeated command gets the first answer. */
 export type IdempotencyRecord = {
   readonly caller: string;
   readonly operation: string;
@@ -29,7 +29,7 @@ export type IdempotencyRecord = {
 export type Log<C> = {
   /**
    * Ends a write: appends the facts, their folds, credentials and cascades, and the idempotency record, in one statement,
-   * and answers the finished answer. Throws CONFLICT when the race for a version, a name or a reference is lost.
+   * and returns the answer. Throws CONFLICT when the race for a version, a name or a reference is lost.
    */
   append<A>(call: C, facts: readonly NewFact[], answer: A): Promise<A>;
 };
@@ -41,14 +41,14 @@ type Command = {
   readonly record: Record<string, JsonValue> | undefined;
 };
 
-/** What a log is made of. */
+/** Options of a log. */
 export type LogOptions<C> = {
   readonly sql: Sql;
-  /** For commands with a cascade, which may take long: connections of their own, and time. */
+  /** The pool for commands with a cascade, which may take long: its own connections, and a longer time limit. */
   readonly patient?: Sql;
   readonly folds: ReadonlyMap<string, Fold>;
   readonly originOf: (call: C) => CommandOrigin;
-  /** Told of the facts before their command is answered. */
+  /** Called with the facts before their command is answered. */
   readonly onAppended?: (facts: readonly NewFact[]) => void;
 };
 
@@ -71,7 +71,7 @@ export function openLog<C>({ sql, patient = sql, folds, originOf, onAppended }: 
     const shape = types.join();
     const known = queues.get(shape);
     if (known) return known;
-    // A cascade may touch a million rows: it shares its statement with nobody, and nobody waits for it.
+    // A cascade may touch a million rows: its statement is not shared, so no other command waits for it.
     const alone = types.some((type) => (folds.get(type)?.cascades?.length ?? 0) > 0);
     const queue = inBatches<Command>({
       atOnce: alone ? 8 : 2,
@@ -92,7 +92,7 @@ export function openLog<C>({ sql, patient = sql, folds, originOf, onAppended }: 
       } catch (error) {
         if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error))
           for (const { reject } of batch) reject(lost(error));
-        // One refusal harms nobody else: each runs again by itself.
+        // One refused command must not fail the others: each runs again by itself.
         else
           await Promise.all(
             batch.map(({ job, resolve, reject }) => write([job]).then(resolve, (e) => reject(lost(e)))),
@@ -141,14 +141,14 @@ function parametersOf(commands: readonly Command[]): [string, string] {
   return [JSON.stringify(rows), JSON.stringify(commands.flatMap(({ record }) => record ?? []))];
 }
 
-/** Constraints decide races: a command that lost one is read and decided again. */
+/** Turns a broken constraint into CONFLICT: constraints decide races, and the loser runs again from its read. */
 function lost(error: unknown): unknown {
   if (isOutcomeUnknown(error)) return refuse.because("OUTCOME_UNKNOWN", { cause: error });
   const constraint = unique(error) ?? foreignKey(error) ?? (isLockLost(error) ? "lock" : undefined);
   return constraint === undefined ? error : refuse.because("CONFLICT", { params: { constraint }, cause: error });
 }
 
-/** For a write that may as well be done by somebody else: false when it lost a race, any other failure goes on. */
+/** Returns false for a lost race and throws any other error again: for writes that another node may do instead. */
 export function lostRace(error: unknown): false {
   if (reasonOf(error) === "CONFLICT") return false;
   throw error;

@@ -4,18 +4,18 @@ import { unique } from "../postgres/failure.ts";
 import { type Fold, ofType } from "./fold.ts";
 import { beginning, type Position } from "./follow.ts";
 
-/** A view table that is not what the log makes of it. */
+/** A view table that differs from the replay of the log. */
 export type Difference = {
   readonly table: string;
   /** How many rows differ. */
   readonly rows: number;
-  /** Some rows that the log makes and the table lacks. */
+  /** Sample rows of the replay that the table lacks. */
   readonly missing: readonly JsonValue[];
-  /** Some rows that the table has and the log does not make. */
+  /** Sample rows of the table that the replay lacks. */
   readonly extra: readonly JsonValue[];
 };
 
-/** Whether the tables are what the log makes of them. */
+/** Whether the tables equal the replay of the log. */
 export type Rebuilt = { readonly equal: boolean; readonly differences: readonly Difference[] };
 
 /** Replays the log into fresh tables and compares them with the real ones; the client has one connection at most. */
@@ -25,9 +25,9 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
     await client.unsafe("set local statement_timeout = 0");
     const schema = await schemaOf(client);
     const { written, compared } = tablesOf(folds);
-    // A connection that was lost comes back without its transaction: then this table is missing, and no fold can run.
+    // A connection that is lost and reopened is outside the transaction: this table is missing then, and no fold can run.
     await client.unsafe("create temporary table rebuilding as select");
-    // Temporary tables come before all others of their name, so the folds write them and nothing else.
+    // Temporary tables hide others of the same name, so the folds write only them.
     for (const table of written)
       await client.unsafe(`create temporary table ${table} (like ${schema}.${table} including all)`);
     await replay(client, folds);
@@ -42,7 +42,7 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
 
 const writing = /\b(?:insert\s+into|delete\s+from|update(?!\s+set\b))\s+(\w+)/g;
 
-/** The tables that facts are folded into; those that hold credentials besides are no views, and not compared. */
+/** The tables that facts are folded into. Tables with credentials are not views, and are not compared. */
 function tablesOf(folds: ReadonlyMap<string, Fold>) {
   const named = (texts: readonly string[]) =>
     texts.flatMap((text) => [...text.matchAll(writing)].map(([, table = ""]) => table));
@@ -66,7 +66,7 @@ async function replay(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<vo
   let entries: readonly Entry[] = await entriesAfter(client, beginning);
   for (let [head] = entries; head; [head] = entries) {
     const batch = untilRepeated(entries, late);
-    // A fact about an object that waits has to wait too.
+    // A fact waits if an earlier fact about its object waits.
     const failed = batch.length > 0 ? await fold(client, folds, batch) : [head];
     late = await foldLate(client, folds, [...late, ...failed]);
     const rest = entries.slice(batch.length || 1);
@@ -74,14 +74,14 @@ async function replay(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<vo
   }
 }
 
-/** The first entries, up to one whose object comes a second time or still waits. */
+/** Takes the first entries, up to one whose object is repeated or still waits. */
 function untilRepeated(entries: readonly Entry[], late: readonly Entry[]): readonly Entry[] {
   const seen = new Set(late.map(({ stream }) => stream));
   const end = entries.findIndex(({ stream }) => seen.size === seen.add(stream).size);
   return end < 0 ? entries : entries.slice(0, end);
 }
 
-/** Folds entries of different objects together, or apart where a name passes from one to another; answers what does not fit yet. */
+/** Folds entries of different objects together, or one by one where a name moves between them; returns those that must wait. */
 async function fold(client: Sql, folds: ReadonlyMap<string, Fold>, entries: readonly Entry[]): Promise<Entry[]> {
   if (await folded(client, folds, entries)) return [];
   if (entries.length === 1) return [...entries];
@@ -89,7 +89,7 @@ async function fold(client: Sql, folds: ReadonlyMap<string, Fold>, entries: read
   return [...(await fold(client, folds, entries.slice(0, half))), ...(await fold(client, folds, entries.slice(half)))];
 }
 
-// A writer that takes a name while another gives it up may stand before it in the log, though it committed after it.
+// The event that takes a name may precede the one that frees it in the log, though it was committed later.
 async function foldLate(client: Sql, folds: ReadonlyMap<string, Fold>, late: readonly Entry[]): Promise<Entry[]> {
   const still: Entry[] = [];
   for (const entry of late) {
@@ -99,7 +99,7 @@ async function foldLate(client: Sql, folds: ReadonlyMap<string, Fold>, late: rea
   return still;
 }
 
-/** Folds neighbours of the log; answers false, and changes nothing, when a unique key stands twice. */
+/** Folds consecutive entries; returns false, and changes nothing, if a unique key would be violated. */
 async function folded(client: Sql, folds: ReadonlyMap<string, Fold>, entries: readonly Entry[]): Promise<boolean> {
   const text = textFor([...new Set(entries.map(({ type }) => type))], folds);
   const [from, to] = [entries.at(0), entries.at(-1)];
@@ -139,7 +139,7 @@ const entriesAfter = (client: Sql, { epoch, xid, position }: Position) => client
 
 const examples = 3;
 
-/** The schema and the table come from the folds and the catalogue, never from a caller. */
+/** Compares a table with its replay; schema and table come from the folds and the catalogue, never from a caller. */
 async function difference(client: Sql, schema: string, table: string): Promise<Difference> {
   const [row] = await client.unsafe<{ rows: number; missing: JsonValue[] | null; extra: JsonValue[] | null }[]>(`
     with missing as materialized (select * from pg_temp.${table} except select * from ${schema}.${table}),

@@ -3,10 +3,10 @@ import type { Sql } from "../postgres/connect.ts";
 import { lookAgain } from "./follow.ts";
 import { takeLease } from "./lease.ts";
 
-/** Something to be cleared away now and then. */
+/** A kind of expired data that is deleted now and then. */
 export type Chore = {
   readonly name: string;
-  /** Clears at most so many things away, and says how many it was. */
+  /** Deletes at most this many rows; returns how many it deleted. */
   readonly batch: (most: number) => Promise<number>;
 };
 
@@ -21,7 +21,7 @@ export type SweepOptions = {
 
 const most = 500;
 
-/** Clears away what is over, in small batches, on one node at a time. */
+/** Deletes expired data in small batches, on one node at a time. */
 export function startSweep({ sql, chores, everyMs = 60_000, onError }: SweepOptions): AsyncDisposable {
   const holder = randomUUID();
   const seconds = 30 + (2 * everyMs) / 1000;
@@ -48,7 +48,7 @@ export function startSweep({ sql, chores, everyMs = 60_000, onError }: SweepOpti
 
 const recordHours = 24;
 
-/** Deletes idempotency records that nobody can refer to any more. */
+/** Deletes idempotency records whose keys may no longer be used. */
 export const expiredRecords = (sql: Sql, clock: () => Date): Chore => ({
   name: "idempotency records",
   async batch(most) {

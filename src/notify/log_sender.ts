@@ -2,7 +2,7 @@ import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { NotTaken, type Sender } from "./sms.ts";
 
-/** Writes each SMS as a line of JSON to a file that only its owner reads: for development, and where nothing is configured. */
+/** Writes each SMS as a line of JSON to a file that only its owner reads: for development, and as the default. */
 export const logSender =
   (file: string, clock: () => Date): Sender =>
   async (sms) => {

@@ -1,7 +1,7 @@
 import type { Chore } from "../events/sweep.ts";
 import type { Sql } from "../postgres/connect.ts";
 
-/** An SMS that a worker has taken for the time of its lease; without a number and a sealed code it is needed no more. */
+/** An SMS that a worker holds under a lease; without a number and a sealed code it is obsolete. */
 export type LeasedSms = {
   readonly id: string;
   readonly userId: string;
@@ -11,7 +11,7 @@ export type LeasedSms = {
   readonly expiration: Date | null;
 };
 
-/** An SMS that was given up. */
+/** An SMS whose delivery was given up. */
 export type DeadSms = {
   readonly id: string;
   readonly owner: string;
@@ -22,13 +22,13 @@ export type DeadSms = {
   readonly failure: string;
 };
 
-/** How many SMS are on their way, since when the oldest is, and how many were given up in the last days. */
+/** The number of SMS under way, the age of the oldest, and the number given up in the last days. */
 export type SmsHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
 const deadDays = 7;
 
 /**
- * Takes messages that are due; until the lease ends no other worker takes them. Each row was written by the statement that
+ * Leases messages that are due; no other worker takes them until the lease ends. Each row was written by the statement that
  * sealed its code, through a trigger of phone_codes.
  */
 export const take = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeconds: number }) => sql<LeasedSms[]>`
@@ -40,12 +40,12 @@ export const take = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeco
   from due d left join phone_codes c using (phone_code_id) where m.phone_code_id = d.phone_code_id
   returning m.phone_code_id as id, m.user_id as "userId", m.attempts, c.phone, c.sealed, c.expiration_date as expiration`;
 
-/** Forgets a message that was delivered, or is needed no more, with the sealed form of its code. */
+/** Deletes a message that was delivered or is obsolete, and the sealed form of its code. */
 export const forget = (sql: Sql, { id }: LeasedSms) => sql`
   with opened as (update phone_codes set sealed = null where phone_code_id = ${id} and sealed is not null)
   delete from sms_messages where phone_code_id = ${id}`;
 
-/** Makes a message due again after a while, unless another worker took it meanwhile. */
+/** Makes a message due again later, unless another worker has taken it meanwhile. */
 export const postpone = (
   sql: Sql,
   { id, attempts }: LeasedSms,
@@ -54,7 +54,7 @@ export const postpone = (
   update sms_messages set due = now() + make_interval(secs => ${seconds}), failure = ${failure}
   where phone_code_id = ${id} and attempts = ${attempts} and dead is null`;
 
-/** Gives a message up, unless another worker took it meanwhile; its code stays for whoever got it after all. */
+/** Gives a message up, unless another worker has taken it meanwhile; its code stays valid, in case it arrived after all. */
 export const bury = (sql: Sql, { id, attempts }: LeasedSms, failure: string) => sql`
   with buried as (
     update sms_messages set dead = now(), failure = ${failure}
@@ -62,7 +62,7 @@ export const bury = (sql: Sql, { id, attempts }: LeasedSms, failure: string) => 
   )
   update phone_codes c set sealed = null from buried b where c.phone_code_id = b.phone_code_id`;
 
-/** How the delivery of SMS is doing. */
+/** Reads the state of SMS delivery. */
 export async function smsHealth(sql: Sql): Promise<SmsHealth> {
   const [health] = await sql<SmsHealth[]>`
     select count(*) filter (where dead is null)::int as waiting, count(*) filter (where dead is not null)::int as dead,
@@ -71,12 +71,12 @@ export async function smsHealth(sql: Sql): Promise<SmsHealth> {
   return health ?? { waiting: 0, oldestSeconds: 0, dead: 0 };
 }
 
-/** The SMS that were given up, the latest first. */
+/** Lists the SMS that were given up, the latest first. */
 export const deadSms = (sql: Sql, limit: number) => sql<DeadSms[]>`
   select phone_code_id as id, owner, user_id as "userId", created, dead, attempts, failure from sms_messages
   where dead is not null order by dead desc limit ${limit}`;
 
-/** Deletes codes that are over, gives up the SMS that did not leave in time, and forgets what was given up long ago. */
+/** Deletes expired codes, gives up SMS that were not sent in time, and deletes those given up long ago. */
 export const smsChores = ({ sql, clock }: { sql: Sql; clock: () => Date }): readonly Chore[] => [
   { name: "expired phone codes", batch: async (most) => (await expireCodes(sql, clock(), most)).count },
   { name: "dead SMS", batch: async (most) => (await forgetDead(sql, most)).count },
@@ -102,5 +102,5 @@ const forgetDead = (sql: Sql, most: number) => sql`
     select phone_code_id from sms_messages where dead < now() - make_interval(days => ${deadDays})
     order by dead limit ${most} for update skip locked)`;
 
-/** Why an SMS is given up whose code is worth nothing any more. */
+/** The failure of an SMS whose code has expired. */
 export const expired = "the code expired before the SMS was taken";

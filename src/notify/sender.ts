@@ -3,13 +3,13 @@ import type { Sender } from "./sms.ts";
 import { type TwilioAccount, twilioSender } from "./twilio_sender.ts";
 import { type Webhook, webhookSender } from "./webhook_sender.ts";
 
-/** Who takes the SMS. */
+/** The settings of the configured sender. */
 export type SmsSettings =
   | { readonly kind: "log"; readonly file: string }
   | ({ readonly kind: "webhook" } & Webhook)
   | ({ readonly kind: "twilio" } & TwilioAccount);
 
-/** The sender that is configured. */
+/** Makes the configured sender. */
 export function smsSender(settings: SmsSettings, clock: () => Date): Sender {
   switch (settings.kind) {
     case "log":

@@ -1,14 +1,14 @@
-/** An SMS to hand over; the id is the same when it is handed over again. */
+/** An SMS to send; the id stays the same when it is sent again. */
 export type Sms = { readonly id: string; readonly to: string; readonly text: string };
 
-/** Hands an SMS over to whoever delivers it, or throws NotTaken. */
+/** Hands an SMS to the provider, or throws NotTaken. */
 export type Sender = (sms: Sms, signal: AbortSignal) => Promise<void>;
 
-/** Says that an SMS was not taken, in our own words only: what the other side says may repeat the code. */
+/** The provider did not take an SMS. The message is in our words only: the provider's answer may repeat the code. */
 export class NotTaken extends Error {
-  /** Another try would end the same. */
+  /** Whether another try would fail too. */
   readonly permanent: boolean;
-  /** After how long the other side asks to be tried again. */
+  /** The time after which the provider asks for another try. */
   readonly retrySeconds: number;
 
   constructor(why: string, { permanent = false, retrySeconds = 0 } = {}) {

@@ -1,12 +1,12 @@
 import { post } from "./post.ts";
 import type { Sender } from "./sms.ts";
 
-/** An account at Twilio, or at a service that speaks like it. */
+/** An account at Twilio, or at a service with the same API. */
 export type TwilioAccount = {
   readonly url: string;
   readonly account: string;
   readonly password: string;
-  /** A number, a name, or a messaging service. */
+  /** The sender: a number, a name, or a messaging service. */
   readonly from: string;
 };
 

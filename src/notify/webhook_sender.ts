@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { post } from "./post.ts";
 import type { Sender } from "./sms.ts";
 
-/** Where SMS are posted, and the key they are signed with. */
+/** The URL that SMS are posted to, and the key that signs them. */
 export type Webhook = { readonly url: string; readonly secret: Uint8Array };
 
 /** Posts each SMS as JSON, signed as https://www.standardwebhooks.com describes, so that libraries verify it. */

@@ -6,40 +6,40 @@ import type { Keyring } from "../security/seal.ts";
 import { bury, expired, forget, type LeasedSms, postpone, take } from "./outbox.ts";
 import { NotTaken, type Sender } from "./sms.ts";
 
-/** How a try to deliver an SMS ended; never with the number, the text or the code. */
+/** The outcome of a try to deliver an SMS; it never contains the number, the text or the code. */
 export type Delivery =
   | { readonly kind: "delivered" | "superseded" }
   | { readonly kind: "postponed"; readonly failure: string; readonly seconds: number }
   | { readonly kind: "dead"; readonly failure: string };
 
-/** What the worker is made of. */
+/** Options of the worker. */
 export type SmsWorkerOptions = {
   readonly sql: Sql;
-  /** Calls back when this node wrote a message; answers how to stop. Messages of other nodes are found by looking. */
+  /** Calls back when this node wrote a message; returns a function that stops it. Messages of other nodes are found by polling. */
   readonly onWritten: (look: () => void) => () => void;
   readonly keyring: Keyring;
   readonly sender: Sender;
   readonly clock: () => Date;
-  /** The text, with `{code}` where the code goes. */
+  /** The text, with `{code}` in place of the code. */
   readonly text: string;
   readonly attempts: number;
   readonly timeoutMs: number;
-  /** How long to wait between two looks when this node wrote nothing. */
+  /** The time between two polls when this node wrote nothing. */
   readonly everyMs?: number;
-  /** Hears how each try ended, for the log and the metrics. */
+  /** Called with the outcome of each try, for the log and the metrics. */
   readonly onDelivery: (message: Pick<LeasedSms, "id" | "userId" | "attempts">, delivery: Delivery) => void;
-  /** Hears that the database could not be asked; the worker tries again. */
+  /** Called when the database cannot be queried; the worker tries again. */
   readonly onError: (error: unknown) => void;
 };
 
 const atOnce = 16;
 const longestBackoffSeconds = 60;
-// A worker that was taken for dead may still be settling; the lease outlives the time-out by far.
+// A slow worker may still be recording its outcome: the lease outlives the time-out by far.
 const settleSeconds = 60;
 
 /**
- * Delivers the SMS of the outbox. Nodes hold leases: a message is delivered by one at a time, again only when a
- * worker ended between handing it over and noting so.
+ * Delivers the SMS of the outbox. Each message is leased to one node at a time; it is sent twice only if a worker ended
+ * between sending it and recording that.
  */
 export function startSmsWorker(options: SmsWorkerOptions): AsyncDisposable {
   const { sql, onWritten, timeoutMs, everyMs = 1000, onError } = options;
@@ -58,7 +58,7 @@ export function startSmsWorker(options: SmsWorkerOptions): AsyncDisposable {
     },
   };
 
-  // Messages for which there is no place now are taken when a delivery ends: that calls for another look.
+  // Messages beyond the limit are taken when a delivery ends, which polls again.
   async function look(): Promise<boolean> {
     const most = atOnce - underWay.size;
     const taken = most > 0 ? await take(sql, { most, leaseSeconds }) : [];
@@ -81,7 +81,7 @@ export function startSmsWorker(options: SmsWorkerOptions): AsyncDisposable {
     if (await settled(message, delivery)) options.onDelivery(message, delivery);
   }
 
-  // A database that is away for a moment must not make a message go out twice.
+  // An outage of the database for a moment must not make a message go out twice.
   async function settled(message: LeasedSms, delivery: Delivery): Promise<boolean> {
     const until = performance.now() + settleSeconds * 500;
     for (;;) {
@@ -97,7 +97,7 @@ export function startSmsWorker(options: SmsWorkerOptions): AsyncDisposable {
   }
 }
 
-/** How long to wait after the n-th try: twice as long each time, up to a minute, and not in step with others. */
+/** Returns the pause after the n-th try: doubled each time, up to a minute, with jitter. */
 export function backoffSeconds(attempts: number, random: () => number = Math.random): number {
   return Math.min(2 ** (attempts - 1), longestBackoffSeconds) * (0.5 + random() / 2);
 }
