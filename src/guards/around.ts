@@ -55,7 +55,7 @@ export function messageOf({ method, message }: StreamRequest): Promise<Message> 
   return single(message);
 }
 
-/** Replaces the messages of a response. A spread would lose the headers: those of the gateway's responses are getters of a class. */
+/** Replaces the messages of a response. A spread would lose the gateway's headers, which are getters of a class. */
 export const withMessages = (response: StreamResponse, message: StreamResponse["message"]): StreamResponse => ({
   stream: true,
   service: response.service,

@@ -6,7 +6,7 @@ import { given, type Lookups } from "./holding.ts";
 import { permissions } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
-/** Prevents privilege escalation: a caller who acts for another user, or gives a role, must hold every permission gained by it. */
+/** Prevents privilege escalation: acting for another user, or giving a role, takes every permission that is gained by it. */
 export function cover(rule: Rule): Step | undefined {
   const { coversUser, coversRoles } = rule.option;
   if (coversUser) return coverUser(rule);

@@ -151,7 +151,7 @@ function complain({ path, found }: Inspection, wrong: Omit<Violation, "field">):
   if (found.length < maxViolations) found.push({ field: path, ...wrong });
 }
 
-/** Trims a text if its field asks for it. The bound counts the text as sent; one that is too long even trimmed breaks its own rule. */
+/** Trims a text if its field asks for it. The bound counts the text as sent; its rule finds one that is too long even trimmed. */
 function inspectTrimmed(
   { trims, longest = Number.POSITIVE_INFINITY }: InspectedField,
   value: unknown,

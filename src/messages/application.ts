@@ -1,6 +1,6 @@
 import type { Texts } from "./language.ts";
 
-/** What keeps an application from following OpenID Connect and good practice; `{uris}` lists the redirect URIs at fault. */
+/** Texts of compliance problems with OpenID Connect and good practice; `{uris}` lists the redirect URIs at fault. */
 export const applicationTexts = {
   NO_REDIRECT_URIS: {
     en: "The application has no redirect URI, so nobody can sign in to it.",

@@ -1,6 +1,6 @@
 import type { Texts } from "./language.ts";
 
-/** Why a call is refused before anything of its content matters, or fails for reasons of ours. */
+/** Texts of refusals that do not depend on a call's content, and of failures on our side. */
 export const callTexts = {
   UNAUTHENTICATED: {
     en: "This call needs a bearer token in the authorization header.",

@@ -15,23 +15,23 @@ export type TextKey = keyof typeof catalogue;
 /** The compliance problems that an application can have. */
 export type ComplianceKey = keyof typeof applicationTexts;
 
-/** What stands in a text for the names in braces. */
+/** The values for the names in braces of a text. */
 export type TextParams = Readonly<Record<string, string | number>>;
 
-/** Every name of a text. */
+/** The names of all texts. */
 export const textKeys = (): TextKey[] => Object.keys(catalogue).filter(isTextKey);
 
-/** Says whether there is a text of this name. */
+/** Whether there is a text of this name. */
 export function isTextKey(key: string): key is TextKey {
   return Object.hasOwn(catalogue, key);
 }
 
-/** A text as a sentence in the language. */
+/** Returns a text as a sentence in the language. */
 export function text(key: TextKey, language: Language, params: TextParams = {}): string {
   return catalogue[key][language].replace(/\{(\w+)\}/g, (_, name: string) => filled(params, name));
 }
 
-/** A text in English as error messages are written: no capital at the start, no full stop at the end. */
+/** Returns a text in English as an error message: no capital at the start, no full stop at the end. */
 export function errorText(key: TextKey, params: TextParams = {}): string {
   return text(key, "en", params)
     .replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase())

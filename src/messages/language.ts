@@ -6,7 +6,7 @@ export type Texts = Readonly<Record<Language, string>>;
 
 const languages: readonly Language[] = ["en", "de", "fr", "es"];
 
-/** The language of ours that an accept-language header (RFC 9110, 12.5.4) likes best; undefined when it names none. */
+/** Finds the language of ours that an accept-language header (RFC 9110, 12.5.4) prefers; undefined if it names none. */
 export function chooseLanguage(acceptLanguage: string | undefined): Language | undefined {
   let best: { language: Language; weight: number } | undefined;
   for (const range of (acceptLanguage ?? "").split(",")) {

@@ -1,6 +1,6 @@
 import type { Texts } from "./language.ts";
 
-/** Why an object is missing, in the way, or in the wrong state. */
+/** Texts of refusals for an object that is missing, exists already, or is in the wrong state. */
 export const nounTexts = {
   SERVICE_NOT_FOUND: {
     en: "Service {id} does not exist.",

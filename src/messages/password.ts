@@ -1,6 +1,6 @@
 import type { Texts } from "./language.ts";
 
-/** Why a password or a sign-in is refused, and the rules that a new password can break. */
+/** Texts of refusals of a password or a sign-in, and of the rules that a new password can break. */
 export const passwordTexts = {
   SIGN_IN_FAILED: {
     en: "The login name or the password is wrong.",

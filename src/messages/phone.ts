@@ -1,6 +1,6 @@
 import type { Texts } from "./language.ts";
 
-/** Why a phone number or the code sent to it is refused. */
+/** Texts of refusals of a phone number or of the code sent to it. */
 export const phoneTexts = {
   PHONE_INVALID: {
     en: "This is not a valid phone number; write it with its country code, such as +41 44 668 18 00.",

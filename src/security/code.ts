@@ -2,10 +2,10 @@ import { randomInt } from "node:crypto";
 import { sameBytes } from "./compare.ts";
 import type { Keyring } from "./seal.ts";
 
-/** A code as it was typed or made, and what it is for: the user and the number it proves. */
+/** A code as typed or made, and its purpose: the user and the number that it proves. */
 export type CodeFor = { purpose: string; subject: string; code: string };
 
-// Neither vowels, which could spell a word, nor 0, 1 and L, which are taken for letters or digits.
+// No vowels, which could spell a word; no 0, 1 and L, which are mistaken for letters or digits.
 const ALPHABET = "23456789BCDFGHJKMNPQRSTVWXYZ";
 const LENGTH = 6;
 
@@ -14,18 +14,18 @@ export function newCode(pick: (below: number) => number = randomInt): string {
   return Array.from({ length: LENGTH }, () => ALPHABET.charAt(pick(ALPHABET.length))).join("");
 }
 
-/** What is stored of a code: its HMAC under the current master key, bound to what it is for. */
+/** Returns the stored form of a code: its HMAC under the current master key, bound to its purpose. */
 export function codeMac(keyring: Keyring, code: CodeFor): Buffer {
   return keyring.mac(code.purpose, signed(code));
 }
 
-/** Says in constant time whether a typed code is the one whose HMAC is stored. */
+/** Compares a typed code with the stored HMAC in constant time. */
 export function codeMatches(keyring: Keyring, stored: Uint8Array, typed: CodeFor): boolean {
   const equal = keyring.macs(typed.purpose, signed(typed)).map((mac) => sameBytes(mac, stored));
   return equal.includes(true);
 }
 
-/** A code as people type it, with other case, blanks, dashes or full-width letters, brought to the form it was sent in. */
+/** Normalizes a typed code: other case, blanks, dashes and full-width letters. */
 export function normalizeCode(typed: string): string {
   return typed
     .normalize("NFKC")

@@ -1,6 +1,6 @@
 import { givenNames, passwordWords } from "./common_words.ts";
 
-/** The passwords that are guessed first, as `commonPasswords` builds them. */
+/** The passwords that attackers guess first, built by `commonPasswords`. */
 export type CommonPasswords = ReadonlySet<string>;
 
 const KEYBOARD_LINES = [
@@ -52,7 +52,10 @@ export function commonPasswords(): CommonPasswords {
   return new Set([...wordsOf(passwordWords), ...names, ...loved, ...walks]);
 }
 
-/** Says whether a password is common once case, accents, leet spelling and the digits and symbols around it are undone, or is a short piece or a common word repeated, or a date. */
+/**
+ * Whether a password is common without case, accents, leet spelling and the digits and symbols around it, or is a repetition of a
+ * short piece or of a common word, or a date.
+ */
 export function isCommonPassword(password: string, common: CommonPasswords): boolean {
   const plain = password.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   const piece = repeatedPiece(plain);
@@ -73,7 +76,7 @@ function walksOn(line: string): string[] {
   return walks;
 }
 
-// Around a short word many digits are chosen, not added: "sun83749201847" is nobody's first guess.
+// Many digits around a short word are a choice, not an addition: "sun83749201847" is not a first guess.
 function stemsOf(plain: string): string[] {
   const bare = withoutTail(plain, /[^\p{L}\p{Nd}]/u);
   const cuts = [plain, bare, withoutTail(bare, /\P{L}/u)];

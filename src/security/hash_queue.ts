@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Says that the queue for password hashing is full, and after how many seconds another try is likely to get in. */
+/** The queue for password hashing is full; another try is likely to succeed after this many seconds. */
 export class HashQueueFull extends Error {
   readonly retrySeconds: number;
 
@@ -11,7 +11,7 @@ export class HashQueueFull extends Error {
   }
 }
 
-/** Does work of the process itself, which no full queue may refuse: it waits as long as the queue says and tries again. */
+/** Runs work of the process itself, which a full queue must not refuse: it waits as long as the queue estimates and tries again. */
 export async function retryWhileFull<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -23,10 +23,10 @@ export async function retryWhileFull<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** How many pieces of work run at a time, and how many more may wait. */
+/** The number of jobs that run at a time, and of those that may wait. */
 export type HashQueueLimits = { concurrency: number; queue: number };
 
-/** Runs work a few at a time in the order of asking, with a bounded queue that refuses at once when it is full. */
+/** Makes a first-in-first-out queue that runs a few jobs at a time and refuses at once when it is full. */
 export function hashQueue({ concurrency, queue }: HashQueueLimits) {
   const waiting = new Set<() => void>();
   let running = 0;

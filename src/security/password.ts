@@ -5,19 +5,19 @@ import { type HashQueueLimits, hashQueue } from "./hash_queue.ts";
 
 export { HashQueueFull, retryWhileFull } from "./hash_queue.ts";
 
-/** What one hash costs: memory in KiB, passes over it, and lanes. */
+/** The cost of one hash: memory in KiB, passes over it, and lanes. */
 export type HashCost = { memoryKib: number; iterations: number; parallelism: number };
 
-/** Hashes and checks passwords in a place of the queue that is already taken. */
+/** Hashes and checks passwords inside a job of the queue. */
 export type PasswordBench = {
   hash(password: string): Promise<string>;
   verify(stored: string, password: string): Promise<boolean>;
 };
 
-/** What `passwordHasher` answers. */
+/** The hasher of passwords, with its queue. */
 export type PasswordHasher = ReturnType<typeof passwordHasher>;
 
-/** Says that a stored password hash cannot be read, which is our fault and never a wrong password. */
+/** A stored password hash cannot be read, which is our fault and never a wrong password. */
 export class StoredHashMalformed extends Error {
   constructor() {
     super("a stored password hash is not an argon2id PHC string");
@@ -33,36 +33,36 @@ const TAG_BYTES = 32;
 export function passwordHasher({ concurrency, queue, ...cost }: HashQueueLimits & HashCost) {
   const { enqueue, load } = hashQueue({ concurrency, queue });
   const bench = passwordBench(cost);
-  // A made-up tag costs the same work to check as a true one and needs no hash at start.
+  // Checking a made-up tag costs the same work as checking a real one, and needs no hash at start.
   const decoy = encode(cost, randomBytes(SALT_BYTES), randomBytes(TAG_BYTES));
 
   return {
     /** Hashes a password into an argon2id PHC string. */
     hash: (password: string, signal?: AbortSignal) => enqueue(() => bench.hash(password), signal),
 
-    /** Says whether the password is the one that was hashed. */
+    /** Whether the password is the one that was hashed. */
     verify: (stored: string, password: string, signal?: AbortSignal) =>
       enqueue(() => bench.verify(stored, password), signal),
 
-    /** Does the work of `verify` for a user who does not exist. */
+    /** Costs the work of `verify`, for a user who does not exist. */
     verifyDecoy: async (password: string, signal?: AbortSignal): Promise<false> => {
       await enqueue(() => bench.verify(decoy, password), signal);
       return false;
     },
 
-    /** Runs several checks and hashes in one place of the queue, so that a change once begun is not refused half-way; does no other work meanwhile. */
+    /** Runs several checks and hashes, and nothing else, as one job, so that a change that has begun is not refused half-way. */
     inOnePlace: <T>(work: (bench: PasswordBench) => Promise<T>, signal?: AbortSignal) =>
       enqueue(() => work(bench), signal),
 
-    /** Says whether the stored hash was made at another cost than today's. */
+    /** Whether the stored hash was made at another cost than today's. */
     needsRehash: (stored: string) => argon2.needsRehash(readable(stored), argonCost(cost)),
 
-    /** How many hashes run and wait at this moment, and how many may. */
+    /** The numbers of hashes that run and wait now, and their limits. */
     load,
   };
 }
 
-/** Says whether two passwords are the same one to the hasher. */
+/** Whether two passwords are the same after normalization. */
 export function samePassword(a: string, b: string): boolean {
   return sameBytes(passwordBytes(a), passwordBytes(b));
 }

@@ -1,12 +1,12 @@
 import { codeMac, codeMatches, newCode } from "./code.ts";
 import type { Keyring } from "./seal.ts";
 
-/** What a code for a phone belongs to: its id, the user, and the number in E.164 form. */
+/** The identity of a phone code: its id, the user, and the number in E.164 form. */
 export type PhoneCodeOf = { readonly id: string; readonly userId: string; readonly phone: string };
 
 const purpose = "phone code";
 
-/** Makes a code: as text to tell, as HMAC to check, and to be sealed when it is sent. */
+/** Makes a code: its text, its HMAC to check it by, and its sealed form for sending. */
 export function makePhoneCode(keyring: Keyring, of: PhoneCodeOf) {
   const code = newCode();
   return {
@@ -16,12 +16,12 @@ export function makePhoneCode(keyring: Keyring, of: PhoneCodeOf) {
   };
 }
 
-/** Says in constant time whether a typed code is the one that was made. */
+/** Compares a typed code with the one that was made, in constant time. */
 export function phoneCodeMatches(keyring: Keyring, { mac, ...of }: PhoneCodeOf & { mac: Uint8Array }, typed: string) {
   return codeMatches(keyring, mac, { purpose, subject: subjectOf(of), code: typed });
 }
 
-/** The code that was sealed to be sent. */
+/** Opens the sealed code, to send it. */
 export function openPhoneCode(keyring: Keyring, { sealed, ...of }: PhoneCodeOf & { sealed: Uint8Array }): string {
   return Buffer.from(keyring.open(sealed, subjectOf(of))).toString("utf8");
 }

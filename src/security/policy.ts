@@ -1,6 +1,6 @@
 import { type CommonPasswords, isCommonPassword } from "./common_passwords.ts";
 
-/** What a new password must have. */
+/** The requirements of a new password. */
 export type PasswordPolicy = {
   /** The least number of characters. */
   readonly minLength: number;
@@ -10,7 +10,7 @@ export type PasswordPolicy = {
   readonly symbol: boolean;
 };
 
-/** What else a password is held against: the list of common ones, and the user's names, login name and email address. */
+/** The words that a password is compared with: common passwords, and the user's names, login name and email address. */
 export type PasswordContext = { readonly common: CommonPasswords; readonly names: readonly string[] };
 
 /** A rule that a password can break. */
@@ -29,7 +29,7 @@ export const MAX_PASSWORD_BYTES = 1000;
 
 const SHORTEST_NAME = 4;
 
-/** Every rule that the password breaks, in a fixed order; none means that it may be set. */
+/** Returns every rule that the password breaks, in a fixed order; none if it may be set. */
 export function brokenPasswordRules(
   password: string,
   policy: PasswordPolicy,
@@ -55,7 +55,7 @@ function containsName(password: string, names: readonly string[]): boolean {
   return names.flatMap(partsOf).some((part) => [...part].length >= SHORTEST_NAME && folded.includes(part));
 }
 
-// Of an address only what stands before the @ is the user's own; "ada.lovelace" is three names.
+// Only the part of an address before the @ is personal; "ada.lovelace" yields three names.
 function partsOf(name: string): string[] {
   const own = fold(name).split("@", 1)[0]?.trim() ?? "";
   return [own, ...own.split(/[^\p{L}\p{M}\p{Nd}]+/u)];

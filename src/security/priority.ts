@@ -3,9 +3,9 @@ import { constants, setPriority } from "node:os";
 
 const threads = "/proc/self/task";
 
-/** Lets whatever is short go before the threads that hash passwords; where that cannot be asked for, nothing changes. */
+/** Lowers the priority of the threads that hash passwords, so that short work goes first; where that is forbidden, nothing changes. */
 export async function hashBehindOthers(): Promise<void> {
-  // Listing them begins the threads of the pool.
+  // Reading the list starts the threads of the pool.
   for (const thread of await readdir(threads).catch(() => [])) {
     const name = await readFile(`${threads}/${thread}/comm`, "utf8").catch(() => "");
     if (name.startsWith("libuv-worker")) lower(Number(thread));

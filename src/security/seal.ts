@@ -9,10 +9,10 @@ import {
 } from "node:crypto";
 import { sameBytes } from "./compare.ts";
 
-/** What `keyring` answers. */
+/** The master keys, ready for use. */
 export type Keyring = ReturnType<typeof keyring>;
 
-/** Says that sealed bytes cannot be opened: another key, another context, or damage. */
+/** Sealed bytes cannot be opened: another key, another context, or damage. */
 export class SealBroken extends Error {
   constructor(why: string) {
     super(`sealed bytes cannot be opened: ${why}`);
@@ -30,7 +30,7 @@ const NONCE_END = SALT_END + 12;
 const TAG_BYTES = 16;
 const CHECK = "check value";
 
-/** Seals, opens and signs under master keys: the first for everything new, the others for what is older than a rotation. */
+/** Seals, opens and signs under master keys: the first for everything new, the others for data from before a rotation. */
 export function keyring(keys: readonly Uint8Array[]) {
   const [current, ...older] = keys.map(masterKey);
   if (!current) throw new Error("a keyring needs at least one key");
@@ -41,22 +41,22 @@ export function keyring(keys: readonly Uint8Array[]) {
   const macs = (purpose: string, data: string | Uint8Array) => all.map((key) => macUnder(key, purpose, data));
 
   return {
-    /** Encrypts and authenticates, bound to a context that `open` must be given again. */
+    /** Encrypts and authenticates data, bound to a context that `open` needs too. */
     seal: (plaintext: Uint8Array, context: string) => sealUnder(current, plaintext, context),
 
-    /** Decrypts what `seal` made in the same context, under whichever of the keys it was. */
+    /** Decrypts sealed data of the same context, under any of the keys. */
     open: (sealed: Uint8Array, context: string) => openUnder(keyOf(all, sealed), sealed, context),
 
-    /** Signs data under a key of its own for the purpose, one of a handful of constants. */
+    /** Signs data under a key derived for the purpose, one of a handful of constants. */
     mac,
 
-    /** Signs data under every key, the current one first, to find or check what was signed before a rotation. */
+    /** Signs data under every key, the current one first, to find or check signatures from before a rotation. */
     macs,
 
-    /** What a database keeps so that a node with another key is stopped. */
+    /** The value that the database stores to stop a node with another key. */
     checkValue: () => mac(CHECK, ""),
 
-    /** Says whether one of the keys made the check value. */
+    /** Whether one of the keys made the check value. */
     holds: (checkValue: Uint8Array) => macs(CHECK, "").some((mine) => sameBytes(mine, checkValue)),
   };
 }
@@ -64,7 +64,7 @@ export function keyring(keys: readonly Uint8Array[]) {
 function masterKey(key: Uint8Array): MasterKey {
   if (key.length !== KEY_BYTES) throw new Error(`a master key has ${KEY_BYTES} bytes, not ${key.length}`);
   const derived = new Map<string, KeyObject>();
-  // Node takes two to five times as long with a key that comes as bytes.
+  // Node takes two to five times as long with a key given as bytes.
   function derive(purpose: string): KeyObject {
     const known = derived.get(purpose);
     if (known) return known;

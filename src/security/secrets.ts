@@ -3,14 +3,14 @@ import type { HashQueueLimits } from "./hash_queue.ts";
 import { type HashCost, type PasswordHasher, passwordHasher } from "./password.ts";
 import { type Keyring, keyring } from "./seal.ts";
 
-/** What keeps and checks secrets: password hashes, the master keys, and the list of passwords that everybody tries. */
+/** The means to keep and check secrets: the password hasher, the master keys, and the list of common passwords. */
 export type Secrets = {
   readonly passwords: PasswordHasher;
   readonly keyring: Keyring;
   readonly common: CommonPasswords;
 };
 
-/** Brings together what keeps secrets, from the master keys and the cost and limits of hashing. */
+/** Makes them from the master keys and the cost and limits of hashing. */
 export function secretsOf(masterKeys: readonly Uint8Array[], hashing: HashQueueLimits & HashCost): Secrets {
   return { passwords: passwordHasher(hashing), keyring: keyring(masterKeys), common: commonPasswords() };
 }

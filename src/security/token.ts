@@ -1,7 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** What a token is for: a session, a personal access token, or a client secret. */
+/** The kind of a token by its prefix: a session, a personal access token, or a client secret. */
 export type TokenPrefix = "ps" | "pt" | "cs";
 
 const SECRET_BYTES = 20;
@@ -12,25 +12,25 @@ const OURS = /^(?:ps|pt|cs)_/;
 const SHAPE = /^(?:ps|pt|cs)_[0-9A-Za-z]{33}$/;
 const FOREIGN_LENGTH = 32;
 
-/** Makes a token of 160 random bits: prefix, secret, and a check sum that tells a mistyped one from a wrong one. */
+/** Makes a token of 160 random bits: prefix, secret, and a check sum that detects a mistyped token. */
 export function newToken(prefix: TokenPrefix, random: (bytes: number) => Uint8Array = randomBytes): string {
   const secret = base62(BigInt(`0x${Buffer.from(random(SECRET_BYTES)).toString("hex")}`), SECRET_LENGTH);
   const body = `${prefix}_${secret}`;
   return body + checkSum(body);
 }
 
-/** Says whether a token can be one: under a prefix of ours the check sum must fit, any other needs 32 characters. */
+/** Whether a token is well formed: with one of our prefixes the check sum must fit, any other needs 32 characters. */
 export function isWellFormed(token: string): boolean {
   if (!OURS.test(token)) return token.length >= FOREIGN_LENGTH;
   return SHAPE.test(token) && token.endsWith(checkSum(token.slice(0, -CHECK_LENGTH)));
 }
 
-/** What is stored of a token and looked up by: its SHA-256. */
+/** Returns the form in which a token is stored and looked up: its SHA-256. */
 export function hashToken(token: string): Buffer {
   return hash("sha256", token, "buffer");
 }
 
-// Every call pays for it, so it counts in numbers; a secret is too large for one.
+// Every call computes the check sum, so it uses numbers; a whole secret is too large for one.
 function checkSum(body: string): string {
   let text = "";
   for (let rest = crc32(body); text.length < CHECK_LENGTH; rest = Math.floor(rest / 62))
