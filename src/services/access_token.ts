@@ -52,7 +52,7 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   } satisfies Partial<ServiceImpl<typeof UserService>>;
 };
 
-/** What the facts about an access token do to its row and to the directory of bearers. */
+/** The folds of facts about an access token: they write its row and the directory of bearers. */
 export const accessTokenFolds = {
   created: {
     views: [
@@ -96,7 +96,7 @@ const accessToken = ({ userId, expirationDate, ...row }: AccessTokenRow) => ({
   ...(expirationDate === null ? {} : { expirationDate: timestampFromDate(expirationDate) }),
 });
 
-/** What requests about access tokens must keep. */
+/** Cross-field rules of requests about access tokens. */
 export const accessTokenRules = ({ clock }: Pick<Deps, "clock">) => [
   messageRule(CreateAccessTokenRequestSchema, ({ expirationDate }) => past(expirationDate, clock())),
   pageRule(ListAccessTokensRequestSchema, 1),

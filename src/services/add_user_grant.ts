@@ -14,7 +14,7 @@ export type WantedGrant = {
   readonly roleKeys: readonly string[];
 };
 
-/** What is found about a grant that is wanted. */
+/** The state that decides about a wanted grant. */
 export type GrantFindings = {
   /** Whether the organization owns the project; null when there is no such project. */
   readonly owned: boolean | null;
@@ -23,17 +23,17 @@ export type GrantFindings = {
   readonly userId: string | null;
   /** The grant that is there already. */
   readonly existing: string | null;
-  /** Which of the wanted roles there are. */
+  /** The wanted roles that exist. */
   readonly roleKeys: readonly string[];
 };
 
-/** Why a grant is refused, and which field of the request is to blame. */
+/** The reason why a grant is refused, with the field at fault. */
 export type No = Refusal & { readonly reason: Reason; readonly field: string };
 
-/** How far the caller's permission reaches, and where in the request an item stands. */
+/** The reach of the caller's permission, and the path of an item in the request. */
 export type Within = { readonly reach: Reach; readonly path: string };
 
-/** The grant that an item of a request wants, in the organization. */
+/** Converts an item of a request to the grant that it wants in the organization. */
 export const wantedOf = (owner: string, item: AddUserGrantRequest): WantedGrant => ({
   owner,
   userId: item.userId,
@@ -42,7 +42,7 @@ export const wantedOf = (owner: string, item: AddUserGrantRequest): WantedGrant 
   roleKeys: item.roleKeys,
 });
 
-/** Reads all that decides about a wanted grant. */
+/** The query for the state that decides about a wanted grant. */
 export const findingsQuestion = {
   asked: "owner text, user_id text, project_id text, project_grant_id text, role_keys text[]",
   // Scalar subselects keep to index scans whatever the size of the tables; joins over a hundred keys fell to hashing them.
@@ -67,7 +67,7 @@ export const findingsQuestion = {
     from asked`,
 };
 
-/** A wanted grant as `findingsQuestion` asks about it. */
+/** Converts a wanted grant to the key of `findingsQuestion`. */
 export const askedOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: WantedGrant) => ({
   owner,
   user_id: userId,
@@ -76,7 +76,7 @@ export const askedOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: 
   role_keys: roleKeys,
 });
 
-/** Why a wanted grant cannot be added; undefined when it can. `path` leads to its item in a batch. */
+/** Finds the reason why a wanted grant cannot be added; undefined if it can. `path` leads to its item in a batch. */
 export function refusalOf(wanted: WantedGrant, findings: GrantFindings | undefined, path = ""): No | undefined {
   return (
     refusedProject(wanted, findings, path) ??
@@ -86,7 +86,7 @@ export function refusalOf(wanted: WantedGrant, findings: GrantFindings | undefin
   );
 }
 
-/** Why the roles cannot be given: one violation for each that is unknown. */
+/** Finds the roles that cannot be given: one violation for each unknown role. */
 export function refusedRoles(
   { projectId, projectGrantId, roleKeys }: Pick<WantedGrant, "projectId" | "projectGrantId" | "roleKeys">,
   known: readonly string[],
@@ -104,7 +104,7 @@ export function refusedRoles(
   return { reason: "ROLE_UNKNOWN", field: `${path}roleKeys`, params, violations };
 }
 
-/** Why the caller may not grant in the project; its permission may reach only some projects and project grants. */
+/** Finds the reason why the caller may not grant in the project; its permission may reach only some projects and project grants. */
 export function refusedReach(
   { projectId }: WantedGrant,
   findings: GrantFindings | undefined,
@@ -115,7 +115,7 @@ export function refusedReach(
   return missing("project", projectId, `${path}projectId`);
 }
 
-/** The fact that adds a wanted grant. */
+/** Makes the fact that adds a wanted grant. */
 export function addedFact(at: At, { userId, projectId, projectGrantId, roleKeys }: WantedGrant): NewFact {
   const granted = projectGrantId ? { projectGrantId } : {};
   return factOf("userGrant", at, { case: "added", value: { userId, projectId, ...granted, roleKeys: [...roleKeys] } });

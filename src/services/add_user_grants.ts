@@ -20,7 +20,7 @@ import {
 
 type ItemOutcome = MessageInitShape<typeof AddUserGrantOutcomeSchema>;
 
-/** An item and what becomes of it: a fact that adds it, or why it is refused. */
+/** An item and its outcome: the fact that adds it, or the reason why it is refused. */
 type Decided = { readonly wanted: WantedGrant; readonly path: string } & (
   | { readonly fact: NewFact; readonly no?: undefined }
   | { readonly no: No; readonly fact?: undefined }
@@ -36,7 +36,7 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
       const decided = decide(wanted, await findingsOfAll(sql, wanted), call);
       if (allOrNothing) refuseBatch(decided);
       return log.append(call, factsIn(decided), answerOf(decided, call)).catch((error: unknown) => {
-        // What has a key is written together with its record or not at all: then it begins again as a whole.
+        // A request with a key is written together with its record or not at all, and then runs again as a whole.
         const keyed = call.values.get(keys.idempotency) !== undefined;
         if (allOrNothing || keyed || reasonOf(error) !== "CONFLICT") throw error;
         return oneByOne(decided, call);
@@ -58,7 +58,7 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
     return addedFact(first(wanted.owner, ids(), clock()), wanted);
   }
 
-  /** One item lost a race: each goes on by itself. */
+  /** Adds each item by itself, after one of them lost a race. */
   async function oneByOne(decided: readonly Decided[], call: Call) {
     const settled = await Promise.all(decided.map((item) => (item.no ? item : addAlone(item, call))));
     return log.append(call, [], answerOf(settled, call));
@@ -80,7 +80,7 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
   }
 };
 
-/** Reads what is found about every item, in one statement of its own: a thousand would hold up the shared ones. */
+/** Reads the state for every item in a statement of its own: a thousand items would hold up the shared ones. */
 async function findingsOfAll(sql: Sql, wanted: readonly WantedGrant[]): Promise<GrantFindings[]> {
   const asked = JSON.stringify(wanted.map((one, n) => ({ n, ...askedOf(one) })));
   return await sql<GrantFindings[]>`
@@ -90,7 +90,7 @@ async function findingsOfAll(sql: Sql, wanted: readonly WantedGrant[]): Promise<
     ${sql.unsafe(findingsQuestion.select)} order by n`;
 }
 
-// In the order of the names, so that two batches never wait for each other's.
+// Streams are written in the order of their names, so that two batches never wait for each other.
 const factsIn = (decided: readonly Decided[]): NewFact[] =>
   decided
     .toSorted((one, other) => (nameOf(one.wanted) < nameOf(other.wanted) ? -1 : 1))
@@ -111,7 +111,7 @@ function outcomeOf({ fact, no }: Decided, call: Call, statusOf: ReturnType<typeo
   return { outcome: { case: "refused", value: statusOf(language ? localized(error, language) : error) } };
 }
 
-/** Refuses all for the first refused item's reason, with the violations of every refused item. */
+/** Refuses the whole batch for the first refused item's reason, with the violations of every refused item. */
 function refuseBatch(decided: readonly Decided[]): void {
   const nos = decided.flatMap(({ no }) => no ?? []);
   const [worst] = nos;
@@ -123,7 +123,7 @@ function violationsOf(no: No): readonly Violation[] {
   return no.violations ?? [{ field, description: refuse.because(reason, no).rawMessage, reason }];
 }
 
-/** The items that want what an item before them wants. */
+/** Finds the items that repeat an earlier item. */
 function repeatedIn(wanted: readonly WantedGrant[]): (No | undefined)[] {
   const seen = new Map<string, number>();
   return wanted.map((one, n) => {

@@ -81,7 +81,7 @@ export const applicationService = ({ log, sql, clock, ids }: Deps) => {
 
 const replaced = `(i.payload->>'previousSecretExpirationDate')::timestamptz`;
 
-/** What the facts about an application do to its row, its client id and its client secrets. */
+/** The folds of facts about an application: they write its row, its client id and its client secrets. */
 export const applicationFolds = {
   oidcCreated: {
     views: [
@@ -114,7 +114,7 @@ export const applicationFolds = {
   },
 } satisfies NounFolds<"application">;
 
-/** The configuration that a request asks for, with the flow that it leaves out. */
+/** Completes the configuration of a request by the default flow. */
 export function configurationOf(request: CreateOidcApplicationRequest): OidcConfiguration {
   const flow = flowOf(request);
   const { clockSkew } = request;
@@ -138,7 +138,7 @@ export function configurationOf(request: CreateOidcApplicationRequest): OidcConf
 
 type Flow = Pick<OidcConfiguration, "responseTypes" | "grantTypes">;
 
-/** What requests about applications must keep. */
+/** Cross-field rules of requests about applications. */
 export const applicationRules = [
   messageRule(CreateOidcApplicationRequestSchema, (request) => flowViolations(flowOf(request)), [
     "responseTypes",
@@ -165,7 +165,7 @@ function flowOf({ responseTypes, grantTypes }: Flow): Flow {
 const grantTypeOf = (type: OidcResponseType) => (type === CODE ? AUTHORIZATION_CODE : IMPLICIT);
 
 function flowViolations({ responseTypes, grantTypes }: Flow): Violation[] {
-  // Other servers store CODE for applications of the device flow, which never ask the authorization endpoint.
+  // Other servers store CODE for applications of the device flow, which never use the authorization endpoint.
   const isIdle = (type: OidcResponseType) => type === CODE && isDeviceOnly({ grantTypes });
   const uncovered = responseTypes.flatMap((type, index) => {
     const needed = grantTypeOf(type);
@@ -221,7 +221,7 @@ export type ApplicationRow = {
   changed: Date;
 };
 
-/** What stands for an application in a project that has none to show. */
+/** The row of a project that has no application to show. */
 type Absent = { id: null };
 
 type ApplicationKey = { owner: string; project: string; app: string };
@@ -246,7 +246,7 @@ function application(row: ApplicationRow, call: Call) {
   return { id, details: details(row), projectId, name, clientId, oidc, ...complianceOf(oidc, languageOf(call)) };
 }
 
-// A node that is older than the fact leaves alone what it does not know.
+// An older node ignores values that it does not know.
 const configurationIn = ({ oidc }: ApplicationRow) =>
   fromJson(OidcConfigurationSchema, oidc, { ignoreUnknownFields: true });
 
@@ -268,7 +268,7 @@ function after(time: Date, overlap: Duration | undefined): Date {
 const projectForNameRead = (sql: Sql) =>
   loadOne<{ owner: string; project: string; name: string }, { takenBy: string | null }>(sql, {
     asked: "owner text, project text, name text",
-    // Joined, the name was but a filter while the table was new: every application of the project was read for each key.
+    // In a join the name was only a filter while the table was new: every application of the project was read for each key.
     select: `select n, (
                select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy"
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project`,

@@ -12,7 +12,7 @@ type BearerRow = {
   memberships: Held[];
 };
 
-// The owner of a membership is where it counts: the instance, the organization, the project's owner, or the one granted to.
+// A membership counts in its owner: the instance, the organization, the project's owner, or the grantee.
 const memberships = `
   coalesce((
     select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
@@ -21,7 +21,7 @@ const memberships = `
     where m.user_id = u.user_id
   ), '[]'::jsonb) as memberships`;
 
-/** Finds who calls by the hash of the token: an active user with a session or an access token in force. */
+/** Finds the caller by the hash of the token: an active user with a session or an access token in force. */
 export function callerRead(sql: Sql) {
   const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
     asked: "hash text",
@@ -68,7 +68,7 @@ export function ownerOfUserRead(sql: Sql) {
   };
 }
 
-/** Reads whose session it is. */
+/** Reads the user of a session. */
 export function userOfSessionRead(sql: Sql) {
   const read = loadOne<{ id: string }, { userId: string; owner: string }>(sql, {
     asked: "id text",
@@ -77,7 +77,7 @@ export function userOfSessionRead(sql: Sql) {
   return async (id: string) => read({ id });
 }
 
-/** Reads whether an organization exists; undefined when it does not, so that only its existence is remembered. */
+/** Reads whether an organization exists; undefined if it does not, so that only existence is cached. */
 export function organizationExistsRead(sql: Sql) {
   const read = loadOne<{ id: string }, object>(sql, {
     asked: "id text",
@@ -86,7 +86,7 @@ export function organizationExistsRead(sql: Sql) {
   return async (id: string) => ((await read({ id })) ? true : undefined);
 }
 
-/** Reads where a user grant belongs. */
+/** Reads the owner of a user grant and its project. */
 export function userGrantPlaceRead(sql: Sql) {
   const read = loadOne<{ id: string }, { owner: string; projectId: string; projectGrantId: string | null }>(sql, {
     asked: "id text",
@@ -96,7 +96,7 @@ export function userGrantPlaceRead(sql: Sql) {
   return async (id: string) => read({ id });
 }
 
-/** Reads the record of a write that was done before. */
+/** Reads the record of an earlier write. */
 export function doneBeforeRead(sql: Sql) {
   return loadOne<{ caller: string; operation: string; key: string }, { request: Buffer; answer: Buffer }>(sql, {
     asked: "caller text, operation text, key text",
@@ -104,7 +104,7 @@ export function doneBeforeRead(sql: Sql) {
   });
 }
 
-/** Answers one text for all that are equal, so that what is kept for a million users names their organization once. */
+/** Interns equal texts, so that entries cached for a million users share the name of their organization. */
 function sameTexts(most = 10_000): (text: string) => string {
   const known = new Map<string, string>();
   return (text) => {

@@ -6,12 +6,12 @@ import { isDangerous, isLoopback, schemeOf } from "./web_origin.ts";
 /** A field of a configuration at fault, with the URI where it is one. */
 export type FieldAtFault = { readonly path: string; readonly uri?: string };
 
-/** A rule that a configuration departs from, and every place where it does. */
+/** A rule that a configuration breaks, with every place. */
 export type Problem = { readonly key: ComplianceKey; readonly fields: readonly FieldAtFault[] };
 
-/** Every rule that a configuration departs from, in the order of the table. */
+/** Finds every rule that a configuration breaks, in the order of the table. */
 export function problemsOf(oidc: OidcConfiguration): Problem[] {
-  // One may sign out of an application whatever its flow.
+  // Sign-out is possible with every flow.
   const signIn = isDeviceOnly(oidc) ? [] : redirects("redirectUris", oidc);
   const uris = [...signIn, ...redirects("postLogoutRedirectUris", oidc)];
   const standing = rules.filter(({ inDevMode }) => inDevMode || !oidc.devMode);
@@ -20,7 +20,7 @@ export function problemsOf(oidc: OidcConfiguration): Problem[] {
     .filter(({ fields }) => fields.length > 0);
 }
 
-/** The compliance of a configuration as it is answered, in the language. */
+/** Describes the compliance of a configuration for a response, in the language. */
 export function complianceOf(oidc: OidcConfiguration, language: Language) {
   const complianceProblems = problemsOf(oidc).map(({ key, fields }) => ({
     key,
@@ -29,7 +29,7 @@ export function complianceOf(oidc: OidcConfiguration, language: Language) {
   return { noneCompliant: complianceProblems.length > 0, complianceProblems };
 }
 
-/** Says whether the device flow is the only one, so that nothing comes by way of a redirect URI. */
+/** Whether the device flow is the only one, so that no redirect URI is used. */
 export const isDeviceOnly = ({ grantTypes }: Pick<OidcConfiguration, "grantTypes">): boolean =>
   grantTypes.includes(DEVICE_CODE) && !grantTypes.includes(AUTHORIZATION_CODE) && !grantTypes.includes(IMPLICIT);
 
@@ -42,13 +42,13 @@ type Redirect = {
   readonly path: string;
   readonly uri: string;
   readonly kind: Kind;
-  /** The same URI stands before it in its list. */
+  /** Whether the same URI comes earlier in its list. */
   readonly repeated: boolean;
 };
 
 type Rule = {
   readonly key: ComplianceKey;
-  /** Whether it holds in development mode too. */
+  /** Whether the rule applies in development mode too. */
   readonly inDevMode: boolean;
   readonly broken: (oidc: OidcConfiguration, uris: readonly Redirect[]) => readonly FieldAtFault[];
 };
@@ -58,7 +58,7 @@ const { WEB, USER_AGENT, NATIVE } = OidcAppType;
 
 const { NONE, PRIVATE_KEY_JWT } = OidcAuthMethodType;
 
-// After a logout no code or token travels: fragments are the router's business there, and http and flows have no say.
+// A logout transmits neither code nor token: fragments are the client's router's business, and the rules of http and flows do not apply.
 const rules: readonly Rule[] = [
   { key: "NO_REDIRECT_URIS", inDevMode: true, broken: at("redirectUris", lacksRedirectUris) },
   {
@@ -83,7 +83,7 @@ const rules: readonly Rule[] = [
     broken: each(({ kind }, { appType }) => appType === NATIVE && kind === "http"),
   },
   {
-    // RFC 8252, 7.1: a scheme is the reverse of a domain name, so that no other application has it.
+    // RFC 8252, 7.1: a private scheme is a reversed domain name, so that no other application has it.
     key: "NATIVE_SCHEME_WITHOUT_DOT",
     inDevMode: false,
     broken: each(
@@ -106,7 +106,7 @@ const rules: readonly Rule[] = [
     broken: at("authMethodType", ({ appType, authMethodType }) => appType === NATIVE && authMethodType !== NONE),
   },
   {
-    // No operation takes the key of an application, so that none has one.
+    // No operation takes the key of an application, so no application has one.
     key: "PRIVATE_KEY_JWT_WITHOUT_KEY",
     inDevMode: true,
     broken: at("authMethodType", ({ authMethodType }) => authMethodType === PRIVATE_KEY_JWT),
@@ -157,7 +157,7 @@ function isSkewLong({ clockSkew }: OidcConfiguration): boolean {
   return seconds > mostSkewSeconds || (seconds === mostSkewSeconds && nanos > 0);
 }
 
-// What is not absolute, or dangerous, has no authority to speak of.
+// A relative or dangerous URI has no authority to check.
 function hasUserInformation({ kind, uri }: Redirect): boolean {
   return kind !== "relative" && kind !== "dangerous" && /^[^:/?#]+:\/\/[^/?#]*@/.test(uri);
 }
@@ -175,10 +175,10 @@ function redirects(list: ListName, oidc: OidcConfiguration): Redirect[] {
   });
 }
 
-// What has no place in a URI is read differently by browsers and servers, so it counts as not being absolute.
+// Browsers and servers differ on characters that no URI may contain, so such a text does not count as absolute.
 const foreign = /[\s\p{Cc}\p{Cf}\\<>"]/u;
 
-// `localhost:3000/callback` is a URI whose scheme is localhost, and never meant so.
+// `localhost:3000/callback` is a URI with the scheme localhost, which nobody means.
 const hostWithPort = /^[a-z0-9.-]+:\d+(?:[/?#]|$)/i;
 
 function kindOf(uri: string): Kind {
@@ -191,7 +191,7 @@ function kindOf(uri: string): Kind {
   return isLoopback(uri) ? "loopback" : "http";
 }
 
-// The parser decodes what hides a wildcard in a host: percent signs and full-width forms.
+// The parser decodes forms that hide a wildcard in a host: percent-encoding and full-width characters.
 function hasWildcard(uri: string): boolean {
   return uri.includes("*") || (URL.canParse(uri) && new URL(uri).hostname.includes("*"));
 }

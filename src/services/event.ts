@@ -24,7 +24,7 @@ import type { Sql } from "../postgres/connect.ts";
 import { type EventFilter, isReached, matching, watch } from "./event_watch.ts";
 import { cut, keysIn, notAToken, pageOf } from "./page.ts";
 
-/** The audit log: everything that happened, who caused it and when. */
+/** The audit log: every event with its actor and its time. */
 export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
   ({
     async listEvents(request, call) {
@@ -47,7 +47,7 @@ export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
     },
   }) satisfies ServiceImpl<typeof EventService>;
 
-/** What requests about events must keep. */
+/** Cross-field rules of requests about events. */
 export const eventRules = [
   messageRule(ListEventsRequestSchema, wrongInList),
   messageRule(WatchEventsRequestSchema, wrongInWatch),
@@ -93,17 +93,17 @@ const periodOf = ({ since, until }: Pick<ListEventsRequest, "since" | "until">):
 const firstSecond = -62_135_596_800n;
 const lastSecond = 253_402_300_799n;
 
-/** Times of events are whole milliseconds, so a finer bound is as good as the next one; what is no time is an invalid Date. */
+/** Rounds a bound up to whole milliseconds, the precision of events; a timestamp out of range gives an invalid Date. */
 function momentOf({ seconds, nanos }: Timestamp): Date {
   const inRange = seconds >= firstSecond && seconds < lastSecond && nanos >= 0 && nanos <= 999_999_999;
   return new Date(inRange ? Number(seconds) * 1000 + Math.ceil(nanos / 1e6) : Number.NaN);
 }
 
-/** Where a watch begins, known before its stream is open: nothing that is written after that is missed. */
+/** Finds the position where a watch begins, before its stream opens, so that no later event is missed. */
 async function begun(sql: Sql, after: string): Promise<Mark> {
   const mark = parsePosition(after);
   if (!mark) return { ...(await endOfLog(sql)), open: [] };
-  // Refused when the log has not come that far.
+  // A position beyond the end of the log is refused.
   if (!(await isReached(sql, mark))) throw refuse.invalid([notAPosition]);
   return mark;
 }
@@ -122,7 +122,7 @@ function event(row: StoredEvent) {
   };
 }
 
-/** Where an event stands in a list: the later ones first. */
+/** The position of an event in a list, whose latest events come first. */
 type EventCursor = Pick<StoredEvent, "time" | "position">;
 
 const keysOf = ({ time, position }: EventCursor) => [time.toISOString(), String(position)];
@@ -135,7 +135,7 @@ function cursorIn(keys: readonly string[] | undefined): EventCursor | undefined 
 
 type Before = { readonly before: EventCursor | undefined; readonly limit: number };
 
-// By time and not by place in the log, so that an index leads to any time in the past.
+// The order is by time and not by place in the log, so that an index leads to any time in the past.
 const eventsBefore = (sql: Sql, { since, until, ...wanted }: EventFilter & Period, { before, limit }: Before) => sql<
   (StoredEvent & Mark)[]
 >`
@@ -145,7 +145,7 @@ const eventsBefore = (sql: Sql, { since, until, ...wanted }: EventFilter & Perio
     and ${before ? sql`(time, events.position) < (${before.time}, ${before.position}::bigint)` : sql`true`}
   order by time desc, events.position desc limit ${limit}`;
 
-/** The transactions that can still write what will stand before the event, as the statement sees them. */
+/** The transactions, in the statement's snapshot, that may still write events before this one. */
 const openBefore = (sql: Sql) => sql`
   case when is_settled(events.epoch, events.xid) then '{}'
     else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end`;

@@ -10,7 +10,7 @@ import {
 } from "../events/follow.ts";
 import type { Sql } from "../postgres/connect.ts";
 
-/** The events that are asked for; an empty text asks for any. */
+/** The filter of a watch; an empty text matches every event. */
 export type EventFilter = {
   readonly owner: string;
   readonly objectId: string;
@@ -18,7 +18,7 @@ export type EventFilter = {
   readonly types: readonly string[];
 };
 
-/** A watch, and what it goes by. */
+/** A watch and its options. */
 export type Following = {
   readonly sql: Sql;
   readonly tail: Tail;
@@ -26,13 +26,13 @@ export type Following = {
   readonly signal: AbortSignal;
 };
 
-// How many events a watcher is behind at most before it reads the log again, and how many of the log it looks at in one go.
+// The most events that are buffered for a watcher before it must read the log again, and the most that one statement scans.
 const most = 500;
 const stretch = 5_000;
 
-/** Every wanted event that the mark has not seen, in order: from the log until it is caught up, then as the tail hears them. */
+/** Yields every wanted event after the mark, in order: from the log until it has caught up, then from the tail. */
 export async function* watch({ sql, tail, wanted, signal }: Following, from: Mark) {
-  // Listening begins before the log is read: what is received meanwhile may come twice, and is told apart by its position.
+  // Listening begins before the log is read: events received meanwhile may come twice, and are recognized by their position.
   using hearing = hear(tail, wanted, signal);
   let at = beginOf(from);
   let behind = true;
@@ -49,10 +49,10 @@ export async function* watch({ sql, tail, wanted, signal }: Following, from: Mar
   signal.throwIfAborted();
 }
 
-/** The next events, where they end, and whether more stand in the log that only reading it can tell. */
+/** The next events, the position where they end, and whether the log must be read for more. */
 type News = { readonly events: readonly StoredEvent[]; readonly upTo?: Position | undefined; readonly missed: boolean };
 
-/** The wanted events of the next stretch: to find a rare one takes many statements rather than a long one. */
+/** Reads the wanted events of the next stretch: finding a rare one takes many statements rather than a long one. */
 async function caughtUp(sql: Sql, wanted: EventFilter, at: Position): Promise<News> {
   const end = await endOfStretch(sql, at);
   const events = await eventsWanted(sql, wanted, { after: at, upTo: end });
@@ -60,7 +60,7 @@ async function caughtUp(sql: Sql, wanted: EventFilter, at: Position): Promise<Ne
   return { events, upTo: full ? undefined : end, missed: full || end !== undefined };
 }
 
-/** Keeps what the tail hears until it is asked for; what is too much to keep is forgotten and must be read again. */
+/** Buffers the events of the tail for the watch; beyond the limit they are dropped, and the log must be read again. */
 function hear(tail: Tail, wanted: EventFilter, signal: AbortSignal): Disposable & { next: () => Promise<News> } {
   let events: StoredEvent[] = [];
   let upTo: Position | undefined;
@@ -95,7 +95,7 @@ const isWanted = (event: StoredEvent, { owner, objectId, actorId, types }: Event
   (!actorId || event.actor === actorId) &&
   (types.length === 0 || types.includes(event.type));
 
-/** The condition that an event is wanted. */
+/** Composes the condition that an event is wanted. */
 export const matching = (sql: Sql, { owner, objectId, actorId, types }: EventFilter) => sql`
   ${owner ? sql`owner = ${owner}` : sql`true`}
   ${objectId ? sql`and stream = ${objectId}` : sql``}
@@ -105,7 +105,7 @@ export const matching = (sql: Sql, { owner, objectId, actorId, types }: EventFil
 const place = (sql: Sql, { epoch, xid, position }: Position) =>
   sql`(${epoch}::integer, ${xid}::text::xid8, ${position}::bigint)`;
 
-/** Where the next stretch of the log ends; undefined when it is not as long as that. */
+/** Finds the end of the next stretch of the log; undefined if less is left. */
 async function endOfStretch(sql: Sql, after: Position): Promise<Position | undefined> {
   const [end] = await sql<Position[]>`
     select epoch, xid::text as xid, position from events

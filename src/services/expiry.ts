@@ -5,7 +5,7 @@ import type { Chore } from "../events/sweep.ts";
 import type { Sql } from "../postgres/connect.ts";
 import type { PhoneSettings } from "./phone_code.ts";
 
-/** Ends sessions whose time is over, as facts; what nobody can present any more is deleted. */
+/** Ends expired sessions, as facts, and deletes tokens that can no longer be presented. */
 export const expiryChores = (deps: Deps, { phoneSendWindowSeconds }: PhoneSettings): readonly Chore[] => {
   const { sql, clock } = deps;
   const secondsAgo = (seconds: number) => new Date(clock().getTime() - seconds * 1000);
@@ -21,7 +21,7 @@ export const expiryChores = (deps: Deps, { phoneSendWindowSeconds }: PhoneSettin
 
 async function endSessions({ log, sql, clock, ids }: Deps, most: number): Promise<number> {
   const rows = await expiredSessions(sql, clock(), most);
-  // A session that its user ends at the same moment is a race lost for that one only.
+  // A session that its user ends at the same moment loses a race, for that session only.
   const ends = await Promise.all(rows.map(({ userId, ...row }) => end(row, userId).catch(lostRace)));
   return ends.filter((ended) => ended).length;
 

@@ -15,7 +15,7 @@ import type { Role } from "../guards/permissions.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 
-/** Who administers the instance, an organization, a project or a project grant. */
+/** The members who administer the instance, an organization, a project or a project grant. */
 export const memberService = ({ log, sql, clock, ids }: Deps) => {
   const standingIn = standingRead(sql);
 
@@ -61,15 +61,15 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
   } satisfies ServiceImpl<typeof MemberService>;
 };
 
-/** The role that owns a place, in SQL; the instance and organizations are never left without an owner. */
+/** The owner's role of a scope, in SQL; the instance and organizations are never left without an owner. */
 const owning = (scope: string) =>
   `case ${scope} when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end`;
 
-// An owner who is deactivated cannot act, and so keeps nothing.
+// A deactivated owner cannot act, and so does not count.
 const activeOwners = (scope: string, id: string) => `members o join users w on w.user_id = o.user_id and w.active
   where o.scope = ${scope} and o.scope_id = ${id} and ${owning("o.scope")} = any(o.roles)`;
 
-/** Says in SQL whether the instance or an organization would have no active owner without the user `u`. */
+/** The SQL condition that the instance or an organization would have no active owner without the user `u`. */
 export const isLastOwner = `exists (
   select from members m where m.user_id = u.user_id and ${owning("m.scope")} = any(m.roles)
     and not exists (select from ${activeOwners("m.scope", "m.scope_id")} and o.user_id <> m.user_id))`;
@@ -79,8 +79,8 @@ export const isLastOwner = `exists (
  * owner lose its race, so that the command is decided again and refused.
  */
 export function keepsAnOwner(makes: string, leaving: string): Cascade {
-  // The fact comes out twice and breaks events_pkey. Each leaver holds the locks of an owner who stays, found in one order, so
-  // of two last owners that leave at once the later one waits, and then finds nobody.
+  // The fact is inserted twice and breaks events_pkey. Each leaving owner locks one who stays, found in one order; so if the last
+  // two owners leave at once, the later one waits, and then finds no other.
   const select = `
     select i.n, i.owner, i.stream, i.version, i.payload
     from $input i join members m on ${leaving}
@@ -91,7 +91,7 @@ export function keepsAnOwner(makes: string, leaving: string): Cascade {
   return { makes, select };
 }
 
-/** What the facts about a membership do to its row. */
+/** The folds of facts about a membership: they write its row. */
 export const memberFolds = {
   added: {
     views: [
@@ -124,7 +124,7 @@ export const memberFolds = {
 type Scope = Membership["scope"];
 type ObjectFields = { instance: boolean; organizationId: string; projectId: string; projectGrantId: string };
 
-/** Where memberships are held, in the organization worked in. */
+/** The object that a membership is held on, in the organization worked in. */
 type MembershipObject = {
   readonly owner: string;
   readonly scope: Scope;
@@ -157,7 +157,7 @@ function scopeOf({ instance, projectId, projectGrantId }: ObjectFields): Scope {
 
 const objectFields = ["instance", "organizationId", "projectId", "projectGrantId"];
 
-/** What requests about members must keep. */
+/** Cross-field rules of requests about members. */
 export const memberRules = [
   ...[AddMemberRequestSchema, ChangeMemberRequestSchema].map((type) => messageRule(type, wrongIn, objectFields)),
   ...[ListMembersRequestSchema, RemoveMemberRequestSchema].map((type) =>
@@ -178,7 +178,7 @@ function besideInstance({ instance, organizationId, projectId, projectGrantId }:
   );
 }
 
-/** A role on one project or project grant says nothing about another. */
+/** Refuses an object beyond the caller's reach: a role on one project or project grant says nothing about another. */
 function within(object: MembershipObject, call: Call): MembershipObject {
   const reach = reachOf(call);
   const reached = reach.whole || [...reach.projects, ...reach.projectGrants].includes(object.id);
@@ -210,7 +210,7 @@ const howTo = {
 function foreign(roles: readonly string[], scope: Scope): Violation[] {
   return roles.flatMap((role, at) => {
     const home = homeOf.get(role);
-    // The rule of the field refuses a role that there is not.
+    // The rule of the field refuses unknown roles.
     if (home === undefined || home === scope) return [];
     const description = `${role} is a role on ${howTo[home]}`;
     return [{ field: `roles[${at}]`, description, reason: "MEMBER_ROLE_SCOPE" }];
@@ -251,7 +251,7 @@ type StandingFindings = {
 type StandingKey = MembershipObject & { readonly user: string };
 type Standing = StandingFindings & (MemberRow | { [C in keyof MemberRow]: null });
 
-/** Finds how a user stands to an object; refuses when the object is not in the organization worked in. */
+/** Finds the membership of a user on an object; refuses if the object is not in the organization worked in. */
 function standingRead(sql: Sql) {
   const read = loadOne<StandingKey, Standing>(sql, {
     asked: `owner text, scope text, id text, project text, "user" text`,

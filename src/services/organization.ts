@@ -42,10 +42,10 @@ export const organizationService = ({ log, sql, clock, ids }: Deps) => {
   } satisfies ServiceImpl<typeof OrganizationService>;
 };
 
-/** What requests about organizations must keep. */
+/** Cross-field rules of requests about organizations. */
 export const organizationRules = [pageRule(ListOrganizationsRequestSchema, 2)];
 
-/** What the facts about an organization do to its row. */
+/** The folds of facts about an organization: they write its row. */
 export const organizationFolds = {
   created: {
     views: [
@@ -55,7 +55,7 @@ export const organizationFolds = {
   },
 } satisfies NounFolds<"organization">;
 
-/** The instance keeps no row of its own: it is written before its first fact. */
+/** The folds of the instance write nothing: its row is written before its first fact. */
 export const instanceFolds = { created: {} } satisfies NounFolds<"instance">;
 
 /** An organization as its row holds it. */
@@ -76,7 +76,7 @@ export const organizationRead = (sql: Sql) =>
              from asked join organizations on organization_id = asked.id`,
   });
 
-/** An organization as it is answered. */
+/** Converts a row to the organization of a response. */
 export const organization = (row: OrganizationRow) => ({ id: row.id, name: row.name, details: details(row) });
 
 const organizationsByName = (sql: Sql, only: readonly string[] | undefined, { after, limit }: Page) => sql<

@@ -5,9 +5,9 @@ import { messageRule, refuse, type Violation } from "../errors.ts";
 type PageRequest = { readonly pageSize: number; readonly pageToken: string };
 type PageRequestType = GenMessage<Message & PageRequest>;
 
-/** The part of a list that a request asks for. */
+/** The page that a request asks for. */
 export type Page = {
-  /** One more than is answered, to know whether there is more. */
+  /** One row more than the page has, to know whether there is more. */
   readonly limit: number;
   /** The keys of the last row of the page before; undefined for the first page. */
   readonly after: readonly string[] | undefined;
@@ -15,25 +15,25 @@ export type Page = {
 
 const usualSize = 100;
 
-/** The page that a request asks for; `keys` is how many columns its order has. */
+/** Reads the page out of a request; `keys` is the number of columns in the order of the list. */
 export function pageOf({ pageSize, pageToken }: PageRequest, keys: number): Page {
   const after = pageToken ? keysIn(pageToken, keys) : undefined;
   if (pageToken && !after) throw refuse.invalid([notAToken]);
   return { limit: (pageSize || usualSize) + 1, after };
 }
 
-/** What a request for a page must keep, beside the rules of its fields. */
+/** Cross-field rules of a request for a page. */
 export const pageRule = (type: PageRequestType, keys: number) =>
   messageRule(type, ({ pageToken }) => (pageToken && !keysIn(pageToken, keys) ? [notAToken] : []));
 
-/** What is wrong with a token that a list never gave. */
+/** The violation of a token that the list did not issue. */
 export const notAToken: Violation = {
   field: "pageToken",
   description: "is not a page token of this list",
   reason: "PAGE_TOKEN_INVALID",
 };
 
-/** The rows that are answered, and the token for what follows them. */
+/** Returns the rows of the page, and the token of the next one. */
 export function cut<R>(rows: readonly R[], { limit }: Page, keysOfRow: (row: R) => readonly string[]) {
   const answered = rows.slice(0, limit - 1);
   const last = answered.at(-1);
@@ -43,7 +43,7 @@ export function cut<R>(rows: readonly R[], { limit }: Page, keysOfRow: (row: R) 
 
 const tokenOf = (keys: readonly string[]) => Buffer.from(JSON.stringify(keys)).toString("base64url");
 
-/** The keys that a token of a list holds; undefined when the list never gave it. */
+/** Decodes the keys in a token; undefined if this list did not issue it. */
 export function keysIn(token: string, count: number): string[] | undefined {
   const keys = parsed(token);
   const ours = Array.isArray(keys) && keys.length === count && keys.every((key) => typeof key === "string");

@@ -13,16 +13,16 @@ import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../security/policy.ts";
 import type { Secrets } from "../security/secrets.ts";
 import { type PolicyInForce, policyColumn } from "./policy.ts";
 
-/** A user as far as its password goes. */
+/** A user with the state of its password. */
 export type PasswordUser = Versioned & {
   readonly kind: string;
   readonly active: boolean;
   readonly locked: boolean;
   readonly lockedUntil: Date | null;
-  /** What its password must not contain. */
+  /** Names that the password must not contain. */
   readonly names: readonly (string | null)[];
   readonly hash: string | null;
-  /** When the password was set, to tell it from a later one. */
+  /** The time at which the password was set, to distinguish it from a later one. */
   readonly since: string | null;
   /** The hashes before it, newest first. */
   readonly history: readonly string[];
@@ -54,17 +54,17 @@ export const passwordUserByLoginName = (sql: Sql) =>
              left join passwords p on p.user_id = u.user_id`,
   });
 
-/** A username as login names are compared. */
+/** Normalizes a username for the comparison of login names. */
 export const loginNameOf = (username: string): string => username.normalize("NFKC").toLowerCase();
 
-/** Says whether a lock is in force. */
+/** Whether a lock is in force. */
 export function isLocked({ locked, lockedUntil }: Pick<PasswordUser, "locked" | "lockedUntil">, now: Date): boolean {
   return locked && (lockedUntil === null || lockedUntil > now);
 }
 
-/** What a new password is held against. */
+/** A new password, with the policy and the names that it is checked against. */
 export type NewPassword = {
-  /** The request field it came in. */
+  /** The field of the request. */
   readonly field: string;
   readonly password: string;
   readonly names: readonly (string | null)[];
@@ -100,7 +100,7 @@ export async function refuseReused(bench: PasswordBench, password: string, earli
 
 const reused = { field: "newPassword", description: errorText("PASSWORD_REUSED"), reason: "PASSWORD_REUSED" };
 
-/** What the fact of a new password takes along: its hash, and how many earlier ones are kept. */
+/** The secret of a fact that sets a password: the hash, and the number of earlier ones to keep. */
 export const passwordSecret = (hash: string, { historyDepth }: PolicyInForce) => ({ hash, depth: historyDepth });
 
 /** Credentials of a new user, who may have a password. */
@@ -109,8 +109,8 @@ export const firstPassword: readonly string[] = [
    select i.stream, i.owner, i.secret->>'hash', i.time from $input i where i.secret->>'hash' is not null`,
 ];
 
-// What ends a user's sessions loses its race to a sign-in that its statement does not see: `q` is the row as it was when the
-// statement began, `p` the row as it stands when its lock is had, and the foreign key refuses the difference.
+// A statement that ends a user's sessions loses its race to a sign-in that it does not see: `q` is the row when the statement
+// began, `p` the row once its lock is held, and the foreign key refuses the difference.
 const seesSignIns = (columns = "") => `
   update passwords p set ${columns}sign_ins = p.sign_ins + 1,
     user_id = case when p.sign_ins = q.sign_ins then p.user_id else 'came meanwhile' end
@@ -166,7 +166,7 @@ export async function hashing<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** A guess at a password; what follows a right one is done in the same place of the queue. */
+/** A guess at a password; the work after a right one runs in the same job of the queue. */
 export type Guess<T> = {
   readonly user: PasswordUser | undefined;
   readonly password: string;
@@ -174,7 +174,7 @@ export type Guess<T> = {
   readonly whenRight: (bench: PasswordBench, user: TriedUser) => Promise<T>;
 };
 
-/** What became of a guess: right, wrong, or not looked at because the user is locked. */
+/** The outcome of a guess: right, wrong, or unchecked because the user is locked. */
 export type GuessOutcome<T> =
   | { readonly is: "right"; readonly user: TriedUser; readonly value: T }
   | { readonly is: "wrong" }
@@ -193,12 +193,12 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
     if (!user || !isTried(user) || isLocked(user, clock())) return decoy(guess);
     const attempt = await reserve(sql, user, clock());
     if (attempt !== undefined) return checked(guess, user, attempt);
-    // As long as a wrong guess would take: what is counted but not yet checked is checked meanwhile.
+    // The wait is as long as a wrong guess takes: guesses that are counted and unchecked are checked meanwhile.
     await hashing(secrets.passwords.verifyDecoy(tried(guess.password), call.signal));
     return late(guess, user);
   };
 
-  /** A guess that cannot be right does the work of one that can. */
+  /** Costs a guess that cannot be right the work of one that can. */
   async function decoy({ user, password, call }: Guess<unknown>): Promise<GuessOutcome<never>> {
     await reserve(sql, nobody, clock());
     await hashing(secrets.passwords.verifyDecoy(tried(password), call.signal));
@@ -223,7 +223,7 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
     }
   }
 
-  /** All attempts are taken by guesses under way: they end in a lock, or in a right one that clears them. */
+  /** Waits while guesses under way hold all attempts: they end in a lock, or in a right one that clears them. */
   async function late<T>(guess: Guess<T>, { owner, id }: TriedUser): Promise<GuessOutcome<T>> {
     const latest = performance.now() + longestWaitMs;
     for (;;) {
@@ -248,7 +248,7 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
   }
 }
 
-/** The password as it is hashed: one that no user can have costs no more than others. */
+/** Bounds the password to be hashed: one that no user can have costs no more than others. */
 const tried = (password: string): string => (fits(password) ? password : "");
 
 const fits = (password: string): boolean => Buffer.byteLength(password.normalize("NFC"), "utf8") <= MAX_PASSWORD_BYTES;
@@ -262,8 +262,8 @@ function isTried(user: PasswordUser): user is TriedUser {
 }
 
 /**
- * Counts an attempt before the password is checked; undefined when none is left. Where fewer are allowed than when those before
- * it were counted, it is the last one.
+ * Counts an attempt before the password is checked; undefined if none is left. If fewer are allowed than when earlier ones were
+ * counted, it is the last one.
  */
 async function reserve(
   sql: Sql,
@@ -282,10 +282,10 @@ async function reserve(
   return row?.attempts;
 }
 
-/** A right password ends the row of wrong ones. */
+/** Resets the count of wrong passwords after a right one. */
 const clear = (sql: Sql, id: string) => sql`delete from password_attempts where user_id = ${id}`;
 
-/** An attempt that was never checked counts for nothing. */
+/** Takes back an attempt that was never checked. */
 const giveBack = (sql: Sql, id: string) => sql`
   update password_attempts set attempts = attempts - 1 where user_id = ${id} and attempts between 1 and ${spent - 1}`;
 
@@ -296,7 +296,7 @@ function lockOf({ lockSeconds }: PolicyInForce, now: Date) {
   return until < lastTimestampMs ? { until: timestampFromMs(Math.round(until)) } : {};
 }
 
-/** The call for a fact beside its answer: it ends with the caller's patience no more, and repeats under no key. */
+/** Makes the call for a fact besides the answer: the caller's deadline does not end it, and it has no idempotency key. */
 function aside({ values, requestHeader }: Call): Call {
   const kept = createContextValues()
     .set(keys.requestId, values.get(keys.requestId))

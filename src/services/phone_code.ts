@@ -6,24 +6,24 @@ import type { Sql } from "../postgres/connect.ts";
 import { makePhoneCode } from "../security/phone_code.ts";
 import { phoneNumberOf } from "./phone_number.ts";
 
-/** What may be set about phones. */
+/** Settings of phones. */
 export type PhoneSettings = {
   /** The region of numbers without a prefix; without it they are refused. */
   readonly phoneDefaultRegion: string | undefined;
-  /** How many codes are sent for a user within the window at most. */
+  /** The most codes that are sent for a user within the window. */
   readonly phoneSendsPerUser: number;
-  /** How many codes are sent to a number within the window at most. */
+  /** The most codes that are sent to a number within the window. */
   readonly phoneSendsPerNumber: number;
   readonly phoneSendWindowSeconds: number;
 };
 
-/** How many times a code may be tried. */
+/** The number of tries that a code allows. */
 export const codeAttempts = 5;
 
-/** How long a code is worth something. */
+/** The lifetime of a code. */
 export const codeSeconds = 600;
 
-/** How far the limits of sending are used up: the times of the sends that must leave the window before the next one. */
+/** The use of the sending limits: the times of the sends that must leave the window before the next one. */
 export type Sends = { readonly userLimit: Date | null; readonly numberLimit: Date | null; readonly nth: bigint };
 
 /** A new code: its text, and the secret that its fact takes along. */
@@ -42,8 +42,8 @@ type StoredCode = {
   readonly nth: string | null;
 };
 
-/** Columns that say how far the limits are used up, for SQL expressions of the user's id and the number. */
-// As a row, user and time fit one index only: while the table was new the planner took that of the time, and read all sends.
+/** Composes the columns of the use of the limits, for SQL expressions of the user's id and the number. */
+// Compared as a row, user and time fit one index only: while the table was new the planner chose that of the time, and read all sends.
 export const sendsColumns = (
   user: string,
   phone: string,
@@ -56,7 +56,7 @@ export const sendsColumns = (
    order by s.n desc offset ${phoneSendsPerNumber - 1} limit 1) as "numberLimit",
   (select coalesce(max(s.n), 0) + 1 from phone_sends s where s.phone = ${phone}) as nth`;
 
-/** Refuses to send one code more than the limits allow. */
+/** Refuses a send beyond the limits. */
 export function refuseTooMany(
   { userLimit, numberLimit }: Sends,
   { phoneSendWindowSeconds }: PhoneSettings,
@@ -67,7 +67,7 @@ export function refuseTooMany(
   if (retrySeconds > 0) throw refuse.because("SEND_LIMIT", { retrySeconds });
 }
 
-/** Makes codes; `nth` is the place of one that is sent, and absent for one that is answered. */
+/** Makes codes; `nth` counts the sends, and is absent for a code that is returned in the response. */
 export const phoneCodes =
   ({ ids, clock, secrets }: Pick<Deps, "ids" | "clock" | "secrets">) =>
   ({ userId, phone, nth }: { userId: string; phone: string; nth?: bigint }): NewCode => {
@@ -84,7 +84,7 @@ export const phoneCodes =
     return { id, code, secret: { phoneCode } };
   };
 
-/** The phone of a user that is being created, with the code to send to it; undefined when there is none. */
+/** Makes the phone of a new user, with the code to send to it; undefined if the request has none. */
 export function phoneOfNewUser(deps: Deps, settings: PhoneSettings) {
   const sendsTo = sendsRead(deps.sql, settings);
   const make = phoneCodes(deps);
@@ -106,7 +106,7 @@ const sendsRead = (sql: Sql, settings: PhoneSettings) =>
     select: `select n, ${sendsColumns("asked.id", "asked.phone", settings)} from asked`,
   });
 
-/** Whether the fact comes with a code to send: it names that code; a code that is answered has no name in the log. */
+/** Whether the fact has a code to send: then it holds the code's id. A code that is returned has no id in the log. */
 export const sendsCode = ({ payload }: Pick<NewFact, "payload">): boolean =>
   payload !== null && typeof payload === "object" && "phoneCodeId" in payload;
 
@@ -134,10 +134,10 @@ export const unsendPhoneCode: readonly string[] = [
   `update phone_codes c set sealed = null from $facts f where c.user_id = f.stream and c.sealed is not null`,
 ];
 
-/** The code that a try was counted for. */
+/** A code whose try was counted. */
 export type TriedCode = { readonly id: string; readonly phone: string; readonly mac: Uint8Array };
 
-/** Counts a try of the user's code before it is checked; undefined when none is left, or no code is in force. */
+/** Counts a try of the user's code before it is checked; undefined if none is left, or no code is in force. */
 export async function reserveAttempt(sql: Sql, userId: string, now: Date): Promise<TriedCode | undefined> {
   const [tried] = await sql<TriedCode[]>`
     update phone_codes set attempts = attempts + 1

@@ -58,7 +58,7 @@ export const policyService = ({ log, sql, clock }: Deps) => {
 const passwordStream = "password-policy";
 const lockoutStream = "lockout-policy";
 
-/** What the facts about a policy do to its row. */
+/** The folds of facts about a policy: they write its row. */
 export const policyFolds = {
   passwordSet: {
     views: [
@@ -86,7 +86,7 @@ export const policyFolds = {
   },
 } satisfies NounFolds<"policy">;
 
-/** What holds for the passwords of an organization's users. */
+/** The policies in force for an organization's users. */
 export type PolicyInForce = {
   readonly minimumLength: number;
   readonly requiresUpper: boolean;
@@ -94,9 +94,9 @@ export type PolicyInForce = {
   readonly requiresDigit: boolean;
   readonly requiresSymbol: boolean;
   readonly historyDepth: number;
-  /** Wrong passwords in a row that lock; 0 never does. */
+  /** The number of wrong passwords in a row that locks a user; 0 never locks. */
   readonly maximumAttempts: number;
-  /** How long a lock lasts; null until an administrator ends it. */
+  /** The duration of a lock; null for one that an administrator must end. */
   readonly lockSeconds: number | null;
 };
 
@@ -138,7 +138,7 @@ const passwords = `minimum_length as "minimumLength", requires_upper as "require
   requires_digit as "requiresDigit", requires_symbol as "requiresSymbol", history_depth as "historyDepth"`;
 const lockouts = `maximum_attempts as "maximumAttempts", lock_seconds as "lockSeconds"`;
 
-// The organization's own, else the instance's.
+// The organization's own policy applies, else the instance's.
 const nearest = (table: string, owner: string) =>
   `select q.* from ${table} q where q.owner in (${owner}, instance_id) order by q.owner = ${owner} desc limit 1`;
 
@@ -164,17 +164,17 @@ const lockoutPolicy = ({ maximumAttempts, lockSeconds }: Lockouts) => ({
   ...(lockSeconds === null ? {} : { lockDuration: durationFromMs(Math.round(lockSeconds * 1000)) }),
 });
 
-/** The row, when it is the organization's own. */
+/** Returns the row if it is the organization's own. */
 function own<R extends Versioned>(row: R | undefined, call: Call): R | undefined {
   return row?.owner === organizationOf(call) ? row : undefined;
 }
 
-/** Whose policy it is that is answered. */
+/** Describes the standing of a policy in a response: whether it is the default, and its details. */
 function standing(row: Versioned | undefined, { instance }: { instance: boolean }, call: Call) {
   return { isDefault: instance || !own(row, call), ...(row ? { details: details(row) } : {}) };
 }
 
-/** The policy that a request sets; validation has seen that it is there. */
+/** Returns the policy that a request sets; validation has required it. */
 function given<P>(policy: P | undefined): P {
   if (policy === undefined) throw refuse.invalid([{ field: "policy", description: "is required", reason: "REQUIRED" }]);
   return policy;

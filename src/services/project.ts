@@ -66,10 +66,10 @@ const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => 
   } satisfies Projects;
 };
 
-/** What requests about projects must keep. */
+/** Cross-field rules of requests about projects. */
 export const projectRules = [pageRule(ListProjectsRequestSchema, 2)];
 
-/** What the facts about a project do to it and its roles. */
+/** The folds of facts about a project: they write its row and its roles. */
 export const projectFolds = {
   created: {
     views: [
@@ -78,7 +78,7 @@ export const projectFolds = {
     ],
   },
   deleted: {
-    // What refers to a project locks it before its roles: deleting in the same order makes the one wait for the other.
+    // Rows that refer to a project lock it before its roles: deleting in the same order makes one wait for the other.
     views: [
       `delete from projects p using $facts f where p.owner = f.owner and p.project_id = f.stream`,
       `delete from project_roles r using $facts f where r.project_id = f.stream`,

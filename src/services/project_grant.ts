@@ -53,10 +53,10 @@ export const projectGrants = ({ log, sql, clock, ids }: Deps, readable: Readable
   } satisfies ProjectGrants;
 };
 
-/** What requests about project grants must keep. */
+/** Cross-field rules of requests about project grants. */
 export const projectGrantRules = [pageRule(ListProjectGrantsRequestSchema, 1)];
 
-/** What the facts about the grant of a project do to it and its roles. */
+/** The folds of facts about the grant of a project: they write its row and its roles. */
 export const projectGrantFolds = {
   created: {
     views: [

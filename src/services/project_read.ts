@@ -7,7 +7,7 @@ import type { Sql } from "../postgres/connect.ts";
 /** A project as its row holds it. */
 export type ProjectRow = Versioned & { readonly name: string };
 
-/** What `readableProject` makes. */
+/** Reads a project that the organization may see. */
 export type ReadableProject = ReturnType<typeof readableProject>;
 
 /** Finds a project that the organization worked in owns or was granted; refuses when there is none. */

@@ -57,7 +57,7 @@ export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProjec
   } satisfies ProjectRoles;
 };
 
-/** What requests about roles of projects must keep. */
+/** Cross-field rules of requests about roles of projects. */
 export const projectRoleRules = [pageRule(ListProjectRolesRequestSchema, 1)];
 
 type RoleRow = Pick<ProjectRole, "key" | "displayName">;

@@ -1,13 +1,13 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { domainToASCII } from "node:url";
 
-/** Says whether following the URI could run code or read files, however its scheme is spelt or hidden. */
+/** Whether following the URI could run code or read files, however its scheme is spelt or hidden. */
 export function isDangerous(uri: string): boolean {
   const scheme = schemeOf(uri) ?? schemeOf(unhidden(uri));
   return scheme !== undefined && dangerousSchemes.has(scheme);
 }
 
-/** The scheme that a URI begins with, in lower case. */
+/** Returns the scheme that a URI begins with, in lower case. */
 export const schemeOf = (uri: string): string | undefined => /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
 
 const dangerousSchemes: ReadonlySet<string> = new Set(
@@ -32,7 +32,7 @@ const shown = (uri: string) =>
 
 const ascii = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
 
-/** Says whether an http URI surely stays on the machine: its host is spelt localhost, 127.x.x.x or [::1], and nothing else. */
+/** Whether an http URI surely stays on the machine: its host is spelt localhost, 127.x.x.x or [::1]. */
 export function isLoopback(uri: string): boolean {
   const authority = /^[a-z]+:\/\/([^/?#]*)/i.exec(uri)?.[1] ?? "";
   const { host, port } = hostAndPort(authority);
@@ -45,15 +45,15 @@ function isLoopbackHost(host: string): boolean {
   return isIPv4(host) && host.startsWith("127.");
 }
 
-/** What keeps a text from being an origin, scheme://hostname[:port], as a clause; undefined for an origin. */
+/** Finds the fault of a text that should be an origin, scheme://hostname[:port], as a clause; undefined for an origin. */
 export function originFault(origin: string): string | undefined {
   const parts = partsOf(origin);
   return parts ? originFaults.find(({ stands }) => stands(parts))?.clause : "it has no scheme://";
 }
 
 /**
- * An origin without a fault as browsers send it (RFC 6454, 6.2): scheme and host in lower case, the host in ASCII, the
- * default port left out.
+ * Normalizes an origin without a fault to the form that browsers send (RFC 6454, 6.2): scheme and host in lower case, the host
+ * in ASCII, no default port.
  */
 export function originOf(origin: string): string {
   const { scheme = "", host = "", port } = partsOf(origin) ?? {};
@@ -83,7 +83,7 @@ const originFaults: readonly { clause: string; stands: (parts: Parts) => boolean
   { clause: "its port is malformed", stands: ({ port }) => !isPort(port) || Number(port) === 0 },
 ];
 
-/** The hostname as browsers write it: in ASCII and lower case, addresses in their shortest form. */
+/** Converts a hostname to the form of browsers: ASCII and lower case, addresses in their shortest form. */
 function hostnameOf(host: string): string | undefined {
   if (host.startsWith("[")) return isBracketed(host) ? new URL(`http://${host}`).hostname : undefined;
   const inAscii = /^[\p{L}\p{M}\p{N}._-]+$/u.test(host) ? domainToASCII(host) : "";
