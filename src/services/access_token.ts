@@ -72,7 +72,7 @@ export const accessTokenFolds = {
   },
 } satisfies NounFolds<"accessToken">;
 
-/** Reads whether an organization has a user. */
+/** Reads whether a user belongs to the organization. */
 export const userExistsRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, object>(sql, {
     asked: "owner text, id text",

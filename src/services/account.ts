@@ -17,7 +17,7 @@ import {
 } from "./password.ts";
 import { user, userRead } from "./user.ts";
 
-/** What concerns the caller itself. */
+/** The service for the caller's own account. */
 export const accountService = (deps: Deps) => {
   const { log, sql, clock, secrets } = deps;
   const userById = userRead(sql);

@@ -62,7 +62,7 @@ export const sessionService = (deps: Deps, settings: { readonly sessionLifetimeS
     return { at, created, answer: { sessionId: at.stream, token, details: detailsAfter(at), expirationDate } };
   }
 
-  /** The password was changed, or the user shut out, while it was checked: the session never was. */
+  /** Ends the new session and refuses the sign-in: the password was changed, or the user shut out, during the check. */
   async function takenBack(row: Omit<Versioned, "changed" | "created"> & { time: Date }, user: TriedUser, call: Call) {
     const at = next({ ...row, created: row.time, changed: row.time }, clock());
     const ended = factOf("session", at, { case: "ended", value: { userId: user.id } });
@@ -70,10 +70,10 @@ export const sessionService = (deps: Deps, settings: { readonly sessionLifetimeS
   }
 };
 
-/** What requests about sessions must keep. */
+/** Cross-field rules of requests about sessions. */
 export const sessionRules = [pageRule(ListSessionsRequestSchema, 1)];
 
-/** What the facts about a session do to its row and to the directory of bearers. */
+/** The folds of facts about a session: they write its row and the directory of bearers. */
 export const sessionFolds = {
   created: {
     views: [
@@ -118,9 +118,9 @@ const session = ({ userId, expirationDate, ...row }: SessionRow) => ({
   expirationDate: timestampFromDate(expirationDate),
 });
 
-/** Says whether the user may still sign in with the password that was checked. */
+/** Whether the user may still sign in with the password that was checked. */
 async function isStillRight(sql: Sql, { id, since }: TriedUser): Promise<boolean> {
-  // What ends the user's sessions either sees this one, and it is ended; or it was first, and is seen here.
+  // A statement that ends the user's sessions either sees this one and ends it, or came first and is seen here.
   const rows = await sql`
     select from passwords p join users u using (user_id)
     where p.user_id = ${id} and p.changed::text = ${since} and u.active`;

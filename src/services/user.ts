@@ -124,7 +124,7 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
     return row;
   }
 
-  /** A username that nobody has, and the policies where it will be. */
+  /** Requires a free username; returns the policies in force in its organization. */
   async function freeName(username: string, call: Call) {
     const loginName = loginNameOf(username);
     const found = await nameAndPolicy({ owner: organizationOf(call), login_name: loginName }, call.signal);
@@ -161,7 +161,7 @@ export type UserRow = Versioned & {
   readonly active: boolean;
   readonly locked: boolean;
   readonly lockedUntil: Date | null;
-  /** Nobody who is active would own the instance, or an organization, without this user. */
+  /** Whether the instance or an organization would have no active owner without this user. */
   readonly lastOwner: boolean;
 };
 
@@ -177,7 +177,7 @@ export const userRead = (sql: Sql) =>
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
   });
 
-/** A user as it is answered. */
+/** Converts a row to the user of a response. */
 export const user = (row: Omit<UserRow, "lastOwner">, now: Date) => ({
   id: row.id,
   details: details(row),
@@ -215,7 +215,7 @@ const newUserRead = (sql: Sql) =>
              from asked left join login_names l on l.login_name = asked.login_name`,
   });
 
-/** What requests about users must keep. */
+/** Cross-field rules of requests about users. */
 export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings) => [
   messageRule(CreateHumanUserRequestSchema, (request) => wrongInNew(request, settings)),
   messageRule(CreateMachineUserRequestSchema, longName),
@@ -232,14 +232,14 @@ function wrongInNew({ username, phone }: NewHuman, { phoneDefaultRegion: region 
 
 const longestLoginName = 200;
 
-/** Compatibility forms can be many times as long as what was typed. */
+/** Finds a username that is too long in its compatibility form, which can be many times as long as the text typed. */
 function longName({ username }: Pick<NewHuman, "username">): Violation[] {
   if ([...loginNameOf(username)].length <= longestLoginName) return [];
   const description = `must have at most ${longestLoginName} characters also in its compatibility form`;
   return [{ field: "username", description, reason: "USERNAME_TOO_LONG" }];
 }
 
-/** Names the user in the way only to those who may see it. */
+/** Makes the refusal of a taken username; it names the user only to callers who may see that user. */
 function nameTaken(name: string, userId: string, owner: string, call: Call) {
   const seen =
     owner === organizationOf(call) ||

@@ -34,7 +34,7 @@ const grantsEnd: Cascade = {
 
 const gone = (table: string) => `delete from ${table} t using $facts f where t.user_id = f.stream`;
 
-/** What the facts about a user do to its row, its credentials, and what hangs on it. */
+/** The folds of facts about a user: they write its row, its credentials, and the rows that depend on it. */
 export const userFolds = {
   ...phoneFolds,
   humanCreated: {

@@ -71,10 +71,10 @@ export const userGrantService = (deps: Deps) => {
   } satisfies ServiceImpl<typeof UserGrantService>;
 };
 
-/** What requests about user grants must keep. */
+/** Cross-field rules of requests about user grants. */
 export const userGrantRules = [pageRule(ListUserGrantsRequestSchema, 1)];
 
-/** What the facts about a user grant do to its row and to the rows of its roles. */
+/** The folds of facts about a user grant: they write its row and the rows of its roles. */
 export const userGrantFolds = {
   added: {
     views: [
@@ -145,7 +145,7 @@ const grantRead = (sql: Sql) =>
     select: `select n, ${columns} from asked join user_grants g on g.owner = asked.owner and g.user_grant_id = asked.id`,
   });
 
-/** Reads a grant, and which of the asked roles it could hold. */
+/** Reads a grant, and those of the requested roles that it could hold. */
 const grantAndRolesRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string; role_keys: readonly string[] }, UserGrantRow & { known: string[] }>(sql, {
     asked: "owner text, id text, role_keys text[]",

@@ -82,10 +82,10 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
   }
 };
 
-/** What a fact about a user does to its row. */
+/** Composes the update of a user's row by a fact about the user. */
 export const touchUser = (columns?: string): string => touch("users", "user_id", columns);
 
-/** What the facts about a user's phone do to its row and to its code. */
+/** The folds of facts about a user's phone: they write its row and its code. */
 export const phoneFolds = {
   phoneChanged: {
     views: [touchUser(`phone = f.payload->>'phone', phone_verified = (f.payload->>'verified')::boolean`)],
@@ -113,7 +113,7 @@ type UserRow = Sends & {
   changed: Date;
 };
 
-/** Reads a user's phone, its code, and how far the limits are used up for the number in question: a new one, or the user's. */
+/** Reads a user's phone, its code, and the use of the sending limits for the number in question: a new one, or the user's. */
 const phoneRead = (sql: Sql, settings: PhoneSettings) =>
   loadOne<{ owner: string; id: string; phone: string | null }, UserRow>(sql, {
     asked: "owner text, id text, phone text",
@@ -125,7 +125,7 @@ const phoneRead = (sql: Sql, settings: PhoneSettings) =>
       left join phone_codes c on c.user_id = u.user_id`,
   });
 
-/** A code for the user's number: what its fact names, keeps secret, and what is answered. */
+/** Makes a code for the user's number: the id that its fact holds, its secret, and its part of the response. */
 function codeMaker(deps: Deps, settings: PhoneSettings) {
   const make = phoneCodes(deps);
   return (user: UserRow, phone: string, returned: boolean) => {
@@ -140,7 +140,7 @@ const answeredCode = ({ code, secret }: NewCode) => ({ named: {}, secret, answer
 
 const sentCode = ({ id, secret }: NewCode) => ({ named: { phoneCodeId: id }, secret, answered: {} });
 
-/** What requests about phones must keep. */
+/** Cross-field rules of requests about phones. */
 export const phoneRules = ({ phoneDefaultRegion: region }: PhoneSettings) => [
   messageRule(ChangePhoneRequestSchema, (request) => wrongIn(request, region)),
   messageRule(ResendPhoneCodeRequestSchema, exclusive),
@@ -154,7 +154,7 @@ function wrongIn(request: ChangePhoneRequest, region: string | undefined): Viola
 
 type Modes = Partial<Pick<ChangePhoneRequest, "sendCode" | "returnCode" | "isVerified">>;
 
-/** The modes that exclude each other, one violation for each that is set. */
+/** Finds modes that exclude each other: one violation for each that is set. */
 function exclusive({ sendCode, returnCode, isVerified }: Modes): Violation[] {
   const modes = {
     sendCode: sendCode !== undefined,
@@ -184,7 +184,7 @@ function refuseUnverifiable({ phone, verified }: UserRow): void {
   if (verified) throw refuse.because("PHONE_VERIFIED");
 }
 
-/** A premium-rate number is kept, verified or by a code that was answered, and gets no SMS. */
+/** Refuses SMS to a premium-rate number; it can be set as verified, or with a code that is returned. */
 function refusePremiumRate({ phone }: UserRow): void {
   if (!phoneNumber(phone ?? "", undefined)?.isPremiumRate) return;
   const description = "cannot go to a premium-rate number; returnCode answers the code";
@@ -196,7 +196,7 @@ function withoutCreation(at: At) {
   return rest;
 }
 
-/** Why no try is left of the code that was read; the code that is gone meanwhile is read again. */
+/** Makes the refusal for a code without a try left; if the code is gone meanwhile, the command runs again. */
 function noTryLeft({ codeAttempts: tries, codeExpiration }: UserRow, now: Date) {
   if (tries === null || codeExpiration === null || codeExpiration <= now) return refuse.because("CODE_EXPIRED");
   if (tries < codeAttempts) return refuse.because("CONFLICT");
