@@ -5,10 +5,10 @@ import type { Limiter, QueueEntry } from "./limiter.ts";
 import type { Pool } from "./pool.ts";
 import { type Admit, onEnd, type Statement } from "./statement.ts";
 
-/** Hears that a statement was sent, and that it ended. */
+/** Callbacks for a statement that is sent and ends. */
 export type Observed = Readonly<{ sent: () => void; ended: (error?: unknown) => void }>;
 
-/** What statements pass on their way to a connection. */
+/** Admits statements to connections. */
 export type Gate = Readonly<{
   limiter: Limiter;
   pool: Pool;
@@ -20,7 +20,7 @@ export type Gate = Readonly<{
   observe: ((text: string) => Observed | undefined) | undefined;
 }>;
 
-/** Lets each statement go to a connection of its own as one becomes free. */
+/** Gives each statement a connection of its own as one becomes free. */
 export function admission(gate: Gate): Admit {
   const { limiter, observe, waitMs, cancelMs } = gate;
   return (statement) => {
@@ -48,7 +48,7 @@ export function admission(gate: Gate): Admit {
       again(error) {
         clearTimeout(timer);
         if (!client || statement.state || !isConnectionsExhausted(error) || performance.now() > until) return false;
-        // One of those that are open will do, or one in the place of another pool's.
+        // An open connection will do, or one that replaces another pool's.
         if (gate.pool.size() < 2 && !gate.makeRoom?.()) return false;
         gate.pool.drop(client, "unopened");
         client = undefined;

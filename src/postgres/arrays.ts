@@ -9,7 +9,7 @@ const asText = (value: unknown): string => String(value);
 const asIs = (text: string): string => text;
 const asNumber = { write: asText, read: Number };
 
-// By the object identifiers of pg_type.typarray, which PostgreSQL never changes.
+// The keys are object identifiers of pg_type.typarray, which PostgreSQL never changes.
 const elements = {
   boolArray: { oid: 1000, write: (value) => (value === true ? "t" : "f"), read: (text) => text === "t" },
   byteaArray: { oid: 1001, write: (value) => `\\x${bytesOf(value).toString("hex")}`, read: (text) => bytesIn(text) },
@@ -25,7 +25,7 @@ const elements = {
 } satisfies Record<string, Element>;
 
 /**
- * How arrays go to the database and come back. The driver would ask each new connection for this table by a statement whose
+ * Converts arrays for the database and back. The driver would ask each new connection for this table by a statement whose
  * failure nobody catches (`fetch_types`, postgres.js 3.4.9), so that a connection that dies during it ends the process.
  */
 export const arrayTypes = Object.fromEntries(
@@ -40,7 +40,7 @@ export const arrayTypes = Object.fromEntries(
   ]),
 );
 
-/** An array as PostgreSQL reads it: each element in quotes, so that none can be taken for syntax or for NULL. */
+/** Writes an array literal: each element in quotes, so that none can be mistaken for syntax or NULL. */
 export function arrayText(values: ArrayValue, write: (value: unknown) => string = asText): string {
   const written = values.map((value) => {
     if (value === undefined) throw new Error("an array holds undefined");
@@ -50,11 +50,11 @@ export function arrayText(values: ArrayValue, write: (value: unknown) => string 
   return `{${written.join(",")}}`;
 }
 
-/** The array that PostgreSQL wrote, its elements read one by one. */
+/** Parses an array literal of PostgreSQL. */
 export function arrayIn(text: string, read: (text: string) => unknown = asIs): unknown[] {
   const root: unknown[] = [];
   const open: unknown[][] = [root];
-  // Bounds come in front of an array that does not begin at 1: `[0:1]={a,b}`.
+  // An array that does not begin at 1 has its bounds in front: `[0:1]={a,b}`.
   const body = text.startsWith("[") ? text.slice(text.indexOf("=") + 1) : text;
   for (const [, brace, quoted, bare] of body.matchAll(token)) {
     if (brace === "{") open.push([]);

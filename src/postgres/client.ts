@@ -44,7 +44,7 @@ export function createClient({ servers, need, closed }: ClientOptions): Client {
   const madeAt = performance.now();
   const client: Client = {
     madeAt,
-    // Not all at once; as long as the driver would keep them.
+    // Lifetimes vary, so that connections do not all end at once; the range is the driver's.
     expiresAt: madeAt + (30 + Math.random() * 30) * minuteMs,
     get socket() {
       return link?.socket;

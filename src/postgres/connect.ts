@@ -13,13 +13,13 @@ import { serversOf } from "./servers.ts";
 import { heldBack } from "./statement.ts";
 import { watchSilence } from "./watchdog.ts";
 
-/** Asks the database by tagged template, one statement at a time; neither transactions nor reserved connections. */
+/** Runs statements written as tagged templates, one at a time; without transactions and reserved connections. */
 export type Sql = postgres.ISql<{ bigint: bigint }>;
 
 /** A piece of SQL to put into others. */
 export type Fragment = postgres.Fragment;
 
-/** How to connect; silenceMs is how long past the statement's time an answer may take, connectMs how long connecting may. */
+/** Connection options; silenceMs is the time past the statement's limit that an answer may take, connectMs that of connecting. */
 export type ConnectOptions = Readonly<{
   connections: number;
   waitMs: number;
@@ -33,22 +33,22 @@ export type ConnectOptions = Readonly<{
   pooler?: Pooler | undefined;
   /** Called when a write was refused because the database takes none. */
   readOnly?: (() => void) | undefined;
-  /** Called when the server has no room for the only connection; answers whether another pool gave one up. */
+  /** Called when the server has no room for the only connection; returns whether another pool gave one up. */
   makeRoom?: (() => boolean) | undefined;
-  /** Is told of each statement's text before it waits for a connection; what it answers is told how it went on. */
+  /** Called with each statement's text before it waits for a connection; the result is called when it is sent and ends. */
   observe?: ((text: string) => Observed | undefined) | undefined;
 }>;
 
-/** A pool of connections, and how many statements run and wait. */
+/** A pool of connections, with the numbers of statements that run and wait. */
 export type Connection = AsyncDisposable &
   Readonly<{
     sql: Sql;
     load: Limiter["load"];
-    /** Opens connections anew, each when its statement has ended: what they took over at their start may have changed. */
+    /** Replaces connections, each when its statement has ended: settings that they read at their start may have changed. */
     renew: () => void;
-    /** Ends a connection that is idle; answers whether there was one. */
+    /** Ends an idle connection; returns whether there was one. */
     shrink: () => boolean;
-    /** Refuses statements that wait or come, and cuts those that still run after the grace. */
+    /** Refuses waiting and new statements, and ends the connections of those that still run after the grace. */
     refuse: (graceMs: number) => Promise<void>;
   }>;
 
@@ -121,7 +121,7 @@ export function candidatesOf({ url, log, connectMs, connection, prepare = true }
   return { servers: [serverOf(first), ...more.map(serverOf)], need };
 }
 
-/** What every client of ours has in common; the folder of a Unix-domain socket is the host parameter, as for libpq. */
+/** The options that all our clients share; the folder of a Unix-domain socket is the host parameter, as for libpq. */
 export function clientOptions(url: string, log: ProcessLog) {
   const parsed = new URL(url);
   const folder = parsed.searchParams.get("host");
@@ -136,7 +136,7 @@ export function clientOptions(url: string, log: ProcessLog) {
   };
 }
 
-/** The URL without what is for us to read, which postgres.js would send to the server as settings. */
+/** Removes our own parameters from the URL, which postgres.js would send to the server as settings. */
 export function driverUrl(url: string): string {
   const stripped = new URL(url);
   for (const parameter of ["host", ...encryptionParameters]) stripped.searchParams.delete(parameter);

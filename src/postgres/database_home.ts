@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { StartError } from "./failure.ts";
 import { type Account, run } from "./run.ts";
 
-/** Where the embedded database lives, and as whom it runs. */
+/** The folder of the embedded database, and the account that it runs as. */
 export type DatabaseHome = Readonly<{ home: string; account: Account; moved: boolean }>;
 
 // PostgreSQL refuses to run as root, and its user must be able to enter every folder above its files.
@@ -41,7 +41,7 @@ async function makeHome(link: string, account: Account): Promise<void> {
   await symlink(home, link).catch(ignore("EEXIST"));
 }
 
-/** Makes a folder of the account's own, closed to others; one that exists is left as it is. */
+/** Makes a folder that only the account can enter; leaves an existing one as it is. */
 export async function makeFolder(path: string, account: Account): Promise<void> {
   const made = await mkdir(path, { mode: 0o700 }).then(() => true, ignore("EEXIST"));
   if (made && !account.isSelf) await chown(path, account.uid, account.gid);

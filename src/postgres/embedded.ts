@@ -10,17 +10,17 @@ import { clearLeftovers, type Launch, launch, type Postmaster, runningSockets } 
 import type { ProcessLog } from "./process_log.ts";
 import { run } from "./run.ts";
 
-/** How to run the embedded database. */
+/** Options of the embedded database. */
 export type EmbeddedOptions = Readonly<{
   dataDir: string;
   log: ProcessLog;
-  /** Uses the database of a process that runs on the same folder instead of refusing. */
+  /** Whether to share the database of a process that runs on the same folder, instead of refusing. */
   join?: boolean;
-  /** Server settings on top of ours. */
+  /** Server settings in addition to ours. */
   settings?: Readonly<Record<string, string>>;
 }>;
 
-/** A running embedded database; note says where it is, when that is not the data folder. */
+/** A running embedded database; note names its folder if that is not the data folder. */
 export type Embedded = AsyncDisposable & Readonly<{ url: string; note?: string }>;
 
 const owner = "postern";
@@ -33,10 +33,10 @@ const ourSettings = {
   log_timezone: "UTC",
   log_line_prefix: "",
   lc_messages: "C",
-  // Broken constraints are answered to the caller; the server's own lines about them carry what people typed.
+  // Broken constraints are reported to the caller; the server's own lines about them would contain user input.
   log_min_messages: "log",
   shared_buffers: `${sharedMegabytes()}MB`,
-  // After a checkpoint each page goes to the log whole when it is first written, so they should be minutes apart, also under load.
+  // After a checkpoint the first write of each page logs the whole page, so checkpoints should be minutes apart, also under load.
   max_wal_size: "4GB",
 };
 
@@ -59,7 +59,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   return { url: urlOf(sockets), ...noteOf(place, binaries), [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-// What PostgreSQL would take by itself holds no index of a million rows. Memory counts only once it is used.
+// PostgreSQL's defaults cannot hold an index of a million rows. Memory counts only once it is used.
 function sharedMegabytes(): number {
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   return Math.max(16, Math.min(1024, Math.floor(memory / 8 / 1024 / 1024)));
@@ -86,7 +86,7 @@ function noteOf({ account, home, moved }: DatabaseHome, { copied }: Binaries): {
   return { note: `PostgreSQL runs as ${account.name}, who cannot use ${obstacle}: ${home} holds ${remedy}` };
 }
 
-// initdb in a folder beside, so that a start cut off leaves nothing half made.
+// initdb runs in a temporary folder, so that an interrupted start leaves no half-made database.
 async function initialize(
   { account, home }: DatabaseHome,
   { bin }: Binaries,

@@ -6,8 +6,8 @@ import { StartError } from "./failure.ts";
 export const encryptionParameters = ["sslmode", "sslrootcert", "sslcert", "sslkey"];
 
 /**
- * How to encrypt, by what the URL says as libpq reads it; undefined when it says nothing. The driver by itself knows no files,
- * and asks of a server that is named by its address whether its certificate is for localhost.
+ * Derives the encryption from the URL, by libpq's rules; undefined if the URL has no such parameter. The driver itself reads no files,
+ * and for a server named by its address requires a certificate for localhost.
  */
 export function encryptionOf({ searchParams, hostname }: URL): ConnectionOptions | "prefer" | false | undefined {
   const root = searchParams.get("sslrootcert");

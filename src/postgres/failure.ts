@@ -1,4 +1,4 @@
-/** Why the process cannot start, in one sentence for the operator. */
+/** The process cannot start, for a reason told in one sentence for the operator. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
@@ -25,32 +25,32 @@ const unavailableStates = new Set([
   // Chosen to end a conflict with the replay on a standby, a deadlock, or a wait for a lock.
   ...["40001", "40P01", "55P03"],
 ]);
-// Of a socket's path; elsewhere they are about files.
+// These codes concern the path of a socket; from other calls they concern files.
 const socketCodes = new Set(["ENOENT", "EACCES", "EAGAIN"]);
 
-/** The unique constraint or index that a write broke. */
+/** Returns the unique constraint or index that a write broke. */
 export function unique(error: unknown): string | undefined {
   return codeOf(error) === "23505" ? constraintOf(error) : undefined;
 }
 
-/** The foreign key that a write broke. */
+/** Returns the foreign key that a write broke. */
 export function foreignKey(error: unknown): string | undefined {
   return codeOf(error) === "23503" ? constraintOf(error) : undefined;
 }
 
-/** The statement was chosen to end a conflict or a deadlock, or waited too long for a lock; it had no effect and may be tried again. */
+/** Whether the statement ended for a conflict, a deadlock or a wait for a lock; it had no effect and may be tried again. */
 export function isLockLost(error: unknown): boolean {
   const code = codeOf(error);
   return code === "40001" || code === "40P01" || code === "55P03";
 }
 
-/** The server ended the statement, or its transaction, for running too long; it had no effect. */
+/** Whether the server ended the statement, or its transaction, for running too long; it had no effect. */
 export function isStatementTimeout(error: unknown): boolean {
   const code = codeOf(error);
   return code === "57014" || code === "25P04";
 }
 
-/** The database cannot be reached or cannot serve now; a later try may succeed. */
+/** Whether the database cannot be reached or cannot serve now; a later try may succeed. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error) ?? "";
   if (isMarked(error, unsent)) return true;
@@ -69,33 +69,33 @@ export function isProtocolRefusal(error: unknown): boolean {
   return codeOf(error) === "08P01";
 }
 
-/** The server has no room for one more connection. */
+/** Whether the server has no room for one more connection. */
 export function isConnectionsExhausted(error: unknown): boolean {
   return codeOf(error) === "53300";
 }
 
-/** The database refused a write because it takes none; nothing was done. */
+/** Whether the database refused a write because it is read-only; nothing was done. */
 export function isReadOnly(error: unknown): boolean {
   return codeOf(error) === "25006";
 }
 
-/** The connection is in a state that only a new one heals. */
+/** Whether the connection is in a state that only a new one heals. */
 export function isSpoiled(error: unknown): boolean {
   const severity = stringOf(error, "severity");
   return severity === "FATAL" || severity === "PANIC" || /^(08|57P|25P)/.test(codeOf(error) ?? "");
 }
 
-/** The connection died after the statement went out, so a write may or may not have happened. */
+/** Whether the connection died after the statement went out, so that a write may or may not have happened. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return isMarked(error, sent) && isLost(codeOf(error) ?? "");
 }
 
-/** Notes on a failure that its statement had been given to a connection. */
+/** Marks the failure of a statement that had been given to a connection. */
 export function markSent(error: unknown): void {
   mark(error, sent);
 }
 
-/** Notes on a failure that it came while a connection was being opened, so that nothing was done. */
+/** Marks a failure during the opening of a connection, so that nothing was done. */
 export function markUnsent(error: unknown): void {
   mark(error, unsent);
 }

@@ -1,18 +1,18 @@
-/** An entry of the queue: start it, or tell it that it waited too long. */
+/** An entry of the queue, which is either started or refused for waiting too long. */
 export type QueueEntry = Readonly<{ start: () => void; refuse: () => void }>;
 
-/** Lets a bounded number run at once, and wait a bounded time. */
+/** Limits how many run at once and how long others wait. */
 export type Limiter = Readonly<{
   enter: (entry: QueueEntry) => void;
   leave: () => void;
-  /** Gives back the place of one that could not start, which waits first in line until then; fewer run at once for a while. */
+  /** Gives back the place of one that could not start; it becomes first in line, and fewer run at once for a while. */
   retreat: (entry: QueueEntry, until: number) => void;
   load: () => { running: number; waiting: number };
-  /** Refuses all who wait or come; resolves when nothing runs any more. */
+  /** Refuses waiting and new entries; resolves when nothing runs any more. */
   close: () => Promise<void>;
 }>;
 
-/** How many may run at once, how long others wait, and after how long one more is tried where fewer could run. */
+/** The most that run at once, the longest wait, and the time after which one more is tried where fewer could run. */
 export type Limits = Readonly<{ limit: number; waitMs: number; growMs?: number }>;
 
 /** Makes a limiter; every start must be followed by one leave or retreat. */

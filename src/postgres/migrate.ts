@@ -10,7 +10,7 @@ import type { Link } from "./link.ts";
 import type { ProcessLog } from "./process_log.ts";
 import { checkVersion, startErrorOf } from "./start_error.ts";
 
-/** What to migrate: the database as the role that may change its tables. */
+/** The database to migrate, by the URL of the role that may change its tables. */
 export type MigrateOptions = Readonly<{ url: string; log: ProcessLog; folder?: string }>;
 
 type Migration = Readonly<{ name: string; checksum: string; text: string }>;
@@ -18,14 +18,14 @@ type Applied = Readonly<{ name: string; checksum: string }>;
 type Client = postgres.Sql<{ bigint: bigint }>;
 
 const ours = fileURLToPath(new URL("./migrations", import.meta.url));
-// Any number, as long as every node of every version takes the same.
+// The number is arbitrary, but every node of every version must use the same.
 const lock = "select pg_advisory_xact_lock(7710653297)";
 // Our own code for "another node was faster".
 const overtaken = "PT409";
 
 const connectMs = 10_000;
 
-/** Applies what is missing, in order, each file in a transaction of its own; answers the names applied. */
+/** Applies missing migrations in order, each file in a transaction of its own; returns the names applied. */
 export async function migrate({ url, log, folder = ours }: MigrateOptions): Promise<readonly string[]> {
   const files = await migrationsIn(folder);
   const connection = { application_name: "postern-migrate" };
@@ -67,7 +67,7 @@ async function prepare(client: Client): Promise<void> {
 }
 
 // Several statements in one message are one transaction, which no lost connection can tear apart. The lock lasts as long
-// as it, so it needs no session; whoever waited for it finds the count changed and looks again.
+// as it, so it needs no session; a node that waited for it finds the count changed and reads again.
 async function apply(client: Client, { name, checksum, text }: Migration, count: number): Promise<boolean> {
   const guard = `do $guard$ begin
     if (select count(*) from migrations) <> ${count} then raise exception 'overtaken' using errcode = '${overtaken}'; end if;

@@ -6,29 +6,29 @@ export type Taken = Readonly<{ client: Client; ready: Promise<void> | undefined 
 
 /** Connections, each for one statement at a time. */
 export type Pool = Readonly<{
-  /** A connection that is idle, or a new one; the caller sees to it that not more than `most` are taken. */
+  /** Takes an idle connection, or a new one; the caller ensures that not more than `most` are taken. */
   take: () => Taken;
-  /** Gives a connection back after its statement. */
+  /** Returns a connection to the pool after its statement. */
   give: (client: Client) => void;
-  /** Gives up a connection that could not be opened, or that no statement should use again. */
+  /** Discards a connection that could not be opened, or that no statement should use again. */
   drop: (client: Client, failure: "unopened" | "spoiled") => void;
-  /** Uses no connection again that was opened before now, once its statement has ended. */
+  /** Discards each connection that was opened before now, once its statement has ended. */
   renew: () => void;
-  /** Ends a connection that is idle, so that somebody else has room; answers whether there was one. */
+  /** Ends an idle connection, so that another pool has room; returns whether there was one. */
   shrink: () => boolean;
   size: () => number;
   close: () => Promise<void>;
 }>;
 
-/** What a pool is made of. */
+/** Options of a pool. */
 export type PoolOptions = Readonly<{
   most: number;
   make: (closed: (client: Client) => void) => Client;
-  /** Every connection there is. */
+  /** All connections. */
   clients: Set<Client>;
 }>;
 
-// A connection younger than this shows the state of now: at a read-only database each opens at most twice a second.
+// A connection younger than this is considered current: at a read-only database each is opened at most twice a second.
 const youthMs = 500;
 
 /** Makes a pool; connections are opened when first needed. */
@@ -52,7 +52,7 @@ export function createPool({ most, make, clients }: PoolOptions): Pool {
     },
     give,
     drop(client, failure) {
-      // The database should not be dialled as often as it is asked for.
+      // The rate of connecting must not follow the rate of requests.
       if (failure === "unopened") dialAt = performance.now() + 50 + Math.random() * 50;
       end(client);
     },
@@ -96,7 +96,7 @@ export function createPool({ most, make, clients }: PoolOptions): Pool {
     ending.add(ended);
   }
 
-  /** The server counts a connection until it has ended. */
+  /** Waits until a connection may be opened; the server counts one until it has ended. */
   function turnToDial(): Promise<void> | undefined {
     const pauseMs = dialAt - performance.now();
     const full = clients.size + ending.size >= most;

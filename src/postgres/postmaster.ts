@@ -8,7 +8,7 @@ import { StartError } from "./failure.ts";
 import type { ProcessLog } from "./process_log.ts";
 import { type Account, run, surroundings } from "./run.ts";
 
-/** How to run the server. */
+/** Options of the server. */
 export type Launch = Readonly<{
   account: Account;
   bin: string;
@@ -19,7 +19,7 @@ export type Launch = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A PostgreSQL server that answers, as a child of this process. */
+/** A running PostgreSQL server, as a child of this process. */
 export type Postmaster = Readonly<{ pid: number; exited: Promise<string>; stop: () => Promise<void> }>;
 
 /** Starts the server on its data folder and waits until it answers. */
@@ -43,14 +43,14 @@ async function start(options: Launch): Promise<ChildProcess> {
   const tether = ["setpriv", "--pdeathsig=INT", "--"];
   const tethered = (await run(account, "setpriv", ["--pdeathsig=INT", "--", "/bin/sh", "-c", ":"])).ok;
   const [program = "", ...rest] = [...(tethered ? tether : []), ...server, ...args];
-  // A process group of its own: Ctrl-C in a terminal must reach only us, who still need the database to finish.
+  // The server has a process group of its own: Ctrl-C in a terminal must reach only us, who still need the database to finish.
   const child = spawn(program, rest, { ...surroundings(account), stdio: ["ignore", "ignore", "pipe"], detached: true });
   await new Promise((resolve, reject) => child.once("spawn", resolve).once("error", reject));
   if (!tethered) stopWithUs(child, account);
   return child;
 }
 
-/** Ends the child when this process dies, by a shell that waits for the end of a pipe: for where setpriv is missing. */
+/** Ends the child when this process dies, by a shell that waits for the end of a pipe; used where setpriv is missing. */
 export function stopWithUs(child: ChildProcess, account: Account): void {
   const script = 'read -r _; kill -INT "$1"';
   const args = ["-c", script, "sh", String(child.pid)];
@@ -107,21 +107,21 @@ async function settled(exited: Promise<unknown>, patience: number): Promise<bool
   return done;
 }
 
-/** The folder of the socket of the server that runs on the data folder, when one answers. */
+/** Finds the folder of the socket of the server that runs on the data folder, if one answers. */
 export async function runningSockets(data: string): Promise<string | undefined> {
   const [pid, , , , sockets, , , status] = await pidFile(data);
   if (status?.trim() !== "ready" || !sockets) return undefined;
   return (await residents(data)).includes(Number(pid)) ? sockets : undefined;
 }
 
-/** Ends what a killed process left on the data folder and its sockets; the caller holds the lock over both. */
+/** Ends the processes that a killed process left on the data folder and its sockets; the caller holds the lock over both. */
 export async function clearLeftovers({ data, sockets, log }: Pick<Launch, "data" | "sockets" | "log">): Promise<void> {
   for (let waited = 0; ; waited += 20) {
     const left = await residents(data);
     if (left.length === 0) break;
     if (waited === 0) log.warn({ pids: left }, "stopping the postgres of a process that was killed");
     if (waited === 0) await signalAll(await postmasterOf(left, data), "SIGINT");
-    // Without their postmaster, the others are of no use and keep the next one from starting.
+    // Without their postmaster, the others are useless and keep the next one from starting.
     if (waited >= 15_000 || (waited >= 2_000 && (await postmasterOf(left, data)).length === 0))
       await signalAll(left, "SIGKILL");
     await sleep(20);
@@ -130,7 +130,7 @@ export async function clearLeftovers({ data, sockets, log }: Pick<Launch, "data"
   for (const file of await readdir(sockets)) await unlink(join(sockets, file));
 }
 
-// A pid file whose number now belongs to somebody else, or to a zombie, would keep PostgreSQL from starting.
+// A pid file whose number now belongs to another process, or to a zombie, would keep PostgreSQL from starting.
 async function removeReused(data: string): Promise<void> {
   const [pid] = await pidFile(data);
   if (pid && isRunning(Number(pid))) await unlink(join(data, "postmaster.pid"));
@@ -145,7 +145,7 @@ async function signalAll(pids: readonly number[], signal: NodeJS.Signals): Promi
   for (const pid of pids) if (isRunning(pid)) process.kill(pid, signal);
 }
 
-/** The PostgreSQL processes that work in the data folder, whoever started them. */
+/** Finds the PostgreSQL processes that work in the data folder, whichever process started them. */
 export async function residents(data: string): Promise<number[]> {
   if (platform() !== "linux") return listedResidents(data);
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
@@ -159,7 +159,7 @@ async function worksIn(pid: string, data: string): Promise<boolean> {
   return /\/postgres( \(deleted\))?$/.test(await readlink(`/proc/${pid}/exe`).catch(() => ""));
 }
 
-// Without /proc only the postmaster can be told by its command line; its children end by themselves.
+// Without /proc only the postmaster can be recognized, by its command line; its children end by themselves.
 async function listedResidents(data: string): Promise<number[]> {
   const [pid] = await pidFile(data);
   if (!pid) return [];

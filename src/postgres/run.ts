@@ -3,10 +3,10 @@ import { execFile } from "node:child_process";
 /** An operating-system user to run programs as. */
 export type Account = Readonly<{ name: string; uid: number; gid: number; isSelf: boolean }>;
 
-/** How a program ended, and what it said. */
+/** The exit of a program and its output. */
 export type ProgramResult = Readonly<{ ok: boolean; output: string }>;
 
-/** Surroundings of a program run as somebody: nothing of ours but a search path and English. */
+/** The environment of a program run as an account: nothing of ours but a search path and English. */
 export function surroundings({ isSelf, uid, gid }: Account) {
   const env = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin", LC_ALL: "C" };
   return { cwd: "/", env, ...(isSelf ? {} : { uid, gid }) };

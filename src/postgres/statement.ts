@@ -1,6 +1,6 @@
 type Ask = (...given: never[]) => unknown;
 
-/** What postgres.js keeps of a statement; a fragment is one that is never awaited. */
+/** The properties of a postgres.js statement; a fragment is one that is never awaited. */
 export type Statement = {
   readonly strings: readonly string[];
   readonly executed: boolean;
@@ -17,10 +17,10 @@ export type Statement = {
   parameters: readonly unknown[];
 };
 
-/** Runs when a statement is awaited, to give it to a connection. */
+/** Called when a statement is awaited, to give it to a connection. */
 export type Admit = (statement: Statement) => void;
 
-/** The same client, with all of its statements held back until they are admitted. */
+/** Wraps a client so that its statements are held back until they are admitted. */
 export function heldBack<C extends Ask & { readonly unsafe: Ask }>(client: C, admit: Admit): C {
   const intercept = (made: unknown) => (isStatement(made) ? admitted(made, admit) : made);
   return new Proxy(client, {
@@ -39,9 +39,9 @@ export function senderOf(client: (text: TemplateStringsArray) => unknown): (stat
   return made.handler;
 }
 
-/** How a statement goes on. */
+/** Callbacks for the end of a statement. */
 export type Course = Readonly<{
-  /** Called once, after those who await the statement. */
+  /** Called once, after the statement's awaiters. */
   ended: (error?: unknown) => void;
   /** Whether the statement, which failed, is sent again instead of being rejected. */
   again: (error: unknown) => boolean;
@@ -84,8 +84,8 @@ function admitted(statement: Statement, admit: Admit): Statement {
 }
 
 /**
- * The driver's own promise never settles. Its constructor assigns functions to properties, which V8 puts among the old objects at
- * once; until the next great collection they would keep the rows, and all that waited for them: a fifth of what a statement costs.
+ * The driver's own promise never settles. Its constructor assigns functions to properties, which V8 pretenures; until the next
+ * full collection they would keep the rows, and everything that waited for them: a fifth of the cost of a statement.
  */
 async function awaited(statement: Statement): Promise<unknown> {
   if (statement.executed) throw new Error("a statement is awaited once");
@@ -96,12 +96,12 @@ async function awaited(statement: Statement): Promise<unknown> {
   return promise;
 }
 
-// A cursor ends without a word to whoever waits for its connection.
+// A cursor ends without notifying those who wait for its connection.
 function noCursor(): never {
   throw new Error("a pool has no cursors: read page by page, by key");
 }
 
 function ignore() {}
 
-// What a statement holds on to after its end.
+// These properties would keep memory alive after the statement's end.
 const spent = { resolve: ignore, reject: ignore, args: [], parameters: [] };

@@ -1,16 +1,16 @@
 import type { Socket } from "node:net";
 
-/** A connection whose answers are waited for. */
+/** A connection that the watchdog observes. */
 export type Watched = {
   readonly socket: Socket | undefined;
-  /** When the statement that runs was sent; undefined while none runs. */
+  /** When the running statement was sent; undefined while none runs. */
   readonly askedAt: number | undefined;
 };
 
-// quietSince is early by up to one look: a socket taken for silent too soon is dialled again.
+// quietSince is early by up to one interval: a socket judged silent too soon is only reconnected.
 type Seen = { bytesRead: number; lookedAt: number; quietSince: number };
 
-/** Destroys each connection that stays silent for so long while its answer is due: a peer behind a broken network neither answers nor closes. */
+/** Destroys connections that stay silent this long while an answer is due: behind a broken network a peer never closes. */
 export function watchSilence(connections: Iterable<Watched>, silenceMs: number): Disposable {
   const seen = new WeakMap<Socket, Seen>();
   const look = () => {
@@ -18,7 +18,7 @@ export function watchSilence(connections: Iterable<Watched>, silenceMs: number):
     for (const { socket, askedAt } of connections) {
       if (!socket) continue;
       const last = seen.get(socket) ?? { bytesRead: 0, lookedAt: now, quietSince: now };
-      // Counted here and not by a listener: under TLS the driver takes them all off.
+      // Bytes are polled, not counted by a listener: under TLS the driver removes all listeners.
       if (socket.bytesRead !== last.bytesRead) last.quietSince = last.lookedAt;
       seen.set(socket, Object.assign(last, { bytesRead: socket.bytesRead, lookedAt: now }));
       if (askedAt !== undefined && now - Math.max(askedAt, last.quietSince) > silenceMs)

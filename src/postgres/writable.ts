@@ -2,18 +2,18 @@ import { type Connection, connect, type Pooler, type Sql } from "./connect.ts";
 import { isConnectionsExhausted } from "./failure.ts";
 import type { ProcessLog } from "./process_log.ts";
 
-/** What asks whether the database can be written. */
+/** Options of the check whether the database can be written. */
 export type WritableOptions = Readonly<{
   url: string;
   log: ProcessLog;
   pooler?: Pooler | undefined;
-  /** The pools that serve; what the question finds out is true of their connections too. */
+  /** The pools whose connections are in the state that the check finds. */
   pools: readonly [Connection, ...Connection[]];
-  /** Whether the question has a connection of its own. */
+  /** Whether the check has a connection of its own. */
   own: boolean;
 }>;
 
-/** Asks whether the database can be written; rejects when it cannot be reached. */
+/** Checks whether the database can be written; rejects if it cannot be reached. */
 export type Writable = AsyncDisposable &
   Readonly<{ ask: () => Promise<boolean> }> &
   Pick<Connection, "renew" | "shrink">;
@@ -22,8 +22,8 @@ const answerMs = 1_000;
 const bounds = { connections: 1, waitMs: answerMs, statementTimeoutMs: answerMs, connectMs: answerMs, answerMs };
 
 /**
- * Opens a connection for the question alone. In the queue of all statements the question would come late on a node that is
- * busy and healthy, and a lock that holds up every connection of the pool would say nothing about the database.
+ * Opens a connection for the check alone. In the common queue the check would be late on a node that is busy and healthy, and a
+ * lock that holds up every connection of the pool would look like an outage of the database.
  */
 export function openWritable({ url, log, pooler, pools, own }: WritableOptions): Writable {
   const [first] = pools;
@@ -33,7 +33,7 @@ export function openWritable({ url, log, pooler, pools, own }: WritableOptions):
     async ask() {
       const before = last;
       last = false;
-      // A server that allows fewer connections than the pool may open: those that are open can answer.
+      // If the server allows fewer connections than the pool may open, an open one runs the check.
       const answer = await isWritable(asking.sql).catch((error) =>
         own && isConnectionsExhausted(error) ? isWritable(first.sql) : Promise.reject(error),
       );
