@@ -1,5 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { attack, cpuPerUnit, mebibyte, memoryHeld, memoryPerUnit, type Outcome, type Used } from "./hostile/attack.ts";
+import {
+  type AttackOutcome,
+  attack,
+  cpuPerUnit,
+  mebibyte,
+  memoryHeld,
+  memoryPerUnit,
+  type Used,
+} from "./hostile/attack.ts";
 import { type Bystander, startBystander } from "./hostile/bystanders.ts";
 import type { Case } from "./hostile/case.ts";
 import { cases } from "./hostile/cases.ts";
@@ -75,7 +83,7 @@ const notes = {
 } as const;
 
 /** An outcome, and the p99 of the bystander right before it. */
-type Measured = Outcome & { readonly unloaded: number };
+type Measured = AttackOutcome & { readonly unloaded: number };
 
 type Bench = AsyncDisposable & {
   readonly measure: (one: Case) => Promise<Measured>;

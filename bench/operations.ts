@@ -2,7 +2,7 @@ import { openClient } from "../test/fixture/database_client.ts";
 import { phoneOf, type Recipe, scattered, scatteredSql } from "../test/fixture/recipes.ts";
 import { idOf, idSql, seed } from "../test/fixture/seed.ts";
 import { markOf, statementsOf } from "../test/fixture/statements.ts";
-import { generate, type Outcome } from "./load/generator.ts";
+import { generate, type LoadOutcome } from "./load/generator.ts";
 import { provide, whyOf } from "./load/tools.ts";
 import { pgbench, type Slot } from "./pgbench.ts";
 import { type Goal, type Row, row } from "./report.ts";
@@ -65,13 +65,13 @@ async function measured(measuring: CaseOnSystem): Promise<Row[]> {
   return rows;
 }
 
-async function entrantsFor({ system, one, peer }: CaseOnSystem): Promise<(count: number) => Entrant<Outcome>[]> {
+async function entrantsFor({ system, one, peer }: CaseOnSystem): Promise<(count: number) => Entrant<LoadOutcome>[]> {
   const { databaseUrl: url, server, token } = system;
   const { recipe, slots, gets } = one;
   const statements = await statementsOf({ url, ...system }, recipe, template);
   // No two calls have the same number, whoever sends them.
   let from = users;
-  const counted = async (running: Promise<Outcome>) => {
+  const counted = async (running: Promise<LoadOutcome>) => {
     const outcome = await running;
     from = Math.ceil(outcome.next / most) * most;
     return outcome;
@@ -89,7 +89,7 @@ async function entrantsFor({ system, one, peer }: CaseOnSystem): Promise<(count:
   };
 }
 
-function rowsOf(subject: string, found: ReadonlyMap<string, readonly Outcome[]>): Row[] {
+function rowsOf(subject: string, found: ReadonlyMap<string, readonly LoadOutcome[]>): Row[] {
   const peers = found.get("pgbench");
   return [...found].map(([name, outcomes]) =>
     row(subject, name, {

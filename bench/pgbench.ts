@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { planning } from "../src/postgres/connect.ts";
 import type { Statement } from "../test/fixture/statements.ts";
-import type { Outcome } from "./load/generator.ts";
+import type { LoadOutcome } from "./load/generator.ts";
 import { percentile, round } from "./stats.ts";
 
 const run = promisify(execFile);
@@ -32,7 +32,7 @@ const options = Object.entries(planning)
   .join(" ");
 
 /** Runs recorded statements with pgbench, prepared, each client one call after the other. */
-export async function pgbench(script: Script): Promise<Outcome> {
+export async function pgbench(script: Script): Promise<LoadOutcome> {
   const folder = await mkdtemp(join(tmpdir(), "postern-pgbench-"));
   try {
     const file = join(folder, "script.sql");

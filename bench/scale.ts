@@ -2,7 +2,7 @@ import { endOfLog, type Position } from "../src/events/follow.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import type { Recipe } from "../test/fixture/recipes.ts";
 import { idOf, seed } from "../test/fixture/seed.ts";
-import { generate, type Outcome } from "./load/generator.ts";
+import { generate, type LoadOutcome } from "./load/generator.ts";
 import { fillingOf, loaded, warmFiles } from "./loaded.ts";
 import { type Row, row } from "./report.ts";
 import { interleave, middle, type Pace, ratio } from "./rounds.ts";
@@ -95,7 +95,7 @@ async function compared(name: string, sides: readonly Side[], pace: Pace): Promi
 // After the checkpoint that it begins with, each page goes to the log whole when it is first written.
 const warmOf = (name: string) => (name === "AddUserGrant" ? 20 : undefined);
 
-async function runner(name: string, side: Side): Promise<(seconds: number) => Promise<Outcome>> {
+async function runner(name: string, side: Side): Promise<(seconds: number) => Promise<LoadOutcome>> {
   const { url } = side.system.server;
   const recipe = await recipeOf(name, side);
   const token = name === "permission check" ? side.stranger : side.system.token;

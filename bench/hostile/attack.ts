@@ -13,7 +13,7 @@ import type { Server } from "./target.ts";
 export type Used = { readonly server: number; readonly database: number };
 
 /** What a case did to the server. */
-export type Outcome = {
+export type AttackOutcome = {
   readonly traffic: Traffic;
   /** Seconds of CPU of the server and of its database, without those of the bystander. */
   readonly used: Used;
@@ -42,7 +42,7 @@ export type Measuring = {
 const patienceMs = 5_000;
 
 /** Runs a case against a server, for a bounded time. */
-export async function attack(one: Case, measuring: Measuring): Promise<Outcome> {
+export async function attack(one: Case, measuring: Measuring): Promise<AttackOutcome> {
   const { server, bystander, usual, usage, seconds: sending, authorization } = measuring;
   const counters = newCounters();
   await using attacker = startAttacker({ name: one.name, url: server.url, authorization, seconds: sending, counters });
@@ -116,7 +116,7 @@ async function silence(server: Server): Promise<number | undefined> {
 }
 
 /** Milliseconds of CPU for each unit. */
-export const cpuPerUnit = ({ used, traffic }: Outcome, of: keyof Used): number =>
+export const cpuPerUnit = ({ used, traffic }: AttackOutcome, of: keyof Used): number =>
   (used[of] * 1000) / Math.max(1, traffic.units);
 
 /** Bytes of a MiB. */
@@ -127,8 +127,8 @@ export const mebibyte = 2 ** 20;
 const swing = 96 * mebibyte;
 
 /** MiB of memory held in all, beyond the swing of V8. */
-export const memoryHeld = ({ growth }: Pick<Outcome, "growth">): number => Math.max(0, growth - swing) / mebibyte;
+export const memoryHeld = ({ growth }: Pick<AttackOutcome, "growth">): number => Math.max(0, growth - swing) / mebibyte;
 
 /** MiB of memory for each unit under way at once, beyond the swing of V8. */
-export const memoryPerUnit = ({ growth, traffic }: Outcome): number =>
+export const memoryPerUnit = ({ growth, traffic }: AttackOutcome): number =>
   memoryHeld({ growth }) / Math.max(1, traffic.most);

@@ -31,7 +31,7 @@ export type Load = What & {
 };
 
 /** What came of it; times in milliseconds. */
-export type Outcome = {
+export type LoadOutcome = {
   readonly calls: number;
   readonly refused: number;
   /** All that were granted, also those that do not count. */
@@ -44,14 +44,14 @@ export type Outcome = {
 };
 
 /** Sends calls from a thread of its own, each caller one after the other. */
-export async function generate(load: Load): Promise<Outcome> {
+export async function generate(load: Load): Promise<LoadOutcome> {
   const [outcome] = await together([load]);
   if (!outcome) throw new Error("a load has no outcome");
   return outcome;
 }
 
 /** The same for several loads at once, all from one thread. */
-export function together(loads: readonly Load[]): Promise<Outcome[]> {
+export function together(loads: readonly Load[]): Promise<LoadOutcome[]> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: loads });
     worker.on("message", resolve);

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { percentile, round } from "../stats.ts";
-import type { Load, Outcome } from "./generator.ts";
+import type { Load, LoadOutcome } from "./generator.ts";
 import { http1Wire } from "./http1.ts";
 import { http2Wire } from "./http2.ts";
 import { bodiesOf, headOf, writtenOf } from "./sent.ts";
@@ -14,7 +14,7 @@ export type Wire = Disposable & { readonly send: Send };
 
 parentPort?.postMessage(await Promise.all((workerData as Load[]).map(run)));
 
-async function run(load: Load): Promise<Outcome> {
+async function run(load: Load): Promise<LoadOutcome> {
   using wires = new DisposableStack();
   const { connect, count } = wiresOf(load);
   const sends = await Promise.all(Array.from({ length: count }, async () => wires.use(await connect()).send));
