@@ -9,10 +9,10 @@ import { openClient } from "./fixture/database_client.ts";
 type Client = postgres.Sql<{ bigint: bigint }>;
 
 /** A statement as it was sent, with its parameters as SQL writes them. */
-export type Asked = { readonly text: string; readonly parameters: readonly string[] };
+export type SentStatement = { readonly text: string; readonly parameters: readonly string[] };
 
 /** What a statement does to find its answer. */
-export type Found = {
+export type PlanReads = {
   /** The tables that it reads whole. */
   readonly whole: readonly string[];
   /** The indexes that it reads. */
@@ -22,12 +22,15 @@ export type Found = {
 };
 
 /** What some work with the parts of a service asks of the database. */
-export async function askedBy(url: string, work: (parts: Omit<Deps, "log">) => Promise<unknown>): Promise<Asked[]> {
-  const heard: Asked[] = [];
-  await using opened = openClient(url, (text, given) => heard.push({ text, parameters: given.map(literal) }));
+export async function askedBy(
+  url: string,
+  work: (parts: Omit<Deps, "log">) => Promise<unknown>,
+): Promise<SentStatement[]> {
+  const sent: SentStatement[] = [];
+  await using opened = openClient(url, (text, given) => sent.push({ text, parameters: given.map(literal) }));
   const secrets = secretsOf([randomBytes(32)], cheap);
   await work({ sql: opened.client, clock: () => new Date(), ids: newId, secrets });
-  return heard.filter(({ text }) => !text.includes("pg_catalog"));
+  return sent.filter(({ text }) => !text.includes("pg_catalog"));
 }
 
 const cheap = { concurrency: 1, queue: 1, memoryKib: 8, iterations: 1, parallelism: 1 };
@@ -53,7 +56,7 @@ export async function planAsTheService(client: Client): Promise<void> {
 }
 
 /** Runs a statement and tells what it read. */
-export async function found(client: Client, { text, parameters }: Asked): Promise<Found> {
+export async function found(client: Client, { text, parameters }: SentStatement): Promise<PlanReads> {
   await client.unsafe(`prepare asked as ${text}`);
   const given = parameters.length > 0 ? `(${parameters.join(", ")})` : "";
   const [line] = await client.unsafe<{ "QUERY PLAN": [{ Plan: Node }] }[]>(

@@ -13,18 +13,18 @@ import { Code } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 
-/** A call, before a client makes its own of it. */
-export type Asked = {
+/** A call in a form that every client can convert to its own. */
+export type ClientCall = {
   readonly method: DescMethod;
   /** The request as proto3 JSON. */
   readonly request: JsonObject;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A deadline given in the client's own way. */
+  /** A deadline set through the API of the client. */
   readonly timeoutMs?: number;
 };
 
-/** What a client made of an answer, in the same words for all of them. */
-export type Told = {
+/** The answer that a client received, in one form for all clients. */
+export type ClientAnswer = {
   readonly code: string;
   readonly message: string;
   /** The answer, and the details of a refusal, as proto3 JSON. */
@@ -36,16 +36,16 @@ export type Told = {
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** A stream that a client listens to; disposing ends it. */
-export type Watching = AsyncDisposable & {
+/** A stream that a client reads; disposing of it ends the stream. */
+export type OpenStream = AsyncDisposable & {
   /** The messages so far, as proto3 JSON. */
-  readonly heard: () => Promise<JsonObject[]>;
+  readonly received: () => Promise<JsonObject[]>;
 };
 
-/** A public client, in its own words for the same things. */
+/** A public client behind one interface. */
 export type Client = {
-  readonly call: (asked: Asked) => Promise<Told>;
-  readonly watch: (asked: Asked) => Promise<Watching>;
+  readonly call: (clientCall: ClientCall) => Promise<ClientAnswer>;
+  readonly watch: (clientCall: ClientCall) => Promise<OpenStream>;
   /** A deadline as a header of its protocol, which the client's own timer knows nothing of; absent where it lets nobody set it. */
   readonly deadline?: Deadline;
 };
@@ -61,22 +61,22 @@ export const connectTimeout: Deadline = (ms) => ({ "connect-timeout-ms": `${ms}`
 const registry = createRegistry(file_google_rpc_error_details);
 
 /** The request as a message of the contract. */
-export const messageOf = ({ method, request }: Asked): Message => fromJson(method.input, request);
+export const messageOf = ({ method, request }: ClientCall): Message => fromJson(method.input, request);
 
 /** An answer as proto3 JSON, with every field that is always written. */
 export const jsonOf = (method: DescMethod, answer: Message): JsonObject =>
   toJson(method.output, answer, { alwaysEmitImplicit: true }) as JsonObject;
 
-/** What an answer tells. */
-export const answered = (body: JsonObject, headers: Told["headers"]): Told => ({
+/** Converts a response. */
+export const answered = (body: JsonObject, headers: ClientAnswer["headers"]): ClientAnswer => ({
   ...{ code: "OK", message: "", body, details: [], reason: undefined, violations: [], headers },
 });
 
 type Refusal = { readonly code: number; readonly message: string; readonly details: readonly Any[] };
 type Detail = JsonObject & { reason?: string; fieldViolations?: { field: string; reason: string }[] };
 
-/** What a refusal tells. */
-export function refused({ code, message, details }: Refusal, headers: Told["headers"]): Told {
+/** Converts a refusal. */
+export function refused({ code, message, details }: Refusal, headers: ClientAnswer["headers"]): ClientAnswer {
   const all = details.map((detail) => toJson(AnySchema, detail, { registry }) as Detail);
   const violations = all.flatMap(({ fieldViolations = [] }) => fieldViolations);
   return {
@@ -91,16 +91,16 @@ export const detailsIn = (bytes: Uint8Array | undefined): readonly Any[] =>
   bytes ? fromBinary(StatusSchema, bytes).details : [];
 
 /** Listens to a stream until it is disposed. */
-export function listen(open: (signal: AbortSignal) => AsyncIterable<JsonObject>): Watching {
-  const heard: JsonObject[] = [];
+export function listen(open: (signal: AbortSignal) => AsyncIterable<JsonObject>): OpenStream {
+  const received: JsonObject[] = [];
   const stop = new AbortController();
   const ended = (async () => {
-    for await (const message of open(stop.signal)) heard.push(message);
+    for await (const message of open(stop.signal)) received.push(message);
   })().catch((error: unknown) => {
-    if (!stop.signal.aborted) heard.push({ ended: String(error) } satisfies JsonValue);
+    if (!stop.signal.aborted) received.push({ ended: String(error) } satisfies JsonValue);
   });
   return {
-    heard: async () => [...heard],
+    received: async () => [...received],
     async [Symbol.asyncDispose]() {
       stop.abort();
       await ended;

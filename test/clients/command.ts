@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Watching } from "./told.ts";
+import type { OpenStream } from "./client.ts";
 
 /** A command and its arguments. */
 export type Command = readonly [command: string, ...more: string[]];
@@ -21,7 +21,7 @@ export function ended([command, ...more]: Command, { cwd = ".", env = {} } = {})
 }
 
 /** Runs a command that prints messages until it is disposed. */
-export function printing([command, ...more]: Command, messagesIn: (out: string) => JsonObject[]): Watching {
+export function printing([command, ...more]: Command, messagesIn: (out: string) => JsonObject[]): OpenStream {
   const child = spawn(command, more, { stdio: ["ignore", "pipe", "ignore"] });
   const exited = once(child, "exit");
   let out = "";
@@ -29,7 +29,7 @@ export function printing([command, ...more]: Command, messagesIn: (out: string) 
     out += text;
   });
   return {
-    heard: async () => messagesIn(out),
+    received: async () => messagesIn(out),
     async [Symbol.asyncDispose]() {
       child.kill();
       await exited;

@@ -1,9 +1,9 @@
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe } from "vitest";
 import { type Postern, startPostern } from "../harness.ts";
+import { type Client, connectTimeout, grpcTimeout } from "./client.ts";
 import { connectClient } from "./connect_client.ts";
 import { hearsStreams, keepsPromises } from "./promises.ts";
-import { type Client, connectTimeout, grpcTimeout } from "./told.ts";
 
 let postern: Postern;
 beforeAll(async () => {

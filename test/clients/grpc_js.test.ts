@@ -2,9 +2,9 @@ import { type DescMethod, fromBinary, type Message, toBinary } from "@bufbuild/p
 import { credentials, Client as GrpcJs, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { afterAll, beforeAll } from "vitest";
 import { type Postern, startPostern } from "../harness.ts";
+import type { Client, ClientAnswer, ClientCall } from "./client.ts";
+import { answered, detailsIn, grpcTimeout, jsonOf, listen, messageOf, refused } from "./client.ts";
 import { hearsStreams, keepsPromises } from "./promises.ts";
-import type { Asked, Client, Told } from "./told.ts";
-import { answered, detailsIn, grpcTimeout, jsonOf, listen, messageOf, refused } from "./told.ts";
 
 let postern: Postern;
 let grpcJs: GrpcJs;
@@ -19,37 +19,37 @@ afterAll(() => {
 
 const client: Client = {
   deadline: grpcTimeout,
-  call: (asked) =>
+  call: (clientCall) =>
     new Promise((resolve) => {
       const head = new Metadata();
-      const deadline = asked.timeoutMs ? { deadline: Date.now() + asked.timeoutMs } : {};
+      const deadline = clientCall.timeoutMs ? { deadline: Date.now() + clientCall.timeoutMs } : {};
       grpcJs
-        .makeUnaryRequest(...wire(asked), metadataOf(asked), deadline, (error, answer) => {
+        .makeUnaryRequest(...wire(clientCall), metadataOf(clientCall), deadline, (error, answer) => {
           if (error) resolve(refusedBy(error));
-          else resolve(answered(jsonOf(asked.method, answer as Message), headersOf(head)));
+          else resolve(answered(jsonOf(clientCall.method, answer as Message), headersOf(head)));
         })
         .on("metadata", (got) => head.merge(got));
     }),
-  watch: async (asked) =>
+  watch: async (clientCall) =>
     listen(async function* (signal) {
-      const stream = grpcJs.makeServerStreamRequest(...wire(asked), metadataOf(asked));
+      const stream = grpcJs.makeServerStreamRequest(...wire(clientCall), metadataOf(clientCall));
       signal.addEventListener("abort", () => stream.cancel());
-      for await (const message of stream) yield jsonOf(asked.method, message);
+      for await (const message of stream) yield jsonOf(clientCall.method, message);
     }),
 };
 
 /** What a generated client is: the path, and how messages become bytes. */
-function wire(asked: Asked) {
-  const { method }: { method: DescMethod } = asked;
+function wire(clientCall: ClientCall) {
+  const { method }: { method: DescMethod } = clientCall;
   return [
     `/${method.parent.typeName}/${method.name}`,
     (message: Message) => Buffer.from(toBinary(method.input, message)),
     (bytes: Buffer): Message => fromBinary(method.output, bytes),
-    messageOf(asked),
+    messageOf(clientCall),
   ] as const;
 }
 
-function metadataOf({ headers = {} }: Asked): Metadata {
+function metadataOf({ headers = {} }: ClientCall): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
   return metadata;
@@ -58,7 +58,7 @@ function metadataOf({ headers = {} }: Asked): Metadata {
 const headersOf = (metadata: Metadata) =>
   Object.fromEntries(Object.entries(metadata.getMap()).map(([name, value]) => [name, String(value)]));
 
-function refusedBy({ code, details: message, metadata }: ServiceError): Told {
+function refusedBy({ code, details: message, metadata }: ServiceError): ClientAnswer {
   const [bytes] = metadata.get("grpc-status-details-bin");
   return refused({ code, message, details: detailsIn(bytes as Buffer | undefined) }, headersOf(metadata));
 }

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
-import type { Outcome } from "./program.ts";
+import type { TestOutcome } from "./program.ts";
 
 /** Reads how tests ended from a report in JUnit's XML, which pytest and Maven write. */
-export async function readOutcomes(file: string): Promise<Outcome[]> {
+export async function readOutcomes(file: string): Promise<TestOutcome[]> {
   const cases = (await readFile(file, "utf8")).matchAll(/<testcase ([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs);
   return [...cases].map(([, attributes = "", inside = ""]) => {
     const name = /\bname="(.*?)"/.exec(attributes)?.[1] ?? "";

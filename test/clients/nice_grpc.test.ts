@@ -2,9 +2,9 @@ import { type DescMethod, fromBinary, type Message, toBinary } from "@bufbuild/p
 import { type CallOptions, type Channel, ClientError, createChannel, createClient, Metadata } from "nice-grpc";
 import { afterAll, beforeAll } from "vitest";
 import { type Postern, startPostern } from "../harness.ts";
+import type { Client, ClientCall } from "./client.ts";
+import { answered, detailsIn, grpcTimeout, jsonOf, listen, messageOf, refused } from "./client.ts";
 import { hearsStreams, keepsPromises } from "./promises.ts";
-import type { Asked, Client } from "./told.ts";
-import { answered, detailsIn, grpcTimeout, jsonOf, listen, messageOf, refused } from "./told.ts";
 
 let postern: Postern;
 let channel: Channel;
@@ -19,32 +19,36 @@ afterAll(() => {
 
 const client: Client = {
   deadline: grpcTimeout,
-  async call(asked) {
+  async call(clientCall) {
     const got = Metadata();
     const keep = (metadata: Metadata) => {
       for (const [name, values] of metadata) got.set(name, values);
     };
     // nice-grpc itself has no deadlines; what it sends as metadata, the server keeps.
-    const metadata = Metadata({ ...asked.headers, ...(asked.timeoutMs && grpcTimeout(asked.timeoutMs)) });
-    const rpc = rpcOf(asked) as (request: Message, options: CallOptions) => Promise<Message>;
+    const metadata = Metadata({
+      ...clientCall.headers,
+      ...(clientCall.timeoutMs && grpcTimeout(clientCall.timeoutMs)),
+    });
+    const rpc = rpcOf(clientCall) as (request: Message, options: CallOptions) => Promise<Message>;
     try {
-      const answer = await rpc(messageOf(asked), { metadata, onHeader: keep, onTrailer: keep });
-      return answered(jsonOf(asked.method, answer), headersOf(got));
+      const answer = await rpc(messageOf(clientCall), { metadata, onHeader: keep, onTrailer: keep });
+      return answered(jsonOf(clientCall.method, answer), headersOf(got));
     } catch (error) {
       if (!(error instanceof ClientError)) throw error;
       const details = detailsIn(got.get("grpc-status-details-bin"));
       return refused({ code: error.code, message: error.details, details }, headersOf(got));
     }
   },
-  watch: async (asked) =>
+  watch: async (clientCall) =>
     listen(async function* (signal) {
-      const metadata = Metadata({ ...asked.headers });
-      const rpc = rpcOf(asked) as (request: Message, options: CallOptions) => AsyncIterable<Message>;
-      for await (const message of rpc(messageOf(asked), { metadata, signal })) yield jsonOf(asked.method, message);
+      const metadata = Metadata({ ...clientCall.headers });
+      const rpc = rpcOf(clientCall) as (request: Message, options: CallOptions) => AsyncIterable<Message>;
+      for await (const message of rpc(messageOf(clientCall), { metadata, signal }))
+        yield jsonOf(clientCall.method, message);
     }),
 };
 
-const rpcOf = ({ method }: Asked) =>
+const rpcOf = ({ method }: ClientCall) =>
   createClient(Object.fromEntries(method.parent.methods.map((one) => [one.localName, definitionOf(one)])), channel)[
     method.localName
   ] as unknown;

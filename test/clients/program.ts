@@ -22,14 +22,14 @@ const promises = [
 type Promised = (typeof promises)[number];
 
 /** How a test of a program ended: its name, and what it says when it failed. */
-export type Outcome = { readonly name: string; readonly failure?: string };
+export type TestOutcome = { readonly name: string; readonly failure?: string };
 
 /** A client's own program. */
 export type Program = {
   readonly toolchain: Toolchain;
   /** What its library has no means for. */
   readonly without?: readonly Promised[];
-  readonly run: (environment: Environment) => Promise<readonly Outcome[]>;
+  readonly run: (environment: Environment) => Promise<readonly TestOutcome[]>;
 };
 
 /** Runs a program once against a server of its own; each of its tests counts here, under the name of the promise. */
@@ -37,7 +37,7 @@ export function runsProgram(client: string, { toolchain, without = [], run }: Pr
   const given = promises.filter((promise) => !without.includes(promise));
 
   describe.skipIf(!found(toolchain))(client, () => {
-    let outcomes: readonly Outcome[] = [];
+    let outcomes: readonly TestOutcome[] = [];
     beforeAll(async () => {
       await using stage = await openStage();
       outcomes = await run(stage.environment);

@@ -9,7 +9,7 @@ import { UserService } from "../../gen/postern/v1/user_pb.ts";
 import { holdUser } from "../fixture/held_row.ts";
 import { type Fixture, fixtureOf } from "../fixture/organization.ts";
 import { organization, type Postern, signedUp } from "../harness.ts";
-import type { Client, Told } from "./told.ts";
+import type { Client, ClientAnswer } from "./client.ts";
 
 const { changePassword } = AccountService.method;
 const { createOidcApplication, getApplication } = ApplicationService.method;
@@ -21,7 +21,7 @@ export type Tried = { readonly postern: Postern; readonly client: Client };
 
 type Headers = Readonly<Record<string, string>>;
 /** Asks as the first administrator, unless the headers name somebody else. */
-type Ask = (method: DescMethod, request: JsonObject, headers?: Headers) => Promise<Told>;
+type Ask = (method: DescMethod, request: JsonObject, headers?: Headers) => Promise<ClientAnswer>;
 type Stage = Tried & { readonly ask: Ask; readonly fixture: Fixture };
 
 /** The tests that every public client passes, each on objects of its own; those of streams are apart. */
@@ -50,8 +50,8 @@ function changesPasswords(stage: () => Stage): void {
     const { ask, postern } = stage();
     const { client, username, password } = await signedUp(postern);
     const newPassword = "Grüne-Kanne-77 🫖";
-    const told = await ask(changePassword, { oldPassword: password, newPassword }, bearer(client.token));
-    expect(told).toMatchObject({ code: "OK", body: { details: { sequence: "2" } } });
+    const answer = await ask(changePassword, { oldPassword: password, newPassword }, bearer(client.token));
+    expect(answer).toMatchObject({ code: "OK", body: { details: { sequence: "2" } } });
     const signIn = async (secret: string) =>
       (await postern.as().post("/v1/sessions", { loginName: username, password: secret })).status;
     expect([await signIn(newPassword), await signIn(password)]).toEqual([200, 401]);
@@ -82,8 +82,8 @@ function createsApplications(stage: () => Stage): void {
 
   test("is told of a missing project, in any script", async () => {
     const projectId = "Zoë 日本 🦊 100%";
-    const told = await stage().ask(createOidcApplication, { projectId, name: "My app" });
-    expect(told).toMatchObject({
+    const answer = await stage().ask(createOidcApplication, { projectId, name: "My app" });
+    expect(answer).toMatchObject({
       ...{ code: "NotFound", reason: "PROJECT_NOT_FOUND", message: `project ${projectId} does not exist` },
       details: expect.arrayContaining([
         expect.objectContaining({ "@type": "type.googleapis.com/google.rpc.ErrorInfo", domain: "postern" }),
@@ -95,9 +95,9 @@ function createsApplications(stage: () => Stage): void {
   test("is told of every wrong field at once", async () => {
     const { ask, fixture } = stage();
     const additionalOrigins = ["https://app.example", "https://app.example/path"];
-    const told = await ask(createOidcApplication, { projectId: fixture.projectId, name: "", additionalOrigins });
-    expect(told).toMatchObject({ code: "InvalidArgument", reason: "VALIDATION_FAILED" });
-    expect([...told.violations].sort()).toEqual(["additionalOrigins[1] ORIGIN_MALFORMED", "name STRING_MIN_LEN"]);
+    const answer = await ask(createOidcApplication, { projectId: fixture.projectId, name: "", additionalOrigins });
+    expect(answer).toMatchObject({ code: "InvalidArgument", reason: "VALIDATION_FAILED" });
+    expect([...answer.violations].sort()).toEqual(["additionalOrigins[1] ORIGIN_MALFORMED", "name STRING_MIN_LEN"]);
   });
 }
 
@@ -222,8 +222,8 @@ function keepsDeadlines(stage: () => Stage): void {
     await using _ = await holdUser(postern.databaseUrl, userId);
     const request = { userId, phone: "+41446681800", returnCode: {} };
     const headers = bearer(postern.admin.token);
-    const told = await client.call({ method: changePhone, request, headers, timeoutMs: 400 });
-    expect(told.code).toBe("DeadlineExceeded");
+    const answer = await client.call({ method: changePhone, request, headers, timeoutMs: 400 });
+    expect(answer.code).toBe("DeadlineExceeded");
   });
 
   test("a call whose time is not over is answered", async () => {
@@ -240,7 +240,7 @@ export function hearsStreams(tried: () => Tried): void {
     const { admin } = postern;
     const { userId, watchEvents } = await newcomer(postern);
     await using watching = await client.watch(watchEvents);
-    const types = async () => (await watching.heard()).map(typeIn);
+    const types = async () => (await watching.received()).map(typeIn);
     await admin.post(`/v1/users/${userId}/phone`, { phone: "+41446681800", isVerified: true });
     await vi.waitFor(async () => expect(await types()).toEqual(["user.phone_changed"]), 60_000);
     await admin.post(`/v1/users/${userId}:deactivate`);

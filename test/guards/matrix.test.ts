@@ -24,13 +24,13 @@ const given: Readonly<Record<string, (permission: string) => boolean>> = {
 };
 
 /** Where a caller stands towards the organization that the request is about. */
-type Place = "own" | "other" | "unknown header" | "header of the target";
+type NamedOrganization = "own" | "other" | "unknown header" | "header of the target";
 
 const denied = 403;
 const missing = 404;
 
 /** The status that the row asks for; `allowed` is any answer of a handler that was reached. */
-function expected(row: Row, role: string, place: Place): number | "allowed" {
+function expected(row: Row, role: string, place: NamedOrganization): number | "allowed" {
   if (row.needs === "anyone" || row.needs === "caller") return "allowed";
   if (!given[role]?.(row.needs)) return denied;
   const onInstance = role.startsWith("INSTANCE_");
@@ -49,7 +49,7 @@ let postern: Postern;
 let target: Fixture;
 let lent: Fixture;
 const holders = new Map<string, Client>();
-const places: readonly Place[] = ["own", "other", "unknown header", "header of the target"];
+const places: readonly NamedOrganization[] = ["own", "other", "unknown header", "header of the target"];
 
 beforeAll(async () => {
   postern = await startPostern();
@@ -80,7 +80,11 @@ async function holder(role: string, { organizationId, projectId, grant, projectO
   return client;
 }
 
-function headersFor(place: Place, decides: Row["decides"], { organizationId }: Fixture): Record<string, string> {
+function headersFor(
+  place: NamedOrganization,
+  decides: Row["decides"],
+  { organizationId }: Fixture,
+): Record<string, string> {
   if (place === "unknown header") return { "x-service-orgid": "no-such-organization" };
   return place === "header of the target" && decides !== "nobody" ? { "x-service-orgid": organizationId } : {};
 }

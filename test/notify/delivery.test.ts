@@ -39,10 +39,13 @@ const numberOf = ({ body }: Received): string => JSON.parse(body).data.to;
 const sentTo = (phone: string) => provider.received.filter((one) => numberOf(one) === phone);
 const asked = <T extends object>(statement: string) => ask<T>(nodes[0]?.databaseUrl ?? "", statement);
 
-type Asking = { phones?: readonly string[]; through?: (nth: number) => Postern | undefined };
+type CodeRequests = { phones?: readonly string[]; through?: (nth: number) => Postern | undefined };
 
 /** Asks for a code for each user, all at once; answers the numbers. */
-async function askAtOnce(userIds: readonly string[], { phones, through }: Asking = {}): Promise<readonly string[]> {
+async function askAtOnce(
+  userIds: readonly string[],
+  { phones, through }: CodeRequests = {},
+): Promise<readonly string[]> {
   const numbers = phones ?? userIds.map(newNumber);
   const change = async (userId: string, nth: number) => {
     const node = (through ? through(nth) : nodes[0]) ?? expect.unreachable();

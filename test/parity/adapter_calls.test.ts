@@ -15,7 +15,7 @@ import { holdTable, holdUser } from "../fixture/held_row.ts";
 import { machine, type Postern, startPostern } from "../harness.ts";
 import { readError, refusalOf } from "../wire/refusal.ts";
 import { startAdapter } from "./adapter.ts";
-import { type Door, openDoors, type Ports, type Told } from "./doors.ts";
+import { type Door, type DoorAnswer, openDoors, type Ports } from "./doors.ts";
 import { methods } from "./play.ts";
 import { fresh, made, newNumber, type Stage, stageOf, within } from "./stage.ts";
 
@@ -170,7 +170,7 @@ async function endOfEvents(): Promise<string> {
 }
 
 /** The same call by every protocol that takes it, all at once, with half a second of time. */
-function askAll(rpc: string, request: () => object): Promise<Told[]> {
+function askAll(rpc: string, request: () => object): Promise<DoorAnswer[]> {
   const method = methods.get(rpc);
   if (!method) throw new Error(`there is no ${rpc}`);
   const open = doors.filter((door) => door.shut(method) === undefined);
@@ -193,12 +193,12 @@ test.each([
   await using _ = isWrite
     ? await holdUser(postern.databaseUrl, userId)
     : await holdTable(postern.databaseUrl, "projects");
-  const told = await askAll(rpc, () => ({ ...more(), ...(isWrite ? { userId } : { projectId }) }));
-  expect(told.length).toBeGreaterThan(5);
-  for (const { code, reason } of told) expect([code, reason]).toEqual(["DeadlineExceeded", "DEADLINE_EXCEEDED"]);
+  const answers = await askAll(rpc, () => ({ ...more(), ...(isWrite ? { userId } : { projectId }) }));
+  expect(answers.length).toBeGreaterThan(5);
+  for (const { code, reason } of answers) expect([code, reason]).toEqual(["DeadlineExceeded", "DEADLINE_EXCEEDED"]);
   const own = lines.slice(before);
-  expect(own.map(({ reason }) => reason)).toEqual(told.map(() => "DEADLINE_EXCEEDED"));
-  expect(new Set(own.map(({ requestId }) => requestId)).size).toBe(told.length);
+  expect(own.map(({ reason }) => reason)).toEqual(answers.map(() => "DEADLINE_EXCEEDED"));
+  expect(new Set(own.map(({ requestId }) => requestId)).size).toBe(answers.length);
 });
 
 test("a request that cannot be read has one line, although no interceptor sees it", async () => {
@@ -208,8 +208,8 @@ test("a request that cannot be read has one line, although no interceptor sees i
   for (const door of doors) {
     const before = lines.length;
     // Connect-es has no status with details for what it refuses by itself, and the doors ask for one.
-    const told = await door.ask({ method, request: {}, raw, headers: ofAdmin() }).catch((error: Error) => error);
-    expect(told, door.name).not.toMatchObject({ code: "OK" });
+    const answer = await door.ask({ method, request: {}, raw, headers: ofAdmin() }).catch((error: Error) => error);
+    expect(answer, door.name).not.toMatchObject({ code: "OK" });
     await expect.poll(() => lines.length, { message: door.name }).toBe(before + 1);
     const { operation, code, reason } = lines.at(-1) ?? {};
     expect([operation, reason], door.name).toEqual(["/postern.v1.AccountService/GetMe", undefined]);

@@ -7,7 +7,7 @@ import { frame } from "../wire/frame.ts";
 import { fieldsOf, type HttpRequest, type HttpResponse } from "../wire/http.ts";
 import { connectHttp1 } from "../wire/http1.ts";
 import { connectHttp2 } from "../wire/http2.ts";
-import { type Door, openDoors, type Told } from "./doors.ts";
+import { type Door, type DoorAnswer, openDoors } from "./doors.ts";
 
 const { addUserGrants: method } = UserGrantService.method;
 const { watchEvents } = EventService.method;
@@ -71,13 +71,13 @@ const textsIn = (value: unknown): string[] =>
       ? Object.values(value).flatMap(textsIn)
       : [];
 
-function expectBounded(told: Told, { found, isLowerBound }: Case, at: string): void {
-  const { metadata, violations } = detailsIn(told.details);
-  expect([told.code, told.reason], at).toEqual(["InvalidArgument", "VALIDATION_FAILED"]);
+function expectBounded(answer: DoorAnswer, { found, isLowerBound }: Case, at: string): void {
+  const { metadata, violations } = detailsIn(answer.details);
+  expect([answer.code, answer.reason], at).toEqual(["InvalidArgument", "VALIDATION_FAILED"]);
   expect(violations.length, at).toBeLessThanOrEqual(100);
   expect(violations.length + Number(metadata.omitted ?? 0), at).toBe(found);
   expect(metadata.omittedIsLowerBound, at).toBe(isLowerBound ? "true" : undefined);
-  for (const text of textsIn(told.details)) {
+  for (const text of textsIn(answer.details)) {
     expect(text.length, at).toBeLessThanOrEqual(200);
     expect(text.isWellFormed(), at).toBe(true);
   }
@@ -98,24 +98,24 @@ afterAll(async () => {
   await postern?.[Symbol.asyncDispose]();
 });
 
-const ask = (door: Door, asking: Partial<Parameters<Door["ask"]>[0]>): Promise<Told> =>
+const ask = (door: Door, asking: Partial<Parameters<Door["ask"]>[0]>): Promise<DoorAnswer> =>
   door.ask({ method, request: {}, headers: { authorization: `Bearer ${postern.admin.token}` }, ...asking });
 
 test.each(cases)("%s are refused by a bounded answer", async (_name, wrong) => {
   // A query has no room for them.
   const open = doors.all.filter(({ name, format }) => format === "json" && !name.startsWith("Connect GET"));
-  const tolds: Told[] = [];
+  const answers: DoorAnswer[] = [];
   for (const door of open) {
-    const told = await ask(door, { raw: { json: wrong.body } });
-    expectBounded(told, wrong, door.name);
+    const answer = await ask(door, { raw: { json: wrong.body } });
+    expectBounded(answer, wrong, door.name);
     if (response) expectFitting(response, door.name);
-    tolds.push(told);
+    answers.push(answer);
   }
-  const [first] = tolds;
-  const lists = tolds.map((told) => detailsIn(told.details).violations);
+  const [first] = answers;
+  const lists = answers.map((answer) => detailsIn(answer.details).violations);
   const longest = lists.reduce((one, other) => (other.length > one.length ? other : one));
-  for (const [at, told] of tolds.entries()) {
-    expect(told.message).toBe(first?.message);
+  for (const [at, answer] of answers.entries()) {
+    expect(answer.message).toBe(first?.message);
     expect(lists[at]).toEqual(longest.slice(0, lists[at]?.length));
     // Only where the list has to fit into headers it is shorter.
     if (!open[at]?.name.startsWith("gRPC JSON")) expect(lists[at]).toEqual(longest);
@@ -126,10 +126,10 @@ test.each(cases)("%s are refused by a bounded answer", async (_name, wrong) => {
 test("120 items without their two ids are refused alike at every door, and each says how many it leaves out", async () => {
   const request = { items: Array.from({ length: 120 }, () => ({})) };
   for (const door of doors.all.filter((one) => one.shut(method) === undefined)) {
-    const told = await ask(door, { request });
-    expectBounded(told, { body: "", found: 240 }, door.name);
+    const answer = await ask(door, { request });
+    expectBounded(answer, { body: "", found: 240 }, door.name);
     if (response) expectFitting(response, door.name);
-    expect(told.message, door.name).toMatch(
+    expect(answer.message, door.name).toMatch(
       /^the request is not valid: items\[0\]\.userId, .*\[4\]\.projectId and 230 more$/,
     );
   }
@@ -139,8 +139,8 @@ test("the message says in each language how many fields it does not name", async
   const [door] = doors.all;
   const message = async (language: string, count: number) => {
     const headers = { authorization: `Bearer ${postern.admin.token}`, "accept-language": language };
-    const told = door && (await ask(door, { headers, raw: { json: keys(count, (n) => `k${n}`) } }));
-    return told?.details.map((one) => (one as JsonObject).message).at(-1);
+    const answer = door && (await ask(door, { headers, raw: { json: keys(count, (n) => `k${n}`) } }));
+    return answer?.details.map((one) => (one as JsonObject).message).at(-1);
   };
   const ten = Array.from({ length: 10 }, (_, n) => `k${n}`).join(", ");
   expect(await message("en", 11)).toBe(`The request is not valid: ${ten} and 2 more.`);

@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { holdTable, holdUser } from "../fixture/held_row.ts";
 import { type Postern, startPostern } from "../harness.ts";
-import { type Door, openDoors, type Told } from "./doors.ts";
+import { type Door, type DoorAnswer, openDoors } from "./doors.ts";
 import { methods } from "./play.ts";
 import { newNumber } from "./stage.ts";
 
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 /** The same call through every door that takes it, at once. */
-function askAll(rpc: string, wait: Wait, request: () => JsonObject): Promise<(readonly [Door, Told])[]> {
+function askAll(rpc: string, wait: Wait, request: () => JsonObject): Promise<(readonly [Door, DoorAnswer])[]> {
   const method = methods.get(rpc);
   if (!method) throw new Error(`there is no ${rpc}`);
   const authorization = `Bearer ${postern.admin.token}`;
@@ -46,12 +46,12 @@ function askAll(rpc: string, wait: Wait, request: () => JsonObject): Promise<(re
   return Promise.all(open.map(ask));
 }
 
-function expectAll(told: readonly (readonly [Door, Told])[], code: string, reason: string | undefined): void {
-  expect(told.length).toBeGreaterThan(10);
-  for (const [door, { message, ...one }] of told) {
+function expectAll(answers: readonly (readonly [Door, DoorAnswer])[], code: string, reason: string | undefined): void {
+  expect(answers.length).toBeGreaterThan(10);
+  for (const [door, { message, ...one }] of answers) {
     expect([one.code, one.reason], door.name).toEqual([code, reason]);
     expect({ message, details: one.details }, door.name).toEqual({
-      ...{ message: told[0]?.[1].message, details: told[0]?.[1].details },
+      ...{ message: answers[0]?.[1].message, details: answers[0]?.[1].details },
     });
   }
 }
@@ -59,16 +59,16 @@ function expectAll(told: readonly (readonly [Door, Told])[], code: string, reaso
 test("a write that waits for another is given up when its time is over", async () => {
   const { userId } = (await postern.admin.post("/v1/users/human", person())).body;
   await using _ = await holdUser(postern.databaseUrl, userId);
-  const told = await askAll("UserService.ChangePhone", waits.short, () => ({ userId, phone: newNumber() }));
-  expectAll(told, "DeadlineExceeded", "DEADLINE_EXCEEDED");
+  const answers = await askAll("UserService.ChangePhone", waits.short, () => ({ userId, phone: newNumber() }));
+  expectAll(answers, "DeadlineExceeded", "DEADLINE_EXCEEDED");
 });
 
 test("a read that waits is given up when its time is over, also one by GET", async () => {
   const { projectId } = (await postern.admin.post("/v1/projects", { name: "Held" })).body;
   await using _ = await holdTable(postern.databaseUrl, "projects");
-  const told = await askAll("ProjectService.GetProject", waits.short, () => ({ projectId }));
-  expect(told.some(([{ name }]) => name.includes("GET"))).toBe(true);
-  expectAll(told, "DeadlineExceeded", "DEADLINE_EXCEEDED");
+  const answers = await askAll("ProjectService.GetProject", waits.short, () => ({ projectId }));
+  expect(answers.some(([{ name }]) => name.includes("GET"))).toBe(true);
+  expectAll(answers, "DeadlineExceeded", "DEADLINE_EXCEEDED");
 });
 
 test("who waits for no time at all is told that it is over", async () => {

@@ -32,7 +32,7 @@ import { type Packing, packed, packingHeaders, unpacked as unpackedBytes } from 
 export type Raw = { readonly json?: string | Uint8Array; readonly binary?: Uint8Array };
 
 /** A call, before a door gives it its form. */
-export type Asking = {
+export type DoorCall = {
   readonly method: DescMethod;
   /** The request as proto3 JSON. */
   readonly request: JsonObject;
@@ -42,7 +42,7 @@ export type Asking = {
 };
 
 /** What was answered, in the same words for every door. */
-export type Told = {
+export type DoorAnswer = {
   readonly code: string;
   readonly message: string;
   readonly reason: string | undefined;
@@ -66,7 +66,7 @@ export type Door = {
   readonly shut: (method: DescMethod) => string | undefined;
   /** Why only the gateway has this door; undefined when connect-es serves the protocol as well. */
   readonly gatewayOnly?: string | undefined;
-  readonly ask: (asking: Asking) => Promise<Told>;
+  readonly ask: (call: DoorCall) => Promise<DoorAnswer>;
 };
 
 /** Where a server listens, which may have a port for each version of HTTP. */
@@ -119,12 +119,12 @@ function watched({ send, ...client }: HttpClient, onResponse: (response: HttpRes
 type Format = Door["format"];
 
 type Manner = {
-  readonly write: (asking: Asking) => HttpRequest;
-  readonly read: (response: HttpResponse, output: DescMessage) => Told;
+  readonly write: (call: DoorCall) => HttpRequest;
+  readonly read: (response: HttpResponse, output: DescMessage) => DoorAnswer;
 };
 
 function door(name: string, format: Format, client: HttpClient, { write, read }: Manner): Door {
-  const ask = async (asking: Asking) => read(await client.send(write(asking)), asking.method.output);
+  const ask = async (call: DoorCall) => read(await client.send(write(call)), call.method.output);
   const timeout = name.startsWith("gRPC") ? "grpc-timeout" : "connect-timeout-ms";
   return { name, format, timeout, shut: () => undefined, ask };
 }
@@ -135,14 +135,14 @@ const unlessRead = ({ idempotency }: DescMethod) =>
 const pathOf = ({ parent, name }: DescMethod) => `/${parent.typeName}/${name}`;
 
 const rest: Manner = {
-  write(asking) {
-    const { verb, path, body } = restRequest(asking.method, asking.request);
-    const bytes = asking.raw?.json ?? (body === undefined ? "" : JSON.stringify(body));
-    const packing = body === undefined ? { ...asking.packing, request: undefined } : asking.packing;
+  write(call) {
+    const { verb, path, body } = restRequest(call.method, call.request);
+    const bytes = call.raw?.json ?? (body === undefined ? "" : JSON.stringify(body));
+    const packing = body === undefined ? { ...call.packing, request: undefined } : call.packing;
     return {
       method: verb,
       path,
-      headers: { ...asking.headers, ...packingHeaders(packing), ...jsonType(body !== undefined) },
+      headers: { ...call.headers, ...packingHeaders(packing), ...jsonType(body !== undefined) },
       body: packed(Buffer.from(bytes), packing),
     };
   },
@@ -152,11 +152,11 @@ const rest: Manner = {
 const jsonType = (hasBody: boolean) => (hasBody ? { "content-type": "application/json" } : undefined);
 
 const plain: Manner = {
-  write: (asking) => post(asking, "application/json", packedIn("json", asking), packingHeaders(asking.packing)),
+  write: (call) => post(call, "application/json", packedIn("json", call), packingHeaders(call.packing)),
   read: readPlain,
 };
 
-function readPlain({ status, ...response }: HttpResponse, output: DescMessage): Told {
+function readPlain({ status, ...response }: HttpResponse, output: DescMessage): DoorAnswer {
   const { bytes, encoding } = contentOf(response);
   const json = JSON.parse(bytes.toString());
   return status === 200 ? answered(output, json, encoding) : refused(json.code, json.message, json.details);
@@ -170,9 +170,9 @@ function contentOf({ headers, body }: Pick<HttpResponse, "headers" | "body">) {
 function connectPost(format: Format): Manner {
   const type = format === "json" ? "application/json" : "application/proto";
   return {
-    write(asking) {
-      const headers = { "connect-protocol-version": "1", ...packingHeaders(asking.packing) };
-      return post(asking, type, packedIn(format, asking), headers);
+    write(call) {
+      const headers = { "connect-protocol-version": "1", ...packingHeaders(call.packing) };
+      return post(call, type, packedIn(format, call), headers);
     },
     read: (response, output) => readConnect(response, output, format),
   };
@@ -180,20 +180,20 @@ function connectPost(format: Format): Manner {
 
 function connectGet(format: Format): Manner {
   return {
-    write(asking) {
-      const { request: compression, ...accepting } = asking.packing ?? {};
+    write(call) {
+      const { request: compression, ...accepting } = call.packing ?? {};
       const text = format === "json" && compression === undefined;
-      const message = packedIn(format, asking).toString(text ? "utf8" : "base64url");
+      const message = packedIn(format, call).toString(text ? "utf8" : "base64url");
       const encoding = { encoding: format === "json" ? "json" : "proto", ...(!text && { base64: "1" }) };
       const query = new URLSearchParams({ connect: "v1", ...encoding, message, ...(compression && { compression }) });
-      const headers = { ...asking.headers, ...packingHeaders(accepting) };
-      return { method: "GET", path: `${pathOf(asking.method)}?${query}`, headers, body: Buffer.of() };
+      const headers = { ...call.headers, ...packingHeaders(accepting) };
+      return { method: "GET", path: `${pathOf(call.method)}?${query}`, headers, body: Buffer.of() };
     },
     read: (response, output) => readConnect(response, output, format),
   };
 }
 
-function readConnect({ status, ...response }: HttpResponse, output: DescMessage, format: Format): Told {
+function readConnect({ status, ...response }: HttpResponse, output: DescMessage, format: Format): DoorAnswer {
   const { bytes, encoding } = contentOf(response);
   if (status === 200) return answered(output, readMessage(output, format, bytes), encoding);
   const { code, message = "", details = [] } = JSON.parse(bytes.toString());
@@ -211,7 +211,7 @@ function codeByName(name: string): number {
 function grpc(format: Format): Manner {
   const type = `application/grpc${format === "json" ? "+json" : ""}`;
   return {
-    write: (asking) => post(asking, type, framedIn(format, asking), { te: "trailers", ...grpcPacking(asking) }),
+    write: (call) => post(call, type, framedIn(format, call), { te: "trailers", ...grpcPacking(call) }),
     read(response, output) {
       const fields = fieldsOf(response);
       return readGrpc(fields, format, { output, frame: readFrames(response.body)[0], first: fields });
@@ -222,10 +222,10 @@ function grpc(format: Format): Manner {
 function grpcWeb(format: Format, text: boolean): Manner {
   const type = `application/grpc-web${text ? "-text" : ""}+${format === "json" ? "json" : "proto"}`;
   return {
-    write(asking) {
-      const bytes = framedIn(format, asking);
-      const headers = { "x-grpc-web": "1", ...grpcPacking(asking) };
-      return post(asking, type, text ? Buffer.from(bytes.toString("base64")) : bytes, headers);
+    write(call) {
+      const bytes = framedIn(format, call);
+      const headers = { "x-grpc-web": "1", ...grpcPacking(call) };
+      return post(call, type, text ? Buffer.from(bytes.toString("base64")) : bytes, headers);
     },
     read({ headers: first, body }, output) {
       const frames = readFrames(text ? Buffer.from(body.toString(), "base64") : body);
@@ -237,7 +237,7 @@ function grpcWeb(format: Format, text: boolean): Manner {
 
 type Answered = { readonly output: DescMessage; readonly frame: Frame | undefined; readonly first: Fields };
 
-function readGrpc(fields: Fields, format: Format, { output, frame, first }: Answered): Told {
+function readGrpc(fields: Fields, format: Format, { output, frame, first }: Answered): DoorAnswer {
   if (fields["grpc-status"] === "0" && frame) {
     const encoding = frame.flags & 1 ? first["grpc-encoding"] : undefined;
     return answered(output, readMessage(output, format, unpackedBytes(frame.message, encoding)), encoding);
@@ -263,29 +263,29 @@ function unpacked(name: string, bytes: Uint8Array): JsonValue {
 
 const registry = createRegistry(file_google_rpc_error_details);
 
-function post(asking: Asking, type: string, body: Buffer, headers: Fields = {}): HttpRequest {
-  const all = { ...asking.headers, ...headers, "content-type": type };
-  return { method: "POST", path: pathOf(asking.method), headers: all, body };
+function post(call: DoorCall, type: string, body: Buffer, headers: Fields = {}): HttpRequest {
+  const all = { ...call.headers, ...headers, "content-type": type };
+  return { method: "POST", path: pathOf(call.method), headers: all, body };
 }
 
-function messageIn(format: Format, { method, request, raw }: Asking): Buffer {
+function messageIn(format: Format, { method, request, raw }: DoorCall): Buffer {
   const instead = raw?.[format];
   if (instead !== undefined) return Buffer.from(instead);
   if (format === "json") return Buffer.from(JSON.stringify(request));
   return Buffer.from(toBinary(method.input, fromJson(method.input, request)));
 }
 
-const packedIn = (format: Format, asking: Asking) => packed(messageIn(format, asking), asking.packing);
-const framedIn = (format: Format, asking: Asking) =>
-  frame(packedIn(format, asking), (asking.packing?.request ?? "identity") === "identity" ? 0 : 1);
-const grpcPacking = ({ packing }: Asking) => packingHeaders(packing, "grpc");
+const packedIn = (format: Format, call: DoorCall) => packed(messageIn(format, call), call.packing);
+const framedIn = (format: Format, call: DoorCall) =>
+  frame(packedIn(format, call), (call.packing?.request ?? "identity") === "identity" ? 0 : 1);
+const grpcPacking = ({ packing }: DoorCall) => packingHeaders(packing, "grpc");
 
 function readMessage(type: DescMessage, format: Format, bytes: Buffer): JsonValue {
   if (format === "json") return JSON.parse(bytes.toString());
   return toJson(type, fromBinary(type, bytes), { alwaysEmitImplicit: true, registry });
 }
 
-function answered(output: DescMessage, body: JsonValue, encoding?: string): Told {
+function answered(output: DescMessage, body: JsonValue, encoding?: string): DoorAnswer {
   // Reading it as its type shows that it is what the contract says.
   fromJson(output, body, { registry });
   return { code: "OK", message: "", reason: undefined, violations: [], details: [], body, encoding };
@@ -293,7 +293,7 @@ function answered(output: DescMessage, body: JsonValue, encoding?: string): Told
 
 type Detail = { "@type": string; reason?: string; fieldViolations?: Record<string, string>[] };
 
-function refused(code: number, message: string, details: JsonValue[]): Told {
+function refused(code: number, message: string, details: JsonValue[]): DoorAnswer {
   const all = details as unknown as Detail[];
   const violations = all.flatMap(({ fieldViolations = [] }) => fieldViolations);
   return {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postern, startPostern } from "../harness.ts";
-import { type Asking, openDoors } from "./doors.ts";
+import { type DoorCall, openDoors } from "./doors.ts";
 import { methods } from "./play.ts";
 
 let postern: Postern;
@@ -17,14 +17,14 @@ afterAll(async () => {
 const [addOne, addMany] = ["UserGrantService.AddUserGrant", "UserGrantService.AddUserGrants"];
 
 /** What every door of a format says to bytes. */
-async function violations(rpc: string, raw: NonNullable<Asking["raw"]>, request: Asking["request"] = {}) {
+async function violations(rpc: string, raw: NonNullable<DoorCall["raw"]>, request: DoorCall["request"] = {}) {
   const method = methods.get(rpc);
   if (!method) throw new Error(`there is no ${rpc}`);
   const headers = { authorization: `Bearer ${postern.config.adminToken}` };
   const open = doors.all.filter(({ format, shut }) => raw[format] !== undefined && shut(method) === undefined);
-  const told = await Promise.all(open.map((door) => door.ask({ method, request, headers, raw })));
-  expect(told.length).toBeGreaterThan(3);
-  return [...new Set(told.map(({ reason, violations }) => [reason, ...violations].join("\n")))];
+  const answers = await Promise.all(open.map((door) => door.ask({ method, request, headers, raw })));
+  expect(answers.length).toBeGreaterThan(3);
+  return [...new Set(answers.map(({ reason, violations }) => [reason, ...violations].join("\n")))];
 }
 
 const times = (count: number, ...bytes: number[]) => Buffer.alloc(count * bytes.length, Buffer.of(...bytes));

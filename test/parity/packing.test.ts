@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postern, startPostern } from "../harness.ts";
-import { openDoors, type Told } from "./doors.ts";
+import { type DoorAnswer, openDoors } from "./doors.ts";
 import { type Packing, packers } from "./packing.ts";
 import { methods, playEverywhere } from "./play.ts";
 import { fresh, limits, made, type Scene, type Stage, stageOf, within } from "./stage.ts";
@@ -65,7 +65,7 @@ test.each(scenes.map((scene) => [scene.name, scene] as const))("%s", async (_, s
 });
 
 /** Reads the application through every door. */
-async function readAll(packing: Packing): Promise<(readonly [door: string, told: Told])[]> {
+async function readAll(packing: Packing): Promise<(readonly [door: string, answer: DoorAnswer])[]> {
   const method = methods.get("ApplicationService.GetApplication");
   if (!method) throw new Error("there is no such rpc");
   const headers = { ...within(stage.fixture.organizationId), authorization: `Bearer ${stage.admin.token}` };
@@ -81,16 +81,16 @@ test.each([
   ["br, identity", "br"],
 ] as const)("an answer to who accepts %s", async (accept, encoding) => {
   const [first] = await readAll({});
-  for (const [door, told] of await readAll({ accept })) {
-    expect([told.code, told.encoding], door).toEqual(["OK", encoding]);
-    expect(told.body, door).toEqual(first?.[1].body);
+  for (const [door, answer] of await readAll({ accept })) {
+    expect([answer.code, answer.encoding], door).toEqual(["OK", encoding]);
+    expect(answer.body, door).toEqual(first?.[1].body);
   }
 });
 
 test.each(encodings)("a read in %s, also where it is in the query", async (request) => {
   const [first] = await readAll({});
-  for (const [door, told] of await readAll({ request }))
-    expect([told.code, told.body], door).toEqual(["OK", first?.[1].body]);
+  for (const [door, answer] of await readAll({ request }))
+    expect([answer.code, answer.body], door).toEqual(["OK", first?.[1].body]);
 });
 
 test("a small answer is sent as it is", async () => {
@@ -98,7 +98,7 @@ test("a small answer is sent as it is", async () => {
   if (!method) throw new Error("there is no such rpc");
   const headers = { authorization: `Bearer ${stage.admin.token}` };
   for (const door of doors.all.filter((one) => one.shut(method) === undefined)) {
-    const told = await door.ask({ method, headers, request: { name: fresh("p") }, packing: { accept: "gzip" } });
-    expect([told.code, told.encoding], door.name).toEqual(["OK", undefined]);
+    const answer = await door.ask({ method, headers, request: { name: fresh("p") }, packing: { accept: "gzip" } });
+    expect([answer.code, answer.encoding], door.name).toEqual(["OK", undefined]);
   }
 });

@@ -12,7 +12,7 @@ import { SessionService } from "../../gen/postern/v1/session_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
 import { reasons } from "../../src/errors.ts";
-import type { Door, Told } from "./doors.ts";
+import type { Door, DoorAnswer } from "./doors.ts";
 import { normalised } from "./plain.ts";
 import { type Scene, type Stage, within } from "./stage.ts";
 
@@ -34,7 +34,7 @@ export function shut(door: Door, { not = {}, only }: Scene, method: DescMethod):
   return not[kindOf(door)] ?? not[door.format] ?? door.shut(method);
 }
 
-type Played = { readonly told: Told; readonly seen: unknown };
+type Played = { readonly answer: DoorAnswer; readonly seen: unknown };
 
 async function play(
   door: Door,
@@ -44,9 +44,9 @@ async function play(
   const given = await scene.given(stage);
   const { request, by = stage.admin, headers = within(stage.fixture.organizationId), raw, packing } = given;
   const token = by.token ? { authorization: `Bearer ${by.token}` } : {};
-  const told = await door.ask({ method, request, raw, packing, headers: { ...headers, ...token } });
-  if (given.answer !== undefined) expect(told.body).toEqual(given.answer);
-  return { told, seen: await given.see?.() };
+  const answer = await door.ask({ method, request, raw, packing, headers: { ...headers, ...token } });
+  if (given.answer !== undefined) expect(answer.body).toEqual(given.answer);
+  return { answer, seen: await given.see?.() };
 }
 
 /** Plays a scene at every door where it can be: each says what the scene says, and all say the same. */
@@ -54,16 +54,16 @@ export async function playEverywhere(scene: Scene, doors: readonly Door[], stage
   const method = methods.get(scene.rpc) as DescMethod;
   const open = doors.filter((door) => shut(door, scene, method) === undefined);
   expect(open.length).toBeGreaterThan(0);
-  let first: { told: unknown; seen: unknown } | undefined;
+  let first: { answer: unknown; seen: unknown } | undefined;
   for (const door of open) {
-    const { told, seen } = await play(door, scene, { stage, method });
-    const at = `${door.name} ${JSON.stringify(told)}`;
-    expect([told.code, told.reason], at).toEqual(
+    const { answer, seen } = await play(door, scene, { stage, method });
+    const at = `${door.name} ${JSON.stringify(answer)}`;
+    expect([answer.code, answer.reason], at).toEqual(
       scene.says === "OK" ? ["OK", undefined] : [Code[reasons[scene.says]], scene.says],
     );
     if (scene.fields)
-      expect(told.violations.map((one) => one.split(" ")[0]).sort(), at).toEqual([...scene.fields].sort());
-    const alike = { told: normalised(told), seen: normalised(seen) };
+      expect(answer.violations.map((one) => one.split(" ")[0]).sort(), at).toEqual([...scene.fields].sort());
+    const alike = { answer: normalised(answer), seen: normalised(seen) };
     first ??= alike;
     expect(alike, at).toEqual(first);
   }

@@ -1,9 +1,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { fresh, made, malformed, newNumber, person, type Scene, type Stage, within } from "./stage.ts";
 
-type Asked = JsonObject | ((stage: Stage) => Promise<JsonObject>);
+type RequestOf = JsonObject | ((stage: Stage) => Promise<JsonObject>);
 
-const scene = (rpc: string, says: Scene["says"], asked: Asked, fields?: string[]): Scene => ({
+const scene = (rpc: string, says: Scene["says"], asked: RequestOf, fields?: string[]): Scene => ({
   ...{ rpc, says, name: `says ${says} ${fields?.join(" ") ?? ""}`.trimEnd() },
   ...(fields && { fields }),
   given: async (stage) => ({ request: typeof asked === "function" ? await asked(stage) : asked }),

@@ -29,14 +29,14 @@ const rpcPath = `/${method.parent.typeName}/${method.name}`;
 type Headers = Readonly<Record<string, string>>;
 type Format = "json" | "binary";
 /** One message, or what ended the stream: `CODE REASON`. */
-type Heard = { readonly message?: JsonValue; readonly end?: string };
+type Received = { readonly message?: JsonValue; readonly end?: string };
 
 /** A way to watch: how it asks, and how it takes the first thing out of the bytes; undefined while there is none whole. */
 type Door = {
   readonly name: string;
   readonly version: "1.1" | "2";
   readonly ask: (request: JsonObject) => { verb: string; path: string; headers: Headers; body: Buffer };
-  readonly take: (bytes: Buffer, fields: Headers) => { heard: Heard; rest: Buffer } | undefined;
+  readonly take: (bytes: Buffer, fields: Headers) => { received: Received; rest: Buffer } | undefined;
 };
 
 const written = (format: Format, request: JsonObject) =>
@@ -56,10 +56,10 @@ function enveloped(format: Format, endOf: (flags: number, bytes: Buffer) => stri
   return (bytes: Buffer, fields: Headers) => {
     const read = readFrame(bytes);
     if (!read)
-      return fields["grpc-status-details-bin"] ? { heard: { end: codeAndReason(fields) }, rest: bytes } : undefined;
+      return fields["grpc-status-details-bin"] ? { received: { end: codeAndReason(fields) }, rest: bytes } : undefined;
     const { flags, message } = read.frame;
     const end = endOf(flags, message);
-    return { heard: end === undefined ? { message: readMessage(format, message) } : { end }, rest: read.rest };
+    return { received: end === undefined ? { message: readMessage(format, message) } : { end }, rest: read.rest };
   };
 }
 
@@ -79,39 +79,39 @@ const inBase64 =
     const whole = bytes.subarray(0, bytes.length - (bytes.length % 4)).toString();
     const parts = (whole.match(/[^=]+=*/g) ?? []).map((part) => Buffer.from(part, "base64"));
     const taken = door(Buffer.concat(parts), fields);
-    return taken && { heard: taken.heard, rest: Buffer.from(taken.rest.toString("base64")) };
+    return taken && { received: taken.received, rest: Buffer.from(taken.rest.toString("base64")) };
   };
 
-function problemIn(text: string): Heard {
+function problemIn(text: string): Received {
   const { code, details } = JSON.parse(text);
   return { end: `${Code[code]} ${details[0].reason}` };
 }
 
 /** Takes what is between here and a separator. */
 const separated =
-  (separator: string, readPiece: (piece: string) => Heard): Door["take"] =>
+  (separator: string, readPiece: (piece: string) => Received): Door["take"] =>
   (bytes, fields) => {
     const text = bytes.toString();
     if (fields["content-type"] === "application/json") {
       try {
-        return { heard: problemIn(text), rest: Buffer.of() };
+        return { received: problemIn(text), rest: Buffer.of() };
       } catch {
         return undefined;
       }
     }
     const end = text.indexOf(separator);
     if (end < 0) return undefined;
-    return { heard: readPiece(text.slice(0, end)), rest: Buffer.from(text.slice(end + separator.length)) };
+    return { received: readPiece(text.slice(0, end)), rest: Buffer.from(text.slice(end + separator.length)) };
   };
 
-const messageIn = (text: string): Heard => ({ message: readMessage("json", Buffer.from(text)) });
+const messageIn = (text: string): Received => ({ message: readMessage("json", Buffer.from(text)) });
 
-function lineOf(piece: string): Heard {
+function lineOf(piece: string): Received {
   const { error } = JSON.parse(piece);
   return error ? problemIn(JSON.stringify(error)) : messageIn(piece);
 }
 
-function dataOf(piece: string): Heard {
+function dataOf(piece: string): Received {
   const data = /^data: (.*)$/m.exec(piece)?.[1] ?? "";
   return /^event: refused$/m.test(piece) ? problemIn(data) : messageIn(data);
 }
@@ -197,16 +197,20 @@ function open(url: string, { version, ask }: Door, request: JsonObject, headers:
 }
 
 /** The first things that a watcher hears, then it leaves. */
-async function hear(url: string, door: Door, { request, headers, count, told }: Asked): Promise<readonly Heard[]> {
+async function hear(
+  url: string,
+  door: Door,
+  { request, headers, count, onMessage }: WatchRequest,
+): Promise<readonly Received[]> {
   const { stream, fields, close } = await open(url, door, request, headers);
-  const all: Heard[] = [];
+  const all: Received[] = [];
   let bytes: Buffer = Buffer.of();
   const takeAll = () => {
     for (let taken = door.take(bytes, fields()); taken && all.length < count; taken = door.take(bytes, fields())) {
-      all.push(taken.heard);
-      told?.(taken.heard);
+      all.push(taken.received);
+      onMessage?.(taken.received);
       bytes = taken.rest;
-      if (taken.heard.end) break;
+      if (taken.received.end) break;
     }
     return all.length >= count || all.at(-1)?.end !== undefined;
   };
@@ -222,12 +226,12 @@ async function hear(url: string, door: Door, { request, headers, count, told }: 
   }
 }
 
-type Asked = {
+type WatchRequest = {
   readonly request: JsonObject;
   readonly headers: Headers;
   readonly count: number;
   /** Hears each thing as it comes. */
-  readonly told?: (heard: Heard) => void;
+  readonly onMessage?: (received: Received) => void;
 };
 
 let postern: Postern;
@@ -258,8 +262,8 @@ afterAll(() => postern?.[Symbol.asyncDispose]());
 const ofAdmin = () => ({ ...where, authorization: `Bearer ${stage.admin.token}` });
 
 test.each(doors)("$name: a watcher resumes after a position and hears what came since", async (door) => {
-  const heard = await hear(postern.url, door, { request: { after: before }, headers: ofAdmin(), count: 3 });
-  expect(heard.map(({ message }) => message)).toEqual(expected);
+  const received = await hear(postern.url, door, { request: { after: before }, headers: ofAdmin(), count: 3 });
+  expect(received.map(({ message }) => message)).toEqual(expected);
   const { position } = (expected[0] as { event: { position: string } }).event;
   const later = await hear(postern.url, door, { request: { after: position }, headers: ofAdmin(), count: 2 });
   expect(later.map(({ message }) => message)).toEqual(expected.slice(1));
@@ -295,8 +299,8 @@ test.each(refusals)(
   "%s is refused before the first event, alike through every door",
   async (_, request, headers, end) => {
     for (const door of doors) {
-      const heard = await hear(postern.url, door, { request, headers: headers(), count: 1 });
-      expect(heard, door.name).toEqual([{ end }]);
+      const received = await hear(postern.url, door, { request, headers: headers(), count: 1 });
+      expect(received, door.name).toEqual([{ end }]);
     }
   },
 );
@@ -306,10 +310,10 @@ test("a watcher whose token is revoked hears no more, through every door", async
   await made(stage.admin, "/v1/members", { userId, roles: ["ORG_VIEWER"] }, where);
   const headers = { ...where, authorization: `Bearer ${client.token}` };
   let messages = 0;
-  const told = ({ message }: Heard) => {
+  const onMessage = ({ message }: Received) => {
     if (message) messages += 1;
   };
-  const all = doors.map((door) => hear(postern.url, door, { request: {}, headers, count: 100, told }));
+  const all = doors.map((door) => hear(postern.url, door, { request: {}, headers, count: 100, onMessage }));
   const seen = { name: fresh("seen") };
   // A watch begins at the end of the log, which nobody else tells of.
   const begun = setInterval(() => void made(stage.admin, "/v1/projects", { name: fresh("seen") }, where), 200);
@@ -318,15 +322,15 @@ test("a watcher whose token is revoked hears no more, through every door", async
   await stage.admin.delete(`/v1/users/${userId}/tokens/${tokenId}`);
   await pause(1100);
   await made(stage.admin, "/v1/projects", seen, where);
-  for (const [index, heard] of (await Promise.all(all)).entries()) {
-    expect(heard.at(-1), doors[index]?.name).toEqual({ end: "Unauthenticated TOKEN_INVALID" });
-    expect(JSON.stringify(heard)).not.toContain(seen.name);
+  for (const [index, received] of (await Promise.all(all)).entries()) {
+    expect(received.at(-1), doors[index]?.name).toEqual({ end: "Unauthenticated TOKEN_INVALID" });
+    expect(JSON.stringify(received)).not.toContain(seen.name);
   }
 });
 
 test("a watcher whose time is over is told so, through every door", async () => {
   const headers = { ...ofAdmin(), "grpc-timeout": "700m", "connect-timeout-ms": "700" };
   const ends = doors.map((door) => hear(postern.url, door, { request: { after: before }, headers, count: 100 }));
-  for (const [index, heard] of (await Promise.all(ends)).entries())
-    expect(heard.at(-1), doors[index]?.name).toEqual({ end: "DeadlineExceeded DEADLINE_EXCEEDED" });
+  for (const [index, received] of (await Promise.all(ends)).entries())
+    expect(received.at(-1), doors[index]?.name).toEqual({ end: "DeadlineExceeded DEADLINE_EXCEEDED" });
 });

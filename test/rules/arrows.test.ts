@@ -66,7 +66,7 @@ const noun = /^gen\/postern\/v1\/(?!options_|event_|details_)/;
 
 const partOf = (path: string): string => path.replace(/^(src|packages)\//, "").replace(/(\.ts$|\/.*)/, "");
 
-const told = ({ from, to, name, type }: Import) => `${from} imports ${type ? "type " : ""}${name} of ${to}`;
+const sentenceOf = ({ from, to, name, type }: Import) => `${from} imports ${type ? "type " : ""}${name} of ${to}`;
 
 function isAllowed({ from, to, name, type }: Import): boolean {
   const file = to.replace(/^src\//, "").replace(/\.ts$/, "");
@@ -80,7 +80,7 @@ function isAllowed({ from, to, name, type }: Import): boolean {
 test("every import follows an arrow of the table", () => {
   const across = ours.filter(({ from, to }) => partOf(from) !== partOf(to));
   expect(across.length).toBeGreaterThan(100);
-  expect(across.filter((one) => !isAllowed(one)).map(told)).toEqual([]);
+  expect(across.filter((one) => !isAllowed(one)).map(sentenceOf)).toEqual([]);
 });
 
 test("every part of src is in the table, and the table names no other", () => {
@@ -89,12 +89,12 @@ test("every part of src is in the table, and the table names no other", () => {
 });
 
 test("nothing but main imports the server", () => {
-  expect(ours.filter(({ from, to }) => to === "src/server.ts" && from !== "src/main.ts").map(told)).toEqual([]);
+  expect(ours.filter(({ from, to }) => to === "src/server.ts" && from !== "src/main.ts").map(sentenceOf)).toEqual([]);
 });
 
 test("what carries the nouns knows none", () => {
   const knows = ours.filter(({ from, to }) => nounless.includes(partOf(from)) && noun.test(to));
-  expect(knows.map(told)).toEqual([]);
+  expect(knows.map(sentenceOf)).toEqual([]);
 });
 
 test("imports make no cycle, types included", () => {

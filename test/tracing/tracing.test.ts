@@ -67,11 +67,11 @@ test.each([
 ])("$name: the span of a call continues the caller's trace", async ({ name, door, system }) => {
   const mine = newTrace();
   const headers = { ...bearer(), ...traceparent(mine), tracestate: "vendor=1" };
-  const told = await doorNamed(name).ask({
+  const answer = await doorNamed(name).ask({
     ...{ method: UserService.method.getUser, headers },
     request: { userId: postern.adminId },
   });
-  expect(told.code).toBe("OK");
+  expect(answer.code).toBe("OK");
   const { call, statements } = await heard(mine.traceId);
   expect(call).toMatchObject({ name: "postern.v1.UserService/GetUser", traceState: "vendor=1", flags: 0x301 });
   expect([hex(call.parentSpanId), hex(call.spanId).length]).toEqual([mine.spanId, 16]);

@@ -6,8 +6,8 @@ import { startServer } from "../../../src/server.ts";
 import { fixtureOf } from "../../fixture/organization.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { certificateFor } from "../../wire/certificate.ts";
+import { grpcTimeout } from "../client.ts";
 import { hearsStreams, keepsPromises, newcomer, typeIn } from "../promises.ts";
-import { grpcTimeout } from "../told.ts";
 import { found } from "../toolchains.ts";
 import { type Browser, type Page, startChromium } from "./chromium.ts";
 import { clientIn, drive } from "./in_page.ts";
@@ -63,7 +63,7 @@ describe.skipIf(!found("chromium"))("in Chromium, from another origin", () => {
     await postern.admin.post(`/v1/users/${userId}:deactivate`);
     const headers = { ...watchEvents.headers, ...grpcTimeout(1500) };
     await using watching = await client.watch({ ...watchEvents, headers });
-    const types = async () => (await watching.heard()).map(typeIn);
+    const types = async () => (await watching.received()).map(typeIn);
     const ended = { ended: expect.stringContaining("DEADLINE_EXCEEDED") };
     await vi.waitFor(async () => expect(await types()).toEqual(["user.deactivated", ended]), 60_000);
   });
@@ -71,9 +71,9 @@ describe.skipIf(!found("chromium"))("in Chromium, from another origin", () => {
   test("reads go by GET where that is chosen, and calls by both versions of HTTP", async () => {
     const before = page.requests.length;
     const request = { userId: postern.adminId };
-    const asked = { method: UserService.method.getUser, request, headers: bearer() };
+    const clientCall = { method: UserService.method.getUser, request, headers: bearer() };
     for (const { url } of wires)
-      expect(await clientIn(page, "connect-web, Connect by GET", url()).call(asked)).toMatchObject({ code: "OK" });
+      expect(await clientIn(page, "connect-web, Connect by GET", url()).call(clientCall)).toMatchObject({ code: "OK" });
     const verbs = page.requests.slice(before).map((one) => one.split(" ")[0]);
     expect(new Set(verbs.filter((verb) => verb !== "OPTIONS"))).toEqual(new Set(["GET"]));
     expect(page.protocols).toEqual(new Set(["http/1.1", "h2"]));
@@ -123,9 +123,9 @@ describe.skipIf(!found("chromium"))("in Chromium, from another origin", () => {
 
   test.each(kinds)("%s, is told when its message is too large", async (kind) => {
     const request = { projectId: "any", name: "x".repeat(3_000_000) };
-    const asked = { method: ApplicationService.method.createOidcApplication, request, headers: bearer() };
+    const clientCall = { method: ApplicationService.method.createOidcApplication, request, headers: bearer() };
     for (const { url } of wires)
-      expect(await clientIn(page, kind, url()).call(asked)).toMatchObject({
+      expect(await clientIn(page, kind, url()).call(clientCall)).toMatchObject({
         ...{ code: "ResourceExhausted", reason: "BODY_TOO_LARGE" },
       });
   });
@@ -137,8 +137,13 @@ describe.skipIf(!found("chromium"))("in Chromium, from another origin", () => {
     const { addUserGrant } = UserGrantService.method;
     for (const { url } of wires)
       for (const kind of kinds) {
-        const told = await clientIn(foreign, kind, url()).call({ method: addUserGrant, request, headers: bearer() });
-        expect([kind, told.code, told.body, told.details]).toEqual([kind, expect.not.stringMatching("OK"), {}, []]);
+        const answer = await clientIn(foreign, kind, url()).call({ method: addUserGrant, request, headers: bearer() });
+        expect([kind, answer.code, answer.body, answer.details]).toEqual([
+          kind,
+          expect.not.stringMatching("OK"),
+          {},
+          [],
+        ]);
       }
     const { body } = await postern.admin.get(`/v1/users/${request.userId}/grants`);
     expect(body.userGrants).toEqual([]);

@@ -12,7 +12,7 @@ export type Browser = AsyncDisposable & { readonly open: (url: string) => Promis
 export type Page = {
   /** Calls a function of the page with values that JSON can carry, and waits for what it answers. */
   readonly run: (name: string, ...given: unknown[]) => Promise<unknown>;
-  /** What the page has asked for, preflights included, as `METHOD path`. */
+  /** What the page has requested, preflights included, as `METHOD path`. */
   readonly requests: readonly string[];
   /** The versions of HTTP that answers came by. */
   readonly protocols: ReadonlySet<string>;
@@ -51,7 +51,7 @@ type DevTools = {
 /** Each message is JSON, and ends with U+0000. */
 function speak(chromium: ChildProcess): DevTools {
   const [, , , input, output] = chromium.stdio as unknown as [unknown, unknown, unknown, Writable, Readable];
-  const asked = new Map<number, PromiseWithResolvers<Fields>>();
+  const pending = new Map<number, PromiseWithResolvers<Fields>>();
   const events = new EventEmitter();
   let [rest, last] = ["", 0];
   output.setEncoding("utf8").on("data", (text: string) => {
@@ -61,17 +61,17 @@ function speak(chromium: ChildProcess): DevTools {
     rest = messages.pop() ?? "";
     for (const { id, method, params, result, error, sessionId } of messages.map((one) => JSON.parse(one))) {
       if (method) events.emit(`${sessionId} ${method}`, params);
-      else if (error) asked.get(id)?.reject(new Error(error.message));
-      else asked.get(id)?.resolve(result);
+      else if (error) pending.get(id)?.reject(new Error(error.message));
+      else pending.get(id)?.resolve(result);
     }
   });
   output.on("close", () => {
-    for (const { reject } of asked.values()) reject(new Error("Chromium has ended"));
+    for (const { reject } of pending.values()) reject(new Error("Chromium has ended"));
   });
   input.on("error", () => {});
   const ask: DevTools["ask"] = (method, params = {}, sessionId) => {
     const answer = Promise.withResolvers<Fields>();
-    asked.set(++last, answer);
+    pending.set(++last, answer);
     input.write(`${JSON.stringify({ id: last, method, params, sessionId })}\0`);
     return answer.promise;
   };

@@ -6,7 +6,12 @@ import {
   AddUserGrantResponseSchema,
 } from "../../../gen/postern/v1/user_grant_pb.ts";
 
-type Wanted = { readonly baseUrl: string; readonly token: string; readonly userId: string; readonly projectId: string };
+type ViewerGrant = {
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly userId: string;
+  readonly projectId: string;
+};
 
 // region README
 const addUserGrant = new MethodDescriptor(
@@ -18,8 +23,8 @@ const addUserGrant = new MethodDescriptor(
   (bytes: Uint8Array) => fromBinary(AddUserGrantResponseSchema, bytes),
 );
 
-/** Gives the user the role, and tells whether that was news. */
-export async function grantViewer({ baseUrl, token, userId, projectId }: Wanted): Promise<boolean> {
+/** Gives the user the role; returns false if the user has it already. */
+export async function grantViewer({ baseUrl, token, userId, projectId }: ViewerGrant): Promise<boolean> {
   const grants = new GrpcWebClientBase({ format: "text" });
   const request = create(AddUserGrantRequestSchema, { userId, projectId, roleKeys: ["viewer"] });
   const metadata = { authorization: `Bearer ${token}`, deadline: `${Date.now() + 5000}` };

@@ -1,4 +1,4 @@
-import { type Asked, type Client, connectTimeout, grpcTimeout } from "../told.ts";
+import { type Client, type ClientCall, connectTimeout, grpcTimeout } from "../client.ts";
 import type { Page } from "./chromium.ts";
 import type { Carried, Driven, Kind } from "./page.ts";
 
@@ -11,18 +11,18 @@ export function drive<Name extends keyof Driven>(page: Page, name: Name, ...give
 export function clientIn(page: Page, kind: Kind, url: string): Client {
   return {
     deadline: kind.includes("Connect") ? connectTimeout : grpcTimeout,
-    call: (asked) => drive(page, "call", kind, url, carried(asked)),
-    async watch(asked) {
-      const index = await drive(page, "watch", kind, url, carried(asked));
+    call: (clientCall) => drive(page, "call", kind, url, carried(clientCall)),
+    async watch(clientCall) {
+      const index = await drive(page, "watch", kind, url, carried(clientCall));
       return {
-        heard: async () => (await drive(page, "heard", index)) ?? [],
+        received: async () => (await drive(page, "received", index)) ?? [],
         [Symbol.asyncDispose]: async () => drive(page, "stop", index),
       };
     },
   };
 }
 
-const carried = ({ method, ...rest }: Asked): Carried => ({
+const carried = ({ method, ...rest }: ClientCall): Carried => ({
   ...rest,
   service: method.parent.typeName,
   rpc: method.name,

@@ -5,14 +5,14 @@ import { ApplicationService } from "../../../gen/postern/v1/application_pb.ts";
 import { EventService } from "../../../gen/postern/v1/event_pb.ts";
 import { UserGrantService } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../../gen/postern/v1/user_pb.ts";
+import { type ClientCall, grpcTimeout, type OpenStream } from "../client.ts";
 import { connectClient } from "../connect_client.ts";
-import { type Asked, grpcTimeout, type Watching } from "../told.ts";
 import { grantViewer as grantViewerByConnect } from "./grant_viewer_connect.ts";
 import { grantViewer as grantViewerByGrpcWeb } from "./grant_viewer_grpc_web.ts";
 import { grpcWebClient } from "./grpc_web_client.ts";
 
 /** A call on its way into the page: the method by its name. */
-export type Carried = Omit<Asked, "method"> & { readonly service: string; readonly rpc: string };
+export type Carried = Omit<ClientCall, "method"> & { readonly service: string; readonly rpc: string };
 
 /** The clients that run in the page. */
 export type Kind = keyof typeof clients;
@@ -29,9 +29,9 @@ const clients = {
 };
 
 const services = [AccountService, ApplicationService, EventService, UserGrantService, UserService];
-const watched: Watching[] = [];
+const watched: OpenStream[] = [];
 
-function asked({ service, rpc, ...rest }: Carried): Asked {
+function callOf({ service, rpc, ...rest }: Carried): ClientCall {
   const method = services.find(({ typeName }) => typeName === service)?.methods.find(({ name }) => name === rpc);
   if (!method) throw new Error(`the page does not know ${service}.${rpc}`);
   return { ...rest, method };
@@ -39,10 +39,10 @@ function asked({ service, rpc, ...rest }: Carried): Asked {
 
 /** What the test calls. */
 const driven = {
-  call: (kind: Kind, baseUrl: string, call: Carried) => clients[kind](baseUrl).call(asked(call)),
+  call: (kind: Kind, baseUrl: string, call: Carried) => clients[kind](baseUrl).call(callOf(call)),
   watch: async (kind: Kind, baseUrl: string, call: Carried) =>
-    watched.push(await clients[kind](baseUrl).watch(asked(call))) - 1,
-  heard: (index: number): Promise<JsonObject[]> | undefined => watched[index]?.heard(),
+    watched.push(await clients[kind](baseUrl).watch(callOf(call))) - 1,
+  received: (index: number): Promise<JsonObject[]> | undefined => watched[index]?.received(),
   stop: (index: number) => watched[index]?.[Symbol.asyncDispose](),
   grantViewerByConnect,
   grantViewerByGrpcWeb,

@@ -1,5 +1,5 @@
 import { beforeAll } from "vitest";
-import { type Outcome, runsProgram } from "../program.ts";
+import { runsProgram, type TestOutcome } from "../program.ts";
 import type { Environment } from "../stage.ts";
 import { found } from "../toolchains.ts";
 import { openWorkshop, type Workshop } from "../workshop.ts";
@@ -23,7 +23,7 @@ for (const protocol of ["Connect", "gRPC", "gRPC-Web"])
 type Event = { readonly Action: string; readonly Test?: string; readonly Output?: string };
 
 /** Runs the tests of a package. */
-async function outcomesOf(folder: string, environment: Environment): Promise<Outcome[]> {
+async function outcomesOf(folder: string, environment: Environment): Promise<TestOutcome[]> {
   const { out, err } = await workshop.run(environment, "go", "test", "-count=1", "-timeout=2m", "-json", folder);
   const events: Event[] = out
     .split("\n")

@@ -1,13 +1,13 @@
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { readOutcomes } from "../junit.ts";
-import { type Outcome, runsProgram } from "../program.ts";
+import { runsProgram, type TestOutcome } from "../program.ts";
 import type { Environment } from "../stage.ts";
 import { openWorkshop, type Workshop } from "../workshop.ts";
 
 runsProgram("grpc-java", { toolchain: "java", run: outcomes });
 
-async function outcomes(environment: Environment): Promise<Outcome[]> {
+async function outcomes(environment: Environment): Promise<TestOutcome[]> {
   const workshop = await openWorkshop("java");
   await fetchGenerators(workshop);
   await workshop.generate();

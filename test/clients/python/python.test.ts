@@ -1,13 +1,13 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readOutcomes } from "../junit.ts";
-import { type Outcome, runsProgram } from "../program.ts";
+import { runsProgram, type TestOutcome } from "../program.ts";
 import type { Environment } from "../stage.ts";
 import { openWorkshop, root, type Workshop } from "../workshop.ts";
 
 runsProgram("grpcio", { toolchain: "python", run: outcomes });
 
-async function outcomes(environment: Environment): Promise<Outcome[]> {
+async function outcomes(environment: Environment): Promise<TestOutcome[]> {
   const workshop = await openWorkshop("python");
   const python = await interpreter(workshop);
   await generate(workshop, python);

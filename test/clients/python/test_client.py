@@ -104,7 +104,7 @@ def test_adds_a_grant_and_is_told_of_one_that_is_there():
 
 # region README
 def grant_viewer(user_id: str, project_id: str) -> bool:
-    """Gives the user the role, and tells whether that was news."""
+    """Gives the user the role; returns false if the user has it already."""
     request = user_grant_pb2.AddUserGrantRequest(user_id=user_id, project_id=project_id, role_keys=["viewer"])
     with grpc.insecure_channel(address) as channel:
         grants = user_grant_pb2_grpc.UserGrantServiceStub(channel)

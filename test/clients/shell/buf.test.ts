@@ -4,10 +4,10 @@ import { base64Decode } from "@bufbuild/protobuf/wire";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { codeFromString } from "../../../packages/gateway/src/rpc/protocols/connect_es.ts";
+import { answered, type Client, type ClientAnswer, type ClientCall, refused } from "../client.ts";
 import { type Command, type Ended, ended, printing } from "../command.ts";
 import { keepsPromises } from "../promises.ts";
 import { openStage, type Stage } from "../stage.ts";
-import { type Asked, answered, type Client, refused, type Told } from "../told.ts";
 
 describe.each(["grpc", "grpcweb", "connect"])("buf curl --protocol %s", (protocol) => {
   let stage: Stage;
@@ -20,8 +20,8 @@ describe.each(["grpc", "grpcweb", "connect"])("buf curl --protocol %s", (protoco
     return ["buf", "curl", "--protocol", protocol, ...more, stage.postern.url + path];
   };
   const client: Client = {
-    call: async (asked) => toldBy(await ended(curl(...partsOf(asked), "--verbose"))),
-    watch: async (asked) => printing(curl(...partsOf(asked)), messagesIn),
+    call: async (clientCall) => answerBy(await ended(curl(...partsOf(clientCall), "--verbose"))),
+    watch: async (clientCall) => printing(curl(...partsOf(clientCall)), messagesIn),
   };
   keepsPromises(() => ({ postern: stage.postern, client }));
 
@@ -38,11 +38,11 @@ describe.each(["grpc", "grpcweb", "connect"])("buf curl --protocol %s", (protoco
 test("gives a user a role as in the README, and is told when it has one", async () => {
   await using stage = await openStage();
   const run = () => ended(["sh", join(import.meta.dirname, "buf.sh")], { env: stage.environment });
-  expect(toldBy(await run()).body).toMatchObject({ details: { sequence: "1" } });
-  expect(toldBy(await run())).toMatchObject({ code: "AlreadyExists", reason: "USER_GRANT_EXISTS" });
+  expect(answerBy(await run()).body).toMatchObject({ details: { sequence: "1" } });
+  expect(answerBy(await run())).toMatchObject({ code: "AlreadyExists", reason: "USER_GRANT_EXISTS" });
 });
 
-function partsOf({ method, request, headers = {}, timeoutMs }: Asked): [path: string, ...more: string[]] {
+function partsOf({ method, request, headers = {}, timeoutMs }: ClientCall): [path: string, ...more: string[]] {
   return [
     `/${method.parent.typeName}/${method.name}`,
     ...["--emit-defaults", "--data", JSON.stringify(request)],
@@ -55,7 +55,7 @@ function partsOf({ method, request, headers = {}, timeoutMs }: Asked): [path: st
 type Refusal = { code: string; message?: string; details?: { type: string; value: string }[] };
 
 /** What was printed: an answer to one stream; a refusal to the other, after the headers when it was verbose. */
-function toldBy({ code, out, err }: Ended): Told {
+function answerBy({ code, out, err }: Ended): ClientAnswer {
   const headers = headersIn(err);
   // What --emit-defaults adds for absent messages is null.
   if (code === 0)
@@ -74,7 +74,7 @@ function toldBy({ code, out, err }: Ended): Told {
 }
 
 /** The headers of the last request: reflection has the ones before. */
-function headersIn(verbose: string): Told["headers"] {
+function headersIn(verbose: string): ClientAnswer["headers"] {
   const lines = [...verbose.matchAll(/^buf: < \(#(\d+)\) ([\w-]+): (.*)$/gm)];
   const last = Math.max(...lines.map(([, request]) => Number(request)));
   const own = lines.filter(([, request]) => Number(request) === last);

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import { restRequest } from "../../fixture/rest_call.ts";
+import { answered, type Client, type ClientAnswer, type ClientCall, connectTimeout, refused } from "../client.ts";
 import { type Command, type Ended, ended, printing } from "../command.ts";
 import { keepsPromises } from "../promises.ts";
 import { openStage, type Stage } from "../stage.ts";
-import { type Asked, answered, type Client, connectTimeout, refused, type Told } from "../told.ts";
 import { found } from "../toolchains.ts";
 
 describe.skipIf(!found("curl")).each(["--http1.1", "--http2-prior-knowledge"])("curl %s", (version) => {
@@ -20,8 +20,8 @@ describe.skipIf(!found("curl")).each(["--http1.1", "--http2-prior-knowledge"])("
   const curl = (...more: string[]): Command => ["curl", "--silent", version, ...more];
   const client: Client = {
     deadline: connectTimeout,
-    call: async (asked) => toldBy(await ended(curl("--include", ...optionsOf(stage, asked)))),
-    watch: async (asked) => printing(curl("--no-buffer", ...optionsOf(stage, asked)), linesOf),
+    call: async (clientCall) => answerBy(await ended(curl("--include", ...optionsOf(stage, clientCall)))),
+    watch: async (clientCall) => printing(curl("--no-buffer", ...optionsOf(stage, clientCall)), linesOf),
   };
   keepsPromises(() => ({ postern: stage.postern, client }));
 
@@ -32,8 +32,8 @@ describe.skipIf(!found("curl")).each(["--http1.1", "--http2-prior-knowledge"])("
     const redirectUris = Array.from({ length: 100 }, (_, n) => `https://app.example.com/callback/${n}`);
     const sent = curl(`${url}/oidc`, ...as, ...json, "--header", "content-encoding: gzip", "--data-binary", "@-");
     const piped: Command = ["sh", "-c", 'printf %s "$BODY" | gzip | "$@"', "sh", ...sent];
-    const { body } = toldBy(await ended(piped, { env: { BODY: JSON.stringify({ name: "Large", redirectUris }) } }));
-    expect(toldBy(await ended(curl(`${url}/${body.appId}`, ...as, "--compressed")))).toMatchObject({
+    const { body } = answerBy(await ended(piped, { env: { BODY: JSON.stringify({ name: "Large", redirectUris }) } }));
+    expect(answerBy(await ended(curl(`${url}/${body.appId}`, ...as, "--compressed")))).toMatchObject({
       headers: { "content-encoding": "gzip" },
       body: { application: { oidc: { redirectUris } } },
     });
@@ -55,7 +55,7 @@ describe.skipIf(!found("curl")).each(["--http1.1", "--http2-prior-knowledge"])("
 const json = ["--header", "content-type: application/json"];
 
 /** A call by its REST path. */
-function optionsOf({ postern }: Stage, { method, request, headers = {}, timeoutMs }: Asked): string[] {
+function optionsOf({ postern }: Stage, { method, request, headers = {}, timeoutMs }: ClientCall): string[] {
   const { verb, path, body } = restRequest(method, request);
   return [
     ...["--request", verb, `${postern.url}${path}`],
@@ -69,7 +69,7 @@ const registry = createRegistry(file_google_rpc_error_details);
 const gaveUp = 28;
 
 /** What `curl --include` printed. */
-function toldBy({ code, out }: Ended): Told {
+function answerBy({ code, out }: Ended): ClientAnswer {
   if (code === gaveUp) return refused({ code: 4, message: "", details: [] }, {});
   const [head = "", ...rest] = out.split("\r\n\r\n");
   const [status = "", ...lines] = head.split("\r\n");

@@ -7,7 +7,7 @@ import { openWorkshop } from "../workshop.ts";
 
 const module = "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4";
 
-// It has no copy of the contract: all that it knows, it asked for by reflection.
+// It has no copy of the contract: all that it knows comes from reflection.
 describe.skipIf(!found("go"))("grpcurl", () => {
   let stage: Stage;
   let env: Record<string, string>;

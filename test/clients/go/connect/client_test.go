@@ -128,7 +128,7 @@ func TestAddsAGrantAndIsToldOfOneThatIsThere(t *testing.T) {
 
 // region README
 
-// grantViewer gives the user the role, and tells whether that was news.
+// grantViewer gives the user the role; it returns false if the user has it already.
 func grantViewer(ctx context.Context, client *http.Client, option connect.ClientOption) (bool, error) {
 	grants := posternv1connect.NewUserGrantServiceClient(client, url, option)
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

@@ -120,7 +120,7 @@ func TestAddsAGrantAndIsToldOfOneThatIsThere(t *testing.T) {
 
 // region README
 
-// grantViewer gives the user the role, and tells whether that was news.
+// grantViewer gives the user the role; it returns false if the user has it already.
 func grantViewer(ctx context.Context, userID, projectID string) (bool, error) {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

@@ -155,7 +155,7 @@ class ClientTest {
   }
 
   // region README
-  /** Gives the user the role, and tells whether that was news. */
+  /** Gives the user the role; returns false if the user has it already. */
   static boolean grantViewer(String userId, String projectId) throws Exception {
     var channel = Grpc.newChannelBuilder(address, InsecureChannelCredentials.create()).build();
     var metadata = new Metadata();
