@@ -36,7 +36,7 @@ const declared = {
   adminToken: token("POSTERN_ADMIN_TOKEN", "Token of the first administrator, set at the first start"),
   masterKeys: keys(
     "POSTERN_MASTER_KEY",
-    "Keys that seal and sign: base64 of 32 bytes each, by commas, the current one first",
+    "Keys that seal and sign: base64 of 32 bytes each, separated by commas, the current one first",
   ),
   logLevel: oneOf(
     "LOG_LEVEL",
@@ -51,7 +51,7 @@ const declared = {
   metrics: oneOf(
     "METRICS",
     ["on", "off"],
-    "Whether `/metrics` tells anyone how much is called, how fast and how it ends",
+    "Whether `/metrics` shows to anyone the number, the duration and the outcome of calls",
   ),
   tracesBase: httpUrl(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -62,21 +62,24 @@ const declared = {
   tracesProtocol: oneOf("OTEL_EXPORTER_OTLP_PROTOCOL", ["http/protobuf"], "How traces are sent"),
   tracesHeaders: pairs(
     "OTEL_EXPORTER_OTLP_HEADERS",
-    "Headers that the collector asks for, by commas: `name=value`, percent-encoded",
+    "Headers that the collector requires, separated by commas: `name=value`, percent-encoded",
   ),
   serviceName: text(
     "OTEL_SERVICE_NAME",
     "",
     "Name of this service in traces; else `service.name` of the next, else `postern`",
   ),
-  resourceAttributes: pairs("OTEL_RESOURCE_ATTRIBUTES", "What else is true of the service, by commas: `name=value`"),
+  resourceAttributes: pairs(
+    "OTEL_RESOURCE_ATTRIBUTES",
+    "Further attributes of the service, separated by commas: `name=value`",
+  ),
   tracesSampler: oneOf(
     "OTEL_TRACES_SAMPLER",
     [
       ...(["parentbased_traceidratio", "parentbased_always_on", "parentbased_always_off"] as const),
       ...(["traceidratio", "always_on", "always_off"] as const),
     ],
-    "Which calls are traced; `parentbased` heeds what the caller's `traceparent` says",
+    "Which calls are traced; `parentbased` follows the caller's `traceparent`",
   ),
   tracesRatio: share("OTEL_TRACES_SAMPLER_ARG", 1, "Share of calls that `traceidratio` traces, from 0 to 1"),
   sessionLifetimeSeconds: whole("SESSION_LIFETIME_SECONDS", 43_200, "Life of a session after sign-in"),
@@ -116,7 +119,7 @@ const declared = {
   ),
   corsOrigins: origins(
     "CORS_ORIGINS",
-    "Pages that may call from a browser, by commas: `https://app.example`, or `*` for any",
+    "Pages that may call from a browser, separated by commas: `https://app.example`, or `*` for any",
   ),
   tlsCertFile: text(
     "TLS_CERT_FILE",
@@ -158,7 +161,7 @@ const declared = {
   ),
   smsText: smsText("SMS_TEXT", "{code} is your verification code. It is valid for 10 minutes.", "Text around `{code}`"),
   smsAttempts: whole("SMS_ATTEMPTS", 10, "Tries to hand over one SMS before it is given up"),
-  smsTimeoutMs: milliseconds("SMS_TIMEOUT_MS", 10_000, "Longest wait for the answer of whoever takes an SMS"),
+  smsTimeoutMs: milliseconds("SMS_TIMEOUT_MS", 10_000, "Longest wait for the answer of the SMS provider"),
   smsWebhookUrl: httpUrl("SMS_WEBHOOK_URL", "", "Where the webhook posts each SMS"),
   smsWebhookSecret: webhookSecret(
     "SMS_WEBHOOK_SECRET",
@@ -352,7 +355,7 @@ function pair(name: string, written: string): [string, string] {
   const [, key, value = ""] = /^\s*([\w.!#$%&'*+^`|~-]+)\s*=\s*([!-~]([ -~]*[!-~])?)\s*$/.exec(written) ?? [];
   const decoded = value && decodedUri(value);
   if (key && decoded) return [key, decoded];
-  throw new ConfigError(`${name} must be name=value, by commas and percent-encoded`);
+  throw new ConfigError(`${name} must be name=value pairs, separated by commas and percent-encoded`);
 }
 
 function decodedUri(value: string): string | undefined {
