@@ -20,7 +20,7 @@ import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
 import { retryWhileFull } from "./security/password.ts";
 import { hashToken, isWellFormed, newToken } from "./security/token.ts";
 
-/** Opens the database, creates what is missing of the first organization, and tells how to begin. */
+/** Opens the database, completes the first organization, and prints the first calls. */
 export async function bootstrap(config: Config): Promise<readonly string[]> {
   await using runtime = await openRuntime(config, { logger: createLogger(config), join: true });
   await bootstrapInstance(runtime, config);
@@ -46,7 +46,7 @@ export async function bootstrapInstance(runtime: Runtime, config: Config): Promi
 async function createFirst(runtime: Runtime, config: Config): Promise<boolean> {
   const { dataDir, adminToken } = config;
   const secrets = { token: tokenOf(config), password: newPassword() };
-  // Written before anything is created: a crash in between must not leave an administrator that nobody can be.
+  // The secrets are written first: a crash in between must not leave an administrator whose secrets nobody has.
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
   const token = adminToken ? {} : { "admin-token": secrets.token };
   await writePending(runtime, dataDir, { ...token, "admin-password": secrets.password });
@@ -63,8 +63,8 @@ async function createFirst(runtime: Runtime, config: Config): Promise<boolean> {
 }
 
 /**
- * The calls to begin with: one for each of the four operations, as they can be pasted into a shell, in this order. A call that
- * cannot work any more is left out, or a comment of the shell says what can be done instead.
+ * Makes the first calls: one for each of the four operations, in this order, ready to be pasted into a shell. A call that
+ * cannot work any more is left out, or a shell comment names an alternative.
  */
 export async function howToBegin(runtime: Runtime, config: Config, url: string): Promise<readonly string[]> {
   const folder = quoted(config.dataDir);
@@ -87,7 +87,7 @@ export async function howToBegin(runtime: Runtime, config: Config, url: string):
   ];
 }
 
-/** A call as a line of the shell. */
+/** Writes a call as a shell line. */
 type CallText = (method: string, path: string, body: string) => string;
 
 const changePassword = (call: CallText, password: string) =>
@@ -151,7 +151,7 @@ async function create({ deps, instanceId }: Runtime, { token, password }: { toke
 
 const sampleRoles = { viewer: "Viewer", editor: "Editor" };
 
-/** Adds the roles of the sample project that it does not have yet; another node may be doing the same. */
+/** Adds the missing roles of the sample project; another node may be doing the same. */
 async function addSampleRoles({ deps }: Runtime): Promise<void> {
   const { log, sql, clock, ids } = deps;
   for (const [key, displayName] of Object.entries(sampleRoles)) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { isSupportedCountry } from "libphonenumber-js/max";
 import { serversOf } from "./postgres/servers.ts";
 
-/** A wrong setting, said in one sentence that names the variable. */
+/** A wrong setting, in one sentence that names the variable. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
@@ -179,7 +179,7 @@ const declared = {
 /** Every setting of the process, read once and frozen. */
 export type Config = { readonly [K in keyof typeof declared]: ReturnType<(typeof declared)[K]["read"]> };
 
-/** What the README's table of settings says, from the one declaration. */
+/** The rows of the README's table of settings, from the one declaration. */
 export const settings: readonly Readonly<{ name: string; meaning: string; default: string }>[] = Object.values(
   declared,
 ).map(({ name, meaning, default: fallback }) => ({ name, meaning, default: fallback }));
@@ -204,7 +204,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return config;
 }
 
-/** Who takes the SMS, with all that it needs, or a ConfigError that names what is missing. */
+/** Returns the settings of the SMS sender, or throws a ConfigError that names a missing one. */
 export function smsOf(config: Config) {
   const need = <T>(name: string, value: T | undefined): T => {
     if (value) return value;
@@ -226,7 +226,7 @@ export function smsOf(config: Config) {
   }
 }
 
-/** Where traces go, who we are there, and which calls are traced; undefined when none are. */
+/** Returns the settings of tracing: collector, resource and sampler; undefined if nothing is traced. */
 export function tracesOf(config: Config) {
   const url = config.tracesUrl ?? (config.tracesBase && `${config.tracesBase.replace(/\/+$/, "")}/v1/traces`);
   if (!url) return undefined;
@@ -236,7 +236,7 @@ export function tracesOf(config: Config) {
   return { collector: { url, headers, resource }, sampler, ratio };
 }
 
-/** The keys that seal and sign, the current one first; with the embedded database one is generated into its folder. */
+/** Returns the keys that seal and sign, the current one first; with the embedded database one is generated into its folder. */
 export async function masterKeys(config: Config): Promise<readonly Buffer[]> {
   if (config.masterKeys.length > 0) return config.masterKeys;
   const path = join(config.dataDir, "master-key");
@@ -245,7 +245,7 @@ export async function masterKeys(config: Config): Promise<readonly Buffer[]> {
   return parseKeys(path, (await readFile(path, "utf8")).trim());
 }
 
-// A file that appears complete or not at all: a crash must not leave an empty key behind.
+// The file appears complete or not at all: a crash must not leave an empty key behind.
 async function generateOnce(path: string): Promise<void> {
   if (await stat(path).catch(() => undefined)) return;
   const draft = `${path}.${randomBytes(4).toString("hex")}`;
@@ -342,7 +342,7 @@ function httpUrl(name: string, fallback: string, meaning: string): Setting<strin
   return { name, meaning, default: fallback, read };
 }
 
-// As OpenTelemetry writes lists: W3C Baggage without properties.
+// The form of OpenTelemetry's lists: W3C Baggage without properties.
 function pairs(name: string, meaning: string): Setting<Readonly<Record<string, string>>> {
   const read = (written: string) => {
     const all = written.split(",").filter((one) => one.trim() !== "");
@@ -361,7 +361,7 @@ function pair(name: string, written: string): [string, string] {
 function decodedUri(value: string): string | undefined {
   try {
     const decoded = decodeURIComponent(value);
-    // What a header of HTTP can hold.
+    // These characters can stand in an HTTP header.
     return /^[\t -~\u0080-\u00ff]+$/.test(decoded) ? decoded : undefined;
   } catch {
     return undefined;

@@ -6,7 +6,7 @@ import { connect, type Sql } from "./postgres/connect.ts";
 import { findPooler } from "./postgres/pooler.ts";
 import { createLogger, folds, openRuntime, type Runtime } from "./runtime.ts";
 
-/** What the doctor found. */
+/** The findings of the doctor. */
 export type Report = { readonly ok: boolean; readonly lines: readonly string[] };
 
 type Finding = { readonly ok: boolean; readonly warns?: true; readonly line: string };
@@ -16,7 +16,7 @@ const tolerableSkewMs = 1000;
 // A replay is one long transaction of statements that may take long.
 const oneConnection = { connections: 1, waitMs: 60_000, statementTimeoutMs: 24 * 3_600_000 };
 
-/** Checks database, migrations, keys, clock and log; on request also whether the log replayed gives the tables there are. */
+/** Checks database, migrations, keys, clock and log; on request also whether a replay of the log gives the same tables. */
 export async function doctor(config: Config, { rebuild: replay }: { rebuild: boolean }): Promise<Report> {
   const logger = createLogger({ ...config, logLevel: "warn" });
   // Opening the runtime already proves that the database answers, its tables are up to date, and the master key fits.
@@ -62,7 +62,7 @@ async function logFinding(sql: Sql): Promise<Finding> {
   return good(`log: ${row?.events} events in epoch ${row?.epoch}, ${row?.unsettled} not settled yet`);
 }
 
-/** A transaction that has written and is open; its age is null where the role may not see it. */
+/** An open transaction that has written; its age is null where the role may not see it. */
 type OpenTransaction = { readonly database: string; readonly pid: number | null; readonly gid: string | null } & {
   readonly seconds: number | null;
 };
@@ -70,7 +70,7 @@ type OpenTransaction = { readonly database: string; readonly pid: number | null;
 // A command that changes a million rows takes half a minute, most others milliseconds.
 const longTransactionSeconds = 5;
 
-/** Warns of transactions that hold up those who read the log in its order; nothing else waits for them. */
+/** Warns of transactions that hold up followers of the log; nothing else waits for them. */
 async function openTransactionFindings(sql: Sql): Promise<Finding[]> {
   const unsettled = await unsettledSeconds(sql);
   const open = await openTransactions(sql);
@@ -85,7 +85,7 @@ async function openTransactionFindings(sql: Sql): Promise<Finding[]> {
   });
 }
 
-// Those that only read have no transaction id and hold up nobody. Any role sees process, database and id, but the age of
+// Transactions that only read have no id and hold up nobody. Any role sees process, database and id, but the age of
 // another role's transaction needs pg_read_all_stats.
 const openTransactions = (sql: Sql) => sql<OpenTransaction[]>`
   select database, pid, gid, extract(epoch from clock_timestamp() - began)::float8 as seconds from (

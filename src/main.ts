@@ -23,7 +23,7 @@ const plainLog = {
   error: (_fields: object, message: string) => void process.stderr.write(`postern: ${message}\n`),
 };
 
-// So long may calls take to be refused when the process fails.
+// When the process fails, refusing its calls may take this long.
 const lastMs = 2_000;
 
 process.exitCode = await main(process.argv.slice(2));
@@ -51,9 +51,9 @@ async function serve(): Promise<number> {
   return 0;
 }
 
-/** Keeps what is compiled in the data folder, which takes a third off the next start; without one nothing is kept. */
+/** Caches compiled code in the data folder, which takes a third off the next start; without the folder nothing is cached. */
 async function keepCompiled({ databaseUrl, dataDir }: Config): Promise<void> {
-  // Only the embedded database, which lives there, is a reason to make the folder.
+  // Only the embedded database is a reason to make the folder.
   const there = databaseUrl ? access(dataDir) : mkdir(dataDir, { recursive: true, mode: 0o711 });
   const compiled = () => void enableCompileCache(join(dataDir, "compiled"));
   await there.then(compiled, () => {});
@@ -104,7 +104,7 @@ function stopSignal(): Promise<void> {
 function endOnFault(): (before: (error: unknown) => Promise<void>) => void {
   let prepare: ((error: unknown) => Promise<void>) | undefined;
   const end = () => process.exit(1);
-  // Of a rejected promise Node makes an uncaught exception.
+  // Node turns an unhandled rejection into an uncaught exception.
   process.on("uncaughtException", (error: unknown) => {
     if (!prepare) {
       fail(1, sentenceOf(error));
@@ -130,7 +130,7 @@ async function version(): Promise<string> {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-// Errors of these names are written for the operator; of any other, the place it came from is what helps.
+// Errors of these names are written for the operator; any other is printed with its stack.
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, syscall, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
