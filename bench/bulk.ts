@@ -4,13 +4,13 @@ import { openClient } from "../test/fixture/database_client.ts";
 
 import { append, type Size } from "../test/fixture/seed.ts";
 
-/** Settings of a database server that only loads: what is lost with it is loaded again. */
+/** Settings of a database server that only loads: lost data is loaded again. */
 export const loading = {
   ...{ fsync: "off", full_page_writes: "off", wal_level: "minimal", max_wal_senders: "0", max_wal_size: "16GB" },
   ...{ shared_buffers: "1GB", autovacuum: "off", checkpoint_timeout: "1h" },
 };
 
-/** Loads a new database: what only guards or finds rows is taken away meanwhile, and made again of all that is there. */
+/** Loads a new database without indexes and foreign keys, and makes them again afterwards. */
 export async function bulk(url: string, owner: string, size: Size): Promise<void> {
   await using opened = new AsyncDisposableStack();
   const sqls = Array.from({ length: availableParallelism() }, () => opened.use(openClient(url)).client);
@@ -25,7 +25,7 @@ export async function bulk(url: string, owner: string, size: Size): Promise<void
   await sql.unsafe("checkpoint");
 }
 
-/** The indexes that are no constraint, the foreign keys, and what takes them away. */
+/** The definitions of foreign keys and plain indexes, and the statements that drop them. */
 async function besides(sql: Sql) {
   const indexes = await sql.unsafe<{ name: string; text: string }[]>(`
     select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as text

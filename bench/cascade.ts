@@ -8,7 +8,7 @@ import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
 
 const megabyte = 1024 * 1024;
 
-/** A role that every user holds is removed, then the project is deleted in which they have their grants. */
+/** Removes a role that every user holds, then deletes the project of their grants. */
 export async function cascade(users: number, kept?: string): Promise<Row[]> {
   await using folder = await makeFolder(kept);
   const name = `grants_${users}`;
@@ -30,7 +30,7 @@ export async function cascade(users: number, kept?: string): Promise<Row[]> {
   return [...rows, { ...row("left", "tables", left ?? {}), goals: { grants: { most: 0 }, roles: { most: 0 } } }];
 }
 
-/** One call that takes long, and how the service fares meanwhile: the most memory, and the longest answer to somebody else. */
+/** Makes one long call, and measures the service meanwhile: the most memory, and the longest answer to another caller. */
 async function timed({ server, token, databaseUrl }: SystemUnderTest, subject: string, path: string): Promise<Row> {
   await using sql = openClient(databaseUrl);
   const count = async () => Number((await sql.client`select count(*) as count from events`)[0]?.count);

@@ -1,6 +1,6 @@
 import type { Row } from "./report.ts";
 
-/** What a part of the benchmark found. */
+/** The result of a part of the benchmark. */
 export type Part = { readonly part: string; readonly rows: readonly Row[] };
 
 type Bar = { readonly label: string; readonly ratio: number };
@@ -16,10 +16,10 @@ const titles = [
   ["hashing", "Hashing: changes of passwords, of what the cores can hash"],
   ["scale", "Scale: calls on much data, of the rate on little; and two nodes, of the rate of one"],
 ] as const;
-// Those that others are compared with.
+// The peers that the others are compared with.
 const peers = ["pgbench", "grpc-js", "fastify", "connectNodeAdapter", "small", "one node"];
 
-/** The ratios that were found as bars from the line of 1: to the right what is faster than its peer. */
+/** Draws the ratios as bars from the line of 1: to the right those that are faster than their peer. */
 export function chartOf(found: readonly Part[]): string {
   const groups = titles.flatMap(([name, title]) => {
     const bars = (found.find(({ part }) => part === name)?.rows ?? []).flatMap(barOf);
@@ -48,7 +48,7 @@ ${lines.join("\n")}
 
 type Scale = { readonly at: (ratio: number) => number; readonly ticks: readonly number[] };
 
-/** Places by their logarithm, so that twice as fast is as far from the line as half as fast. */
+/** Makes a logarithmic scale, so that twice as fast is as far from the line as half as fast. */
 function scaleOf(ratios: readonly number[]): Scale {
   const first = Math.floor(Math.log2(Math.min(0.5, ...ratios)));
   const last = Math.ceil(Math.log2(Math.max(2, ...ratios)));
@@ -80,7 +80,7 @@ function barOf({ subject, who, figures }: Row): Bar[] {
   return ratio === undefined || peers.includes(who) ? [] : [{ label: escaped(labelOf(subject, who)), ratio }];
 }
 
-/** What a bar is called: who needs no word where only ours is drawn. */
+/** Labels a bar; the name of the server is left out where only ours is drawn. */
 const labelOf = (subject: string, who: string) =>
   ["postern", "large", "saturated"].includes(who) ? subject : `${subject}, ${who}`;
 

@@ -15,7 +15,7 @@ const first = "Blue-Kettle-42";
 const userCount = 2 * availableParallelism();
 const settle = 1;
 
-/** Password changes at saturation against what the machine hashes at most, and what bystanders notice of it. */
+/** Compares password changes at saturation with the hashing limit of the machine, and measures other callers meanwhile. */
 export async function hashing(pace: Pace): Promise<Row[]> {
   await using databases = await startDatabaseServer();
   await using system = await startSystem(databases, "hashing");
@@ -69,7 +69,7 @@ async function ceiling(seconds: number): Promise<number> {
   return changes / ((performance.now() - began) / 1000);
 }
 
-/** A caller who waits between two calls takes from the hashing no more than the calls cost. */
+/** The load of a caller who waits between two calls, and so takes from the hashing no more than the calls cost. */
 const bystander = ({ server, token }: SystemUnderTest, seconds: number): Load => ({
   ...{ url: server.url, protocol: "grpc", token, recipe: { kind: "get_me" }, from: 0 },
   ...{ callers: 1, everyMs: 20, settle, seconds },
@@ -88,7 +88,7 @@ async function saturated(
     return { ...bystander(system, seconds), token: person.token, everyMs: 0, recipe, from };
   });
   const [beside, ...changers] = await together([bystander(system, seconds), ...loads]);
-  // After a refusal the passwords have not changed places.
+  // After a refusal the two passwords are not swapped.
   for (const [at, person] of signedUp.entries())
     changesOf.set(person, (changesOf.get(person) ?? 0) + (changers[at]?.granted ?? 0));
   const refused = changers.reduce((sum, one) => sum + one.refused, 0);

@@ -26,13 +26,13 @@ const mostSilentSeconds = 2;
 const mostToUnloaded = 3;
 const unloadedMs = 400;
 const mostSeconds = 1;
-// A p99 that is too high is measured once more, and the better one counts: others work on the machine too.
+// A p99 that is too high is measured once more, and the better one counts, because of other load on the machine.
 const tries = 2;
 
-// Beyond this a server holds on to what cases before left, and later ones could not be seen to grow.
+// A server that has grown by more is replaced: growth in later cases would not show.
 const bloat = 48 * mebibyte;
 
-/** What requests of strangers cost the server, each kind by itself, and what a caller with a token notices of it. */
+/** Measures the cost of each kind of hostile request, and the latency of a caller with a token meanwhile. */
 export async function hostile(seconds: number, only?: string): Promise<Row[]> {
   await using databases = await startDatabaseServer();
   await using bench = makeBench(await prepareTarget(databases), Math.min(seconds, mostSeconds));
@@ -93,7 +93,7 @@ type Bench = AsyncDisposable & {
 
 type Running = { readonly server: Server; readonly bystander: Bystander; readonly resident: number };
 
-/** Measures one case after the other on a server, which is another one after a case that left it broken or bloated. */
+/** Measures one case after the other; a server that a case left broken or bloated is replaced. */
 function makeBench(target: Target, seconds: number): Bench {
   const unloaded: number[] = [];
   let lately: (readonly number[])[] = [];

@@ -6,7 +6,7 @@ import { bulk, loading } from "./bulk.ts";
 import { type DatabaseServer, startDatabaseServer } from "./server.ts";
 import { startSystem } from "./system_under_test.ts";
 
-/** What a database is filled with: users, and for each of them grants and changes of grants, each grant in a project of its own. */
+/** The content of a database: users, and for each of them grants and changes of grants, each grant in a project of its own. */
 export type Filling = {
   readonly name: string;
   readonly users: number;
@@ -32,7 +32,7 @@ async function isLoaded(databases: DatabaseServer, { name }: Filling): Promise<b
 }
 
 async function load(databases: DatabaseServer, { name, users, grantsEach, changesEach }: Filling): Promise<void> {
-  // What a load left that was cut off is not gone on with.
+  // An interrupted load starts again from nothing.
   await databases.drop(name);
   const url = await databases.database(name);
   const owner = await madeIn(databases, name);
@@ -44,7 +44,7 @@ async function load(databases: DatabaseServer, { name, users, grantsEach, change
   process.stdout.write(`${users} users with ${grantsEach} grants each: loaded in ${seconds} s\n`);
 }
 
-/** Starts the service once, for the tables, and answers the organization. */
+/** Starts the service once, to make the tables; returns the organization. */
 async function madeIn(databases: DatabaseServer, name: string): Promise<string> {
   await using system = await startSystem(databases, name);
   return system.organizationId;

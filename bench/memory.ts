@@ -11,7 +11,7 @@ const megabyte = 1024 * 1024;
 const users = 12_800;
 const sliceSeconds = 2;
 
-/** Memory before and after so many calls, and the time from the start to the first answer. */
+/** Measures memory before and after many calls, and the time from the start to the first answer. */
 export async function memory(calls: number): Promise<Row[]> {
   await using databases = await startDatabaseServer();
   const begun = await starts();
@@ -44,7 +44,7 @@ export async function memory(calls: number): Promise<Row[]> {
 const grown = (subject: string, before: number, after: number, calls: number): Row =>
   row(subject, "after", { calls, MB: round(after / megabyte), "growth %": round((after / before - 1) * 100) });
 
-/** Sends reads and writes side by side; answers how many, and the most resident memory, which swings with the collector. */
+/** Sends reads and writes in parallel; returns their number, and the most resident memory, which swings with the collector. */
 function sender({ server, token }: SystemUnderTest) {
   let next = 0;
   const shared = { url: server.url, protocol: "grpc", seconds: sliceSeconds, token } as const;

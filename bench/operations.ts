@@ -15,7 +15,7 @@ const callers = [1, 32, 128];
 const most = Math.max(...callers);
 const hot = 64;
 const settle = 1;
-// As many as give each caller users of its own, whoever calls.
+// Enough users that every caller has its own.
 const users = 100 * most;
 
 type Case = {
@@ -25,7 +25,7 @@ type Case = {
   readonly gets: boolean;
 };
 
-/** The operations end to end, against pgbench running the same statements on the same server. */
+/** Compares the operations end to end with pgbench, which runs the same statements on the same server. */
 export async function operations(pace: Pace, only?: string): Promise<Row[]> {
   await using databases = await startDatabaseServer();
   await using system = await startSystem(databases, "operations");
@@ -46,13 +46,13 @@ type CaseOnSystem = {
   readonly peer: boolean;
 };
 
-/** One operation by few and by many callers; where it fails, the line says so and the others go on. */
+/** Measures one operation with few and with many callers; a failure is noted in its row, and the others go on. */
 async function measured(measuring: CaseOnSystem): Promise<Row[]> {
   const { one, pace } = measuring;
   const rows: Row[] = [];
   try {
     const entrants = await entrantsFor(measuring);
-    // What is cold runs many times slower: a lone caller comes last to a service that has seen many.
+    // Cold code runs many times slower: the lone caller comes last, after many others.
     for (const { run } of entrants(hot)) await run(pace.warmSeconds + pace.seconds);
     for (const count of callers) {
       const subject = `${one.name} · ${count}`;
@@ -69,7 +69,7 @@ async function entrantsFor({ system, one, peer }: CaseOnSystem): Promise<(count:
   const { databaseUrl: url, server, token } = system;
   const { recipe, slots, gets } = one;
   const statements = await statementsOf({ url, ...system }, recipe, template);
-  // No two calls have the same number, whoever sends them.
+  // No two calls have the same number, whichever side sends them.
   let from = users;
   const counted = async (running: Promise<LoadOutcome>) => {
     const outcome = await running;
@@ -132,7 +132,7 @@ function casesOf({ userId }: SystemUnderTest): Case[] {
   ];
 }
 
-/** The identifiers that a call makes are made of its number by pgbench. */
+/** Tells pgbench how to make the identifiers of a call from its number. */
 function caseOf(name: string, recipe: Recipe, slots: readonly Slot[]): Case {
   const made = [0, 1, 2].map((at) => ({
     text: markOf(recipe, at),

@@ -10,19 +10,19 @@ import { percentile, round } from "./stats.ts";
 
 const run = promisify(execFile);
 
-/** What in the recorded parameters stands for the number of the call, and the SQL that makes it of another number. */
+/** The text in the recorded parameters that depends on the number of the call, and the SQL that makes it for another number. */
 export type Slot = { readonly text: string; readonly sql: string };
 
-/** How the statements of one call are run again and again by pgbench. */
+/** The statements of one call, and the options by which pgbench repeats them. */
 export type Script = {
   readonly url: string;
   readonly statements: readonly Statement[];
   readonly slots: readonly Slot[];
-  /** Whether the row that a statement answers is at hand for the next one, each column as `:read_<name>`. */
+  /** Whether the row that a statement returns is available to the next one, each column as `:read_<name>`. */
   readonly gets?: boolean;
   readonly callers: number;
   readonly seconds: number;
-  /** How long it runs before it counts: each connection plans its statements. */
+  /** The time before calls count, in which each connection plans its statements. */
   readonly settle: number;
   readonly from: number;
 };
@@ -41,7 +41,7 @@ export async function pgbench(script: Script): Promise<LoadOutcome> {
     const { callers, seconds, settle } = script;
     const counts = ["-c", `${callers}`, "-j", `${Math.min(callers, 2)}`, "-T", `${Math.ceil(settle + seconds)}`];
     const logs = ["-l", "--log-prefix", join(folder, "log")];
-    // The plans that the service asks for.
+    // The planner settings of the service.
     const env = { PATH: "/usr/bin:/bin", PGOPTIONS: options };
     const args = ["-n", "-M", "prepared", ...counts, "-D", "k=-1", "-f", file, ...logs, ...addressOf(script.url)];
     await run("pgbench", args, { env });
@@ -52,7 +52,7 @@ export async function pgbench(script: Script): Promise<LoadOutcome> {
   }
 }
 
-/** What the logs say of the time after it settled, and the most calls that one client did. */
+/** Evaluates the logs of the time after settling, and the most calls of one client. */
 async function countedIn(folder: string, settle: number) {
   const calls: { ended: number; took: number }[] = [];
   let most = 0;
@@ -83,7 +83,7 @@ function textOf({ statements, slots, gets, from, callers }: Script): string {
   return [...count, ...ended].join("\n");
 }
 
-/** A recorded parameter as SQL; what stands for the number of the call is made of it. */
+/** Writes a recorded parameter as SQL; the text that depends on the number of the call becomes an expression. */
 function valueAs(parameter: string, slots: readonly Slot[]): string {
   const text = spaced(parameter);
   const used = slots.filter((slot) => text.includes(slot.text));

@@ -1,20 +1,20 @@
-/** What a figure should be. */
+/** The bounds of a figure. */
 export type Goal = { readonly least: number } | { readonly most: number };
 
-/** One line of a result. */
+/** A row of a result. */
 export type Row = {
-  /** What was done. */
+  /** The operation. */
   readonly subject: string;
-  /** Who did it. */
+  /** The server or load that ran it. */
   readonly who: string;
   readonly figures: Readonly<Record<string, number>>;
-  /** What some of the figures should be. */
+  /** Bounds of some figures. */
   readonly goals?: Readonly<Record<string, Goal>>;
-  /** What else is to be said, such as why there are no figures. */
+  /** A note, such as the reason for missing figures. */
   readonly note?: string;
 };
 
-/** Makes a line; figures that are not there are left out. */
+/** Makes a row; missing figures are left out. */
 export function row(subject: string, who: string, figures: Readonly<Record<string, number | undefined>>): Row {
   const there = Object.entries(figures).filter((pair): pair is [string, number] => Number.isFinite(pair[1]));
   return { subject, who, figures: Object.fromEntries(there) };
@@ -40,7 +40,7 @@ export const isMissed = (line: Row): boolean => verdictsOf(line).some(({ met }) 
 /** Whether the goals of a line are met, and its note. */
 function remarkOf(line: Row): string {
   const all = verdictsOf(line);
-  // Of many goals only those that are missed are worth reading.
+  // Of many goals only the missed ones are listed.
   const shown = all.length > mostShown ? all.filter(({ met }) => !met) : all;
   const verdicts = shown.map(({ name, word, bound, met }) => `${name} ${word} ${bound}: ${met ? "met" : "MISSED"}`);
   const rest = all.length > 0 && shown.length === 0 ? ["met"] : [];

@@ -1,12 +1,12 @@
 import { median } from "./stats.ts";
 
-/** One of those that are measured side by side. */
+/** A competitor in a comparison. */
 export type Entrant<T> = { readonly name: string; readonly run: (seconds: number) => Promise<T> };
 
-/** How often and how long each is measured. */
+/** The number of rounds and their length. */
 export type Pace = { readonly rounds: number; readonly seconds: number; readonly warmSeconds: number };
 
-/** Warms all, then measures each in turn, several times, the order turned round each time. */
+/** Warms all, then measures each in turn for several rounds, in alternating order. */
 export async function interleave<T>(
   entrants: readonly Entrant<T>[],
   { rounds, seconds, warmSeconds }: Pace,

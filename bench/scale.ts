@@ -28,18 +28,18 @@ type Side = {
   readonly name: string;
   readonly system: SystemUnderTest;
   readonly users: number;
-  /** Where grants to come belong: nobody has one in these projects yet. */
+  /** The first project for new grants: nobody has a grant in it or later ones yet. */
   readonly firstProject: number;
-  /** The token of somebody who may do nothing here. */
+  /** The token of a user without permission here. */
   readonly stranger: string;
   /** The number of the next call. */
   next: number;
 };
 
-/** How much data, the folder that keeps it for the next time, and which case alone to measure. */
+/** The amount of data, the folder that keeps it for the next run, and the only case to measure. */
 export type Scale = { readonly users: number; readonly kept?: string | undefined; readonly only?: string | undefined };
 
-/** The same calls on little and on much data, and on one node and on two. */
+/** Compares the same calls on little and on much data, and on one node and on two. */
 export async function scale(pace: Pace, { users, kept, only }: Scale): Promise<Row[]> {
   await using folder = await makeFolder(kept);
   await loaded(folder.path, [fillingOf(smallest), fillingOf(users)]);
@@ -65,7 +65,7 @@ async function measured({ path: folder }: Folder, pace: Pace, { users, only }: S
 
 type SideOptions = { readonly users: number; readonly calls: number };
 
-/** New projects for the grants to come, whatever came in earlier runs. */
+/** Makes new projects for the grants of this run. */
 async function sideOf(name: string, system: SystemUnderTest, { users, calls }: SideOptions): Promise<Side> {
   await using sql = openClient(system.databaseUrl);
   const [row] = await sql.client`select count(*)::int as count from projects where project_id like '000p%'`;
@@ -92,14 +92,14 @@ async function compared(name: string, sides: readonly Side[], pace: Pace): Promi
   }));
 }
 
-// After the checkpoint that it begins with, each page goes to the log whole when it is first written.
+// A checkpoint comes first, after which the first write of each page logs the whole page.
 const warmOf = (name: string) => (name === "AddUserGrant" ? 20 : undefined);
 
 async function runner(name: string, side: Side): Promise<(seconds: number) => Promise<LoadOutcome>> {
   const { url } = side.system.server;
   const recipe = await recipeOf(name, side);
   const token = name === "permission check" ? side.stranger : side.system.token;
-  // In the long run everybody was asked for before.
+  // After a long time every user has been read before.
   if (name === "GetUser")
     await generate({ ...shared, url, token, recipe, seconds: 600, callers: 128, from: 0, calls: side.users });
   return async (seconds) => {
@@ -179,7 +179,7 @@ async function nodes(side: Side, pace: Pace): Promise<Row[]> {
   }));
 }
 
-/** How many grants there are in the projects of this run, and how many events added one since a place in the log. */
+/** Counts the grants in the projects of this run, and the events since a place in the log that added one. */
 async function grantsIn(sql: ReturnType<typeof openClient>["client"], { firstProject }: Side, since: Position) {
   const { epoch, xid, position } = since;
   const [row] = await sql<{ grants: number; events: number }[]>`

@@ -10,7 +10,7 @@ import { openClient, warningsOnly } from "../test/fixture/database_client.ts";
 /** A folder for a database server. */
 export type Folder = AsyncDisposable & { readonly path: string };
 
-/** Makes a folder: the one that is asked for, which is kept, or a new one, which is removed afterwards. */
+/** Makes a folder: the given one, which is kept, or a new one, which is removed afterwards. */
 export async function makeFolder(kept?: string): Promise<Folder> {
   const path = kept ? resolve(kept) : await mkdtemp(join(tmpdir(), "postern-bench-"));
   await mkdir(path, { recursive: true });
@@ -24,13 +24,13 @@ export async function makeFolder(kept?: string): Promise<Folder> {
 
 /** A database server for benchmarks, durable like a real one. */
 export type DatabaseServer = AsyncDisposable & {
-  /** Answers the URL of a database, and makes it when there is none of that name: empty, or like another. */
+  /** Returns the URL of a database; makes a missing one, empty or as a copy of another. */
   readonly database: (name: string, like?: string) => Promise<string>;
   readonly drop: (name: string) => Promise<void>;
   readonly folder: string;
 };
 
-/** Where a server lies, and settings besides those of the service. */
+/** The folder of the server, and settings besides those of the service. */
 export type DatabaseServerOptions = { readonly folder?: string; readonly settings?: Readonly<Record<string, string>> };
 
 /** Starts a database server. */
@@ -65,18 +65,18 @@ export async function startDatabaseServer({
 export type Served = AsyncDisposable & {
   readonly url: string;
   readonly child: ChildProcess;
-  /** What the process has used until now; "collect" throws away what is garbage before it looks. */
+  /** Returns the usage of the process until now; "collect" collects garbage first. */
   readonly usage: (how?: "collect") => Promise<Usage>;
 };
 
-/** Settings and arguments of a server, and where its log goes. */
+/** Environment, arguments and output of a server. */
 export type ServeOptions = {
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
   readonly output?: "inherit" | "ignore";
 };
 
-/** The CPU that a process has used, in microseconds, its resident memory, and what its objects and buffers hold of it, in bytes. */
+/** The CPU of a process in microseconds, its resident memory, and the part held by objects and buffers, in bytes. */
 export type Usage = { readonly cpu: number; readonly rss: number; readonly held: number };
 
 type Message = { readonly url?: string; readonly usage?: Usage };

@@ -19,7 +19,7 @@ export async function starts(): Promise<Row[]> {
     await using folder = await makeFolder();
     const data = join(folder.path, "data");
     cold.push(await started(data));
-    // What is compiled is kept at the first start and used from the second one on.
+    // The first start caches compiled code, the second one uses it.
     await started(data);
     warm.push(await started(data));
   }

@@ -17,10 +17,10 @@ export type SystemUnderTest = AsyncDisposable & {
 
 type Secrets = { readonly POSTERN_ADMIN_TOKEN: string; readonly POSTERN_MASTER_KEY: string };
 
-/** Which database of those there it is a copy of, and settings of the service. */
+/** The database to copy, and settings of the service. */
 export type SystemOptions = { readonly like?: string; readonly settings?: Readonly<Record<string, string>> };
 
-/** Starts the service on a database of this name: a new one, or the one that was left there. */
+/** Starts the service on a database of this name: a new one, or an existing one. */
 export async function startSystem(
   databases: DatabaseServer,
   name: string,

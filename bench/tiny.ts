@@ -10,32 +10,32 @@ import { http } from "../gen/google/api/annotations_pb.ts";
 import { HttpRuleSchema } from "../gen/google/api/http_pb.ts";
 import { AccessSchema, access, message_bytes } from "../gen/postern/v1/options_pb.ts";
 
-/** Where gRPC, gRPC-Web and Connect find the tiny method. */
+/** The path of the tiny method in gRPC, gRPC-Web and Connect. */
 export const tinyRpc = "/bench.Tiny/Greet";
 
-/** Where its stream is found. */
+/** The path of its stream. */
 export const countRpc = "/bench.Tiny/Count";
 
-/** Where REST finds it. */
+/** Its REST path. */
 export const tinyPath = "/v1/greetings";
 
-/** What every server of the benchmark answers. */
+/** The response of every server of the benchmark. */
 export const greeting = ({ name, count }: { readonly name: string; readonly count: number }) => ({
   text: `Hello ${name}`,
   count: count + 1,
   again: true,
 });
 
-/** How many messages its stream has. */
+/** The number of messages of its stream. */
 export const countTo = 1000;
 
-/** What every server of the benchmark streams. */
+/** The messages that every server of the benchmark streams. */
 export function* counted({ name }: { readonly name: string }) {
   const text = `Hello ${name}`;
   for (let count = 1; count <= countTo; count++) yield { text, count, again: true };
 }
 
-/** What every caller asks. */
+/** The request of every caller. */
 export const asked = { name: "postern", count: 41 };
 
 /** A service with a unary method and a stream that touch no database; only the benchmark mounts it. */

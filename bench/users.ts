@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { SystemUnderTest } from "./system_under_test.ts";
 
-/** Makes an organization with an owner, who may do everything there and nothing elsewhere; answers its token. */
+/** Makes an organization with an owner, who may do everything there and nothing elsewhere; returns the owner's token. */
 export async function strangerTo({
   server: { url },
   token,
@@ -18,7 +18,7 @@ export async function strangerTo({
 
 type Posted = { readonly body: object; readonly token?: string; readonly organization?: string };
 
-/** Posts JSON as somebody; anything but success is an error. */
+/** Posts JSON as a user; throws for anything but success. */
 export async function post(url: string, path: string, { body, token = "", organization = "" }: Posted) {
   const headers = { "content-type": "application/json", authorization: token && `Bearer ${token}` };
   const place = organization && { "x-service-orgid": organization };

@@ -11,7 +11,7 @@ export type { Shot };
 
 const run = promisify(execFile);
 
-/** What came of it. */
+/** The result of a load. */
 export type Fired = { readonly rate: number; readonly cpu: number; readonly failed: number };
 
 const connections = 8;

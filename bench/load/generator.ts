@@ -16,25 +16,25 @@ export type What =
   | { readonly protocol: "grpc" | "json"; readonly recipe: Recipe; readonly token: string }
   | { readonly shot: Shot };
 
-/** What to send where, by how many callers, and for how long. */
+/** A load: calls, target, number of callers, and duration. */
 export type Load = What & {
   readonly url: string;
   readonly callers: number;
   readonly seconds: number;
-  /** How long calls are sent before they count. */
+  /** The seconds before calls count. */
   readonly settle?: number;
-  /** How much later each caller calls again, when not at once. */
+  /** The pause of each caller between calls, if any. */
   readonly everyMs?: number;
   /** The number of the first call, and how many there are at most. */
   readonly from: number;
   readonly calls?: number;
 };
 
-/** What came of it; times in milliseconds. */
+/** The outcome of a load; times in milliseconds. */
 export type LoadOutcome = {
   readonly calls: number;
   readonly refused: number;
-  /** All that were granted, also those that do not count. */
+  /** All granted calls, including those that do not count. */
   readonly granted: number;
   readonly rate: number;
   readonly p50: number;

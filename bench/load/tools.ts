@@ -3,15 +3,15 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-// Where Debian has the programs of others that measure.
+// The Debian packages of the tools.
 const packages = { h2load: "nghttp2-client", wrk: "wrk", pgbench: "postgresql-contrib" } as const;
 
-/** A program of others that measures. */
+/** A measuring tool. */
 export type Tool = keyof typeof packages;
 
 const found = new Map<Tool, Promise<boolean>>();
 
-/** Whether a program is there; one that is missing is installed where that can be done, and the output says what came of it. */
+/** Whether a tool is available; a missing one is installed where possible, and the output reports the result. */
 export function provide(tool: Tool): Promise<boolean> {
   const known = found.get(tool) ?? provided(tool);
   found.set(tool, known);
@@ -45,7 +45,7 @@ const has = (tool: Tool): Promise<boolean> =>
     (error: NodeJS.ErrnoException) => error.code !== "ENOENT",
   );
 
-/** What a program said when it failed, in one line. */
+/** The error output of a failed program, in one line. */
 export function whyOf(error: unknown): string {
   const said = error instanceof Error && "stderr" in error ? String(error.stderr).trim().split("\n") : [];
   return said.find((line) => /error/i.test(line)) ?? said.at(-1) ?? String(error);
