@@ -15,7 +15,7 @@ export type Node = AsyncDisposable & {
   readonly exited: Promise<unknown>;
 };
 
-/** What a node is started with. */
+/** Options of a node. */
 export type NodeOptions = {
   readonly databaseUrl: string;
   readonly dataDir: string;

@@ -11,17 +11,17 @@ type Client = postgres.Sql<{ bigint: bigint }>;
 /** A statement as it was sent, with its parameters as SQL writes them. */
 export type SentStatement = { readonly text: string; readonly parameters: readonly string[] };
 
-/** What a statement does to find its answer. */
+/** The reads in a statement's plan. */
 export type PlanReads = {
   /** The tables that it reads whole. */
   readonly whole: readonly string[];
   /** The indexes that it reads. */
   readonly indexes: readonly string[];
-  /** How many rows it reads of tables. */
+  /** The number of rows that it reads from tables. */
   readonly rows: number;
 };
 
-/** What some work with the parts of a service asks of the database. */
+/** Records the statements that some work with the dependencies of a service sends. */
 export async function askedBy(
   url: string,
   work: (parts: Omit<Deps, "log">) => Promise<unknown>,
@@ -55,7 +55,7 @@ export async function planAsTheService(client: Client): Promise<void> {
   await client.unsafe(settings.map(([name, value]) => `set ${name} = ${value}`).join("; "));
 }
 
-/** Runs a statement and tells what it read. */
+/** Runs a statement and returns its reads. */
 export async function found(client: Client, { text, parameters }: SentStatement): Promise<PlanReads> {
   await client.unsafe(`prepare asked as ${text}`);
   const given = parameters.length > 0 ? `(${parameters.join(", ")})` : "";

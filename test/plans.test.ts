@@ -54,7 +54,7 @@ type Case = {
   readonly name: string;
   readonly ask: (parts: Parts) => Promise<unknown>;
   readonly index: string;
-  /** How many rows may be read to find the answer. */
+  /** The most rows that may be read. */
   readonly most: number;
 };
 

@@ -20,7 +20,7 @@ export type HandlerCall = {
   readonly isLeft?: true;
 };
 
-/** The handlers of every service without their guards, on a connection that hears every statement. */
+/** The handlers of every service without their guards, on a connection that records every statement. */
 export type Handlers = AsyncDisposable & {
   readonly deps: Deps;
   readonly methods: readonly DescMethod[];

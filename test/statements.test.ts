@@ -59,7 +59,7 @@ function readable(statement: string): string {
 
 const appending = new Map([...folds.keys()].map((type) => [statementFor([type], folds), type]));
 
-/** What a handler sent; instead of the statement that appends facts, the file that shows it. */
+/** The statements that a handler sent; in place of the statement that appends facts, the file that shows it. */
 const sent = (statements: readonly string[]): string[] =>
   statements.map((text) => {
     const type = appending.get(text);

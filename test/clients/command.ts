@@ -6,7 +6,7 @@ import type { OpenStream } from "./client.ts";
 /** A command and its arguments. */
 export type Command = readonly [command: string, ...more: string[]];
 
-/** How a command ended. */
+/** The end of a command. */
 export type Ended = { readonly code: number; readonly out: string; readonly err: string };
 
 /** Runs a command to its end, whatever that is. */

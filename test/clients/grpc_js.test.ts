@@ -38,7 +38,7 @@ const client: Client = {
     }),
 };
 
-/** What a generated client is: the path, and how messages become bytes. */
+/** Does the work of a generated client: the path, and the conversion of messages to bytes. */
 function wire(clientCall: ClientCall) {
   const { method }: { method: DescMethod } = clientCall;
   return [

@@ -53,7 +53,7 @@ const rpcOf = ({ method }: ClientCall) =>
     method.localName
   ] as unknown;
 
-/** What nice-grpc asks of generated code, from the descriptor of an rpc. */
+/** Makes the definition that nice-grpc expects of generated code, from the descriptor of an rpc. */
 function definitionOf({ parent, name, methodKind, input, output }: DescMethod) {
   return {
     path: `/${parent.typeName}/${name}`,

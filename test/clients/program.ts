@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { type Environment, openStage } from "./stage.ts";
 import { found, type Toolchain } from "./toolchains.ts";
 
-// What a client in any language can count on. Its program has a test for each, named so in the manner of the language.
+// The promises to a client in any language. Its program has a test for each, named so in the manner of the language.
 const promises = [
   "changes a password and is told of a wrong one",
   "creates an application and is told of a missing project",
@@ -21,13 +21,13 @@ const promises = [
 
 type Promised = (typeof promises)[number];
 
-/** How a test of a program ended: its name, and what it says when it failed. */
+/** The outcome of a test in a program: its name, and the message of a failure. */
 export type TestOutcome = { readonly name: string; readonly failure?: string };
 
 /** A client's own program. */
 export type Program = {
   readonly toolchain: Toolchain;
-  /** What its library has no means for. */
+  /** The promises that its library has no means to test. */
   readonly without?: readonly Promised[];
   readonly run: (environment: Environment) => Promise<readonly TestOutcome[]>;
 };

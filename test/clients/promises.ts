@@ -16,7 +16,7 @@ const { createOidcApplication, getApplication } = ApplicationService.method;
 const { changePhone, getUser, verifyPhone } = UserService.method;
 const { addUserGrant, getUserGrant } = UserGrantService.method;
 
-/** What a client is tried with: a server, and itself. */
+/** The stage of a client's tests: a server, and the client. */
 export type Tried = { readonly postern: Postern; readonly client: Client };
 
 type Headers = Readonly<Record<string, string>>;
@@ -248,7 +248,7 @@ export function hearsStreams(tried: () => Tried): void {
   });
 }
 
-/** A new user, and the call that hears of what happens to it from now on. */
+/** Makes a user, and the call that watches its events from now on. */
 export async function newcomer(postern: Postern) {
   const { userId } = await signedUp(postern);
   const { body } = await postern.admin.get(`/v1/events?objectId=${userId}`);

@@ -3,7 +3,7 @@ import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
 import { fixtureOf } from "../fixture/organization.ts";
 import { organization, type Postern, signedUp, startPostern } from "../harness.ts";
 
-/** What a program is told by its environment. */
+/** The environment of a program. */
 export type Environment = Readonly<Record<`POSTERN_${string}`, string>>;
 
 /** A server with what a program needs there, on which nobody gets an access token while it is open. */

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-// What runs with each toolchain, and commands that succeed where it is whole.
+// The clients of each toolchain, and commands that succeed where it is complete.
 const toolchains = {
   curl: { clients: "curl", probes: [["curl", "--version"]] },
   chromium: { clients: "the clients in a browser", probes: [["chromium", "--version"]] },
@@ -15,7 +15,7 @@ const toolchains = {
   },
 } satisfies Record<string, { clients: string; probes: [string, ...string[]][] }>;
 
-/** What clients may need beyond npm. */
+/** The toolchains beyond npm. */
 export type Toolchain = keyof typeof toolchains;
 
 /** The command that this machine does not run, of those that a toolchain needs. */

@@ -3,10 +3,10 @@ import { MethodOptionsSchema } from "@bufbuild/protobuf/wkt";
 import { AccessSchema, access, message_bytes } from "../../gen/postern/v1/options_pb.ts";
 import { type SampleRpc, sampleService } from "../../packages/gateway/test/sample_service.ts";
 
-/** What the contract says of an rpc of the sample. */
+/** The options of an rpc of the sample. */
 export type SampleContract = {
   readonly rule?: SampleRpc["rule"];
-  /** Who may call it; null leaves that open. */
+  /** The access option; null leaves it out. */
   readonly who?: "anyone" | "signedIn" | null;
   /** Whether the contract states how large a message may be, which its rules leave open. */
   readonly isSized?: boolean;

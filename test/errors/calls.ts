@@ -7,7 +7,7 @@ import { fresh, grpc, type Row, type Seen } from "./provocation.ts";
 
 const json = (type = "application/json") => ({ "content-type": type });
 
-/** Why a call is refused before anything of its content matters. */
+/** The refusals of a call that do not depend on its content. */
 export const callRows = {
   UNAUTHENTICATED: { by: ({ germanAs }) => germanAs().get("/v1/users/me") },
   TOKEN_INVALID: { by: ({ germanAs }) => germanAs("pt_none").get("/v1/users/me") },

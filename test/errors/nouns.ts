@@ -21,7 +21,7 @@ const taken = (path: string, body: (scene: Scene) => object | Promise<object>): 
 
 const app = ({ fixture }: Scene) => `/v1/projects/${fixture.projectId}/applications/oidc`;
 
-/** What is missing, in the way, or not fit for what is asked. */
+/** The refusals for objects that are missing, exist already, or are in the wrong state. */
 export const nounRows = {
   ORGANIZATION_NOT_FOUND: { by: ({ german }) => german.get("/v1/organizations/none"), details: ["ResourceInfo"] },
   USER_NOT_FOUND: missing("/v1/users/none"),

@@ -4,10 +4,10 @@ import { fieldsOf } from "../wire/http.ts";
 import { requestHttp2 } from "../wire/http2.ts";
 import { readStatusJson } from "../wire/refusal.ts";
 
-/** What came back: the HTTP status and the one error body, from whichever door. */
+/** The HTTP status and the error body of a refusal, in one form for every protocol. */
 export type Seen = { readonly status: number; readonly body: unknown };
 
-/** What a provocation works with. */
+/** The server and the clients of a provocation. */
 export type Scene = {
   readonly postern: Postern;
   readonly fixture: Fixture;
@@ -19,14 +19,14 @@ export type Scene = {
   readonly germanAs: (token?: string) => Client;
 };
 
-/** What a refusal brings beside its ErrorInfo and its text in German. */
+/** The details of a refusal beside its ErrorInfo and its text in German. */
 export type Detail = "BadRequest" | "ResourceInfo" | "RetryInfo";
 
-/** How a reason is provoked over the wire, and what comes with it. */
+/** A call that provokes a reason over the wire, and the details of the refusal. */
 export type Row = {
   readonly by: (scene: Scene) => Promise<Seen>;
   readonly details?: readonly Detail[];
-  /** Where it is not the one of the code. */
+  /** The HTTP status, where it is not the one of the code. */
   readonly status?: number;
   /** Only the log can tell: nobody is left to be answered. */
   readonly logged?: true;

@@ -13,7 +13,7 @@ import { fresh, germanOf, type Row, type Seen } from "./provocation.ts";
 
 type Own = { readonly postern: Postern; readonly probe: Probe; readonly german: Client };
 
-/** What goes wrong on our side, each on a server and a database of its own. */
+/** The failures on our side, each on a server and a database of its own. */
 export const troubleRows = {
   CONFLICT: {
     by: () =>

@@ -13,7 +13,7 @@ afterAll(async () => {
   await postern?.[Symbol.asyncDispose]();
 });
 
-/** What has been made so far; what a choice brings may be gone already. */
+/** The objects made so far; a chosen one may be gone already. */
 type World = Record<
   "users" | "projects" | "grants" | "apps" | "userGrants" | "tokens" | "sessions" | "organizations",
   string[]

@@ -12,14 +12,14 @@ class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-/** Who writes, and for which users: one writer for each, every second one over gRPC. */
+/** The users to write for: one writer for each, every second one over gRPC. */
 export type LoadOptions = { readonly url: string; readonly token: string; readonly userIds: readonly string[] };
 
 /** Writers at work. */
 export type Load = {
   /** The tokens that were acknowledged so far. */
   readonly acknowledged: readonly string[];
-  /** What clients saw of faults so far. */
+  /** The faults that clients have seen so far. */
   readonly failures: readonly string[];
   /** Waits for so many more acknowledgements. */
   readonly more: (count: number) => Promise<void>;

@@ -46,7 +46,7 @@ async function person(role: string, organizationId: string, scope?: object): Pro
 const of = (role: string) => people.get(role)?.client as Client;
 const idOf = (role: string) => people.get(role)?.userId as string;
 
-// Who may act in whose place: the caller's permissions must hold all of the target's, each where it counts.
+// A caller may act for another user only if its permissions include all of that user's, each where it counts.
 const covered: Readonly<Record<string, readonly string[]>> = {
   ORG_OWNER: ["nobody", "ORG_USER_MANAGER", "ORG_VIEWER", "PROJECT_OWNER", "PROJECT_GRANT_OWNER"],
   ORG_USER_MANAGER: ["nobody"],

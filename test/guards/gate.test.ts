@@ -77,7 +77,7 @@ test("a body that takes its time is of no use to a token that was revoked meanwh
   expect(await slow.finish()).toMatch(/^HTTP\/1\.1 401 /);
 });
 
-/** Sends the headers of a request whose body never comes, and answers what is said to that. */
+/** Sends the headers of a request whose body never comes, and returns the answer. */
 function beginHttp2(url: string, path: string, headers: Record<string, string>): Promise<string> {
   const session = connect(url).on("error", () => {});
   const { promise, resolve, reject } = Promise.withResolvers<string>();

@@ -23,7 +23,7 @@ const given: Readonly<Record<string, (permission: string) => boolean>> = {
     ["project.read", "user.grant.read", "user.grant.write", "member.read", "member.write"].includes(permission),
 };
 
-/** Where a caller stands towards the organization that the request is about. */
+/** The organization of the request, relative to the caller's. */
 type NamedOrganization = "own" | "other" | "unknown header" | "header of the target";
 
 const denied = 403;

@@ -12,9 +12,9 @@ export type Row = {
   readonly needs: string;
   /** `instance`, the organization worked in, or the organization of the user that is named. */
   readonly decides: "nobody" | "instance" | "organization" | "user";
-  /** What a role on a project, or on a project grant, reaches: the named object, or what the list then shows. */
+  /** The reach of a role on a project, or on a project grant: the named object, or the entries that the list shows. */
   readonly reaches?: "project" | "list";
-  /** The answer tells of nothing that is missing: it has no object, so out of reach is 403 and never 404. */
+  /** Whether the request names no object, so that out of reach is 403 and never 404. */
   readonly objectless?: true;
   /** The object is the organization itself: without a header it is the one worked in. */
   readonly ownPlace?: true;

@@ -55,14 +55,14 @@ export async function openOutbox({ key = randomBytes(32), databaseUrl = "" } = {
       return { id, code, userId, phone };
     },
 
-    /** Whoever holds a message let its lease run out, or the time of its back-off is over. */
+    /** Ends the leases of held messages and the pauses before their next try. */
     hurry: () => sql`update sms_messages set due = now()`,
 
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
-/** What `openOutbox` answers. */
+/** An open outbox. */
 export type Outbox = Awaited<ReturnType<typeof openOutbox>>;
 
 /** A worker of its own on the outbox; remembers how each try ended. */

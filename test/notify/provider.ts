@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a provider was sent. */
+/** A request that a provider received. */
 export type Received = { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: string };
 
 /** A provider of SMS on this machine. */
@@ -10,7 +10,7 @@ export type Provider = AsyncDisposable & { readonly url: string; readonly receiv
 /** Answers a request; by default everything is taken. */
 export type Answering = (response: ServerResponse, received: Received, nth: number) => void;
 
-/** Starts a provider that answers as it is told. */
+/** Starts a provider with scripted answers. */
 export async function startProvider(answer: Answering = (response) => response.end()): Promise<Provider> {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {

@@ -1,5 +1,5 @@
 // Nobody is married to the gateway: the same routes, gate and interceptors mounted on connectNodeAdapter answer the scenes of the
-// parity table alike, as far as a request is a well-formed message. What is none is refused by whoever decodes it.
+// parity table alike, as far as a request is a well-formed message. Other requests are refused by their decoder.
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import pino from "pino";

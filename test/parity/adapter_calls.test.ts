@@ -1,4 +1,4 @@
-// What the gateway does around a call, and scenes do not show: deadlines, streams, clients that leave, and lines in the log.
+// The behaviour around a call that scenes do not show: deadlines, streams, clients that disconnect, and lines in the log.
 
 import { Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";

@@ -22,7 +22,7 @@ const repeated = (length: number, pairs: number): string =>
 
 type Case = {
   readonly body: string;
-  /** How many violations there are; the items of the batch are missing as well. */
+  /** The number of violations; the missing items of the batch are one of them. */
   readonly found: number;
   readonly isLowerBound?: boolean;
 };
@@ -52,7 +52,7 @@ function detailsIn(details: readonly unknown[]) {
 }
 
 const mostBodyBytes = 64 * 1024;
-// What clients of gRPC take: https://grpc.io/docs/guides/metadata.
+// The limit of gRPC clients: https://grpc.io/docs/guides/metadata.
 const mostHeaderBytes = 8 * 1024;
 
 function expectFitting(response: HttpResponse, at: string): void {

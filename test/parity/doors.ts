@@ -31,7 +31,7 @@ import { type Packing, packed, packingHeaders, unpacked as unpackedBytes } from 
 /** Bytes in place of a written message, for requests that no client would write. */
 export type Raw = { readonly json?: string | Uint8Array; readonly binary?: Uint8Array };
 
-/** A call, before a door gives it its form. */
+/** A call in a form that every door can convert to its own. */
 export type DoorCall = {
   readonly method: DescMethod;
   /** The request as proto3 JSON. */
@@ -41,7 +41,7 @@ export type DoorCall = {
   readonly packing?: Packing | undefined;
 };
 
-/** What was answered, in the same words for every door. */
+/** An answer in one form for all doors. */
 export type DoorAnswer = {
   readonly code: string;
   readonly message: string;
@@ -52,7 +52,7 @@ export type DoorAnswer = {
   readonly details: readonly JsonValue[];
   /** The answer as proto3 JSON. */
   readonly body: JsonValue | undefined;
-  /** What the answer was compressed with. */
+  /** The encoding of the answer. */
   readonly encoding?: string | undefined;
 };
 
@@ -62,14 +62,14 @@ export type Door = {
   readonly format: "json" | "binary";
   /** The header that says how long the caller waits. */
   readonly timeout: "grpc-timeout" | "connect-timeout-ms";
-  /** Why a call cannot go through this door; undefined when it can. */
+  /** The reason why a call cannot go through this door; undefined if it can. */
   readonly shut: (method: DescMethod) => string | undefined;
-  /** Why only the gateway has this door; undefined when connect-es serves the protocol as well. */
+  /** The reason why only the gateway has this door; undefined if connect-es serves the protocol as well. */
   readonly gatewayOnly?: string | undefined;
   readonly ask: (call: DoorCall) => Promise<DoorAnswer>;
 };
 
-/** Where a server listens, which may have a port for each version of HTTP. */
+/** The addresses of a server, which may have a port for each version of HTTP. */
 export type Ports = { readonly http1: string; readonly http2: string };
 
 /** Every door of a server, open; `onResponse` is given the bytes of each answer. */

@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const [addOne, addMany] = ["UserGrantService.AddUserGrant", "UserGrantService.AddUserGrants"];
 
-/** What every door of a format says to bytes. */
+/** The answers of every door of a format to the same bytes. */
 async function violations(rpc: string, raw: NonNullable<DoorCall["raw"]>, request: DoorCall["request"] = {}) {
   const method = methods.get(rpc);
   if (!method) throw new Error(`there is no ${rpc}`);

@@ -1,6 +1,6 @@
 import * as zlib from "node:zlib";
 
-/** How the message of a call is compressed, and what its answer may be compressed with. */
+/** The compression of a request, and the encodings that its response may use. */
 export type Packing = {
   readonly request?: string | undefined;
   readonly accept?: string | undefined;

@@ -28,7 +28,7 @@ export const methods: ReadonlyMap<string, DescMethod> = new Map(
 
 const kindOf = ({ name, format }: Door) => (name.startsWith("REST") ? "rest" : format);
 
-/** Why a scene is not played at a door. */
+/** Returns the reason why a scene is not played at a door. */
 export function shut(door: Door, { not = {}, only }: Scene, method: DescMethod): string | undefined {
   if (only && only !== kindOf(door)) return `only for ${only}`;
   return not[kindOf(door)] ?? not[door.format] ?? door.shut(method);

@@ -9,7 +9,7 @@ const unary = Object.entries(rows).filter(([rpc]) => rpc !== "EventService.Watch
 // A list, or what an organization has one of, is alike only where nothing else happens.
 const needsOwnPlace = (rpc: string) => /\.List|Policy$|ProjectRole$/.test(rpc);
 
-/** What the row of the permission matrix asks. */
+/** The request in the row of the permission matrix. */
 const answers = ([rpc, row]: [string, Row]): Scene => ({
   ...{ rpc, name: "answers", says: "OK" },
   async given({ postern, admin, fixture: shared }) {

@@ -18,7 +18,7 @@ const person1 = { givenName: "Ada", familyName: "Byron", email: "ada@example.com
 const page = { pageToken: "no token" };
 const missing = "VALIDATION_FAILED";
 
-/** What each service refuses of its own accord, beside the operations that have scenes of their own. */
+/** The refusals of each service, beside the operations that have scenes of their own. */
 export const refusedScenes: readonly Scene[] = [
   scene("SessionService.CreateSession", "SIGN_IN_FAILED", { loginName: "Zoë", password: "🦊" }),
   scene("SessionService.CreateSession", missing, {}, ["loginName", "password"]),

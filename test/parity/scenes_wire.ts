@@ -72,7 +72,7 @@ function broken(bytes: Uint8Array): Buffer {
 
 const invalid = "VALIDATION_FAILED";
 
-/** How an operation takes what is wrong with its bytes. */
+/** Makes the scenes of an operation for malformed bytes. */
 function scenesOf(operation: Operation): Scene[] {
   const { rpc, needed, path, text } = operation;
   const scene = (name: string, says: Scene["says"], edit: Parameters<typeof edited>[2], more: Partial<Scene> = {}) => ({
@@ -135,5 +135,5 @@ const withField = (json: string, name: string, value: string) => `{"${name}":${v
 // Field 1000, of a later contract.
 const withMore = (bytes: Buffer) => Buffer.concat([bytes, Buffer.of(0xc2, 0x3e, 1, 65)]);
 
-/** How each of the four operations takes what is wrong with its bytes. */
+/** The scenes of malformed bytes for each of the four operations. */
 export const wireScenes: readonly Scene[] = operations.flatMap(scenesOf);

@@ -6,7 +6,7 @@ import { type Client, machine, organization, type Postern, signedUp } from "../h
 import type { Raw } from "./doors.ts";
 import type { Packing } from "./packing.ts";
 
-/** What scenes are played on: one organization with what they need, and people to call. */
+/** The stage of the scenes: one organization with its objects, and users to make the calls. */
 export type Stage = {
   readonly postern: Postern;
   readonly admin: Client;
@@ -17,9 +17,9 @@ export type Stage = {
   readonly viewer: Client;
   /** A project of the administrator's organization, granted to this one with the role `viewer` only. */
   readonly granted: { readonly projectId: string; readonly projectGrantId: string };
-  /** Where one wrong password locks. */
+  /** The organization where one wrong password locks. */
   readonly strict: string;
-  /** Where the last passwords may not come again. */
+  /** The organization where recent passwords cannot be reused. */
   readonly historic: string;
 };
 
@@ -32,29 +32,29 @@ export type Given = {
   readonly headers?: Readonly<Record<string, string>>;
   readonly raw?: Raw;
   readonly packing?: Packing;
-  /** What exactly is to be answered. */
+  /** The exact answer, if it is fixed. */
   readonly answer?: unknown;
-  /** What is to be seen afterwards, whichever door was taken. */
+  /** Reads the state afterwards, which must be the same for every door. */
   readonly see?: () => Promise<unknown>;
 };
 
-/** One call, and what is said to it through every door. */
+/** One call, and the answer that it must get at every door. */
 export type Scene = {
   readonly rpc: string;
   readonly name: string;
   readonly says: "OK" | Reason;
   /** The fields that are wrong, in any order. */
   readonly fields?: readonly string[];
-  /** Why a kind of door cannot express this call. */
+  /** The reason why a kind of door cannot express this call. */
   readonly not?: { readonly json?: string; readonly binary?: string; readonly rest?: string };
-  /** Why the request is no well-formed message in a format, so that it never comes to gate and interceptors. */
+  /** The reason why the request is no well-formed message in a format, and so never reaches gate and interceptors. */
   readonly malformed?: { readonly json?: string; readonly binary?: string };
   /** The one kind of door for which this is so. */
   readonly only?: "rest";
   readonly given: (stage: Stage) => Given | Promise<Given>;
 };
 
-/** Why requests are no well-formed messages: each decoder refuses them in its own words, before a call begins. */
+/** The reasons why requests are no well-formed messages: each decoder refuses them in its own words, before a call begins. */
 export const malformed = {
   empty: { json: "an empty body is no JSON, which only the gateway takes for an empty message" },
   fields: { json: "a field is unknown, or its value has the wrong type, so that the JSON is none of this message" },

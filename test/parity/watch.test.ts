@@ -196,7 +196,7 @@ function open(url: string, { version, ask }: Door, request: JsonObject, headers:
   });
 }
 
-/** The first things that a watcher hears, then it leaves. */
+/** Reads the first messages of a watch, then closes it. */
 async function hear(
   url: string,
   door: Door,
@@ -315,7 +315,7 @@ test("a watcher whose token is revoked hears no more, through every door", async
   };
   const all = doors.map((door) => hear(postern.url, door, { request: {}, headers, count: 100, onMessage }));
   const seen = { name: fresh("seen") };
-  // A watch begins at the end of the log, which nobody else tells of.
+  // A watch begins at the end of the log, whose position no other call returns.
   const begun = setInterval(() => void made(stage.admin, "/v1/projects", { name: fresh("seen") }, where), 200);
   await vi.waitFor(() => expect(messages).toBeGreaterThan(doors.length * 3), { timeout: 15_000 });
   clearInterval(begun);

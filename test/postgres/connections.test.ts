@@ -8,7 +8,7 @@ import { freshDatabase } from "../database.ts";
 import { machine, startPostern } from "../harness.ts";
 import { ask, quiet, until } from "./holder.ts";
 
-/** How many connections of the service there are that are like this. */
+/** Counts the connections of the service that match the condition. */
 async function count(url: string, like = "true"): Promise<number> {
   const [row] = await ask<{ count: number }>(
     url,

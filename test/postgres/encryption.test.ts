@@ -115,7 +115,7 @@ function listening(server: Server): Promise<number> {
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port)));
 }
 
-/** A server that says no to encryption, and keeps what it hears. */
+/** A server that refuses encryption, and records the bytes it receives. */
 async function startPlain(hear: (data: Buffer) => void) {
   const server = createServer((socket) => {
     socket

@@ -1,4 +1,4 @@
-// Run as a process of its own: starts the embedded database of the folder given and holds it until it is told to stop.
+// Run as a process of its own: starts the embedded database of the folder given and holds it until it gets the signal to stop.
 import { startEmbedded } from "../../src/postgres/embedded.ts";
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };

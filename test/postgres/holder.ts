@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
 
-/** Who runs the process: this user, or an ordinary one when this is root. */
+/** The account of the process: this user, or an ordinary one when this is root. */
 export type Runner = Readonly<{ name: string; ids?: { uid: number; gid: number } }>;
 
 export const isRoot = process.geteuid?.() === 0;

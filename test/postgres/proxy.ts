@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer, connect as dial, type Socket } from "node:net";
 
-/** How connections fail from now on; what is left out works. */
+/** The faults of connections from now on; without one they work. */
 export type Faults = {
-  /** How long bytes take each way. */
+  /** The delay of bytes each way. */
   readonly delayMs?: number;
   /** Bytes go nowhere, and no connection is closed. */
   readonly swallow?: boolean;
@@ -22,7 +22,7 @@ export type DatabaseProxy = AsyncDisposable & {
   readonly reset: () => void;
   /** Ends one direction of every connection there is. */
   readonly halfClose: (side: "client" | "server") => void;
-  /** How many connections were made. */
+  /** The number of connections made. */
   readonly made: () => number;
 };
 

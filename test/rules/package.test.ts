@@ -29,7 +29,7 @@ test("src enters the package by its name alone", () => {
   expect([...files]).toEqual(["packages/gateway/src/gateway.ts"]);
 });
 
-// What connect-es keeps for itself may change with any release.
+// The private functions of connect-es may change with any release.
 test("only connect_es.ts imports the private modules of connect-es, whose version is pinned exactly", () => {
   const isPrivate = (name: string) => name.startsWith("@connectrpc/connect/protocol");
   const importers = sources.filter((source) => modulesOf(source).some(isPrivate)).map(({ path }) => path);

@@ -100,7 +100,7 @@ test("every snippet of a client is a piece of a program that is tested", () => {
   for (const { file = "", text } of snippets) expect(text, file).toBe(shownIn(textOf(file)));
 });
 
-/** What a program marks for the README, at the left margin. */
+/** The region that a program marks for the README, at the left margin. */
 function shownIn(program: string): string {
   const [, marked = ""] = /region README\n(.*?)\n[^\n]*endregion/s.exec(program) ?? [];
   const margin = /^ */.exec(marked)?.[0] ?? "";

@@ -23,7 +23,7 @@ afterAll(() => program[Symbol.dispose]());
 const everywhere = program.sources.filter(({ path }) => !/^packages\/\w+\/gen\//.test(path));
 const sources = everywhere.filter(({ path }) => /^(src|packages\/\w+\/src)\//.test(path));
 
-/** Where nodes of a kind are that should not be there, as path:line. */
+/** The places of forbidden nodes, as path:line. */
 function places(of: readonly Source[], wanted: (node: Node) => boolean, but: readonly string[] = []): string[] {
   return of.flatMap(({ path, ast }) =>
     but.includes(path) ? [] : [...nodesOf(ast)].filter(wanted).map((node) => `${path}:${lineOf(ast, node)}`),

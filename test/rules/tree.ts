@@ -54,7 +54,7 @@ export function* nodesOf(node: Node): Generator<Node> {
 /** The packages of ours, each with the file that it is entered by. */
 const packages: Readonly<Record<string, string>> = { "@postern/gateway": "packages/gateway/src/gateway.ts" };
 
-/** What a file imports from files of ours, one entry for each name. */
+/** The imports of a file from files of ours, one entry for each name. */
 export function importsOf({ path, ast }: Source): Import[] {
   return [...nodesOf(ast)].flatMap(named).flatMap(({ to, ...one }) => {
     const file = to.startsWith(".") ? posix.join(dirname(path), to) : packages[to];
@@ -97,7 +97,7 @@ export function lineOf(ast: SourceFile, node: Node): number {
 /** A file of the repository, as text. */
 export const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 
-// What .gitignore leaves out, and what git keeps for itself.
+// The folders in .gitignore, and git's own.
 const apart = /^(\.git|node_modules|data|.*\.log)$/;
 
 /** Every file of the repository, by its path from the root. */

@@ -4,7 +4,7 @@ import { hashBehindOthers } from "../../src/security/priority.ts";
 
 const threads = "/proc/self/task";
 
-/** How nice each thread of this process is to others, by the thread's name. */
+/** The niceness of each thread of this process, by the thread's name. */
 function niceness(): [name: string, nice: number][] {
   return readdirSync(threads).map((thread) => {
     const stat = readFileSync(`${threads}/${thread}/stat`, "utf8");

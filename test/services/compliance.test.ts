@@ -81,7 +81,7 @@ const kinds = [
   { kind: "none", uris: [], web: [], agent: [], native: [], implicit: [], open: [] },
 ];
 
-// What is wrong with an application under development alone: where its redirect URIs lead by http, or by a scheme of their own.
+// The problems of an application in development mode: redirect URIs by http, or by a private scheme.
 const hiddenInDevMode = new Set([
   "HTTP_ON_USER_AGENT",
   "HTTP_ON_PUBLIC_WEB",

@@ -162,7 +162,7 @@ test("a fresh code for the same number replaces the one before, and no code veri
 
 type Outcome = "verified" | "a code is sent" | "a code is answered" | "PHONE_UNCHANGED";
 
-/** What the same number in each mode does to a number that is verified, and to one that is not. */
+/** The outcome of setting the same number in each mode, for a verified number and for an unverified one. */
 const sameNumber: readonly [mode: object, whenVerified: Outcome, whenUnverified: Outcome][] = [
   [{}, "PHONE_UNCHANGED", "a code is sent"],
   [{ isVerified: true }, "PHONE_UNCHANGED", "verified"],

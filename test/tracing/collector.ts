@@ -17,7 +17,7 @@ type Reply = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** A collector of OTLP over HTTP, on a port of its own, that keeps what it gets and answers what it is told to. */
+/** A collector of OTLP over HTTP, on a port of its own, that records requests and gives scripted answers. */
 export async function startCollector(replyTo: () => Reply = () => ({ status: 200 })) {
   const received: Received[] = [];
   const spans: Span[] = [];

@@ -1,4 +1,4 @@
-// Run as a process of its own: starts the service and stops it, and tells which files of tracing it loaded.
+// Run as a process of its own: starts the service and stops it, and reports which files of tracing were loaded.
 import { registerHooks } from "node:module";
 
 const loaded: string[] = [];

@@ -120,7 +120,7 @@ test.each(["gRPC binary", "REST over HTTP/1.1"])("%s: a refused call carries its
     "rpc.response.status_code": "NOT_FOUND",
     "postern.reason": "USER_NOT_FOUND",
   });
-  // Whoever asks for what is not there made the mistake, not the server.
+  // A request for a missing object is the client's mistake, not the server's.
   expect(call.status).toBeUndefined();
 });
 

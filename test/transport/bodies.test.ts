@@ -145,7 +145,7 @@ describe("a client that takes no answers", () => {
       await once(stream, "response");
     });
     await Promise.all(answered);
-    // What was sent before has been read once it is answered.
+    // Once this is answered, everything sent before has been read.
     await new Promise<void>((resolve) => stuck.ping(() => resolve()));
     // The first call of a token looks its caller up, with the body in the packet of its head.
     const text = await sendBytes(

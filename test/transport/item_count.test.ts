@@ -11,13 +11,13 @@ import { seeded } from "../../packages/gateway/test/http/http2/seeded.ts";
 import { sampleMessage } from "../../packages/gateway/test/sample_service.ts";
 import { contractBounds } from "../../src/contract/field_bounds.ts";
 
-/** What a count refuses, as `path REASON`; the reason alone when it names nothing. */
+/** The refusal of a count, as `path REASON`; the reason alone if it names no field. */
 function refusal(counting: () => void): string[] {
   try {
     counting();
     return [];
   } catch (error) {
-    // What else the reader of the wire throws is an error of the wire.
+    // Any other error of the reader is an error of the wire format.
     if (!(error instanceof GatewayError) || error.reason === "MALFORMED_BODY") return ["MALFORMED_BODY"];
     const { violations = [] } = error.details;
     return violations.map((one) => `${one.field} ${one.reason}`);

@@ -12,7 +12,7 @@ export type Browser = AsyncDisposable & { readonly open: (url: string) => Promis
 export type Page = {
   /** Calls a function of the page with values that JSON can carry, and waits for what it answers. */
   readonly run: (name: string, ...given: unknown[]) => Promise<unknown>;
-  /** What the page has requested, preflights included, as `METHOD path`. */
+  /** The requests of the page, preflights included, as `METHOD path`. */
   readonly requests: readonly string[];
   /** The versions of HTTP that answers came by. */
   readonly protocols: ReadonlySet<string>;

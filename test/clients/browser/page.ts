@@ -37,7 +37,7 @@ function callOf({ service, rpc, ...rest }: Carried): ClientCall {
   return { ...rest, method };
 }
 
-/** What the test calls. */
+/** The functions that the test calls. */
 const driven = {
   call: (kind: Kind, baseUrl: string, call: Carried) => clients[kind](baseUrl).call(callOf(call)),
   watch: async (kind: Kind, baseUrl: string, call: Carried) =>

@@ -54,10 +54,10 @@ function partsOf({ method, request, headers = {}, timeoutMs }: ClientCall): [pat
 
 type Refusal = { code: string; message?: string; details?: { type: string; value: string }[] };
 
-/** What was printed: an answer to one stream; a refusal to the other, after the headers when it was verbose. */
+/** Reads the output: an answer is in one stream; a refusal in the other, after the headers if it was verbose. */
 function answerBy({ code, out, err }: Ended): ClientAnswer {
   const headers = headersIn(err);
-  // What --emit-defaults adds for absent messages is null.
+  // --emit-defaults adds null for absent messages.
   if (code === 0)
     return answered(
       JSON.parse(out, (_, value) => value ?? undefined),

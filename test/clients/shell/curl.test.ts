@@ -68,7 +68,7 @@ function optionsOf({ postern }: Stage, { method, request, headers = {}, timeoutM
 const registry = createRegistry(file_google_rpc_error_details);
 const gaveUp = 28;
 
-/** What `curl --include` printed. */
+/** Reads the output of `curl --include`. */
 function answerBy({ code, out }: Ended): ClientAnswer {
   if (code === gaveUp) return refused({ code: 4, message: "", details: [] }, {});
   const [head = "", ...rest] = out.split("\r\n\r\n");

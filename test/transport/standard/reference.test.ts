@@ -17,7 +17,7 @@ afterAll(() => postern[Symbol.asyncDispose]());
 
 const page = (path: string, init?: RequestInit) => fetch(postern.url + path, init);
 
-/** What an answer breaks of what the document says of it. */
+/** The rules of the document that an answer breaks. */
 function breaks(path: string, method: string, { status, body }: Answer): string[] {
   const said = document.paths[path]?.[method]?.responses[status];
   if (!said) return [`${status} is not foreseen`];

@@ -1,6 +1,6 @@
 import type { Document, Schema } from "../../../packages/gateway/src/services/openapi/document.ts";
 
-/** What a value breaks of a schema, as `path: rule`; only what our documents use of JSON Schema. */
+/** The rules of a schema that a value breaks, as `path: rule`; for the part of JSON Schema that our documents use. */
 export function broken(document: Document, schema: Schema, value: unknown, path = "$"): string[] {
   const inner = (one: Schema, at: unknown, where = path) => broken(document, one, at, where);
   const fits = (one: Schema) => inner(one, value).length === 0;
