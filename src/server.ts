@@ -52,6 +52,7 @@ import { expiryChores } from "./services/expiry.ts";
 import { memberRules } from "./services/member.ts";
 import { organizationRules } from "./services/organization.ts";
 import { sendsCode } from "./services/phone_code.ts";
+import { policyRules } from "./services/policy.ts";
 import { projectRules } from "./services/project.ts";
 import { projectGrantRules } from "./services/project_grant.ts";
 import { projectRoleRules } from "./services/project_role.ts";
@@ -299,6 +300,7 @@ function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
     ...eventRules,
     ...memberRules,
     ...organizationRules,
+    ...policyRules,
     ...[projectRules, projectGrantRules, projectRoleRules].flat(),
     ...sessionRules,
     ...userRules(deps, config),

@@ -26,6 +26,8 @@ export type PasswordUser = Versioned & {
   readonly since: string | null;
   /** The hashes before it, newest first. */
   readonly history: readonly string[];
+  /** How often wrong passwords locked it since the last right one. */
+  readonly locks: number;
   readonly policy: PolicyInForce;
 };
 
@@ -33,6 +35,7 @@ const passwordColumns = `u.user_id as id, u.owner, u.kind, u.active, u.locked, u
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,
+  coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
   ${policyColumn("u.owner")} as policy, u.version, u.created, u.changed`;
 
 /** Reads a user with its password by its id. */
@@ -153,7 +156,7 @@ export const clearAttempts: readonly string[] = [
 
 /** Credentials of the lock: the attempts are spent, until it runs out. */
 export const spendAttempts: readonly string[] = [
-  `update password_attempts a set attempts = ${spent} from $facts f where a.user_id = f.stream`,
+  `update password_attempts a set attempts = ${spent}, locks = a.locks + 1 from $facts f where a.user_id = f.stream`,
 ];
 
 /** Runs a piece of hashing; a full queue refuses the call at once. */
@@ -240,7 +243,7 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
   async function lock(call: Call, user: PasswordUser): Promise<{ is: "locked" }> {
     for (let current: PasswordUser | undefined = user; current && !isLocked(current, clock()); ) {
       const at: At = next(current, clock());
-      const locked: NewFact = factOf("user", at, { case: "locked", value: lockOf(current.policy, clock()) });
+      const locked: NewFact = factOf("user", at, { case: "locked", value: lockOf(current, at.time) });
       const won: boolean = await log.append(aside(call), [locked], true).catch(lostRace);
       current = won ? undefined : await userById({ owner: user.owner, id: user.id });
     }
@@ -291,9 +294,17 @@ const giveBack = (sql: Sql, id: string) => sql`
 
 const lastTimestampMs = Date.UTC(9999, 11, 31);
 
-function lockOf({ lockSeconds }: PolicyInForce, now: Date) {
-  const until = lockSeconds === null ? Number.POSITIVE_INFINITY : now.getTime() + lockSeconds * 1000;
+function lockOf(user: Pick<PasswordUser, "policy" | "locks">, now: Date) {
+  const until = now.getTime() + lockSecondsOf(user) * 1000;
   return until < lastTimestampMs ? { until: timestampFromMs(Math.round(until)) } : {};
+}
+
+const firstLockSeconds = 15 * 60;
+const longestLockSeconds = 60 * 60;
+
+function lockSecondsOf({ policy, locks }: Pick<PasswordUser, "policy" | "locks">): number {
+  if (policy.untilUnlocked) return Number.POSITIVE_INFINITY;
+  return policy.lockSeconds ?? Math.min(firstLockSeconds * 2 ** locks, longestLockSeconds);
 }
 
 /** Makes the call for a fact besides the answer: the caller's deadline does not end it, and it has no idempotency key. */

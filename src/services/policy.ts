@@ -1,9 +1,14 @@
 import { create, equals } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { LockoutPolicySchema, PasswordPolicySchema, type PolicyService } from "../../gen/postern/v1/policy_pb.ts";
+import {
+  LockoutPolicySchema,
+  PasswordPolicySchema,
+  type PolicyService,
+  SetLockoutPolicyRequestSchema,
+} from "../../gen/postern/v1/policy_pb.ts";
 import { type Call, type Deps, organizationOf } from "../deps.ts";
-import { refuse } from "../errors.ts";
+import { messageRule, refuse } from "../errors.ts";
 import { type At, details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
@@ -58,6 +63,19 @@ export const policyService = ({ log, sql, clock }: Deps) => {
 const passwordStream = "password-policy";
 const lockoutStream = "lockout-policy";
 
+/** The rules between fields of requests about policies. */
+export const policyRules = [
+  messageRule(SetLockoutPolicyRequestSchema, ({ policy }) =>
+    policy?.lockDuration && policy.untilUnlocked ? [lockOfTwoLengths] : [],
+  ),
+];
+
+const lockOfTwoLengths = {
+  field: "policy.lockDuration",
+  description: "must be absent when untilUnlocked is true",
+  reason: "LOCK_DURATION_UNTIL_UNLOCKED",
+};
+
 /** The folds of facts about a policy: they write its row. */
 export const policyFolds = {
   passwordSet: {
@@ -76,12 +94,13 @@ export const policyFolds = {
   },
   lockoutSet: {
     views: [
-      `insert into lockout_policies as l (owner, maximum_attempts, lock_seconds, version, created, changed)
+      `insert into lockout_policies as l (owner, maximum_attempts, lock_seconds, until_unlocked, version, created, changed)
        select f.owner, (f.payload->>'maximumAttempts')::integer,
-         rtrim(f.payload->>'lockDuration', 's')::double precision, f.version, f.time, f.time
+         rtrim(f.payload->>'lockDuration', 's')::double precision,
+         coalesce((f.payload->>'untilUnlocked')::boolean, false), f.version, f.time, f.time
        from $facts f
        on conflict (owner) do update set maximum_attempts = excluded.maximum_attempts,
-         lock_seconds = excluded.lock_seconds, version = excluded.version, changed = excluded.changed`,
+         lock_seconds = excluded.lock_seconds, until_unlocked = excluded.until_unlocked, version = excluded.version, changed = excluded.changed`,
     ],
   },
 } satisfies NounFolds<"policy">;
@@ -96,8 +115,10 @@ export type PolicyInForce = {
   readonly historyDepth: number;
   /** The number of wrong passwords in a row that locks a user; 0 never locks. */
   readonly maximumAttempts: number;
-  /** The duration of a lock; null for one that an administrator must end. */
+  /** The duration of every lock; null where the length of a lock depends on those before it. */
   readonly lockSeconds: number | null;
+  /** A lock lasts until an administrator ends it. */
+  readonly untilUnlocked: boolean;
 };
 
 /** Reads the policies in force in an organization. */
@@ -116,7 +137,8 @@ export const policyColumn = (owner: string) => `(
     'requiresDigit', coalesce(p.requires_digit, ${builtInPassword.requiresDigit}),
     'requiresSymbol', coalesce(p.requires_symbol, ${builtInPassword.requiresSymbol}),
     'historyDepth', coalesce(p.history_depth, ${builtInPassword.historyDepth}),
-    'maximumAttempts', coalesce(l.maximum_attempts, ${builtInLockout.maximumAttempts}), 'lockSeconds', l.lock_seconds)
+    'maximumAttempts', coalesce(l.maximum_attempts, ${builtInLockout.maximumAttempts}), 'lockSeconds', l.lock_seconds,
+    'untilUnlocked', coalesce(l.until_unlocked, ${builtInLockout.untilUnlocked}))
   from instance
     left join lateral (${nearest("password_policies", owner)}) p on true
     left join lateral (${nearest("lockout_policies", owner)}) l on true)`;
@@ -129,14 +151,14 @@ const builtInPassword = {
   requiresSymbol: true,
   historyDepth: 0,
 };
-const builtInLockout = { maximumAttempts: 10, lockSeconds: null };
+const builtInLockout = { maximumAttempts: 10, lockSeconds: null, untilUnlocked: false };
 
-type Passwords = Omit<PolicyInForce, "maximumAttempts" | "lockSeconds">;
-type Lockouts = Pick<PolicyInForce, "maximumAttempts" | "lockSeconds">;
+type Lockouts = Pick<PolicyInForce, "maximumAttempts" | "lockSeconds" | "untilUnlocked">;
+type Passwords = Omit<PolicyInForce, keyof Lockouts>;
 
 const passwords = `minimum_length as "minimumLength", requires_upper as "requiresUpper", requires_lower as "requiresLower",
   requires_digit as "requiresDigit", requires_symbol as "requiresSymbol", history_depth as "historyDepth"`;
-const lockouts = `maximum_attempts as "maximumAttempts", lock_seconds as "lockSeconds"`;
+const lockouts = `maximum_attempts as "maximumAttempts", lock_seconds as "lockSeconds", until_unlocked as "untilUnlocked"`;
 
 // The organization's own policy applies, else the instance's.
 const nearest = (table: string, owner: string) =>
@@ -159,8 +181,9 @@ const passwordPolicy = ({ minimumLength, requiresUpper, requiresLower, ...rest }
   historyDepth: rest.historyDepth,
 });
 
-const lockoutPolicy = ({ maximumAttempts, lockSeconds }: Lockouts) => ({
+const lockoutPolicy = ({ maximumAttempts, lockSeconds, untilUnlocked }: Lockouts) => ({
   maximumAttempts,
+  untilUnlocked,
   ...(lockSeconds === null ? {} : { lockDuration: durationFromMs(Math.round(lockSeconds * 1000)) }),
 });
 

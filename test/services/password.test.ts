@@ -5,7 +5,7 @@ import { isLocked, loginNameOf, refuseBroken, refuseReused } from "../../src/ser
 
 const policy = {
   ...{ minimumLength: 8, requiresUpper: true, requiresLower: true, requiresDigit: true, requiresSymbol: true },
-  ...{ historyDepth: 0, maximumAttempts: 10, lockSeconds: null },
+  ...{ historyDepth: 0, maximumAttempts: 10, lockSeconds: null, untilUnlocked: false },
 };
 const common = commonPasswords();
 const check =

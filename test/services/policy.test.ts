@@ -46,15 +46,20 @@ test("the built-in default is in force until something is set, then the instance
 test("the lockout policy likewise, with a lock that lasts or ends", async () => {
   await using own = await startPostern();
   const read = async () => done(await own.admin.get("/v1/policies/lockout"));
-  expect(await read()).toEqual({ policy: { maximumAttempts: 10 }, isDefault: true });
+  expect(await read()).toEqual({ policy: { maximumAttempts: 10, untilUnlocked: false }, isDefault: true });
   const instance = { maximumAttempts: 5, lockDuration: "900s" };
   done(await own.admin.put("/v1/policies/lockout", { instance: true, policy: instance }));
   expect(await read()).toMatchObject({ policy: instance, isDefault: true });
-  const policy = { maximumAttempts: 0, lockDuration: "1.500s" };
+  const policy = { maximumAttempts: 0, lockDuration: "1.500s", untilUnlocked: false };
   const { details } = done(await own.admin.put("/v1/policies/lockout", { policy }));
   expect(await read()).toEqual({ policy, isDefault: false, details });
   done(await own.admin.put("/v1/policies/lockout", { policy: { maximumAttempts: 7 } }));
-  expect((await read()).policy).toEqual({ maximumAttempts: 7 });
+  expect((await read()).policy).toEqual({ maximumAttempts: 7, untilUnlocked: false });
+  const endless = { maximumAttempts: 7, untilUnlocked: true };
+  done(await own.admin.put("/v1/policies/lockout", { policy: endless }));
+  expect((await read()).policy).toEqual(endless);
+  done(await own.admin.put("/v1/policies/lockout", { policy: { maximumAttempts: 7 } }));
+  expect((await read()).policy).toEqual({ maximumAttempts: 7, untilUnlocked: false });
 });
 
 test("a policy set to what it is stays at its sequence", async () => {
@@ -92,6 +97,7 @@ test("policies out of range are refused by field", async () => {
     ["password", { minimumLength: 8, historyDepth: 25 }, "policy.historyDepth"],
     ["lockout", { maximumAttempts: 1001 }, "policy.maximumAttempts"],
     ["lockout", { lockDuration: "0.5s" }, "policy.lockDuration"],
+    ["lockout", { lockDuration: "60s", untilUnlocked: true }, "policy.lockDuration"],
     ["lockout", undefined, "policy"],
   ] as const) {
     const answer = await postern.admin.put(`/v1/policies/${kind}`, { policy });

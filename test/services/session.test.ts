@@ -172,6 +172,43 @@ test("guesses at the same moment after the limit was lowered lock", async () => 
   expect(done(await postern.admin.get(`/v1/users/${userId}`)).user.state).toBe("USER_STATE_LOCKED");
 });
 
+test("a lock ends by itself: after 15 minutes, then each next one twice as long, an hour at most", async () => {
+  const { userId, username } = await signedUp(postern);
+  const lockedForSeconds = async () => {
+    for (let guess = 0; guess < 10; guess++) expect((await signIn(username, wrong)).status).toBe(401);
+    expect(refused(await signIn(username, right))).toEqual([401, "SIGN_IN_FAILED"]);
+    const [row] = await sql<{ seconds: number }[]>`
+      select extract(epoch from (payload->>'until')::timestamptz - time)::integer as seconds
+      from events where stream = ${userId} and type = 'user.locked' order by version desc limit 1`;
+    // As if so much time had passed.
+    await sql`update users set locked_until = now() - interval '1 second' where user_id = ${userId}`;
+    return row?.seconds;
+  };
+  const minutes = [];
+  for (let times = 0; times < 4; times++) minutes.push((await lockedForSeconds()) ?? 0);
+  expect(minutes.map((seconds) => seconds / 60)).toEqual([15, 30, 60, 60]);
+  done(await signIn(username, right));
+  expect(await lockedForSeconds()).toBe(15 * 60);
+});
+
+test("ten strangers do not shut out the only administrator for good", async () => {
+  const [admin] = await sql<{ username: string }[]>`select username from users where user_id = ${postern.adminId}`;
+  for (let guess = 0; guess < 10; guess++) await signIn(admin?.username ?? "", wrong);
+  const [row] = await sql`select locked, locked_until as until from users where user_id = ${postern.adminId}`;
+  expect(row).toEqual({ locked: true, until: expect.any(Date) });
+  done(await postern.admin.post(`/v1/users/${postern.adminId}:unlock`));
+});
+
+test("a policy says that a lock lasts until an administrator ends it", async () => {
+  const organizationId = await organization(postern);
+  const policy = { maximumAttempts: 2, untilUnlocked: true };
+  done(await postern.admin.put("/v1/policies/lockout", { policy }, { "x-service-orgid": organizationId }));
+  const { userId, username } = await signedUp(postern, { organizationId });
+  for (let guess = 0; guess < 2; guess++) await signIn(username, wrong);
+  const [row] = await sql`select locked, locked_until as until from users where user_id = ${userId}`;
+  expect(row).toEqual({ locked: true, until: null });
+});
+
 test("a limit of 0 never locks", async () => {
   const organizationId = await organization(postern);
   done(

@@ -9,7 +9,8 @@ select n, l.user_id as "takenBy", l.owner as "takenIn", (
     'requiresDigit', coalesce(p.requires_digit, true),
     'requiresSymbol', coalesce(p.requires_symbol, true),
     'historyDepth', coalesce(p.history_depth, 0),
-    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds)
+    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
+    'untilUnlocked', coalesce(l.until_unlocked, false))
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) p on true
     left join lateral (select q.* from lockout_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) l on true) as policy

@@ -1208,7 +1208,7 @@ export const UserFact_ReactivatedSchema: GenMessage<UserFact_Reactivated> = /*@_
  */
 export type UserFact_Locked = Message<"postern.v1.UserFact.Locked"> & {
   /**
-   * When the lock ends by itself; never when absent.
+   * When the lock ends by itself; when absent, only an administrator ends it.
    *
    * @generated from field: google.protobuf.Timestamp until = 1;
    */

@@ -8,12 +8,13 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"policy.lockout_set/0" as (insert into lockout_policies as l (owner, maximum_attempts, lock_seconds, version, created, changed)
+"policy.lockout_set/0" as (insert into lockout_policies as l (owner, maximum_attempts, lock_seconds, until_unlocked, version, created, changed)
        select f.owner, (f.payload->>'maximumAttempts')::integer,
-         rtrim(f.payload->>'lockDuration', 's')::double precision, f.version, f.time, f.time
+         rtrim(f.payload->>'lockDuration', 's')::double precision,
+         coalesce((f.payload->>'untilUnlocked')::boolean, false), f.version, f.time, f.time
        from (select * from facts where type = 'policy.lockout_set') f
        on conflict (owner) do update set maximum_attempts = excluded.maximum_attempts,
-         lock_seconds = excluded.lock_seconds, version = excluded.version, changed = excluded.changed),
+         lock_seconds = excluded.lock_seconds, until_unlocked = excluded.until_unlocked, version = excluded.version, changed = excluded.changed),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
