@@ -8,11 +8,11 @@ export const passwordTexts = {
     fr: "Le nom de connexion ou le mot de passe est incorrect.",
     es: "El nombre de inicio de sesión o la contraseña no son correctos.",
   },
-  USER_LOCKED: {
-    en: "The user is locked after too many wrong passwords.",
-    de: "Der Benutzer ist nach zu vielen falschen Passwörtern gesperrt.",
-    fr: "L'utilisateur est bloqué après trop de mots de passe incorrects.",
-    es: "El usuario está bloqueado tras demasiadas contraseñas incorrectas.",
+  PASSWORD_ATTEMPTS: {
+    en: "There were too many wrong passwords; please try again later.",
+    de: "Es gab zu viele falsche Passwörter; bitte versuchen Sie es später noch einmal.",
+    fr: "Il y a eu trop de mots de passe incorrects, veuillez réessayer plus tard.",
+    es: "Ha habido demasiadas contraseñas incorrectas; vuelva a intentarlo más tarde.",
   },
   PASSWORD_MISMATCH: {
     en: "The old password is wrong.",

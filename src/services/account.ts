@@ -8,13 +8,13 @@ import { type PasswordBench, samePassword } from "../security/password.ts";
 import { organization, organizationRead } from "./organization.ts";
 import {
   type PasswordUser,
-  passwordGuesses,
   passwordSecret,
   passwordUserRead,
   refuseBroken,
   refuseReused,
   type TriedUser,
 } from "./password.ts";
+import { oldPasswordGuesses } from "./password_change.ts";
 import { user, userRead } from "./user.ts";
 
 /** The service for the caller's own account. */
@@ -23,7 +23,7 @@ export const accountService = (deps: Deps) => {
   const userById = userRead(sql);
   const organizationById = organizationRead(sql);
   const passwordUser = passwordUserRead(sql);
-  const guess = passwordGuesses(deps);
+  const guess = oldPasswordGuesses(deps);
 
   return {
     async getMe(_request, call) {
@@ -42,9 +42,8 @@ export const accountService = (deps: Deps) => {
       refuseWithout(caller);
       const whenRight = (bench: PasswordBench, user: TriedUser) =>
         replacement(bench, user, { oldPassword, newPassword });
-      const outcome = await guess({ user: caller, password: oldPassword, call, whenRight });
-      if (outcome.is === "locked") throw refuse.because("USER_LOCKED", { params: { id } });
-      if (outcome.is === "wrong") throw refuse.because("PASSWORD_MISMATCH", { violations: [mismatch] });
+      const outcome = await guess({ password: oldPassword, call, whenRight }, caller);
+      if (!outcome) throw refuse.because("PASSWORD_MISMATCH", { violations: [mismatch] });
       const at = next(outcome.user, clock());
       const value = { byAdministrator: false, keepSessionId: sessionId };
       const secret = passwordSecret(outcome.value, outcome.user.policy);
@@ -76,7 +75,7 @@ function unchanged() {
   return refuse.because(reason, { violations: [{ field: "newPassword", description, reason }] });
 }
 
-function refuseWithout(caller: PasswordUser | undefined): asserts caller is PasswordUser {
+function refuseWithout(caller: PasswordUser | undefined): asserts caller is TriedUser {
   if (!caller) throw refuse.because("TOKEN_INVALID");
   if (caller.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id: caller.id } });
   if (caller.hash === null) throw refuse.because("PASSWORD_MISSING");

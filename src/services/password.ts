@@ -152,6 +152,7 @@ const spent = 2 ** 31 - 1;
 /** Credentials of a fact after which wrong passwords are counted from the start. */
 export const clearAttempts: readonly string[] = [
   `delete from password_attempts a using $facts f where a.user_id = f.stream`,
+  `delete from password_change_attempts a using $facts f where a.user_id = f.stream`,
 ];
 
 /** Credentials of the lock: the attempts are spent, until it runs out. */
@@ -171,7 +172,6 @@ export async function hashing<T>(work: Promise<T>): Promise<T> {
 
 /** A guess at a password; the work after a right one runs in the same job of the queue. */
 export type Guess<T> = {
-  readonly user: PasswordUser | undefined;
   readonly password: string;
   readonly call: Call;
   readonly whenRight: (bench: PasswordBench, user: TriedUser) => Promise<T>;
@@ -186,14 +186,14 @@ export type GuessOutcome<T> =
 /** A user whose password can be tried. */
 export type TriedUser = PasswordUser & { readonly hash: string };
 
-/** The one way to check a password: each wrong one counts toward the lock, on all nodes together. */
+/** The one way to check a password at sign-in: each wrong one counts toward the lock, on all nodes together. */
 export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secrets">) {
   const { log, sql, clock, secrets } = deps;
   const userById = passwordUserRead(sql);
 
-  return async <T>(guess: Guess<T>): Promise<GuessOutcome<T>> => {
-    const { user, call } = guess;
-    if (!user || !isTried(user) || isLocked(user, clock())) return decoy(guess);
+  return async <T>(guess: Guess<T>, user: PasswordUser | undefined): Promise<GuessOutcome<T>> => {
+    const { call } = guess;
+    if (!user || !isTried(user) || isLocked(user, clock())) return decoy(guess, user);
     const attempt = await reserve(sql, user, clock());
     if (attempt !== undefined) return checked(guess, user, attempt);
     // The wait is as long as a wrong guess takes: guesses that are counted and unchecked are checked meanwhile.
@@ -202,28 +202,19 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
   };
 
   /** Costs a guess that cannot be right the work of one that can. */
-  async function decoy({ user, password, call }: Guess<unknown>): Promise<GuessOutcome<never>> {
+  async function decoy(
+    { password, call }: Guess<unknown>,
+    user: PasswordUser | undefined,
+  ): Promise<GuessOutcome<never>> {
     await reserve(sql, nobody, clock());
     await hashing(secrets.passwords.verifyDecoy(tried(password), call.signal));
     return { is: user && isLocked(user, clock()) ? "locked" : "wrong" };
   }
 
   async function checked<T>(guess: Guess<T>, user: TriedUser, attempt: number): Promise<GuessOutcome<T>> {
-    let stage: "waiting" | "wrong" | "right" = "waiting";
-    const work = async (bench: PasswordBench) => {
-      stage = "wrong";
-      if (!(await bench.verify(user.hash, tried(guess.password))) || !fits(guess.password)) return undefined;
-      stage = "right";
-      return { is: "right", user, value: await guess.whenRight(bench, user) } as const;
-    };
-    const outcome = await hashing(secrets.passwords.inOnePlace(work, guess.call.signal)).finally(() => count());
+    const outcome = await verified(guess, user, { sql, passwords: secrets.passwords, attempts: { giveBack, clear } });
     if (!outcome && attempt === user.policy.maximumAttempts) await lock(guess.call, user);
     return outcome ?? { is: "wrong" };
-
-    async function count(): Promise<void> {
-      if (stage === "waiting") await giveBack(sql, user.id);
-      if (stage === "right") await clear(sql, user.id);
-    }
   }
 
   /** Waits while guesses under way hold all attempts: they end in a lock, or in a right one that clears them. */
@@ -249,6 +240,27 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
     }
     return { is: "locked" };
   }
+}
+
+/** Counted attempts of a user: how they are cleared, and how one of them is given back. */
+export type CountedAttempts = Readonly<Record<"giveBack" | "clear", (sql: Sql, userId: string) => Promise<unknown>>>;
+
+type Verification = Pick<Secrets, "passwords"> & { readonly sql: Sql; readonly attempts: CountedAttempts };
+
+/** Checks a guess that was counted, and does what follows a right one; undefined when it is wrong. */
+export async function verified<T>(guess: Guess<T>, user: TriedUser, { sql, passwords, attempts }: Verification) {
+  let stage: "waiting" | "wrong" | "right" = "waiting";
+  const work = async (bench: PasswordBench) => {
+    stage = "wrong";
+    if (!(await bench.verify(user.hash, tried(guess.password))) || !fits(guess.password)) return undefined;
+    stage = "right";
+    return { is: "right", user, value: await guess.whenRight(bench, user) } as const;
+  };
+  const count = async () => {
+    if (stage === "waiting") await attempts.giveBack(sql, user.id);
+    if (stage === "right") await attempts.clear(sql, user.id);
+  };
+  return hashing(passwords.inOnePlace(work, guess.call.signal)).finally(count);
 }
 
 /** Bounds the password to be hashed: one that no user can have costs no more than others. */
@@ -299,8 +311,11 @@ function lockOf(user: Pick<PasswordUser, "policy" | "locks">, now: Date) {
   return until < lastTimestampMs ? { until: timestampFromMs(Math.round(until)) } : {};
 }
 
-const firstLockSeconds = 15 * 60;
-const longestLockSeconds = 60 * 60;
+/** How long a first lock lasts. */
+export const firstLockSeconds = 15 * 60;
+
+/** Each next lock is twice as long, up to this. */
+export const longestLockSeconds = 60 * 60;
 
 function lockSecondsOf({ policy, locks }: Pick<PasswordUser, "policy" | "locks">): number {
   if (policy.untilUnlocked) return Number.POSITIVE_INFINITY;

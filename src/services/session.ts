@@ -7,6 +7,7 @@ import { details, detailsAfter, factOf, first, next, type Versioned } from "../e
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import type { PasswordBench } from "../security/password.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { userExistsRead } from "./access_token.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
@@ -23,12 +24,9 @@ export const sessionService = (deps: Deps, settings: { readonly sessionLifetimeS
   return {
     async createSession({ loginName, password }, call) {
       const user = await userByLoginName({ login_name: loginNameOf(loginName) }, call.signal);
-      const outcome = await guess({
-        user,
-        password,
-        call,
-        whenRight: async (bench, { hash }) => (secrets.passwords.needsRehash(hash) ? bench.hash(password) : undefined),
-      });
+      const whenRight = async (bench: PasswordBench, { hash }: TriedUser) =>
+        secrets.passwords.needsRehash(hash) ? bench.hash(password) : undefined;
+      const outcome = await guess({ password, call, whenRight }, user);
       if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
       const { created, at, answer } = newSession(outcome.user, outcome.value);
       await log.append(call, [created], answer);

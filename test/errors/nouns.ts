@@ -144,13 +144,14 @@ export const nounRows = {
       return germanAs(body.token).put("/v1/users/me/password", { oldPassword: "a", newPassword: "Green-Teapot-77" });
     },
   },
-  USER_LOCKED: {
+  PASSWORD_ATTEMPTS: {
     async by({ postern, germanAs }) {
       const { client } = await signedUp(postern);
       const wrong = { oldPassword: "wrong", newPassword: "Green-Teapot-77" };
       for (let tries = 0; tries < 10; tries++) await client.put("/v1/users/me/password", wrong);
       return germanAs(client.token).put("/v1/users/me/password", wrong);
     },
+    details: ["RetryInfo"],
   },
 } as const satisfies Partial<Record<Reason, Row>>;
 

@@ -66,7 +66,7 @@ export const passwordScenes: readonly Scene[] = [
     },
   },
   {
-    ...{ rpc, name: "of somebody who is locked out", says: "USER_LOCKED" },
+    ...{ rpc, name: "after too many wrong ones", says: "PASSWORD_ATTEMPTS" },
     async given(stage) {
       const { client, password } = await signedUp(stage.postern, { organizationId: stage.strict });
       await client.put("/v1/users/me/password", { oldPassword: "Not-The-One-1", newPassword });

@@ -134,9 +134,9 @@ for (const [password, rules] of [
 test("broken rules cost a guess only when the old password is wrong, and tell nothing then", async () => {
   const { userId, client } = await signedUp(postern);
   expect(refused(await change(client, "Wrong-Kettle-42", "a"))).toEqual([400, "PASSWORD_MISMATCH"]);
-  expect(await attempts(userId)).toBe(1);
+  expect(await changeAttempts(userId)).toBe(1);
   expect(refused(await change(client, right, "a"))).toEqual([400, "PASSWORD_POLICY"]);
-  expect(await attempts(userId)).toBe(0);
+  expect(await changeAttempts(userId)).toBe(0);
 });
 
 test("an old password of more bytes than any has is wrong", async () => {
@@ -152,7 +152,7 @@ test("passwords of more characters than any has are named, and guess nothing", a
     ["oldPassword", "STRING_MAX_LEN"],
     ["newPassword", "STRING_MAX_LEN"],
   ]);
-  expect(await attempts(userId)).toBe(0);
+  expect(await changeAttempts(userId)).toBe(0);
 });
 
 test("length counts characters, and the same characters typed otherwise are the same password", async () => {
@@ -163,36 +163,78 @@ test("length counts characters, and the same characters typed otherwise are the 
   expect(refused(await change(client, composed, composed.normalize("NFD")))).toEqual([400, "PASSWORD_UNCHANGED"]);
 });
 
-test("wrong old passwords lock the user, who then cannot change it even with the right one", async () => {
+test("wrong old passwords keep even the right one from being changed for a while, and leave signing in alone", async () => {
   const { userId, username, client } = await signedUp(postern);
-  for (let guess = 0; guess < 10; guess++)
-    expect(refused(await change(client, `Wrong-Kettle-${guess}`, fresh))).toEqual([400, "PASSWORD_MISMATCH"]);
-  expect(refused(await change(client, right, fresh))).toEqual([400, "USER_LOCKED"]);
+  const blockedForSeconds = async () => {
+    for (let guess = 0; guess < 10; guess++)
+      expect(refused(await change(client, `Wrong-Kettle-${guess}`, fresh))).toEqual([400, "PASSWORD_MISMATCH"]);
+    const answer = await change(client, right, fresh);
+    expect(refused(answer)).toEqual([429, "PASSWORD_ATTEMPTS"]);
+    expect(answer.headers.get("retry-after")).toMatch(/^[1-9]\d+$/);
+    // As if so much time had passed.
+    const [row] = await sql<{ seconds: number }[]>`
+      with before as (select blocked_until from password_change_attempts where user_id = ${userId})
+      update password_change_attempts set blocked_until = now() - interval '1 second' where user_id = ${userId}
+      returning extract(epoch from (select blocked_until from before) - now())::integer as seconds`;
+    return row?.seconds ?? 0;
+  };
+  const minutes = [];
+  for (let times = 0; times < 4; times++) minutes.push(Math.round((await blockedForSeconds()) / 300) * 5);
+  expect(minutes).toEqual([15, 30, 60, 60]);
+  expect(done(await postern.admin.get(`/v1/users/${userId}`)).user.state).toBe("USER_STATE_ACTIVE");
+  done(await signIn(username, right));
+  done(await change(client, right, fresh));
+  expect(await changeAttempts(userId)).toBe(0);
+});
+
+test("strangers who guess at sign-in do not keep somebody who is signed in from changing the password", async () => {
+  const { username, client } = await signedUp(postern);
+  for (let guess = 0; guess < 10; guess++) await signIn(username, "Wrong-Kettle-42");
   expect(refused(await signIn(username, right))).toEqual([401, "SIGN_IN_FAILED"]);
-  expect(done(await postern.admin.get(`/v1/users/${userId}`)).user.state).toBe("USER_STATE_LOCKED");
-  done(await postern.admin.post(`/v1/users/${userId}:unlock`));
   done(await change(client, right, fresh));
 });
 
-test("guesses here and at sign-in count together, and a right one begins anew", async () => {
+test("guesses here and at sign-in count apart, and a right one begins anew", async () => {
   const { userId, username, client } = await signedUp(postern);
   for (let guess = 0; guess < 4; guess++) await change(client, "Wrong-Kettle-42", fresh);
   for (let guess = 0; guess < 5; guess++) await signIn(username, "Wrong-Kettle-42");
-  expect(await attempts(userId)).toBe(9);
+  expect([await attempts(userId), await changeAttempts(userId)]).toEqual([5, 4]);
+  expect(refused(await change(client, right, right))).toEqual([400, "PASSWORD_UNCHANGED"]);
+  expect([await attempts(userId), await changeAttempts(userId)]).toEqual([5, 0]);
   done(await change(client, right, fresh));
-  expect(await attempts(userId)).toBe(0);
+  expect([await attempts(userId), await changeAttempts(userId)]).toEqual([0, 0]);
 });
 
 test("of guesses that come at once no more are checked than one after the other", async () => {
   const { userId, username, client } = await signedUp(postern);
-  const guesses = Array.from({ length: 24 }, (_, at) =>
-    at % 2 ? change(client, `Wrong-Kettle-${at}`, fresh) : signIn(username, `Wrong-Kettle-${at}`),
-  );
-  const answers = await Promise.all(guesses);
-  expect(answers.filter((answer) => answer.status === 200)).toEqual([]);
-  expect(refused(await signIn(username, right))).toEqual([401, "SIGN_IN_FAILED"]);
-  const locks = await sql`select from events where stream = ${userId} and type = 'user.locked'`;
-  expect(locks).toHaveLength(1);
+  const guesses = Array.from({ length: 24 }, (_, at) => change(client, `Wrong-Kettle-${at}`, fresh));
+  const answers = (await Promise.all(guesses)).map((answer) => refused(answer).join(" "));
+  expect(answers.filter((answer) => answer === "400 PASSWORD_MISMATCH")).toHaveLength(10);
+  expect(answers.filter((answer) => answer === "429 PASSWORD_ATTEMPTS")).toHaveLength(14);
+  done(await signIn(username, right));
+  expect(await sql`select from events where stream = ${userId} and type = 'user.locked'`).toHaveLength(0);
+});
+
+test("where sign-ins never lock, wrong old passwords are limited all the same", async () => {
+  const organizationId = await organization(postern);
+  const there = { "x-service-orgid": organizationId };
+  done(await postern.admin.put("/v1/policies/lockout", { policy: { maximumAttempts: 0 } }, there));
+  const { client } = await signedUp(postern, { organizationId });
+  for (let guess = 0; guess < 10; guess++) await change(client, "Wrong-Kettle-42", fresh);
+  expect(refused(await change(client, right, fresh))).toEqual([429, "PASSWORD_ATTEMPTS"]);
+});
+
+test("a full queue counts no wrong old password", async () => {
+  await using slow = await startPostern({ hashConcurrency: 1, hashQueue: 1, hashMemoryKib: 19_456, hashIterations: 4 });
+  const { userId, client } = await signedUp(slow);
+  const answers = await Promise.all(Array.from({ length: 12 }, () => change(client, "Wrong-Kettle-42", fresh)));
+  const checked = answers.filter((answer) => refused(answer)[1] === "PASSWORD_MISMATCH");
+  expect(checked.length).toBeLessThan(10);
+  const own = postgres(driverUrl(slow.databaseUrl), { ...clientOptions(slow.databaseUrl, log), max: 1 });
+  const counted = await own`
+    select attempts, blocked_until as until from password_change_attempts where user_id = ${userId}`;
+  await own.end();
+  expect([...counted]).toEqual([{ attempts: checked.length, until: null }]);
 });
 
 test("earlier passwords come back only beyond the depth of the history", async () => {
@@ -231,5 +273,11 @@ test("a change repeated with its idempotency key answers the same", async () => 
 
 async function attempts(userId: string): Promise<number> {
   const [row] = await sql<{ attempts: number }[]>`select attempts from password_attempts where user_id = ${userId}`;
+  return row?.attempts ?? 0;
+}
+
+async function changeAttempts(userId: string): Promise<number> {
+  const [row] = await sql<{ attempts: number }[]>`
+    select attempts from password_change_attempts where user_id = ${userId}`;
   return row?.attempts ?? 0;
 }

@@ -199,7 +199,7 @@ test("a deleted user is gone with its sessions, tokens, memberships, grants and 
     expect(refused(await caller.get("/v1/users/me"))).toEqual([401, "TOKEN_INVALID"]);
   for (const table of [
     ...["users", "login_names", "sessions", "access_tokens", "bearers", "members", "user_grants"],
-    ...["passwords", "password_history", "password_attempts", "phone_codes"],
+    ...["passwords", "password_history", "password_attempts", "password_change_attempts", "phone_codes"],
   ])
     expect([table, await sql`select from ${sql(table)} where user_id = ${userId}`]).toEqual([table, []]);
   const facts = await sql`select type from events

@@ -22,13 +22,15 @@ select n, u.user_id as id, u.owner, u.kind, u.active, u.locked, u.locked_until a
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id
              left join passwords p on p.user_id = u.user_id;
 
-insert into password_attempts as a (user_id, attempts, allowed) values ($1, 1, $2)
-on conflict (user_id) do update set allowed = excluded.allowed,
-  attempts = case when a.attempts = $3 then 1 else least(a.attempts + 1, excluded.allowed) end
-where a.attempts < excluded.allowed or ($4 and a.attempts = $5)
-  or (a.allowed is distinct from excluded.allowed and a.attempts < $6)
+insert into password_change_attempts as a (user_id, attempts, blocks, blocked_until)
+values ($1, 1, $2, $3)
+on conflict (user_id) do update set attempts = case when a.blocked_until is null then a.attempts + 1 else 1 end,
+  blocks = a.blocks + (case when a.blocked_until is null then a.attempts + 1 else 1 end >= $4)::integer,
+  blocked_until = case when case when a.blocked_until is null then a.attempts + 1 else 1 end >= $5 then $6::timestamptz
+    + least($7 * 2 ^ least(a.blocks, 16), $8) * interval '1 second' end
+where a.blocked_until is null or a.blocked_until <= $9
 returning attempts;
 
-delete from password_attempts where user_id = $1;
+delete from password_change_attempts where user_id = $1;
 
 -- appends: facts/user.password_changed.sql

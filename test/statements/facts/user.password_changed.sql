@@ -34,6 +34,7 @@ facts as (
      select k.changed from password_history k where k.user_id = i.stream
      order by k.changed desc limit greatest((i.secret->>'depth')::integer - 1, 0))),
 "user.password_changed/5" as (delete from password_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
+"user.password_changed/6" as (delete from password_change_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created

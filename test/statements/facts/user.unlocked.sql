@@ -11,6 +11,7 @@ facts as (
 "user.unlocked/0" as (update users t set locked = false, locked_until = null, version = f.version, changed = f.time
    from (select * from facts where type = 'user.unlocked') f where t.owner = f.owner and t.user_id = f.stream),
 "user.unlocked/1" as (delete from password_attempts a using (select * from facts where type = 'user.unlocked') f where a.user_id = f.stream),
+"user.unlocked/2" as (delete from password_change_attempts a using (select * from facts where type = 'user.unlocked') f where a.user_id = f.stream),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
