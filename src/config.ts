@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { link, mkdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
+import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { isSupportedCountry } from "libphonenumber-js/max";
@@ -83,6 +84,22 @@ const declared = {
   ),
   tracesRatio: share("OTEL_TRACES_SAMPLER_ARG", 1, "Share of calls that `traceidratio` traces, from 0 to 1"),
   sessionLifetimeSeconds: whole("SESSION_LIFETIME_SECONDS", 43_200, "Life of a session after sign-in"),
+  signInFailuresPerNamePerMinute: whole(
+    "SIGN_IN_FAILURES_PER_NAME_PER_MINUTE",
+    5,
+    "Failed sign-ins by one login name, known or not, on this node, then PASSWORD_ATTEMPTS; 0 sets no limit",
+    { least: 0, most: 60_000 },
+  ),
+  signInFailuresPerAddressPerMinute: whole(
+    "SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE",
+    100,
+    "Failed sign-ins from one address, of IPv6 one /64, on this node, then PASSWORD_ATTEMPTS; 0 sets no limit",
+    { least: 0, most: 60_000 },
+  ),
+  trustedProxies: subnets(
+    "TRUSTED_PROXIES",
+    "Proxies whose `x-forwarded-for` is believed, by commas: `10.0.0.5` or `10.0.0.0/8`; their own addresses are not counted",
+  ),
   messageMaxBytes: whole(
     "MESSAGE_MAX_BYTES",
     4_194_304,
@@ -308,6 +325,22 @@ function origins(name: string, meaning: string): Setting<readonly string[]> {
     throw new ConfigError(`${name} must be origins such as https://app.example, or *, not ${JSON.stringify(wrong)}`);
   };
   return { name, meaning, default: "", read };
+}
+
+function subnets(name: string, meaning: string): Setting<readonly string[]> {
+  const read = (written: string) => {
+    const all = written === "" ? [] : written.split(",").map((one) => one.trim());
+    const wrong = all.find((one) => !isSubnet(one));
+    if (wrong === undefined) return all;
+    throw new ConfigError(`${name} must be addresses or subnets such as 10.0.0.0/8, not ${JSON.stringify(wrong)}`);
+  };
+  return { name, meaning, default: "", read };
+}
+
+function isSubnet(written: string): boolean {
+  const [address = "", prefix = "0", ...rest] = written.split("/");
+  const bits = { 4: 32, 6: 128 }[isIP(address)];
+  return bits !== undefined && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
 }
 
 function token(name: string, meaning: string): Setting<string | undefined> {

@@ -215,9 +215,14 @@ function families(calls: CallMetrics, load: InstanceLoad, ownProcess: ProcessMet
 /** The services with their gate, interceptors and context values, in the form that the adapters of Connect take. */
 function serviceOptions(runtime: Runtime, config: Config, lines: Report) {
   return {
-    ...guarded(runtime, { declared: declaredRules(runtime, config), report: lines }),
+    ...guarded(runtime, {
+      declared: declaredRules(runtime, config),
+      report: lines,
+      trustedProxies: config.trustedProxies,
+    }),
     routes: routesOf(runtime, config),
-    contextValues: () => createContextValues().set(keys.requestId, runtime.deps.ids()),
+    contextValues: ({ address }: { readonly address: string | undefined }) =>
+      createContextValues().set(keys.requestId, runtime.deps.ids()).set(keys.address, address),
   };
 }
 
@@ -228,13 +233,15 @@ export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAda
   return {
     ...forAdapter(adapterGuards, lines),
     routes,
-    contextValues,
+    contextValues: ({ socket }) => contextValues({ address: socket.remoteAddress }),
     jsonOptions: { alwaysEmitImplicit: true, registry: createRegistry(file_google_rpc_error_details) },
   };
 }
 
+type GuardedOptions = Readonly<{ declared: readonly MessageRule[]; report: Report; trustedProxies: readonly string[] }>;
+
 /** The gate that finds the caller, and the interceptors between the gate and the handler. */
-export function guarded(runtime: Runtime, { declared, report }: { declared: readonly MessageRule[]; report: Report }) {
+export function guarded(runtime: Runtime, { declared, report, trustedProxies }: GuardedOptions) {
   const { callers, deps } = runtime;
   const rules = messageRules(declared);
   const outages = { isUnavailable, isStatementTimeout };
@@ -244,6 +251,7 @@ export function guarded(runtime: Runtime, { declared, report }: { declared: read
     rules,
     declared,
     lookups: lookupsOf(runtime),
+    trustedProxies,
     outages,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });

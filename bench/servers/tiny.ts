@@ -26,6 +26,7 @@ const interceptors = guards({
   rules,
   declared: [],
   outages,
+  trustedProxies: [],
   lookups: {
     instanceId: "",
     organizationExists: async () => false,

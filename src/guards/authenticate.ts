@@ -18,7 +18,7 @@ const freshMs = 1000;
 
 /** Authenticates the callers of an rpc: at the gate, before a body is read, and again if that was a while ago. */
 export function authenticate(method: DescMethod, callers: CallerCache): Authenticate {
-  if (getOption(method, access).who.case === "anyone") return () => undefined;
+  if (isForAnyone(method)) return () => undefined;
   return (call) => {
     const known = call.values.get(keys.caller);
     if (known && performance.now() - call.values.get(authenticatedKey) < freshMs) return known.userId;
@@ -29,6 +29,9 @@ export function authenticate(method: DescMethod, callers: CallerCache): Authenti
     return found instanceof Promise ? found.then((caller) => admitted(call, caller)) : admitted(call, found);
   };
 }
+
+/** Says whether nobody has to be signed in for an rpc. */
+export const isForAnyone = (method: DescMethod): boolean => getOption(method, access).who.case === "anyone";
 
 const authenticatedKey = createContextKey<number>(0, { description: "when the caller was authenticated" });
 

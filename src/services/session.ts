@@ -12,21 +12,24 @@ import { hashToken, newToken } from "../security/token.ts";
 import { userExistsRead } from "./access_token.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { countSignIn, loginNameOf, passwordGuesses, passwordUserByLoginName, type TriedUser } from "./password.ts";
+import { type SignInLimits, signInLimit } from "./sign_in_limit.ts";
+
+/** How long a session lasts, and how many sign-ins may fail. */
+export type SessionSettings = SignInLimits & { readonly sessionLifetimeSeconds: number };
 
 /** Signing in and out; a session lasts for the time set. */
-export const sessionService = (deps: Deps, settings: { readonly sessionLifetimeSeconds: number }) => {
+export const sessionService = (deps: Deps, settings: SessionSettings) => {
   const { log, sql, clock, secrets } = deps;
   const userByLoginName = passwordUserByLoginName(sql);
   const guess = passwordGuesses(deps);
+  const limited = signInLimit(settings);
   const userExists = userExistsRead(sql);
   const sessionById = sessionRead(sql);
 
   return {
     async createSession({ loginName, password }, call) {
-      const user = await userByLoginName({ login_name: loginNameOf(loginName) }, call.signal);
-      const whenRight = async (bench: PasswordBench, { hash }: TriedUser) =>
-        secrets.passwords.needsRehash(hash) ? bench.hash(password) : undefined;
-      const outcome = await guess({ password, call, whenRight }, user);
+      const signIn = { loginName: loginNameOf(loginName), password, call };
+      const outcome = await limited(signIn, () => tried(signIn));
       if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
       const { created, at, answer } = newSession(outcome.user, outcome.value);
       await log.append(call, [created], answer);
@@ -50,6 +53,13 @@ export const sessionService = (deps: Deps, settings: { readonly sessionLifetimeS
       return log.append(call, [ended], { details: detailsAfter(at) });
     },
   } satisfies ServiceImpl<typeof SessionService>;
+
+  async function tried({ loginName, password, call }: { loginName: string; password: string; call: Call }) {
+    const user = await userByLoginName({ login_name: loginName }, call.signal);
+    const whenRight = async (bench: PasswordBench, { hash }: TriedUser) =>
+      secrets.passwords.needsRehash(hash) ? bench.hash(password) : undefined;
+    return guess({ password, call, whenRight }, user);
+  }
 
   function newSession({ id: userId, owner, since }: TriedUser, rehashed: string | undefined) {
     const token = newToken("ps");

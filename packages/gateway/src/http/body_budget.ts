@@ -12,8 +12,12 @@ export type BodyBudget = {
   readonly from: (address: string | undefined) => Network;
 };
 
-/** Opens accounts of requests that come from one network. */
-export type Network = { readonly account: () => BodyAccount };
+/** The network of a client: opens accounts of the requests that come from it. */
+export type Network = {
+  /** The address of the client; undefined for a connection that has none. */
+  readonly address: string | undefined;
+  readonly account: () => BodyAccount;
+};
 
 // Unknown callers must not use up the budget of known ones, nor one network that of others, nor one caller that of the rest.
 // Finding the caller may take a query to the database: until then little of the body is let in, and counted separately.
@@ -41,7 +45,7 @@ export function bodyBudget({ bodiesMaxBytes, unknownStreamsMax }: BudgetLimits):
       const streams = [unknownStreams, shareIn(networkStreams, network, unknownStreamsMax * networkStreamFraction)];
       const sharesOf = (name: string | undefined) =>
         name === undefined ? unknownCallers : [whole, shareIn(callers, name, bodiesMaxBytes * callerFraction)];
-      return { account: () => new BodyAccount({ undecided, sharesOf, streams }) };
+      return { address, account: () => new BodyAccount({ undecided, sharesOf, streams }) };
     },
   };
 }

@@ -36,6 +36,8 @@ export type Exchange = {
   readonly method: string;
   /** Path and query as they were sent. */
   readonly target: string;
+  /** The address that the connection comes from, a proxy's where there is one; undefined when it has none. */
+  readonly address: string | undefined;
   /** The host and port that the client addresses. */
   readonly authority: string | undefined;
   readonly headers: Headers;

@@ -288,7 +288,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     this.#body.begin(head.body, this.#ahead);
     const { bodyTimeoutMs } = this.#options.limits;
     this.#deadline = this.#body.isOpen ? performance.now() + bodyTimeoutMs : Number.POSITIVE_INFINITY;
-    this.#exchange = new Http1Exchange(this, head, this.#options.network.account());
+    this.#exchange = new Http1Exchange(this, head, this.#options.network);
     this.#options.serve(this.#exchange);
   }
 
@@ -303,7 +303,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     this.#body.end();
     this.#unread = noBytes;
     this.#deadline = Number.POSITIVE_INFINITY;
-    this.#exchange = new Http1Exchange(this, { ...unreadableHead, headers }, this.#options.network.account(), fault);
+    this.#exchange = new Http1Exchange(this, { ...unreadableHead, headers }, this.#options.network, fault);
     this.#options.serve(this.#exchange);
   }
 

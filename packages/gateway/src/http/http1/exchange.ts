@@ -1,4 +1,4 @@
-import type { BodyAccount } from "../body_budget.ts";
+import type { BodyAccount, Network } from "../body_budget.ts";
 import { BodyQueue, type BodySource } from "../body_queue.ts";
 import {
   type BodySink,
@@ -46,6 +46,7 @@ export class Http1Exchange implements Exchange, BodySource {
   readonly version = "1.1";
   readonly method: string;
   readonly target: string;
+  readonly address: string | undefined;
   readonly authority: string | undefined;
   readonly headers: Headers;
   readonly fault: RequestFault | undefined;
@@ -63,9 +64,10 @@ export class Http1Exchange implements Exchange, BodySource {
   #isChunked = false;
   readonly #body: BodyQueue;
 
-  constructor(connection: ConnectionHandle, head: Head, account: BodyAccount, fault?: RequestFault) {
+  constructor(connection: ConnectionHandle, head: Head, network: Network, fault?: RequestFault) {
     this.#connection = connection;
-    this.account = account;
+    this.address = network.address;
+    this.account = network.account();
     this.#body = new BodyQueue(this);
     this.method = head.method;
     this.target = head.target;

@@ -1,4 +1,4 @@
-import type { BodyAccount } from "../body_budget.ts";
+import type { BodyAccount, Network } from "../body_budget.ts";
 import { BodyQueue, type BodySource } from "../body_queue.ts";
 import {
   type BodySink,
@@ -19,8 +19,8 @@ export type ConnectionHandle = {
   readonly writer: FrameWriter;
   /** The window of a stream whose body is read. */
   readonly streamWindow: number;
-  /** Opens an account for the bytes held of one request. */
-  readonly account: () => BodyAccount;
+  /** The client's, with accounts for the bytes held of requests. */
+  readonly network: Network;
   /** Called when bytes of a request body were consumed: the window of the connection may open again. */
   readonly consumed: (bytes: number) => void;
   /** Called when a stream is closed; `mayReceive` says whether more of its request may be on its way. */
@@ -63,13 +63,17 @@ export class Stream implements Exchange, BodySource {
     this.ended = ended;
     this.#remaining = head.contentLength;
     this.#connection = connection;
-    this.account = connection.account();
+    this.account = connection.network.account();
     this.#body = new BodyQueue(this);
     this.sendQueue = new SendQueue(id, connection.flowControl.streamWindow, this);
   }
 
   get method(): string {
     return this.headers[":method"] ?? "";
+  }
+
+  get address(): string | undefined {
+    return this.#connection.network.address;
   }
 
   get target(): string {

@@ -1,4 +1,4 @@
-import type { BodyAccount, Network } from "../body_budget.ts";
+import type { Network } from "../body_budget.ts";
 import type { FlowControl } from "./flow_control.ts";
 import { type Frame, uint32 } from "./frame_reader.ts";
 import type { FrameWriter } from "./frame_writer.ts";
@@ -95,8 +95,8 @@ export class Streams implements ConnectionHandle {
     this.flowControl.initialWindow(size, queues);
   }
 
-  account(): BodyAccount {
-    return this.#options.network.account();
+  get network(): Network {
+    return this.#options.network;
   }
 
   consumed(bytes: number): void {

@@ -98,7 +98,7 @@ export class NodeHttp2Connection {
     this.used = true;
     const guarded = this.#guarded.bind(this);
     const closed = this.#exchangeClosed.bind(this);
-    const exchange = new NodeHttp2Exchange({ stream, head, record, account: network.account(), guarded, closed });
+    const exchange = new NodeHttp2Exchange({ stream, head, record, network, guarded, closed });
     this.#exchanges.add(exchange);
     serve(exchange);
   }

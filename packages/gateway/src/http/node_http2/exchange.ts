@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { overloaded } from "../../errors/gateway_error.ts";
-import type { BodyAccount } from "../body_budget.ts";
+import type { BodyAccount, Network } from "../body_budget.ts";
 import { BodyBuffer } from "../body_buffer.ts";
 import {
   type BodySink,
@@ -19,7 +19,7 @@ export type ExchangeOptions = {
   readonly stream: ServerHttp2Stream;
   readonly head: Head;
   readonly record: StreamRecord;
-  readonly account: BodyAccount;
+  readonly network: Network;
   /** Runs the listener of an event; an error ends the connection only. */
   readonly guarded: (work: () => void) => void;
   readonly closed: (exchange: NodeHttp2Exchange) => void;
@@ -30,6 +30,7 @@ export class NodeHttp2Exchange implements Exchange {
   readonly version = "2";
   readonly headers: Fields;
   readonly fault: RequestFault | undefined;
+  readonly address: string | undefined;
   readonly account: BodyAccount;
   onClose: (() => void) | undefined;
   closed = false;
@@ -50,13 +51,14 @@ export class NodeHttp2Exchange implements Exchange {
   #draining: PromiseWithResolvers<void> | undefined;
 
   constructor(options: ExchangeOptions) {
-    const { stream, head, account, guarded, record } = options;
+    const { stream, head, network, guarded, record } = options;
     this.#options = options;
     this.#stream = stream;
     this.headers = head.fields;
     this.fault = head.tooLarge ? "HEADERS_TOO_LARGE" : undefined;
-    this.account = account;
-    this.#held = new BodyBuffer(account);
+    this.address = network.address;
+    this.account = network.account();
+    this.#held = new BodyBuffer(this.account);
     this.#isBodyComplete = stream.endAfterHeaders;
     record.onResponseSent = this.#responseSent.bind(this);
     stream.on("close", () => guarded(() => this.#close()));

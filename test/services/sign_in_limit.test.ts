@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { type Answer, type Postern, signedUp, startPostern } from "../harness.ts";
+import { requestHttp2 } from "../wire/http2.ts";
+
+// A limit of one or two in a minute leaves half a minute at least until the next sign-in: no test here takes so long.
+
+const wrong = "Wrong-Kettle-42";
+const signIn = (postern: Postern, loginName: string, password: string, headers = {}) =>
+  postern.as().post("/v1/sessions", { loginName, password }, headers);
+const reasonOf = ({ body }: Answer) =>
+  body.details?.find((one: { "@type": string }) => one["@type"].endsWith(".ErrorInfo"))?.reason;
+const outcomeOf = (answer: Answer) => (answer.status === 200 ? "OK" : `${answer.status} ${reasonOf(answer)}`);
+
+test("after wrong sign-ins a login name has to wait, known or not, and the answers are equal", async () => {
+  await using postern = await startPostern({ signInFailuresPerNamePerMinute: 1 });
+  const { username, password } = await signedUp(postern);
+  for (const name of [username, "nobody-of-this-name"])
+    expect(outcomeOf(await signIn(postern, name, wrong))).toBe("401 SIGN_IN_FAILED");
+  const known = await signIn(postern, username.toUpperCase(), password);
+  const unknown = await signIn(postern, "nobody-of-this-name", password);
+  for (const answer of [known, unknown]) {
+    expect(outcomeOf(answer)).toBe("429 PASSWORD_ATTEMPTS");
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(Number(answer.headers.get("retry-after"))).toBeLessThanOrEqual(60);
+    expect(JSON.stringify(answer.body)).toContain("retryDelay");
+  }
+  const withoutWait = ({ body }: Answer) => JSON.stringify(body).replace(/"retryDelay":"[^"]*"/, "");
+  expect(withoutWait(known)).toBe(withoutWait(unknown));
+  const other = await signedUp(postern);
+  expect(outcomeOf(await signIn(postern, other.username, other.password))).toBe("OK");
+});
+
+test("right passwords are not slowed down, however many come", async () => {
+  await using postern = await startPostern({
+    signInFailuresPerNamePerMinute: 1,
+    signInFailuresPerAddressPerMinute: 8,
+  });
+  const { username, password } = await signedUp(postern);
+  for (let times = 0; times < 4; times++) {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => signIn(postern, username, password)));
+    expect(answers.map(outcomeOf)).toEqual(Array(8).fill("OK"));
+  }
+});
+
+test("after wrong sign-ins an address has to wait, whatever the name and the version of HTTP", async () => {
+  await using postern = await startPostern({ signInFailuresPerAddressPerMinute: 2 });
+  const { username, password } = await signedUp(postern);
+  // Without a trusted proxy anybody could write this header.
+  const headers = { "x-forwarded-for": "203.0.113.9" };
+  for (const name of ["nobody-1", "nobody-2"])
+    expect(outcomeOf(await signIn(postern, name, wrong, headers))).toBe("401 SIGN_IN_FAILED");
+  expect(outcomeOf(await signIn(postern, username, password))).toBe("429 PASSWORD_ATTEMPTS");
+  const body = Buffer.from(JSON.stringify({ loginName: username, password }));
+  const post = { ":method": "POST", ":path": "/v1/sessions", "content-type": "application/json" };
+  expect((await requestHttp2(postern.url, post, body)).status).toBe(429);
+});
+
+test("of guesses at once from one address no more are tried than it may make", async () => {
+  await using postern = await startPostern({ signInFailuresPerAddressPerMinute: 3 });
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => signIn(postern, `nobody-${at}`, wrong)));
+  expect(answers.map(outcomeOf).filter((outcome) => outcome === "401 SIGN_IN_FAILED")).toHaveLength(3);
+});
+
+test("behind a trusted proxy each client counts by the address that the proxy saw", async () => {
+  await using postern = await startPostern({
+    signInFailuresPerAddressPerMinute: 1,
+    trustedProxies: ["127.0.0.0/8", "10.0.0.5"],
+  });
+  let guesses = 0;
+  const guess = async (forwarded?: string) =>
+    outcomeOf(
+      await signIn(postern, `nobody-${++guesses}`, wrong, forwarded ? { "x-forwarded-for": forwarded } : undefined),
+    );
+  const [failed, waits] = ["401 SIGN_IN_FAILED", "429 PASSWORD_ATTEMPTS"];
+  expect(await guess("203.0.113.7")).toBe(failed);
+  expect(await guess("203.0.113.7")).toBe(waits);
+  expect(await guess("203.0.113.8")).toBe(failed);
+  // What a client wrote stands in front of what the proxies appended.
+  expect(await guess("198.51.100.1, 203.0.113.7, 10.0.0.5")).toBe(waits);
+  expect(await guess("203.0.113.7:4711")).toBe(waits);
+  expect(await guess("::ffff:203.0.113.7")).toBe(waits);
+  expect(await guess("2001:db8:1:2::7")).toBe(failed);
+  expect(await guess("[2001:db8:1:2:ffff::8]:4711")).toBe(waits);
+  expect(await guess("2001:db8:1:3::7")).toBe(failed);
+  // A proxy that names nobody stands for all clients.
+  for (const nobody of [undefined, "unknown", "10.0.0.5", ""])
+    for (let times = 0; times < 2; times++) expect(await guess(nobody)).toBe(failed);
+});
