@@ -1,20 +1,12 @@
 import { randomInt } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
-import {
-  adminLoginName,
-  checkPending,
-  readSecret,
-  settlePending,
-  userOfPasswordFile,
-  userOfToken,
-  writePending,
-} from "./admin_files.ts";
+import { adminLoginName, checkPending, settlePending, writePending } from "./admin_files.ts";
 import type { Config } from "./config.ts";
 import { systemCall } from "./deps.ts";
 import { reasonOf } from "./errors.ts";
 import { type At, factOf, first, next, type Versioned } from "./events/fact.ts";
 import { lostRace } from "./events/log.ts";
+import { howToBegin, localUrl } from "./how_to_begin.ts";
 import { StartError } from "./postgres/failure.ts";
 import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
 import { retryWhileFull } from "./security/password.ts";
@@ -24,8 +16,25 @@ import { hashToken, isWellFormed, newToken } from "./security/token.ts";
 export async function bootstrap(config: Config): Promise<readonly string[]> {
   await using runtime = await openRuntime(config, { logger: createLogger(config), join: true });
   await bootstrapInstance(runtime, config);
-  return await howToBegin(runtime, config, `http://${config.host}:${config.port}`);
+  const url = localUrl(config);
+  const lines = await howToBegin(runtime, config, url);
+  return (await answers(url)) ? lines : [...lines, `# nothing answers at ${url}: start the service before you call it`];
 }
+
+const longestProbeMs = 2_000;
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(longestProbeMs) });
+    await response.body?.cancel();
+    return true;
+  } catch (error) {
+    // A certificate that this process does not trust is an answer as well: whoever calls may trust it.
+    return error instanceof Error && /CERT|SIGNATURE|ALTNAME/.test(codeOf(error.cause));
+  }
+}
+
+const codeOf = (cause: unknown): string => (cause instanceof Error && "code" in cause ? String(cause.code) : "");
 
 /**
  * Creates the first organization with its administrator and a sample project, unless there is one; answers whether it did.
@@ -60,59 +69,6 @@ async function createFirst(runtime: Runtime, config: Config): Promise<boolean> {
   runtime.logger.info(`created the first administrator; its first secrets are in ${dataDir}`);
   if (process.stdout.isTTY) process.stdout.write(`first password of admin: ${secrets.password}\n`);
   return true;
-}
-
-/**
- * Makes the first calls: one for each of the four operations, in this order, ready to be pasted into a shell. A call that
- * cannot work any more is left out, or a shell comment names an alternative.
- */
-export async function howToBegin(runtime: Runtime, config: Config, url: string): Promise<readonly string[]> {
-  const folder = quoted(config.dataDir);
-  const token = config.adminToken ?? (await readSecret(join(config.dataDir, "admin-token")));
-  const userId = token && (await userOfToken(runtime, token));
-  if (!userId) {
-    const place = config.adminToken ? "POSTERN_ADMIN_TOKEN" : `${folder}/admin-token`;
-    return [`# ${place} is not the token of a user of this instance: use a token of an administrator, or sign in`];
-  }
-  const bearer = config.adminToken ? "$POSTERN_ADMIN_TOKEN" : `$(cat ${folder}/admin-token)`;
-  const call: CallText = (method, path, body) =>
-    `curl -X ${method} ${url}/v1/${path} -H "authorization: Bearer ${bearer}" -H 'content-type: application/json' -d ${body}`;
-  const isFirst = (await userOfPasswordFile(runtime, config.dataDir)) === userId;
-  const projectId = await sampleProjectOf(runtime, userId);
-  return [
-    isFirst ? changePassword(call, `$(cat ${folder}/admin-password)`) : `# ${setPassword(call, userId)}`,
-    ...(projectId ? [createApplication(call, projectId)] : []),
-    call("POST", `users/${userId}/phone`, `'{"phone": "+41 44 668 18 00", "returnCode": {}}'`),
-    ...(projectId ? [addUserGrant(call, { userId, projectId })] : []),
-  ];
-}
-
-/** Writes a call as a shell line. */
-type CallText = (method: string, path: string, body: string) => string;
-
-const changePassword = (call: CallText, password: string) =>
-  call("PUT", "users/me/password", `"{\\"oldPassword\\": \\"${password}\\", \\"newPassword\\": \\"${password}-2\\"}"`);
-
-const setPassword = (call: CallText, userId: string) =>
-  `the first password was changed; to set $NEW_PASSWORD: ${call("PUT", `users/${userId}/password`, '"{\\"newPassword\\": \\"$NEW_PASSWORD\\"}"')}`;
-
-const createApplication = (call: CallText, projectId: string) =>
-  call(
-    "POST",
-    `projects/${projectId}/applications/oidc`,
-    `'{"name": "My app", "redirectUris": ["https://app.example.com/callback"]}'`,
-  );
-
-const addUserGrant = (call: CallText, { userId, projectId }: { userId: string; projectId: string }) =>
-  call("POST", `users/${userId}/grants`, `'{"projectId": "${projectId}", "roleKeys": ["viewer"]}'`);
-
-/** The first project in the user's organization that has the role of the sample project. */
-async function sampleProjectOf({ deps }: Runtime, userId: string): Promise<string | undefined> {
-  const [project] = await deps.sql<{ id: string }[]>`
-    select p.project_id as id from users u join projects p on p.owner = u.owner
-    join project_roles r on r.project_id = p.project_id and r.role_key = 'viewer'
-    where u.user_id = ${userId} order by p.project_id limit 1`;
-  return project?.id;
 }
 
 const sampleProject = "Sample project";
@@ -185,5 +141,3 @@ function newPassword(): string {
 }
 
 const pick = (set: string): string => set.charAt(randomInt(set.length));
-
-const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);

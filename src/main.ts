@@ -1,19 +1,34 @@
 import { access, mkdir, readFile } from "node:fs/promises";
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { type Config, readConfig } from "./config.ts";
+
+const options = { rebuild: { type: "boolean" }, user: { type: "string" } } as const;
+
+type Options = Readonly<{ rebuild?: boolean | undefined; user?: string | undefined }>;
 
 type Command = Readonly<{
   about: string;
-  flags?: readonly string[];
-  run: (flags: readonly string[]) => Promise<number>;
+  /** The options that it takes, as the usage shows them. */
+  options?: Partial<Record<keyof Options, string>>;
+  run: (options: Options) => Promise<number>;
 }>;
 
 const commands = {
   serve: { about: "start the service; the default", run: serve },
   migrate: { about: "bring the tables of the database up to date", run: migrate },
   bootstrap: { about: "create the first organization and administrator, and show how to begin", run: bootstrap },
-  doctor: { about: "check database, migrations, fold, clock and keys", flags: ["--rebuild"], run: doctor },
+  doctor: {
+    about: "check database, migrations, fold, clock and keys",
+    options: { rebuild: "--rebuild" },
+    run: doctor,
+  },
+  recover: {
+    about: "make a fresh token of the first administrator, or of a user, and reactivate and unlock it",
+    options: { user: "--user <id or login name>" },
+    run: recover,
+  },
 } satisfies Record<string, Command>;
 
 const plainLog = {
@@ -28,14 +43,14 @@ const lastMs = 2_000;
 
 process.exitCode = await main(process.argv.slice(2));
 
-async function main([given = "serve", ...flags]: readonly string[]): Promise<number> {
+async function main([given = "serve", ...args]: readonly string[]): Promise<number> {
   if (given === "--help" || given === "-h" || given === "help") return print(usage());
   if (given === "--version" || given === "-v") return print([await version()]);
   const command = commandOf(given);
   if (!command) return fail(2, `There is no command ${given}: try --help`);
-  const odd = flags.find((flag) => !command.flags?.includes(flag));
-  if (odd) return fail(2, `${given} has no option ${odd}: try --help`);
-  return command.run(flags).catch((error: unknown) => fail(1, sentenceOf(error)));
+  const chosen = optionsOf(command, args);
+  if (!chosen) return fail(2, `${given} does not take ${JSON.stringify(args.join(" "))}: try --help`);
+  return command.run(chosen).catch((error: unknown) => fail(1, sentenceOf(error)));
 }
 
 async function serve(): Promise<number> {
@@ -75,11 +90,29 @@ async function bootstrap(): Promise<number> {
   return print(await (await import("./bootstrap.ts")).bootstrap(config));
 }
 
-async function doctor(flags: readonly string[]): Promise<number> {
+async function doctor({ rebuild = false }: Options): Promise<number> {
   const config = readConfig();
-  const { ok, lines } = await (await import("./doctor.ts")).doctor(config, { rebuild: flags.includes("--rebuild") });
+  const { ok, lines } = await (await import("./doctor.ts")).doctor(config, { rebuild });
   print(lines);
   return ok ? 0 : 1;
+}
+
+async function recover({ user }: Options): Promise<number> {
+  const config = readConfig();
+  const { token, lines } = await (await import("./recover.ts")).recover(config, user);
+  process.stderr.write(`${lines.join("\n")}\n`);
+  return print([token]);
+}
+
+/** The options that were given; undefined when the command does not take one of them. */
+function optionsOf(command: Command, args: readonly string[]): Options | undefined {
+  try {
+    const { values } = parseArgs({ args: [...args], options });
+    return Object.keys(values).every((name) => Object.hasOwn(command.options ?? {}, name)) ? values : undefined;
+  } catch (error) {
+    if (error instanceof TypeError && "code" in error && /^ERR_PARSE_ARGS_/.test(String(error.code))) return undefined;
+    throw error;
+  }
 }
 
 function commandOf(given: string): Command | undefined {
@@ -120,7 +153,8 @@ function endOnFault(): (before: (error: unknown) => Promise<void>) => void {
 
 function usage(): string[] {
   const lines = Object.entries<Command>(commands).map(
-    ([name, { about, flags = [] }]) => `  ${[name, ...flags.map((flag) => `[${flag}]`)].join(" ").padEnd(20)} ${about}`,
+    ([name, { about, options: taken = {} }]) =>
+      `  ${[name, ...Object.values(taken).map((shown) => `[${shown}]`)].join(" ").padEnd(36)} ${about}`,
   );
   return ["usage: postern [command]", "", ...lines, "", "Settings are environment variables; the README lists them."];
 }

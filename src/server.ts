@@ -20,7 +20,7 @@ import {
 import type { Logger } from "pino";
 import { file_google_rpc_error_details } from "../gen/google/rpc/error_details_pb.ts";
 import { watchPasswordFile } from "./admin_files.ts";
-import { bootstrapInstance, howToBegin } from "./bootstrap.ts";
+import { bootstrapInstance } from "./bootstrap.ts";
 import { type Config, smsOf, tracesOf } from "./config.ts";
 import { apiOptions } from "./contract/api.ts";
 import { describe, describeAll } from "./contract/describe.ts";
@@ -36,6 +36,7 @@ import type { Lookups } from "./guards/holding.ts";
 import { remember } from "./guards/remember.ts";
 import { type Report, report } from "./guards/report.ts";
 import { messageRules } from "./guards/validate.ts";
+import { howToBegin } from "./how_to_begin.ts";
 import { chooseLanguage } from "./messages/catalogue.ts";
 import { type InstanceLoad, instanceFamilies } from "./metrics/instance.ts";
 import { smsChores, smsHealth } from "./notify/outbox.ts";

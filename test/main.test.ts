@@ -16,14 +16,21 @@ function main(args: readonly string[], env: Readonly<Record<string, string>> = {
 test("--help lists the commands", async () => {
   const { code, stdout } = await main(["--help"]);
   expect(code).toBe(0);
-  for (const command of ["serve", "migrate", "bootstrap", "doctor"]) expect(stdout).toContain(`  ${command}`);
+  for (const command of ["serve", "migrate", "bootstrap", "doctor", "recover"])
+    expect(stdout).toContain(`  ${command}`);
 });
 
 test("--version is that of the package", async () => {
   expect(await main(["--version"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
 
-test.each([[["fly"]], [["migrate", "--fast"]]])("%j is refused in one line, with code 2", async (args) => {
+test.each([
+  [["fly"]],
+  [["migrate", "--fast"]],
+  [["migrate", "--rebuild"]],
+  [["recover", "--user"]],
+  [["recover", "admin"]],
+])("%j is refused in one line, with code 2", async (args) => {
   const { code, stderr } = await main(args);
   expect(code).toBe(2);
   expect(stderr).toMatch(/^postern: .*: try --help\n$/);

@@ -24,15 +24,17 @@ const layers = [
   "notify",
   "tracing",
 ];
-const everything = [...layers, "services", "messages", "runtime", "bootstrap", "admin_files"];
+const everything = [...layers, "services", "messages", "runtime", "bootstrap", "how_to_begin", "admin_files"];
 
 // A part may import what is listed: another part, one file of it, or one type of that file.
 const arrows: Readonly<Record<string, readonly string[]>> = {
-  main: ["config", "server", "bootstrap", "doctor", "postgres/open", "postgres/migrate"],
+  main: ["config", "server", "bootstrap", "doctor", "recover", "postgres/open", "postgres/migrate"],
   server: everything,
   bootstrap: everything,
   admin_files: everything,
+  how_to_begin: everything,
   doctor: everything,
+  recover: everything,
   runtime: everything,
   routes: ["gen", "gateway", "services", "config#Config", "deps#Deps", "events/follow#Tail"],
   contract: ["gen", "gateway", "errors"],

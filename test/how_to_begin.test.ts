@@ -1,0 +1,78 @@
+import postgres from "postgres";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { howToBegin, localUrl } from "../src/how_to_begin.ts";
+import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
+import { createLogger, openRuntime, type Runtime } from "../src/runtime.ts";
+import { type Answer, machine, type Postern, startPostern } from "./harness.ts";
+
+const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
+
+let postern: Postern;
+let runtime: Runtime;
+let sql: postgres.Sql;
+beforeAll(async () => {
+  postern = await startPostern();
+  runtime = await openRuntime(postern.config, { logger: createLogger(postern.config), join: true });
+  sql = postgres(driverUrl(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 1 });
+});
+afterAll(async () => {
+  await sql?.end();
+  await runtime?.[Symbol.asyncDispose]();
+  await postern?.[Symbol.asyncDispose]();
+});
+
+const lines = (adminToken = postern.config.adminToken) =>
+  howToBegin(runtime, { ...postern.config, adminToken }, postern.url);
+const done = ({ status, body }: Answer) => {
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return body;
+};
+
+test("without wrong passwords and with a policy that the first password satisfies, all lines are calls", async () => {
+  expect((await lines()).map((line) => line.split(" ")[0])).toEqual(Array(4).fill("curl"));
+});
+
+test("while too many wrong passwords keep the password from being changed, the line says so", async () => {
+  const { adminId, admin } = postern;
+  for (let guess = 0; guess < 10; guess++)
+    await admin.put("/v1/users/me/password", { oldPassword: "Wrong-Kettle-42", newPassword: "Green-Teapot-43" });
+  const [password, ...others] = await lines();
+  expect(password).toMatch(
+    /^# wrong passwords were tried: it cannot be changed before 20\S+; to set \$NEW_PASSWORD: curl /,
+  );
+  expect(others.every((line) => line.startsWith("curl "))).toBe(true);
+  await sql`delete from password_change_attempts where user_id = ${adminId}`;
+  expect((await lines())[0]).toMatch(/^curl /);
+});
+
+test("where the password policy asks for a longer password than the line sets, it says so", async () => {
+  const long = { minimumLength: 100 };
+  done(await postern.admin.put("/v1/policies/password", { policy: long }));
+  expect((await lines())[0]).toMatch(/^# the password policy asks for more/);
+  done(await postern.admin.put("/v1/policies/password", { policy: { minimumLength: 8 } }));
+  expect((await lines())[0]).toMatch(/^curl /);
+});
+
+test("a token of somebody without permissions, of a machine, or deactivated leads to no call that is refused", async () => {
+  const { userId, client } = await machine(postern);
+  expect(await lines(client.token)).toEqual([
+    "# a machine user has no password that could be changed",
+    "# the user of the token lacks the permission app.write",
+    "# a machine user has no phone",
+    "# the user of the token lacks the permission user.grant.write",
+  ]);
+  done(await postern.admin.post(`/v1/users/${userId}:deactivate`));
+  expect(await lines(client.token)).toEqual([
+    "# the user of POSTERN_ADMIN_TOKEN is deactivated: use a token of an administrator, or make one with the command recover",
+  ]);
+});
+
+test("the lines name an address that this machine can call", () => {
+  const of = (host: string, tlsCertFile = "") => localUrl({ ...postern.config, host, port: 8080, tlsCertFile });
+  expect([of("0.0.0.0"), of("::"), of("::1"), of("192.0.2.1", "cert.pem")]).toEqual([
+    "http://127.0.0.1:8080",
+    "http://[::1]:8080",
+    "http://[::1]:8080",
+    "https://192.0.2.1:8080",
+  ]);
+});
