@@ -10,6 +10,7 @@ import { beginning, unsettledSeconds } from "../src/events/follow.ts";
 import * as reads from "../src/services/caller_lookups.ts";
 import { eventService } from "../src/services/event.ts";
 import { watch } from "../src/services/event_watch.ts";
+import { heldProjectRolesRead } from "../src/services/held_project_roles.ts";
 import { userService } from "../src/services/user.ts";
 import { userGrantService } from "../src/services/user_grant.ts";
 import { openClient } from "./fixture/database_client.ts";
@@ -41,6 +42,16 @@ beforeAll(async () => {
     select 'organization' || n % 30, 'object' || n / 3, n % 3 + 1, 'project.created', '{"name": "Year"}',
       'actor' || n % 50, 'load', now() - (${others} - n) * interval '17 minutes'
     from generate_series(1, ${others}) n`);
+  // One user with 6,000 grants, of all organizations.
+  await client.unsafe(`
+    insert into user_grants (owner, user_grant_id, user_id, project_id, version, created, changed)
+    select 'organization' || n, 'many' || n || p.project_id, '${withManyGrants}', p.project_id, 1, now(), now()
+    from generate_series(0, 299) n cross join (select project_id from projects where project_id in (
+      select project_id from project_roles) order by project_id limit 20) p;
+    insert into user_grant_roles (owner, user_grant_id, project_id, role_key)
+    select g.owner, g.user_grant_id, g.project_id, r.role_key from user_grants g
+    join lateral (select role_key from project_roles r where r.project_id = g.project_id order by role_key limit 1) r on true
+    where g.user_id = '${withManyGrants}' and g.user_grant_id like 'many%'`);
   // Autovacuum may come during a test that takes its time, and index-only scans are cheap after it: so it has come for all.
   await client.unsafe("vacuum analyze");
 });
@@ -48,6 +59,8 @@ afterAll(async () => {
   await close?.();
   await postern?.[Symbol.asyncDispose]();
 });
+
+const withManyGrants = idOf("user", 11);
 
 type Parts = Omit<Deps, "log">;
 type Case = {
@@ -160,6 +173,17 @@ const cases: readonly Case[] = [
     ask: grantsOf({ userId: idOf("user", 7) }, 1),
     index: "user_grants",
     most: 30,
+  },
+  {
+    ...{ name: "roles of a user in projects", index: "user_grants_once", most: 60 },
+    ask: ({ sql }) => heldProjectRolesRead(sql)(idOf("user", 7), here().signal),
+  },
+  {
+    ...{ name: "roles of a user in more projects than are answered", index: "user_grants_once", most: 2_500 },
+    async ask({ sql }) {
+      const { projectRoles } = await heldProjectRolesRead(sql)(withManyGrants, here().signal);
+      expect(projectRoles).toHaveLength(1000);
+    },
   },
   {
     name: "grants of a project",

@@ -2,7 +2,7 @@ import type { DescField, DescMethod } from "@bufbuild/protobuf";
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import { type ApiOptions, httpStatusOf, type MethodFacts } from "@postern/gateway";
 import { comments } from "../../gen/comments.ts";
-import { type Access, max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
+import { type Access, caller_alias, max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
 import { type Reason, reasons, refuse } from "../errors.ts";
 import { describe, type RpcDescription } from "./describe.ts";
 
@@ -98,6 +98,7 @@ function statusesOf(
 /** Describes the options of a field in sentences. */
 const remarks = (field: DescField): string[] => [
   ...(hasOption(field, trim) && getOption(field, trim) ? ["Blanks around it are dropped."] : []),
+  ...(hasOption(field, caller_alias) && getOption(field, caller_alias) ? ["`me` is the caller's own id."] : []),
   ...(hasOption(field, max_inner_items)
     ? [`At most ${getOption(field, max_inner_items)} items in its inner lists together.`]
     : []),
@@ -117,6 +118,8 @@ function sentence(method: DescMethod, option: Access): string {
       return [
         `Needs the permission \`${option.who.value}\` ${place(option)}.`,
         ...(option.self ? [`A user needs none for itself${unless}.`] : []),
+        ...(option.ownUser ? [`A user needs none for its own, by its id in ${json(option.ownUser)}.`] : []),
+        ...(option.ownOrganization ? ["Nobody needs it in the caller's own organization."] : []),
         ...(option.instance ? [`With ${json(option.instance)} it needs \`${option.instancePermission}\`.`] : []),
         ...(option.partial ? ["A role on an object inside suffices; only what the caller may read is shown."] : []),
         ...(option.coversUser ? [`The caller must hold every permission of that user${when}.`] : []),

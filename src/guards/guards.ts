@@ -16,6 +16,7 @@ import {
 } from "./around.ts";
 import { authenticate, isForAnyone } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
+import { resolveAlias } from "./caller_alias.ts";
 import type { CallerCache } from "./caller_cache.ts";
 import { clientNetwork } from "./client_network.ts";
 import { crossFieldRules } from "./cross_field.ts";
@@ -47,7 +48,7 @@ export function guards(options: GuardOptions): Interceptor[] {
   const network = clientNetwork(options.trustedProxies);
   const known = forEachMethod((method) => (isForAnyone(method) ? network : checked(authenticate(method, callers))));
   const wellFormed = forEachMethod((method) => validate(method, rules));
-  const allowed = forEachMethod((method) => authorize(method, lookups));
+  const allowed = forEachMethod((method) => resolvedAndAllowed(method, lookups));
   const keyed = forEachMethod((method) => idempotency(method, options.idempotency));
   return [
     report.interceptor,
@@ -60,6 +61,15 @@ export function guards(options: GuardOptions): Interceptor[] {
     oncePerKey(keyed),
     before((method) => crossFieldRules(method, declared)),
   ];
+}
+
+/** Resolves the caller's alias first: permissions depend on the user that the request names. */
+function resolvedAndAllowed(method: Request["method"], lookups: Lookups): Step {
+  const [resolve, allow] = [resolveAlias(method.input), authorize(method, lookups)];
+  return (request, call) => {
+    resolve(request, call);
+    return allow(request, call);
+  };
 }
 
 type StepOf = (method: Request["method"]) => Step;

@@ -14,10 +14,12 @@ type Named = { readonly field: string; readonly id: string };
  * the object that the request names.
  */
 export function inOrganization({ method, option, permission, lookups }: Rule) {
+  const isExempt = exemption({ method, option });
   const readers = option.objects.map((field) => ({ field, read: textOf(method.input, field) }));
 
   return async (request: Message, call: Call): Promise<void> => {
     const named = readers.map(({ field, read }) => ({ field, id: read(request) })).filter(({ id }) => id !== "");
+    if (isExempt(request, call)) return;
     const held = holding(callerOf(call), permission);
     if (held.length === 0) throw denied(permission);
     const organization = await workedIn(call, named);
@@ -58,6 +60,18 @@ export function inOrganization({ method, option, permission, lookups }: Rule) {
       if (!(await reached(reach, object, lookups))) throw refuse.notFound(nounOf(object.field), object.id);
     }
   }
+}
+
+/** Exempts the user that the request names, or everybody in their own organization. */
+function exemption({ method, option }: Pick<Rule, "method" | "option">) {
+  const named = option.ownUser ? textOf(method.input, option.ownUser) : () => "";
+  return (request: Message, call: Call): boolean => {
+    const caller = callerOf(call);
+    const organization = call.requestHeader.get(header)?.trim() || caller.organization;
+    const isOwn = named(request) === caller.userId || (option.ownOrganization && organization === caller.organization);
+    if (isOwn) call.values.set(keys.organization, organization).set(keys.reach, { whole: true });
+    return isOwn;
+  };
 }
 
 /** Refuses an organization named by the header or by default alike, known or not; one named as the object is not found. */

@@ -5,6 +5,7 @@ import { refuse } from "../errors.ts";
 import { detailsAfter, factOf, next } from "../events/fact.ts";
 import { errorText } from "../messages/catalogue.ts";
 import { type PasswordBench, samePassword } from "../security/password.ts";
+import { heldProjectRolesRead } from "./held_project_roles.ts";
 import { organization, organizationRead } from "./organization.ts";
 import {
   type PasswordUser,
@@ -22,18 +23,25 @@ export const accountService = (deps: Deps) => {
   const { log, sql, clock, secrets } = deps;
   const userById = userRead(sql);
   const organizationById = organizationRead(sql);
+  const projectRolesOf = heldProjectRolesRead(sql);
   const passwordUser = passwordUserRead(sql);
   const guess = oldPasswordGuesses(deps);
 
   return {
     async getMe(_request, call) {
       const { userId: id, organization: owner, memberships } = callerOf(call);
-      const [row, home] = await Promise.all([
+      const [row, home, projectRoles] = await Promise.all([
         userById({ owner, id }, call.signal),
         organizationById({ id: owner }, call.signal),
+        projectRolesOf(id, call.signal),
       ]);
       if (!row || !home) throw refuse.because("TOKEN_INVALID");
-      return { user: user(row, clock()), organization: organization(home), roles: memberships.flatMap(heldRoles) };
+      return {
+        user: user(row, clock()),
+        organization: organization(home),
+        roles: memberships.flatMap(heldRoles),
+        ...projectRoles,
+      };
     },
 
     async changePassword({ oldPassword, newPassword }, call) {

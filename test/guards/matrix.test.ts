@@ -32,6 +32,7 @@ const missing = 404;
 /** The status that the row asks for; `allowed` is any answer of a handler that was reached. */
 function expected(row: Row, role: string, place: NamedOrganization): number | "allowed" {
   if (row.needs === "anyone" || row.needs === "caller") return "allowed";
+  if (row.ownOrganization && (place === "own" || place === "other")) return "allowed";
   if (!given[role]?.(row.needs)) return denied;
   const onInstance = role.startsWith("INSTANCE_");
   if (row.decides === "instance") return onInstance ? "allowed" : denied;

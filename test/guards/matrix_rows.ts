@@ -18,6 +18,8 @@ export type Row = {
   readonly objectless?: true;
   /** The object is the organization itself: without a header it is the one worked in. */
   readonly ownPlace?: true;
+  /** In their own organization callers need no permission. */
+  readonly ownOrganization?: true;
   readonly request: (
     fixture: Fixture,
   ) => Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;
@@ -289,6 +291,7 @@ export const rows: Readonly<Record<string, Row>> = {
     needs: "policy.read",
     decides: "organization",
     objectless: true,
+    ownOrganization: true,
     request: () => ({}),
   },
   "PolicyService.SetPasswordPolicy": {
@@ -311,4 +314,34 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "EventService.WatchEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
+};
+
+/** What a human without any role is told when it calls with `me` in place of a user's id. */
+export type OwnRow = {
+  readonly says: "OK" | "PERMISSION_DENIED" | "PHONE_MISSING" | "TOKEN_NOT_FOUND";
+  /** What the request has beside the id. */
+  readonly request?: Readonly<Record<string, string | readonly string[]>>;
+};
+
+const denied: OwnRow = { says: "PERMISSION_DENIED" };
+
+/** One row for each rpc where `me` stands for the caller. */
+export const ownRows: Readonly<Record<string, OwnRow>> = {
+  "SessionService.ListSessions": { says: "OK" },
+  "UserService.GetUser": { says: "OK" },
+  "UserService.ChangePhone": { says: "OK", request: { phone: "+41446681800" } },
+  "UserService.VerifyPhone": { says: "PHONE_MISSING", request: { verificationCode: "234567" } },
+  "UserService.ResendPhoneCode": { says: "PHONE_MISSING" },
+  "UserService.RemovePhone": { says: "OK" },
+  "UserService.DeactivateUser": denied,
+  "UserService.ReactivateUser": denied,
+  "UserService.UnlockUser": denied,
+  "UserService.CreateAccessToken": { says: "OK" },
+  "UserService.ListAccessTokens": { says: "OK" },
+  "UserService.RevokeAccessToken": { says: "TOKEN_NOT_FOUND", request: { tokenId: "none" } },
+  "UserGrantService.AddUserGrant": { ...denied, request: { projectId: "none", roleKeys: ["viewer"] } },
+  "UserGrantService.ListUserGrants": { says: "OK" },
+  "MemberService.AddMember": { ...denied, request: { roles: ["ORG_OWNER"] } },
+  "MemberService.ChangeMember": { ...denied, request: { roles: ["ORG_OWNER"] } },
+  "MemberService.RemoveMember": denied,
 };

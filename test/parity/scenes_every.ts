@@ -55,5 +55,7 @@ export const everyScenes: readonly Scene[] = [
   ...unary.filter(([rpc]) => !elsewhere.has(rpc)).map(answers),
   signsIn,
   ...unary.map(withoutToken),
-  ...unary.filter(([, { needs }]) => needs !== "anyone" && needs !== "caller").map(withoutPermission),
+  ...unary
+    .filter(([, { needs, ownOrganization }]) => needs !== "anyone" && needs !== "caller" && !ownOrganization)
+    .map(withoutPermission),
 ];

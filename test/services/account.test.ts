@@ -58,6 +58,44 @@ test("GetMe tells a person who it is, where it belongs and what it may", async (
   );
 });
 
+test("GetMe tells the roles in projects, of every organization, as many as it lists at most", async () => {
+  const { userId, client } = await signedUp(postern);
+  const elsewhere = await organization(postern);
+  const there = { "x-service-orgid": elsewhere };
+  const { projectId } = done(await postern.admin.post("/v1/projects", { name: "Shop" }));
+  const { projectId: other } = done(await postern.admin.post("/v1/projects", { name: "Shop" }, there));
+  for (const key of ["viewer", "editor"]) done(await postern.admin.post(`/v1/projects/${projectId}/roles`, { key }));
+  const lent = { grantedOrganizationId: elsewhere, roleKeys: ["viewer"] };
+  const { projectGrantId } = done(await postern.admin.post(`/v1/projects/${projectId}/grants`, lent));
+  const grant = async (body: object, headers = {}) =>
+    done(await postern.admin.post(`/v1/users/${userId}/grants`, body, headers)).userGrantId as string;
+  await grant({ projectId, roleKeys: ["viewer", "editor"] });
+  await grant({ projectId, projectGrantId, roleKeys: ["viewer"] }, there);
+  const own = { organizationId: postern.organizationId, projectId };
+  const me = done(await client.get("/v1/users/me"));
+  expect(me.roles).toEqual([]);
+  expect(me.hasMoreProjectRoles).toBe(false);
+  expect(me.projectRoles).toHaveLength(3);
+  expect(me.projectRoles).toEqual(
+    expect.arrayContaining([
+      { ...own, roleKey: "editor" },
+      { ...own, roleKey: "viewer" },
+      { projectId, organizationId: elsewhere, projectGrantId, roleKey: "viewer" },
+    ]),
+  );
+
+  const many = Array.from({ length: 998 }, (_, at) => `role-${at}`);
+  await sql`
+    insert into project_roles (owner, project_id, role_key, display_name)
+    select ${elsewhere}, ${other}, key, key from unnest(${many}::text[]) key`;
+  const userGrantId = await grant({ projectId: other, roleKeys: many.slice(0, 997) }, there);
+  const full = done(await client.get("/v1/users/me"));
+  expect([full.projectRoles.length, full.hasMoreProjectRoles]).toEqual([1000, false]);
+  done(await postern.admin.put(`/v1/user-grants/${userGrantId}`, { roleKeys: many }, there));
+  const more = done(await client.get("/v1/users/me"));
+  expect([more.projectRoles.length, more.hasMoreProjectRoles]).toEqual([1000, true]);
+});
+
 test("GetMe serves machines and the administrator of the instance as well", async () => {
   const { userId, client } = await machine(postern);
   expect(done(await client.get("/v1/users/me")).user).toMatchObject({ id: userId, machine: { name: "Robot" } });

@@ -117,7 +117,7 @@ test("a lock longer than time itself has no end", async () => {
 
 test("the instance's policies need the instance's permission", async () => {
   const { userId, client } = await machine(postern);
-  expect(refused(await client.get("/v1/policies/password"))).toEqual([403, "PERMISSION_DENIED"]);
+  expect(refused(await client.get("/v1/policies/password?instance=true"))).toEqual([403, "PERMISSION_DENIED"]);
   done(await postern.admin.post("/v1/members", { userId, roles: ["ORG_OWNER"] }));
   const { token } = done(await postern.admin.post(`/v1/users/${userId}/tokens`));
   const owner = postern.as(token);

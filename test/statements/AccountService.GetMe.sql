@@ -14,3 +14,17 @@ with asked as materialized (
 )
 select n, organization_id as id, organization_id as owner, name, version, created, changed
              from asked join organizations on organization_id = asked.id;
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text)
+)
+select n, coalesce((
+        select jsonb_agg(jsonb_build_object('projectId', h.project_id, 'roleKey', h.role_key, 'organizationId', h.owner,
+          'projectGrantId', h.project_grant_id) order by project_id, project_grant_id, owner, h.role_key)
+        from (
+          select g.project_id, g.project_grant_id, g.owner, r.role_key
+          from user_grants g join user_grant_roles r using (user_grant_id)
+          where g.user_id = asked.id order by g.project_id, g.project_grant_id, g.owner, r.role_key
+          limit 1001
+        ) h
+      ), '[]') as roles from asked;

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/account.proto.
  */
 export const file_postern_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL2FjY291bnQucHJvdG8SCnBvc3Rlcm4udjEiDgoMR2V0TWVSZXF1ZXN0IoQBCg1HZXRNZVJlc3BvbnNlEh4KBHVzZXIYASABKAsyEC5wb3N0ZXJuLnYxLlVzZXISLgoMb3JnYW5pemF0aW9uGAIgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24SIwoFcm9sZXMYAyADKAsyFC5wb3N0ZXJuLnYxLkhlbGRSb2xlIqYBCghIZWxkUm9sZRIMCgRyb2xlGAEgASgJEhwKD29yZ2FuaXphdGlvbl9pZBgCIAEoCUgAiAEBEhcKCnByb2plY3RfaWQYAyABKAlIAYgBARIdChBwcm9qZWN0X2dyYW50X2lkGAQgASgJSAKIAQFCEgoQX29yZ2FuaXphdGlvbl9pZEINCgtfcHJvamVjdF9pZEITChFfcHJvamVjdF9ncmFudF9pZCJbChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSIAoMb2xkX3Bhc3N3b3JkGAEgASgJQgq6SAdyBRABGOgHEiAKDG5ld19wYXNzd29yZBgCIAEoCUIKukgHcgUQARjoByI+ChZDaGFuZ2VQYXNzd29yZFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMy7gEKDkFjY291bnRTZXJ2aWNlElsKBUdldE1lEhgucG9zdGVybi52MS5HZXRNZVJlcXVlc3QaGS5wb3N0ZXJuLnYxLkdldE1lUmVzcG9uc2UiHZACAYq1GAIQAYLT5JMCDhIML3YxL3VzZXJzL21lEn8KDkNoYW5nZVBhc3N3b3JkEiEucG9zdGVybi52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaIi5wb3N0ZXJuLnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiJoq1GAIQAYLT5JMCGjoBKhoVL3YxL3VzZXJzL21lL3Bhc3N3b3JkYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options, file_postern_v1_organization, file_postern_v1_user]);
+  fileDesc("Chhwb3N0ZXJuL3YxL2FjY291bnQucHJvdG8SCnBvc3Rlcm4udjEiDgoMR2V0TWVSZXF1ZXN0ItgBCg1HZXRNZVJlc3BvbnNlEh4KBHVzZXIYASABKAsyEC5wb3N0ZXJuLnYxLlVzZXISLgoMb3JnYW5pemF0aW9uGAIgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24SIwoFcm9sZXMYAyADKAsyFC5wb3N0ZXJuLnYxLkhlbGRSb2xlEjIKDXByb2plY3Rfcm9sZXMYBCADKAsyGy5wb3N0ZXJuLnYxLkhlbGRQcm9qZWN0Um9sZRIeChZoYXNfbW9yZV9wcm9qZWN0X3JvbGVzGAUgASgIIoQBCg9IZWxkUHJvamVjdFJvbGUSEgoKcHJvamVjdF9pZBgBIAEoCRIQCghyb2xlX2tleRgCIAEoCRIXCg9vcmdhbml6YXRpb25faWQYAyABKAkSHQoQcHJvamVjdF9ncmFudF9pZBgEIAEoCUgAiAEBQhMKEV9wcm9qZWN0X2dyYW50X2lkIqYBCghIZWxkUm9sZRIMCgRyb2xlGAEgASgJEhwKD29yZ2FuaXphdGlvbl9pZBgCIAEoCUgAiAEBEhcKCnByb2plY3RfaWQYAyABKAlIAYgBARIdChBwcm9qZWN0X2dyYW50X2lkGAQgASgJSAKIAQFCEgoQX29yZ2FuaXphdGlvbl9pZEINCgtfcHJvamVjdF9pZEITChFfcHJvamVjdF9ncmFudF9pZCJbChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSIAoMb2xkX3Bhc3N3b3JkGAEgASgJQgq6SAdyBRABGOgHEiAKDG5ld19wYXNzd29yZBgCIAEoCUIKukgHcgUQARjoByI+ChZDaGFuZ2VQYXNzd29yZFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMy7gEKDkFjY291bnRTZXJ2aWNlElsKBUdldE1lEhgucG9zdGVybi52MS5HZXRNZVJlcXVlc3QaGS5wb3N0ZXJuLnYxLkdldE1lUmVzcG9uc2UiHZACAYq1GAIQAYLT5JMCDhIML3YxL3VzZXJzL21lEn8KDkNoYW5nZVBhc3N3b3JkEiEucG9zdGVybi52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaIi5wb3N0ZXJuLnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiJoq1GAIQAYLT5JMCGjoBKhoVL3YxL3VzZXJzL21lL3Bhc3N3b3JkYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options, file_postern_v1_organization, file_postern_v1_user]);
 
 /**
  * @generated from message postern.v1.GetMeRequest
@@ -52,6 +52,20 @@ export type GetMeResponse = Message<"postern.v1.GetMeResponse"> & {
    * @generated from field: repeated postern.v1.HeldRole roles = 3;
    */
   roles: HeldRole[];
+
+  /**
+   * The roles that user grants of any organization give the caller, by project; 1,000 at most.
+   *
+   * @generated from field: repeated postern.v1.HeldProjectRole project_roles = 4;
+   */
+  projectRoles: HeldProjectRole[];
+
+  /**
+   * The caller holds more than project_roles lists; ListUserGrants pages through those of each organization.
+   *
+   * @generated from field: bool has_more_project_roles = 5;
+   */
+  hasMoreProjectRoles: boolean;
 };
 
 /**
@@ -60,6 +74,44 @@ export type GetMeResponse = Message<"postern.v1.GetMeResponse"> & {
  */
 export const GetMeResponseSchema: GenMessage<GetMeResponse> = /*@__PURE__*/
   messageDesc(file_postern_v1_account, 1);
+
+/**
+ * A role that the caller holds in a project.
+ *
+ * @generated from message postern.v1.HeldProjectRole
+ */
+export type HeldProjectRole = Message<"postern.v1.HeldProjectRole"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: string role_key = 2;
+   */
+  roleKey: string;
+
+  /**
+   * The organization that granted it.
+   *
+   * @generated from field: string organization_id = 3;
+   */
+  organizationId: string;
+
+  /**
+   * Set when that organization has the project by this grant.
+   *
+   * @generated from field: optional string project_grant_id = 4;
+   */
+  projectGrantId?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.HeldProjectRole.
+ * Use `create(HeldProjectRoleSchema)` to create a new message.
+ */
+export const HeldProjectRoleSchema: GenMessage<HeldProjectRole> = /*@__PURE__*/
+  messageDesc(file_postern_v1_account, 2);
 
 /**
  * A role that the caller administers with, and where it holds it. Without any identifier it is held on the instance.
@@ -101,7 +153,7 @@ export type HeldRole = Message<"postern.v1.HeldRole"> & {
  * Use `create(HeldRoleSchema)` to create a new message.
  */
 export const HeldRoleSchema: GenMessage<HeldRole> = /*@__PURE__*/
-  messageDesc(file_postern_v1_account, 2);
+  messageDesc(file_postern_v1_account, 3);
 
 /**
  * @generated from message postern.v1.ChangePasswordRequest
@@ -127,7 +179,7 @@ export type ChangePasswordRequest = Message<"postern.v1.ChangePasswordRequest"> 
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_account, 3);
+  messageDesc(file_postern_v1_account, 4);
 
 /**
  * @generated from message postern.v1.ChangePasswordResponse
@@ -144,7 +196,7 @@ export type ChangePasswordResponse = Message<"postern.v1.ChangePasswordResponse"
  * Use `create(ChangePasswordResponseSchema)` to create a new message.
  */
 export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_account, 4);
+  messageDesc(file_postern_v1_account, 5);
 
 /**
  * What concerns the caller itself, whoever that is.
@@ -153,7 +205,7 @@ export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = 
  */
 export const AccountService: GenService<{
   /**
-   * Tells who the caller is, its organization and the roles it administers with.
+   * Tells who the caller is, its organization, the roles it administers with and those it holds in projects.
    *
    * @generated from rpc postern.v1.AccountService.GetMe
    */

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/options.proto.
  */
 export const file_postern_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEiqQIKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCUIFCgN3aG86TAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoCzISLnBvc3Rlcm4udjEuQWNjZXNzUgZhY2Nlc3M6RQoNbWVzc2FnZV9ieXRlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNOGAyABKA1SDG1lc3NhZ2VCeXRlczozCgR0cmltEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjShgMgASgIUgR0cmltOkcKD21heF9pbm5lcl9pdGVtcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoDVINbWF4SW5uZXJJdGVtc2IGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEi1QIKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCRIQCghvd25fdXNlchgPIAEoCRIYChBvd25fb3JnYW5pemF0aW9uGBAgASgIQgUKA3dobzpMCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhIucG9zdGVybi52MS5BY2Nlc3NSBmFjY2VzczpFCg1tZXNzYWdlX2J5dGVzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY04YDIAEoDVIMbWVzc2FnZUJ5dGVzOjMKBHRyaW0SHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNKGAyABKAhSBHRyaW06QgoMY2FsbGVyX2FsaWFzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjVhgMgASgIUgtjYWxsZXJBbGlhczpHCg9tYXhfaW5uZXJfaXRlbXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNSGAyABKA1SDW1heElubmVySXRlbXNiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call an rpc. Each scope that is named can give the permission; any one of them suffices.
@@ -127,6 +127,20 @@ export type Access = Message<"postern.v1.Access"> & {
    * @generated from field: string covers_roles = 14;
    */
   coversRoles: string;
+
+  /**
+   * Of a call that works in an organization: the request field that names a user, who needs no permission to read its own there.
+   *
+   * @generated from field: string own_user = 15;
+   */
+  ownUser: string;
+
+  /**
+   * Of a call that works in an organization: nobody needs the permission in its own.
+   *
+   * @generated from field: bool own_organization = 16;
+   */
+  ownOrganization: boolean;
 };
 
 /**
@@ -164,10 +178,18 @@ export const trim: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 2);
 
 /**
+ * Names a user, and `me` stands for the caller. No user has that id.
+ *
+ * @generated from extension: bool caller_alias = 50005;
+ */
+export const caller_alias: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
+  extDesc(file_postern_v1_options, 3);
+
+/**
  * Of a list of messages: the most items that their own lists have, counted together.
  *
  * @generated from extension: uint32 max_inner_items = 50004;
  */
 export const max_inner_items: GenExtension<FieldOptions, number> = /*@__PURE__*/
-  extDesc(file_postern_v1_options, 3);
+  extDesc(file_postern_v1_options, 4);
 

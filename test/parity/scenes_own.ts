@@ -1,0 +1,41 @@
+import { ownRows } from "../guards/matrix_rows.ts";
+import { organization } from "../harness.ts";
+import { person, type Scene, within } from "./stage.ts";
+
+const ofMe = Object.entries(ownRows).map(
+  ([rpc, { says, request }]): Scene => ({
+    ...{ rpc, name: "of me", says },
+    ...(rpc === "UserService.GetUser" && { not: { rest: "at this path is GetMe" } }),
+    async given(stage) {
+      const { client } = await person(stage);
+      return { request: JSON.parse(JSON.stringify({ userId: "me", ...request })), by: client, headers: {} };
+    },
+  }),
+);
+
+/** One's own data: by `me`, and the rules that hold for oneself. */
+export const ownScenes: readonly Scene[] = [
+  ...ofMe,
+  {
+    ...{ rpc: "UserService.SetPassword", name: "of me", says: "USER_NOT_FOUND" },
+    not: { rest: "at this path is ChangePassword" },
+    given: () => ({ request: { userId: "me", newPassword: "Green-Teapot-77" } }),
+  },
+  {
+    ...{ rpc: "UserService.DeleteUser", name: "of me", says: "USER_NOT_FOUND" },
+    not: { rest: "at this path is GetMe, by GET only" },
+    given: () => ({ request: { userId: "me" } }),
+  },
+  {
+    ...{ rpc: "PolicyService.GetPasswordPolicy", name: "of one's own organization", says: "OK" },
+    given: async (stage) => ({ request: {}, by: (await person(stage)).client, headers: {} }),
+  },
+  {
+    ...{ rpc: "PolicyService.GetPasswordPolicy", name: "of another organization", says: "PERMISSION_DENIED" },
+    given: async ({ postern, stranger }) => ({
+      request: {},
+      by: stranger,
+      headers: within(await organization(postern)),
+    }),
+  },
+];
