@@ -10,6 +10,7 @@ const external = { DATABASE_URL: "postgresql://u:p@db:5432/postern", POSTERN_MAS
 test("without any setting everything has its default, and is frozen", () => {
   const config = readConfig({});
   expect(config).toMatchObject({ host: "127.0.0.1", port: 8080, dataDir: "./data", databaseConnections: 16 });
+  expect(config).toMatchObject({ signInFailuresPerNamePerMinute: 5, signInFailuresPerAddressPerMinute: 100 });
   expect(Object.isFrozen(config)).toBe(true);
 });
 

@@ -215,7 +215,8 @@ export const AccountService: GenService<{
     output: typeof GetMeResponseSchema;
   },
   /**
-   * Changes the caller's password. The caller's other sessions end.
+   * Changes the caller's password. The caller's other sessions end. After too many wrong old passwords in a row it refuses more for a
+   * while (PASSWORD_ATTEMPTS), whatever was tried at sign-in.
    *
    * @generated from rpc postern.v1.AccountService.ChangePassword
    */

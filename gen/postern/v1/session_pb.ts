@@ -273,7 +273,8 @@ export const SessionFact_EndedSchema: GenMessage<SessionFact_Ended> = /*@__PURE_
  */
 export const SessionService: GenService<{
   /**
-   * Signs a human user in and answers the bearer token of the session, which is shown this once.
+   * Signs a human user in and answers the bearer token of the session, which is shown this once. After
+   * failed sign-ins by the same login name or from the same address a node refuses more for a while (PASSWORD_ATTEMPTS).
    *
    * @generated from rpc postern.v1.SessionService.CreateSession
    */
