@@ -137,7 +137,7 @@ function stopSignal(): Promise<void> {
 function endOnFault(): (before: (error: unknown) => Promise<void>) => void {
   let prepare: ((error: unknown) => Promise<void>) | undefined;
   const end = () => process.exit(1);
-  // Node turns an unhandled rejection into an uncaught exception.
+  // Node raises an unhandled rejection as an uncaught exception.
   process.on("uncaughtException", (error: unknown) => {
     if (!prepare) {
       fail(1, sentenceOf(error));

@@ -141,7 +141,7 @@ function parametersOf(commands: readonly Command[]): [string, string] {
   return [JSON.stringify(rows), JSON.stringify(commands.flatMap(({ record }) => record ?? []))];
 }
 
-/** Turns a broken constraint into CONFLICT: constraints decide races, and the loser runs again from its read. */
+/** Refuses a broken constraint by CONFLICT: constraints decide races, and the loser runs again from its read. */
 function lost(error: unknown): unknown {
   if (isOutcomeUnknown(error)) return refuse.because("OUTCOME_UNKNOWN", { cause: error });
   const constraint = unique(error) ?? foreignKey(error) ?? (isLockLost(error) ? "lock" : undefined);

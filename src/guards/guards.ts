@@ -82,7 +82,7 @@ const checked =
     return found instanceof Promise ? found.then(() => {}) : undefined;
   };
 
-/** Turns failures of the database into refusals, also in the middle of a stream. */
+/** Refuses a call whose database fails, also in the middle of a stream. */
 function inWords(worded: (error: unknown) => unknown): Interceptor {
   const fail = (error: unknown) => Promise.reject(worded(error));
   const eachWorded = (response: Response) =>

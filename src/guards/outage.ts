@@ -8,7 +8,7 @@ export type Outages = {
 
 const retrySeconds = 1;
 
-/** Turns an outage or a time-out of the database into a refusal; returns every other error unchanged. */
+/** The refusal for an outage or a time-out of the database; every other error is returned unchanged. */
 export function outage({ isUnavailable, isStatementTimeout }: Outages): (error: unknown) => unknown {
   return (error) => {
     if (isStatementTimeout(error)) return refuse.because("DEADLINE_EXCEEDED", { cause: error });

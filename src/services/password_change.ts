@@ -5,7 +5,7 @@ import { firstLockSeconds, type Guess, longestLockSeconds, type TriedUser, verif
 
 /**
  * Checks the old password of a user who changes it; undefined when it is wrong. Wrong ones count apart from those at sign-in, on
- * all nodes together: whoever is signed in can change the password while strangers guess at it elsewhere.
+ * all nodes together: whoever is signed in can change the password while unknown callers guess at it elsewhere.
  */
 export function oldPasswordGuesses({ sql, clock, secrets }: Pick<Deps, "sql" | "clock" | "secrets">) {
   return async <T>(guess: Guess<T>, user: TriedUser) => {
@@ -21,7 +21,7 @@ export function oldPasswordGuesses({ sql, clock, secrets }: Pick<Deps, "sql" | "
   }
 }
 
-// A policy that never locks is about sign-ins, where strangers guess.
+// A policy that never locks is about sign-ins, where unknown callers guess.
 const mostWithoutLock = 10;
 
 /**

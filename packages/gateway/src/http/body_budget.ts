@@ -82,7 +82,7 @@ export class BodyAccount {
 
   /** Counts bytes that are to be held; false when there is no room for them or the request is over: then none is counted. */
   take(bytes: number): boolean {
-    // Work that outlives its request would take what nobody gives back.
+    // Work that outlives its request would take bytes that are never given back.
     if (this.#isClosed || !hasRoom(this.#shares, bytes)) return false;
     this.#add(bytes);
     return true;

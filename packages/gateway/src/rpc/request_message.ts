@@ -58,7 +58,7 @@ export class MessageSink implements BodySink, Due {
   }
 
   data(part: Buffer): void {
-    // What comes after a refusal is read and dropped, so that the refusal arrives.
+    // Bytes that come after a refusal are read and dropped, so that the refusal arrives.
     if (this.#call.isOver) return;
     if (this.#body.length + part.length > this.#maxBytes) this.#refuse(tooLarge(maxMessageBytes(this.#call)));
     else if (!this.#body.add(part)) this.overloaded();

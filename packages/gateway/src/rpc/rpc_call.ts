@@ -20,7 +20,7 @@ export type FailedRequest = {
 /** A body that may take too long. */
 export type SlowBody = Due & { readonly expire: () => void };
 
-/** What all calls of a server share. */
+/** The parts that all calls of a server share. */
 export type CallOptions = {
   readonly limits: CallLimits;
   /** Sends a complete response with the common headers. */

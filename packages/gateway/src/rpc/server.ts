@@ -29,7 +29,7 @@ export type RpcServerOptions = {
   readonly contextValues: (request: Exchange) => ContextValues;
   /** Headers of every response, such as the id of the request. */
   readonly responseHeaders: ((values: ContextValues) => ResponseFields) | undefined;
-  /** What browsers are told about a response; absent where no page may read any. */
+  /** Sets the CORS headers of a response; absent where no page may read any. */
   readonly cors: Cors | undefined;
   readonly refuse: Refuse;
   /** Reports an error that no interceptor has seen, and returns the error to send. */

@@ -81,7 +81,7 @@ export function base64Bytes(body: Buffer): Buffer {
 
 const equalsSign = 0x3d;
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-// What is no digit sets the sign of a group.
+// A character that is no digit sets the sign of a group.
 const digits = new Int32Array(256).fill(-1);
 for (const [value, digit] of [...alphabet].entries()) digits[digit.charCodeAt(0)] = value;
 
