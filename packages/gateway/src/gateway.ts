@@ -166,6 +166,7 @@ export {
 export { countListed, infoOf, isDetail, type RefusalDetails, refusal, withFewer } from "./errors/refusal.ts";
 export {
   cutText,
+  fittingMessages,
   isWithin,
   maxListed,
   maxTextLength,

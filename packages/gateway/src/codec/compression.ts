@@ -1,6 +1,7 @@
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import { GatewayError, tooLarge } from "../errors/gateway_error.ts";
+import { unreadable } from "../errors/problem.ts";
 
 /** A way to compress messages. */
 export type Encoding = {
@@ -74,6 +75,8 @@ export async function decompressed(encoding: Encoding, bytes: Uint8Array, maxByt
     return await encoding.decompress(bytes, { maxOutputLength: maxBytes });
   } catch (cause) {
     const isTooLarge = cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";
-    throw isTooLarge ? tooLarge(maxBytes, cause) : new GatewayError("MALFORMED_BODY", { cause });
+    throw isTooLarge
+      ? tooLarge(maxBytes, cause)
+      : unreadable("BODY_NOT_COMPRESSED", { encoding: encoding.name }, cause);
   }
 }

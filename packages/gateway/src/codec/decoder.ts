@@ -1,6 +1,8 @@
 import { type DescMessage, fromBinary, type Message, type Registry } from "@bufbuild/protobuf";
 import { GatewayError } from "../errors/gateway_error.ts";
+import { unreadable } from "../errors/problem.ts";
 import type { FieldBounds } from "../limits/field_bounds.ts";
+import { binaryFault } from "./binary_fault.ts";
 import { itemCount } from "./item_count.ts";
 import { anyTypes, type Draft, decodeJson, type Rules, readJsonObject } from "./json.ts";
 
@@ -37,12 +39,19 @@ export function decoderOf(
         count.binary(bytes);
         return fromBinary(type, bytes, { readUnknownFields: false });
       } catch (cause) {
-        throw cause instanceof GatewayError ? cause : new GatewayError("MALFORMED_BODY", { cause });
+        throw cause instanceof GatewayError ? cause : notProtobuf(type, bytes, cause);
       }
     },
     fromJson: (text) => fromDraft(readJsonObject(text, type)),
     fromDraft,
   };
+}
+
+function notProtobuf(type: DescMessage, bytes: Uint8Array, cause: unknown): GatewayError {
+  const { byte = 0, field } = binaryFault(type, bytes) ?? {};
+  return field === undefined
+    ? unreadable("BODY_NOT_PROTOBUF", { byte }, cause)
+    : unreadable("FIELD_NOT_PROTOBUF", { byte, field }, cause);
 }
 
 const noRules: Rules = () => [];

@@ -1,4 +1,5 @@
 import { GatewayError } from "../errors/gateway_error.ts";
+import { unreadable } from "../errors/problem.ts";
 
 /** A message from an envelope. */
 export type Enclosed = { readonly message: Uint8Array; readonly isCompressed: boolean };
@@ -13,14 +14,14 @@ export function open(body: Buffer): Enclosed {
   if (body.length === 0) throw new GatewayError("UNIMPLEMENTED");
   const end = endOf(body, 0);
   // https://grpc.io/docs/guides/status-codes: a wrong number of messages is UNIMPLEMENTED.
-  if (end < body.length) throw new GatewayError(endOf(body, end) > 0 ? "UNIMPLEMENTED" : "MALFORMED_BODY");
+  if (end < body.length && endOf(body, end) > 0) throw new GatewayError("UNIMPLEMENTED");
   return { message: body.subarray(prefixBytes), isCompressed: body[0] === compressedFlag };
 }
 
 function endOf(body: Buffer, start: number): number {
   const complete = body.length >= start + prefixBytes && (body[start] ?? 0) <= compressedFlag;
   const end = complete ? start + prefixBytes + body.readUInt32BE(start + 1) : Number.POSITIVE_INFINITY;
-  if (end > body.length) throw new GatewayError("MALFORMED_BODY");
+  if (end > body.length) throw unreadable("BODY_LENGTH");
   return end;
 }
 

@@ -1,6 +1,7 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { GatewayError, invalid } from "../errors/gateway_error.ts";
+import { unreadable } from "../errors/problem.ts";
 import { maxViolations, type Violation } from "../errors/violation.ts";
 import { type FieldBounds, validateBounds } from "../limits/field_bounds.ts";
 import { largestMessage } from "../limits/largest_message.ts";
@@ -112,7 +113,7 @@ function countBinary(
   inside: Inside & { readonly end: number; readonly depth: number },
 ): void {
   const { plan, at, end, depth } = inside;
-  if (depth > maxDepth) throw new GatewayError("MALFORMED_BODY");
+  if (depth > maxDepth) throw unreadable("BODY_TOO_DEEP", { max: maxDepth });
   const places = new Map<Part, Place>();
   while (reader.pos < end) {
     const [number, wire] = reader.tag();

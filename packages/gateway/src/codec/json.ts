@@ -9,6 +9,7 @@ import {
 } from "@bufbuild/protobuf";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { GatewayError, invalid } from "../errors/gateway_error.ts";
+import { unreadable } from "../errors/problem.ts";
 import { maxViolations, pathsAround, type Violation } from "../errors/violation.ts";
 import { type Shape, shapeOfMessage } from "./json/shape.ts";
 import { isObject, readJsonText } from "./json/text.ts";
@@ -23,15 +24,13 @@ export type Draft = { readonly value: JsonValue; readonly violations: readonly V
 /** Reads a request body as the JSON of a shape; an empty body is an empty message. */
 export function readJson(body: Uint8Array, shape: Shape): Draft {
   if (body.length === 0) return { value: {}, violations: [] };
-  const text = readJsonText(body, shape);
-  if (!text) throw new GatewayError("MALFORMED_BODY");
-  return text;
+  return readJsonText(body, shape);
 }
 
 /** Reads a request body that is the JSON of a message. */
 export function readJsonObject(body: Uint8Array, type: DescMessage): Draft {
   const text = readJson(body, shapeOfMessage(type));
-  if (!isObject(text.value)) throw new GatewayError("MALFORMED_BODY");
+  if (!isObject(text.value)) throw unreadable("BODY_NOT_OBJECT");
   return text;
 }
 
@@ -48,6 +47,7 @@ export function decodeJson(type: DescMessage, { value, violations }: Draft, { ru
     if (message) return message;
   }
   const { readable, violations: typeViolations, values } = walk(type, value, violations);
+  // The decoder of protobuf-es found something that the walk does not know.
   if (typeViolations.length === 0) throw new GatewayError("MALFORMED_BODY");
   const isPartial = typeViolations.length >= maxViolations || values > maxValues;
   const message = isPartial ? undefined : attempt(type, readable, registry);

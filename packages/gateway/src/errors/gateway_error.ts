@@ -1,4 +1,5 @@
 import { Code, type ConnectError } from "@connectrpc/connect";
+import { type Problem, problemTexts } from "./problem_texts.ts";
 import { type RefusalDetails, refusal } from "./refusal.ts";
 import { maxViolations, namedFields, type Violation } from "./violation.ts";
 
@@ -56,8 +57,8 @@ export const overloaded = (): GatewayError => new GatewayError("OVERLOADED", { r
 /** Makes the error of a gateway refusal, with its text. */
 export type Refuse = (reason: GatewayReason, details: RefusalDetails) => ConnectError;
 
-/** The text of each reason; `{name}` stands for a parameter. */
-export type Texts = Readonly<Record<GatewayReason, string>>;
+/** The text of each reason, and of each problem that says more; `{name}` stands for a parameter. */
+export type Texts = Readonly<Record<GatewayReason | Problem, string>>;
 
 /** The default texts. */
 export const englishTexts: Texts = {
@@ -66,9 +67,9 @@ export const englishTexts: Texts = {
   MALFORMED_REQUEST: "the request cannot be read",
   SERVICE_NOT_FOUND: "there is no service {id}",
   UNKNOWN_PATH: "there is nothing at this path",
-  METHOD_NOT_ALLOWED: "this path does not know this method",
+  METHOD_NOT_ALLOWED: "this path takes other methods: {allow}",
   UNIMPLEMENTED: "there is no such method",
-  UNSUPPORTED_CONTENT_TYPE: "the content type is not supported",
+  UNSUPPORTED_CONTENT_TYPE: "the content type is not supported here, but these are: {supported}",
   UNSUPPORTED_ENCODING: "the encoding of the request is not supported",
   ENCODING_MISSING: "a message is compressed, and no header says how",
   HTTP_VERSION_TOO_OLD: "gRPC needs HTTP/2",
@@ -79,6 +80,7 @@ export const englishTexts: Texts = {
   DEADLINE_EXCEEDED: "the deadline of the call is over",
   CANCELLED: "the call was canceled",
   INTERNAL: "something went wrong on the server",
+  ...problemTexts,
 };
 
 /** Makes refusals by a table of texts, in a domain of ErrorInfo. */
@@ -88,7 +90,14 @@ export function refuseWith({ domain, texts }: { readonly domain: string; readonl
     const params =
       violations.length > 0 ? { fields: namedFields(violations).fields, ...details.params } : details.params;
     const text = (metadata: Readonly<Record<string, string>>) =>
-      texts[reason].replace(/\{(\w+)\}/g, (_, name: string) => metadata[name] ?? "");
+      texts[textKeyOf(reason, metadata)].replace(/\{(\w+)\}/g, (_, name: string) => metadata[name] ?? "");
     return refusal({ domain, reason, code: gatewayReasons[reason], text }, { ...details, ...(params && { params }) });
   };
 }
+
+/** The key of the text that says most: a problem in the parameters is more exact than the reason. */
+function textKeyOf(reason: GatewayReason, { problem = "" }: Readonly<Record<string, string>>): keyof Texts {
+  return isProblem(problem) ? problem : reason;
+}
+
+const isProblem = (name: string): name is Problem => Object.hasOwn(problemTexts, name);

@@ -32,7 +32,9 @@ export const maxListed = 100;
 export const maxTextLength = 200;
 
 // An error body has at most 64 KiB; its texts of 200 characters outside the list take 16 KiB at most.
-const maxListBytes = 48 * 1024;
+const maxListBytes = 40 * 1024;
+// Of the list together with its messages in the language of the caller.
+const maxLocalizedBytes = 48 * 1024;
 
 /** Cuts a text for a response, and makes it well-formed. */
 export function cutText(text: string): string {
@@ -64,6 +66,23 @@ function sizeOf(one: ListedViolation): number {
   const binary = Buffer.byteLength(`${one.field}${one.description}${one.reason}`) + 12;
   return Buffer.byteLength(JSON.stringify(one)) + 1 + Math.ceil(binary / 3) * 4;
 }
+
+/** Returns those of the localized messages of listed violations that fit beside them, from the first one on. */
+export function fittingMessages(
+  violations: readonly ListedViolation[],
+  messages: readonly (string | undefined)[],
+): (string | undefined)[] {
+  let bytesLeft = violations.reduce((bytes, one) => bytes - sizeOf(one), maxLocalizedBytes);
+  return messages.map((message) => {
+    if (message === undefined) return undefined;
+    const cut = cutText(message);
+    bytesLeft -= Math.ceil(2.4 * Buffer.byteLength(cut)) + localizedOverhead;
+    return bytesLeft >= 0 ? cut : undefined;
+  });
+}
+
+// Names and language of a localized message, as JSON and again in base64.
+const localizedOverhead = 90;
 
 const maxNames = 10;
 

@@ -43,6 +43,8 @@ export type Exchange = {
   readonly headers: Headers;
   /** Set when the request cannot be read; its other properties may then be incomplete. */
   readonly fault: RequestFault | undefined;
+  /** The header at fault, where it is one. */
+  readonly faultyHeader?: string | undefined;
   /** Whether the request is complete. */
   readonly ended: boolean;
   readonly closed: boolean;

@@ -3,6 +3,7 @@ import { shapeOfField } from "../codec/json/shape.ts";
 import { isObject } from "../codec/json/text.ts";
 import { readJson, readJsonObject } from "../codec/json.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
+import { unreadable } from "../errors/problem.ts";
 import type { Violation } from "../errors/violation.ts";
 import type { Codec, RpcMethod } from "../rpc/rpc_method.ts";
 import { bindPath } from "./binding.ts";
@@ -78,7 +79,7 @@ type Part = { readonly input: DescMessage; readonly body: RestTarget["binding"][
 
 function bodyJson(bytes: Uint8Array, contentType: string | undefined, { input, body }: Part): Body {
   if (body === undefined) {
-    if (bytes.length > 0) throw new GatewayError("MALFORMED_BODY");
+    if (bytes.length > 0) throw unreadable("BODY_UNEXPECTED");
     return { json: {}, violations: [] };
   }
   expectJson(bytes, contentType);
@@ -97,7 +98,7 @@ const fieldInBody = (field: string, path: string) => (path.startsWith("[") ? `${
 function expectJson(body: Uint8Array, contentType: string | undefined): void {
   if (contentType === "application/json") return;
   if (contentType === undefined ? body.length > 0 : !isJson(contentType))
-    throw new GatewayError("UNSUPPORTED_CONTENT_TYPE");
+    throw new GatewayError("UNSUPPORTED_CONTENT_TYPE", { params: { supported: "application/json" } });
 }
 
 function isJson(contentType: string): boolean {

@@ -38,7 +38,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch (cause) {
-    throw new GatewayError("MALFORMED_REQUEST", { cause });
+    throw new GatewayError("MALFORMED_REQUEST", { params: { problem: "QUERY_MALFORMED" }, cause });
   }
 }
 

@@ -1,10 +1,11 @@
 import { GatewayError } from "../errors/gateway_error.ts";
+import { unreadable, wrongHeader } from "../errors/problem.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Target } from "../http/target.ts";
 import type { FindCall } from "../rest/calls.ts";
 import type { Fields } from "./header_fields.ts";
 import type { HttpRoute } from "./http_route.ts";
-import { type NamedProtocol, protocolNamed } from "./negotiate.ts";
+import { type NamedProtocol, protocolNamed, unsupportedType } from "./negotiate.ts";
 import { negotiateConnect, negotiateQuery } from "./protocols/connect.ts";
 import { negotiateGrpc } from "./protocols/grpc.ts";
 import { negotiateGrpcWeb } from "./protocols/grpc_web.ts";
@@ -64,7 +65,7 @@ function byProtocol({ method, version }: Exchange, { path }: Target, { named, rp
   if (!rpc) return refused(new GatewayError(family === "connect" ? "UNKNOWN_PATH" : "UNIMPLEMENTED"));
   if (method !== "POST") return refused(notAllowed(rpc));
   const isKindAllowed = family.startsWith("grpc") || (family === "connect") === (rpc.kind === "unary");
-  if (!named.negotiated || !isKindAllowed) return refused(new GatewayError("UNSUPPORTED_CONTENT_TYPE"));
+  if (!named.negotiated || !isKindAllowed) return refused(unsupportedType(rpc));
   return matched(rpc, negotiated, negotiated.codec === "json" ? rpc.json : rpc.proto);
 }
 
@@ -102,10 +103,11 @@ function byQuery(rpc: RpcMethod, { path, query }: Target): Match | undefined {
     operation: path,
   });
   if (!rpc.isRead) return refused(notAllowed(rpc));
-  if (!negotiated) return refused(new GatewayError("UNSUPPORTED_CONTENT_TYPE"));
-  if (!["v1", null].includes(params.get("connect"))) return refused(new GatewayError("MALFORMED_REQUEST"));
+  if (!negotiated)
+    return refused(new GatewayError("UNSUPPORTED_CONTENT_TYPE", { params: { supported: "proto, json" } }));
+  if (!["v1", null].includes(params.get("connect"))) return refused(wrongHeader("connect-protocol-version"));
   const message = messageIn(params);
-  if (!message) return refused(new GatewayError("MALFORMED_BODY"));
+  if (!message) return refused(unreadable("BODY_NOT_BASE64"));
   const encoding = params.get("compression") ?? undefined;
   return matched(rpc, negotiated, negotiated.codec === "json" ? rpc.json : rpc.proto, { message, encoding });
 }

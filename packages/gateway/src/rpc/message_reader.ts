@@ -1,5 +1,6 @@
 import { type Enclosed, prefixBytes } from "../codec/envelope.ts";
 import { GatewayError, overloaded, tooLarge } from "../errors/gateway_error.ts";
+import { unreadable } from "../errors/problem.ts";
 import type { BodyAccount } from "../http/body_budget.ts";
 
 /** Limits of the messages of a streaming request. */
@@ -28,7 +29,7 @@ export async function* readMessages(chunks: AsyncIterable<Uint8Array>, limits: R
       yield* completeMessages(held, limits.messageMaxBytes);
       limits.account.give(before - held.size);
     }
-    if (held.size > 0) throw new GatewayError("MALFORMED_BODY");
+    if (held.size > 0) throw unreadable("BODY_LENGTH");
   } finally {
     source.return?.().catch(() => {});
   }
@@ -71,7 +72,7 @@ const compressedFlag = 1;
 /** The length of the first message with its prefix; that of a prefix while the prefix is incomplete. */
 function enclosedLength(bytes: Buffer, messageMaxBytes: number): number {
   if (bytes.length < prefixBytes) return prefixBytes;
-  if ((bytes[0] ?? 0) > compressedFlag) throw new GatewayError("MALFORMED_BODY");
+  if ((bytes[0] ?? 0) > compressedFlag) throw unreadable("BODY_LENGTH");
   const length = bytes.readUInt32BE(1);
   if (length > messageMaxBytes) throw tooLarge(messageMaxBytes);
   return prefixBytes + length;

@@ -1,8 +1,11 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { GatewayError } from "../errors/gateway_error.ts";
 import type { Fields } from "./header_fields.ts";
 import { negotiateConnect } from "./protocols/connect.ts";
 import { negotiateGrpc } from "./protocols/grpc.ts";
 import { negotiateGrpcWeb } from "./protocols/grpc_web.ts";
 import type { Negotiated } from "./protocols/protocol.ts";
+import type { RpcMethod } from "./rpc_method.ts";
 
 /** The protocol that a request names, and its codec where that is known. */
 export type NamedProtocol = {
@@ -10,6 +13,22 @@ export type NamedProtocol = {
   /** Undefined for an unknown codec. */
   readonly negotiated: Negotiated | undefined;
 };
+
+/** Refuses a content type that the rpc is not served in, and names those that it is. */
+export const unsupportedType = ({ kind, method }: RpcMethod): GatewayError =>
+  new GatewayError("UNSUPPORTED_CONTENT_TYPE", {
+    params: {
+      supported: [...enveloped, ...(kind === "unary" ? unaryTypes : streamTypes(method.methodKind))].join(", "),
+    },
+  });
+
+const enveloped = ["application/grpc", "application/grpc-web"];
+const unaryTypes = ["application/proto", "application/json"];
+const streamTypes = (kind: DescMethod["methodKind"]) => [
+  ...["application/connect+proto", "application/connect+json"],
+  // JSON without envelopes has one request.
+  ...(kind === "server_streaming" ? ["application/json"] : []),
+];
 
 const families = /^\s*application\/(grpc-web-text|grpc-web|grpc|connect|proto)(?![\w.-])/i;
 

@@ -1,6 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { decompressed, type Encoding } from "../codec/compression.ts";
 import { GatewayError, overloaded, tooLarge } from "../errors/gateway_error.ts";
+import { unreadable } from "../errors/problem.ts";
 import { BodyBuffer } from "../http/body_buffer.ts";
 import type { BodySink } from "../http/exchange.ts";
 import type { Due } from "./deadlines.ts";
@@ -33,7 +34,7 @@ export type MessageCall = RpcCall & { readonly received: (received: Received) =>
 type Query = NonNullable<RpcCall["matched"]["query"]>;
 
 function fromQuery(call: RpcCall, { message, encoding }: Query): Received {
-  if (Number(call.exchange.headers["content-length"] ?? 0) > 0) throw new GatewayError("MALFORMED_BODY");
+  if (Number(call.exchange.headers["content-length"] ?? 0) > 0) throw unreadable("BODY_UNEXPECTED");
   return { body: message, encoding: call.encodingOf(encoding) };
 }
 

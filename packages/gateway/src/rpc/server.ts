@@ -1,8 +1,9 @@
 import { ConnectError, type ContextValues } from "@connectrpc/connect";
 import { acceptedEncoding, minCompressedBytes } from "../codec/compression.ts";
 import { GatewayError, type Refuse } from "../errors/gateway_error.ts";
+import { wrongHeader } from "../errors/problem.ts";
 import { httpDate } from "../http/date.ts";
-import type { Exchange, Response, ResponseFields } from "../http/exchange.ts";
+import type { Exchange, RequestFault, Response, ResponseFields } from "../http/exchange.ts";
 import { authorityCheck, splitTarget, type Target } from "../http/target.ts";
 import type { FindCall } from "../rest/calls.ts";
 import { type Cors, isPreflight, preflight } from "./cors.ts";
@@ -50,9 +51,10 @@ export function rpcServer(options: RpcServerOptions): Handle {
   return (exchange) => {
     const values = options.contextValues(exchange);
     try {
-      if (exchange.fault) throw new GatewayError(exchange.fault);
+      if (exchange.fault) throw faultOf(exchange, exchange.fault);
       const target = splitTarget(exchange.target);
-      if (!target || !isAuthority(exchange.authority)) throw new GatewayError("MALFORMED_REQUEST");
+      if (!target) throw new GatewayError("MALFORMED_REQUEST");
+      if (!isAuthority(exchange.authority)) throw wrongHeader(exchange.version === "2" ? ":authority" : "host");
       if (isPreflight(exchange.method, exchange.headers) && servePreflight(state, exchange, values)) return;
       dispatch(state, { exchange, values, target, match: match(exchange, target) });
     } catch (error) {
@@ -60,6 +62,9 @@ export function rpcServer(options: RpcServerOptions): Handle {
     }
   };
 }
+
+const faultOf = ({ faultyHeader }: Exchange, fault: RequestFault) =>
+  faultyHeader === undefined ? new GatewayError(fault) : wrongHeader(faultyHeader);
 
 type ServerState = { readonly options: RpcServerOptions; readonly call: CallOptions };
 type Incoming = { readonly exchange: Exchange; readonly values: ContextValues };

@@ -2,9 +2,11 @@ import type { Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { acceptedEncoding, decompressed, type Encoding, minCompressedBytes } from "../codec/compression.ts";
 import { GatewayError, overloaded, tooLarge } from "../errors/gateway_error.ts";
+import { unreadable } from "../errors/problem.ts";
 import type { Response } from "../http/exchange.ts";
 import { StreamContext } from "./context.ts";
 import { readMessages } from "./message_reader.ts";
+import { unsupportedType } from "./negotiate.ts";
 import { once } from "./pipeline.ts";
 import { base64Bytes } from "./protocols/grpc_web.ts";
 import { resume } from "./protocols/json_stream.ts";
@@ -94,7 +96,7 @@ export class StreamCall extends RpcCall {
   #streamedRequests(): AsyncIterable<Message> {
     const { exchange, options, matched } = this;
     const { protocol } = matched.negotiated;
-    if (!protocol.isEnveloped) throw new GatewayError("UNSUPPORTED_CONTENT_TYPE");
+    if (!protocol.isEnveloped) throw unsupportedType(matched.rpc);
     const encoding = this.encodingOf(exchange.headers[protocol.encodingHeader]);
     const { messageMaxBytes } = matched.rpc.limits;
     const { bodyTimeoutMs: timeoutMs } = options.limits;
@@ -241,7 +243,7 @@ async function* fromBase64(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
     rest = text.subarray(whole);
     yield base64Bytes(text.subarray(0, whole));
   }
-  if (rest.length > 0) throw new GatewayError("MALFORMED_BODY");
+  if (rest.length > 0) throw unreadable("BODY_NOT_BASE64");
 }
 
 function ignore() {}

@@ -1,3 +1,4 @@
+import { unreadable } from "../../errors/problem.ts";
 import { cutText, maxTextLength, maxViolations, type Violation } from "../../errors/violation.ts";
 import { type Shape, shapeOfItems, shapeUnder } from "./shape.ts";
 import { closingQuote, fieldIn, maxDepth } from "./syntax.ts";
@@ -17,7 +18,7 @@ type Scan = { readonly text: string; readonly root: Shape; readonly stack: Level
 
 /**
  * Finds repeated keys in a text that JSON.parse has accepted. Keys unknown to the shape are refused anyway, so neither they nor
- * their values are examined. Throws when the text nests too deep.
+ * their values are examined. Refuses the body when the text nests too deep.
  */
 export function repeatedKeys(text: string, shape: Shape): Violation[] {
   const scan: Scan = { text, root: shape, stack: [], fields: new Set() };
@@ -54,7 +55,7 @@ function step(scan: Scan, at: number): number {
 }
 
 function openLevel({ root, stack }: Scan, isList: boolean): void {
-  if (stack.length > maxDepth) throw new RangeError("the JSON nests too deep");
+  if (stack.length > maxDepth) throw unreadable("BODY_TOO_DEEP", { max: maxDepth });
   const top = stack.at(-1);
   const shape = top ? shapeIn(top) : root;
   stack.push({ shape, isList, keys: undefined, key: "", index: 0, expectsKey: !isList });

@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { unreadable } from "../../errors/problem.ts";
 import type { Violation } from "../../errors/violation.ts";
+import { jsonFault } from "./fault.ts";
 import { repeatedKeys } from "./repeated.ts";
 import { type Shape, shapeOfItems, shapeUnder } from "./shape.ts";
 import { closingQuote, maxDepth } from "./syntax.ts";
@@ -13,16 +15,52 @@ export type JsonText = {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Parses a JSON text strictly; undefined when it is not JSON, not UTF-8, or nests too deep. */
-export function readJsonText(bytes: Uint8Array, shape: Shape): JsonText | undefined {
+/** Parses a JSON text strictly; refuses bytes that are not JSON, and says where. */
+export function readJsonText(bytes: Uint8Array, shape: Shape): JsonText {
+  const text = textOf(bytes);
+  const value = parsed(text);
+  // JSON.parse silently keeps the last of equal keys: the text then has more colons than the value has keys.
+  const isWhole = countKeys(shape, value, 0) === countColons(text);
+  return { value, violations: isWhole ? [] : repeatedKeys(text, shape) };
+}
+
+function textOf(bytes: Uint8Array): string {
   try {
-    const text = utf8.decode(bytes);
-    const value: JsonValue = JSON.parse(text);
-    // JSON.parse silently keeps the last of equal keys: the text then has more colons than the value has keys.
-    const isWhole = countKeys(shape, value, 0) === countColons(text);
-    return { value, violations: isWhole ? [] : repeatedKeys(text, shape) };
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw unreadable("BODY_NOT_UTF8", { byte: invalidByte(bytes) }, cause);
+  }
+}
+
+/** The offset of the first byte that is not UTF-8, found by halving. */
+function invalidByte(bytes: Uint8Array): number {
+  let [valid, invalid] = [0, bytes.length];
+  while (invalid - valid > 1) {
+    const middle = (valid + invalid) >> 1;
+    if (isUtf8Start(bytes.subarray(0, middle))) valid = middle;
+    else invalid = middle;
+  }
+  return valid;
+}
+
+/** Whether bytes are UTF-8 up to a character that may be cut off at their end. */
+function isUtf8Start(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+    return true;
   } catch {
-    return undefined;
+    return false;
+  }
+}
+
+function parsed(text: string): JsonValue {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const { found, line = 1, column = 1 } = jsonFault(text) ?? {};
+    throw found === undefined
+      ? unreadable("BODY_INCOMPLETE", { line, column }, cause)
+      : unreadable("BODY_NOT_JSON", { found: JSON.stringify(found), line, column }, cause);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ConnectionOptions, RequestFault, Timeouts } from "../exchange.ts";
 import { BodyPieces } from "./body_pieces.ts";
 import { type ConnectionHandle, Http1Exchange } from "./exchange.ts";
-import { type Head, readHead } from "./head.ts";
+import { type Head, type HeadFault, readHead } from "./head.ts";
 import { LastHead } from "./last_head.ts";
 import type { OpenParser, ParsedRequest, Parser, Reader } from "./parser.ts";
 
@@ -146,7 +146,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     // This head came behind chunks in the same piece; a client repeats requests without a response (RFC 9112, 9.3.2).
     if (this.#exchange) return void this.retire();
     const head = this.#repeatedHead ?? readHead(request, this.#head);
-    if ("fault" in head) return void this.#refuse(head.fault, head.headers);
+    if ("fault" in head) return void this.#refuse(head.fault, head);
     if (!this.#repeatedHead) this.#lastHead.keep(this.#head, head);
     this.#request = request;
     if (head.body !== 0) request.reader = this;
@@ -293,7 +293,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
   }
 
   /** Refuses an unreadable request and closes; only closes where a response is complete or has begun. */
-  #refuse(fault: RequestFault, headers: Head["headers"] = {}): void {
+  #refuse(fault: RequestFault, { headers = {}, header }: Partial<HeadFault> = {}): void {
     const exchange = this.#exchange;
     if (exchange?.complete) return void this.#closeGracefully();
     if (exchange?.begun) return void this.destroy();
@@ -303,7 +303,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     this.#body.end();
     this.#unread = noBytes;
     this.#deadline = Number.POSITIVE_INFINITY;
-    this.#exchange = new Http1Exchange(this, { ...unreadableHead, headers }, this.#options.network, fault);
+    this.#exchange = new Http1Exchange(this, { ...unreadableHead, headers }, this.#options.network, { fault, header });
     this.#options.serve(this.#exchange);
   }
 

@@ -41,6 +41,8 @@ const maxHeldBytes = 65_536;
 // The progress within a write cannot be seen: larger bodies are sent in parts, to distinguish a slow client from one that is gone.
 const maxWriteBytes = 65_536;
 
+type Unreadable = { readonly fault?: RequestFault; readonly header?: string | undefined };
+
 /** One request and its response over HTTP/1.1. */
 export class Http1Exchange implements Exchange, BodySource {
   readonly version = "1.1";
@@ -50,6 +52,7 @@ export class Http1Exchange implements Exchange, BodySource {
   readonly authority: string | undefined;
   readonly headers: Headers;
   readonly fault: RequestFault | undefined;
+  readonly faultyHeader: string | undefined;
   readonly account: BodyAccount;
   onClose: (() => void) | undefined;
   ended: boolean;
@@ -64,7 +67,7 @@ export class Http1Exchange implements Exchange, BodySource {
   #isChunked = false;
   readonly #body: BodyQueue;
 
-  constructor(connection: ConnectionHandle, head: Head, network: Network, fault?: RequestFault) {
+  constructor(connection: ConnectionHandle, head: Head, network: Network, { fault, header }: Unreadable = {}) {
     this.#connection = connection;
     this.address = network.address;
     this.account = network.account();
@@ -74,6 +77,7 @@ export class Http1Exchange implements Exchange, BodySource {
     this.headers = head.headers;
     this.authority = head.headers.host ?? defaultAuthority;
     this.fault = fault;
+    this.faultyHeader = header;
     this.ended = head.body === 0;
     this.#keepsAlive = head.keepsAlive;
     this.#allowsChunks = head.allowsChunks;

@@ -16,7 +16,12 @@ export type Head = {
 };
 
 /** Why a head was refused, and the headers read before that. */
-export type HeadFault = { readonly fault: RequestFault; readonly headers: Headers };
+export type HeadFault = {
+  readonly fault: RequestFault;
+  readonly headers: Headers;
+  /** The header at fault. */
+  readonly header?: string | undefined;
+};
 
 /** A head as the parser reads it. */
 export type RawHead = {
@@ -51,15 +56,16 @@ export function readHead(request: RawHead, bytes: Buffer): Head | HeadFault {
   const line = `${method} ${url} HTTP/${httpVersion}\r\n`;
   if (bytes.toString("latin1", 0, line.length) !== line) return malformed;
   if (!target.test(url) || (httpVersion !== "1.1" && httpVersion !== "1.0")) return malformed;
-  if (!readHeaders(rawHeaders, headers)) return malformed;
+  const repeated = readHeaders(rawHeaders, headers);
+  if (repeated !== undefined) return wrong(headers, repeated);
   if (rawHeaders.length > 2 * maxHeaders) return { fault: "HEADERS_TOO_LARGE", headers };
   const isHttp11 = httpVersion === "1.1";
   // Bytes after the head of CONNECT belong to another protocol (RFC 9110, 9.3.6), which is not served here.
   const isConnect = method === "CONNECT";
   const body = isConnect ? 0 : bodyOf(headers, isHttp11);
   // RFC 9112, 3.2: Host is required of HTTP/1.1 only.
-  if (body === undefined || (headers.host === undefined && isHttp11) || !host.test(headers.host ?? ""))
-    return malformed;
+  if (body === undefined) return wrong(headers, headers["transfer-encoding"] ? "transfer-encoding" : "content-length");
+  if ((headers.host === undefined && isHttp11) || !host.test(headers.host ?? "")) return wrong(headers, "host");
   const { expect, connection } = headers;
   return {
     method,
@@ -72,17 +78,19 @@ export function readHead(request: RawHead, bytes: Buffer): Head | HeadFault {
   };
 }
 
-/** Joins headers of the same name; false when one of `singleHeaders` is repeated. */
-function readHeaders(raw: readonly string[], headers: Record<string, string | undefined>): boolean {
+const wrong = (headers: Headers, header: string): HeadFault => ({ fault: "MALFORMED_REQUEST", headers, header });
+
+/** Joins headers of the same name; returns one of `singleHeaders` that is repeated. */
+function readHeaders(raw: readonly string[], headers: Record<string, string | undefined>): string | undefined {
   const end = Math.min(raw.length, 2 * maxHeaders);
   for (let at = 0; at < end; at += 2) {
     const name = (raw[at] ?? "").toLowerCase();
     const value = raw[at + 1] ?? "";
     const before = headers[name];
-    if (before !== undefined && singleHeaders.has(name)) return false;
+    if (before !== undefined && singleHeaders.has(name)) return name;
     headers[name] = before === undefined ? value : `${before}${name === "cookie" ? "; " : ", "}${value}`;
   }
-  return true;
+  return undefined;
 }
 
 /** The length of the body; undefined where two readers could disagree about it: RFC 9112, 6.3. */

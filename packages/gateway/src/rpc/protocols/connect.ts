@@ -1,6 +1,6 @@
 import type { ConnectError } from "@connectrpc/connect";
 import { enclose, open, prefixBytes } from "../../codec/envelope.ts";
-import { GatewayError } from "../../errors/gateway_error.ts";
+import { wrongHeader } from "../../errors/problem.ts";
 import type { ResponseFields } from "../../http/exchange.ts";
 import type { Fields } from "../header_fields.ts";
 import { codeToString, errorToJson, parseConnectContentType, parseConnectTimeout } from "./connect_es.ts";
@@ -122,7 +122,7 @@ const streaming: Readonly<Record<Negotiated["codec"], Negotiated>> = {
 };
 
 function checkedTimeout(headers: Fields): number | undefined {
-  if ((headers[versionHeader] ?? "1") !== "1") throw new GatewayError("MALFORMED_REQUEST");
+  if ((headers[versionHeader] ?? "1") !== "1") throw wrongHeader(versionHeader);
   return connectTimeout(headers);
 }
 
@@ -131,6 +131,6 @@ export function connectTimeout(headers: Fields): number | undefined {
   const value = headers["connect-timeout-ms"];
   if (value === undefined) return undefined;
   const { timeoutMs, error } = parseConnectTimeout(value, Number.MAX_SAFE_INTEGER);
-  if (error) throw new GatewayError("MALFORMED_REQUEST", { cause: error });
+  if (error) throw wrongHeader("connect-timeout-ms", error);
   return timeoutMs;
 }

@@ -1,5 +1,5 @@
 import { enclose, open, prefixBytes } from "../../codec/envelope.ts";
-import { GatewayError } from "../../errors/gateway_error.ts";
+import { wrongHeader } from "../../errors/problem.ts";
 import type { ResponseFields } from "../../http/exchange.ts";
 import type { Fields } from "../header_fields.ts";
 import { parseGrpcContentType, parseGrpcTimeout } from "./connect_es.ts";
@@ -75,6 +75,6 @@ export function grpcTimeout(headers: Fields): number | undefined {
   const value = headers["grpc-timeout"];
   if (value === undefined) return undefined;
   const { timeoutMs, error } = parseGrpcTimeout(value, Number.MAX_SAFE_INTEGER);
-  if (error) throw new GatewayError("MALFORMED_REQUEST", { cause: error });
+  if (error) throw wrongHeader("grpc-timeout", error);
   return timeoutMs;
 }

@@ -1,5 +1,5 @@
 import { enclose, open, prefixBytes } from "../../codec/envelope.ts";
-import { GatewayError } from "../../errors/gateway_error.ts";
+import { unreadable } from "../../errors/problem.ts";
 import type { ResponseFields } from "../../http/exchange.ts";
 import { parseGrpcWebContentType } from "./connect_es.ts";
 import { grpc, grpcTimeout } from "./grpc.ts";
@@ -70,7 +70,7 @@ export function base64Bytes(body: Buffer): Buffer {
     const third = padding === 2 ? 0 : valueAt(body, at + 2);
     const fourth = padding > 0 ? 0 : valueAt(body, at + 3);
     const bits = (valueAt(body, at) << 18) | (valueAt(body, at + 1) << 12) | (third << 6) | fourth;
-    if (bits < 0) throw new GatewayError("MALFORMED_BODY");
+    if (bits < 0) throw unreadable("BODY_NOT_BASE64");
     bytes[size] = bits >> 16;
     bytes[size + 1] = bits >> 8;
     bytes[size + 2] = bits;

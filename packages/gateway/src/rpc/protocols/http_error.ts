@@ -54,10 +54,13 @@ export function connectStatusOf(error: ConnectError): { readonly status: number;
 
 /** The headers of a refusal in a protocol that refuses by HTTP status. */
 export function httpFieldsOf(error: ConnectError): Record<string, string> {
-  const allow = reasonOf(error) === "METHOD_NOT_ALLOWED" && infoOf(error)?.metadata.allow;
+  const { allow, supported } = infoOf(error)?.metadata ?? {};
+  const reason = reasonOf(error);
   const retry = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
   return {
-    ...(allow && { allow }),
+    ...(allow && reason === "METHOD_NOT_ALLOWED" && { allow }),
+    // https://www.w3.org/TR/ldp/#header-accept-post
+    ...(supported && reason === "UNSUPPORTED_CONTENT_TYPE" && { "accept-post": supported }),
     ...(retry && { "retry-after": String(Number(retry.seconds) + (retry.nanos > 0 ? 1 : 0)) }),
   };
 }
