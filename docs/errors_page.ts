@@ -1,13 +1,9 @@
 import { Code } from "@connectrpc/connect";
 import { codeToString, connectStatusOf, httpStatusOf } from "@postern/gateway";
 import { type Reason, reasons, refuse } from "../src/errors.ts";
-import { type Language, type TextKey, text, textKeys } from "../src/messages/catalogue.ts";
+import { type Language, namesIn, type TextKey, text, textKeys } from "../src/messages/catalogue.ts";
 
 const languages: Readonly<Record<Language, string>> = { en: "English", de: "Deutsch", fr: "Français", es: "Español" };
-
-// Texts are shown with the names of their parameters.
-const names = ["id", "name", "fields", "uris", "min", "max", "limit", "more"];
-const params = Object.fromEntries(names.map((name) => [name, `{${name}}`]));
 
 /** Every reason and every other text of the catalogue, as Markdown. */
 export function errorsPage(): string {
@@ -25,7 +21,7 @@ export function errorsPage(): string {
       refusals.toSorted(byStatus).map(({ cells }) => cells),
     ),
     "## Other texts",
-    "Rules of a password that are broken, by the `reason` of the field violation, compliance problems of an application, by their `key`, and texts for `VALIDATION_FAILED` that do not name every field.",
+    "Compliance problems of an application, by their `key`; what is wrong with a request or a header that cannot be read, by `problem` in the metadata of ErrorInfo; the rest describes field violations (`localizedMessage`), or is a text for `VALIDATION_FAILED` that does not name every field.",
     table(
       ["Name"],
       others.toSorted().map((key) => [`\`${key}\``, ...textsOf(key)]),
@@ -59,7 +55,7 @@ const isLanguage = (name: string): name is Language => name in languages;
 function textsOf(key: TextKey): string[] {
   return Object.keys(languages)
     .filter(isLanguage)
-    .map((language) => text(key, language, params).replaceAll("|", "\\|"));
+    .map((language) => text(key, language, namesIn(key)).replaceAll("|", "\\|"));
 }
 
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -3,6 +3,7 @@ import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import {
   countListed,
+  fittingMessages,
   type GatewayReason,
   infoOf,
   isDetail,
@@ -15,9 +16,21 @@ import {
   type Violation,
   withFewer,
 } from "@postern/gateway";
-import { LocalizedMessageSchema } from "../gen/google/rpc/error_details_pb.ts";
+import {
+  type BadRequest_FieldViolation,
+  BadRequestSchema,
+  LocalizedMessageSchema,
+} from "../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
-import { errorText, type Language, type TextKey, type TextParams, text } from "./messages/catalogue.ts";
+import {
+  errorText,
+  isTextKey,
+  type Language,
+  type TextKey,
+  type TextParams,
+  text,
+  violationText,
+} from "./messages/catalogue.ts";
 
 export { cutText, isWithin, maxTextLength, maxViolations, pathsAround, type Violation } from "@postern/gateway";
 
@@ -187,6 +200,7 @@ export function localized(error: ConnectError, language: Language): ConnectError
   if (!info || !isReason(info.reason) || error.details.some(isLocalized)) return error;
   const message = text(textKeyOf(info.reason, info.metadata), language, info.metadata);
   error.details.push(detail(LocalizedMessageSchema, { locale: language, message }));
+  localizeViolations(error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [], language);
   return error;
 }
 
@@ -211,8 +225,20 @@ function statusOf({ code, rawMessage, details }: ConnectError) {
 
 const isLocalized = (one: ConnectError["details"][number]) => isDetail(one, LocalizedMessageSchema);
 
-/** Finds the text for a reason; with many wrong fields, the text says how many are not named. */
+/** Adds the texts in the language to violations, as far as the response has room for them. */
+function localizeViolations(violations: readonly BadRequest_FieldViolation[], language: Language): void {
+  const messages = violations.map(({ description }) => violationText(description, language));
+  for (const [at, message] of fittingMessages(violations, messages).entries()) {
+    const violation = violations[at];
+    if (violation && message !== undefined)
+      violation.localizedMessage = create(LocalizedMessageSchema, { locale: language, message });
+  }
+}
+
+/** Finds the text for a reason; a problem is more exact, and with many wrong fields the text says how many are not named. */
 function textKeyOf(reason: Reason, params: TextParams): TextKey {
+  const { problem } = params;
+  if (typeof problem === "string" && isTextKey(problem)) return problem;
   if (reason !== "VALIDATION_FAILED" || params.more === undefined) return reason;
   return params.omittedIsLowerBound ? "VALIDATION_FAILED_AT_LEAST" : "VALIDATION_FAILED_AND_MORE";
 }

@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Reason, reasons } from "../src/errors.ts";
-import { errorText, text } from "../src/messages/catalogue.ts";
+import { errorText, isTextKey, text } from "../src/messages/catalogue.ts";
 import { callRows } from "./errors/calls.ts";
 import { nounRows } from "./errors/nouns.ts";
 import { germanOf, type Row, type Scene } from "./errors/provocation.ts";
@@ -47,8 +47,9 @@ test.each(Object.entries(rows).map(([reason, row]) => ({ reason: reason as Reaso
     expect(info).toMatchObject({ "@type": typed("ErrorInfo"), reason, domain: "postern" });
     expect(others.map((one) => one["@type"])).toEqual([...details, "LocalizedMessage"].map(typed));
     const params = (info?.metadata ?? {}) as Record<string, string>;
-    expect(message).toBe(errorText(reason, params));
-    expect(others.at(-1)).toMatchObject({ locale: "de", message: text(reason, "de", params) });
+    const key = params.problem !== undefined && isTextKey(params.problem) ? params.problem : reason;
+    expect(message).toBe(errorText(key, params));
+    expect(others.at(-1)).toMatchObject({ locale: "de", message: text(key, "de", params) });
     expect(`${message}${others.at(-1)?.message}`).not.toMatch(/[{}…]/);
   },
 );

@@ -88,9 +88,17 @@ function brokenWhole(own: readonly MessageRule[], message: Message, wrong: reado
 const isNew = ({ ruleId }: Broken) => ruleId !== "enum.defined_only";
 
 function violation({ field, message, ruleId }: Broken): Violation {
-  const description = message.replace(/^(repeated )?value /, "").replace(/\b1 (character|item)s\b/, "1 $1");
-  return { field: jsonPath(field), description, reason: ruleId.toUpperCase().replaceAll(".", "_") };
+  const path = jsonPath(field);
+  if (isMissing(message)) return { field: path, description: "is required", reason: "REQUIRED" };
+  const description = message.replace(/^(repeated )?value /, "");
+  return { field: path, description, reason: ruleId.toUpperCase().replaceAll(".", "_") };
 }
+
+// Absent texts and lists are empty: whoever sends none reads what to do, not how long nothing is.
+const isMissing = (message: string) =>
+  /^((value )?is required|(value )?is empty, which is not a valid .*|must be at least 1 characters|must contain at least 1 item\(s\))$/.test(
+    message,
+  );
 
 const jsonPath = (path: Path): string => path.reduce(stepInto, "");
 

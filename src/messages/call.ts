@@ -15,10 +15,10 @@ export const callTexts = {
     es: "El token es desconocido, ha caducado o ha sido revocado.",
   },
   PERMISSION_DENIED: {
-    en: "You do not have permission to do this.",
-    de: "Dazu fehlt Ihnen die Berechtigung.",
-    fr: "Vous n'avez pas l'autorisation de faire cela.",
-    es: "No tiene permiso para hacer esto.",
+    en: "You do not have the permission {permission}.",
+    de: "Ihnen fehlt die Berechtigung {permission}.",
+    fr: "Vous n'avez pas l'autorisation {permission}.",
+    es: "No tiene el permiso {permission}.",
   },
   VALIDATION_FAILED: {
     en: "The request is not valid: {fields}.",
@@ -75,10 +75,10 @@ export const callTexts = {
     es: "No hay nada en esta ruta.",
   },
   METHOD_NOT_ALLOWED: {
-    en: "This path exists, but not for this HTTP method.",
-    de: "Diesen Pfad gibt es, aber nicht für diese HTTP-Methode.",
-    fr: "Ce chemin existe, mais pas pour cette méthode HTTP.",
-    es: "Esta ruta existe, pero no para este método HTTP.",
+    en: "This path exists, but not for this HTTP method: it takes {allow}.",
+    de: "Diesen Pfad gibt es, aber nicht für diese HTTP-Methode: Er nimmt {allow}.",
+    fr: "Ce chemin existe, mais pas pour cette méthode HTTP\u00a0: il accepte {allow}.",
+    es: "Esta ruta existe, pero no para este método HTTP: admite {allow}.",
   },
   UNIMPLEMENTED: {
     en: "This server does not offer this operation.",
@@ -87,10 +87,10 @@ export const callTexts = {
     es: "Este servidor no ofrece esta operación.",
   },
   UNSUPPORTED_CONTENT_TYPE: {
-    en: "The content type of the request is not supported here.",
-    de: "Der Inhaltstyp der Anfrage wird hier nicht unterstützt.",
-    fr: "Le type de contenu de la requête n'est pas pris en charge ici.",
-    es: "El tipo de contenido de la solicitud no se admite aquí.",
+    en: "The content type of the request is not supported here; these are: {supported}.",
+    de: "Der Inhaltstyp der Anfrage wird hier nicht unterstützt, sondern diese: {supported}.",
+    fr: "Le type de contenu de la requête n'est pas pris en charge ici, mais ceux-ci le sont\u00a0: {supported}.",
+    es: "El tipo de contenido de la solicitud no se admite aquí; se admiten: {supported}.",
   },
   UNSUPPORTED_ENCODING: {
     en: "The compression of the request is not supported.",

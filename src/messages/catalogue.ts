@@ -1,5 +1,7 @@
 import { applicationTexts } from "./application.ts";
+import { bodyTexts } from "./body.ts";
 import { callTexts } from "./call.ts";
+import { fieldTexts } from "./field.ts";
 import type { Language } from "./language.ts";
 import { nounTexts } from "./nouns.ts";
 import { passwordTexts } from "./password.ts";
@@ -7,7 +9,15 @@ import { phoneTexts } from "./phone.ts";
 
 export { chooseLanguage, type Language } from "./language.ts";
 
-const catalogue = { ...callTexts, ...nounTexts, ...passwordTexts, ...phoneTexts, ...applicationTexts };
+const catalogue = {
+  ...callTexts,
+  ...bodyTexts,
+  ...fieldTexts,
+  ...nounTexts,
+  ...passwordTexts,
+  ...phoneTexts,
+  ...applicationTexts,
+};
 
 /** The name of a text: the reason of a refusal, a broken password rule, or a compliance problem. */
 export type TextKey = keyof typeof catalogue;
@@ -20,6 +30,10 @@ export type TextParams = Readonly<Record<string, string | number>>;
 
 /** The names of all texts. */
 export const textKeys = (): TextKey[] => Object.keys(catalogue).filter(isTextKey);
+
+/** The parameters of a text, each with its own name in braces as its value. */
+export const namesIn = (key: TextKey): TextParams =>
+  Object.fromEntries([...catalogue[key].en.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => [name, `{${name}}`]));
 
 /** Whether there is a text of this name. */
 export function isTextKey(key: string): key is TextKey {
@@ -37,6 +51,32 @@ export function errorText(key: TextKey, params: TextParams = {}): string {
     .replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase())
     .replace(/\.$/, "");
 }
+
+/**
+ * Returns the description of a violation in the language; undefined for one that has no text. The validator makes descriptions
+ * out of rules and has them in English only, so a description is found by its English text.
+ */
+export function violationText(description: string, language: Language): string | undefined {
+  for (const { key, pattern } of descriptions()) {
+    const found = pattern.exec(description);
+    if (found) return text(key, language, found.groups);
+  }
+  return undefined;
+}
+
+type Description = { readonly key: TextKey; readonly pattern: RegExp };
+
+let known: readonly Description[] | undefined;
+
+/** Every text that describes a violation: made once, when a caller first asks for a language. */
+function descriptions(): readonly Description[] {
+  known ??= textKeys().map((key) => ({ key, pattern: patternOf(errorText(key, namesIn(key))) }));
+  return known;
+}
+
+/** A pattern for a text whose parameters are in braces. */
+const patternOf = (template: string): RegExp =>
+  new RegExp(`^${template.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{(\w+)\}/g, "(?<$1>.+)")}$`, "s");
 
 function filled(params: TextParams, name: string): string {
   return Object.hasOwn(params, name) ? String(params[name]) : "…";

@@ -68,7 +68,7 @@ function wrongInWatch(request: WatchEventsRequest): Violation[] {
 
 function unknownTypes({ types }: { readonly types: readonly string[] }): Violation[] {
   return types.flatMap((type, at) =>
-    descOf(type) ? [] : [{ field: `types[${at}]`, description: `"${type}" is not a type of event` }],
+    descOf(type) ? [] : [{ field: `types[${at}]`, description: `there is no type of event "${type}"` }],
   );
 }
 

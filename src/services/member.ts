@@ -212,7 +212,7 @@ function foreign(roles: readonly string[], scope: Scope): Violation[] {
     const home = homeOf.get(role);
     // The rule of the field refuses unknown roles.
     if (home === undefined || home === scope) return [];
-    const description = `${role} is a role on ${howTo[home]}`;
+    const description = `role ${role} is a role on ${howTo[home]}`;
     return [{ field: `roles[${at}]`, description, reason: "MEMBER_ROLE_SCOPE" }];
   });
 }

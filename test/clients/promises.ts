@@ -97,7 +97,7 @@ function createsApplications(stage: () => Stage): void {
     const additionalOrigins = ["https://app.example", "https://app.example/path"];
     const answer = await ask(createOidcApplication, { projectId: fixture.projectId, name: "", additionalOrigins });
     expect(answer).toMatchObject({ code: "InvalidArgument", reason: "VALIDATION_FAILED" });
-    expect([...answer.violations].sort()).toEqual(["additionalOrigins[1] ORIGIN_MALFORMED", "name STRING_MIN_LEN"]);
+    expect([...answer.violations].sort()).toEqual(["additionalOrigins[1] ORIGIN_MALFORMED", "name REQUIRED"]);
   });
 }
 

@@ -132,3 +132,15 @@ describe.each([
     expect(headers.some(([name]) => name === "grpc-status-details-bin")).toBe(true);
   });
 });
+
+test("each violation has the text of the caller's language, as far as there is room", () => {
+  const short = localized(refuse.invalid([{ field: "name", description: "is required", reason: "REQUIRED" }]), "de");
+  expect(listIn(short)[0]?.localizedMessage).toMatchObject({ locale: "de", message: "Diese Angabe fehlt." });
+  const names = Array.from({ length: 150 }, (_, n) => "x".repeat(150) + n);
+  const violations = names.map((field) => ({ field, description: "must be at most 200 characters", reason: "MAX" }));
+  const long = localized(refuse.invalid(violations), "fr");
+  const [first, last] = [listIn(long)[0], listIn(long).at(-1)];
+  expect(first?.localizedMessage?.message).toBe("Doit comporter au plus 200 caractères.");
+  expect(last?.localizedMessage).toBeUndefined();
+  expect(Buffer.byteLength(JSON.stringify(errorToJson(long, undefined)))).toBeLessThan(64 * 1024);
+});
