@@ -14,6 +14,6 @@ export const pureTests: readonly string[] = [
   "test/postgres/{failure,limiter,servers}.test.ts",
   "test/services/{compliance,password,phone_number}.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",
-  "test/{contract,transport}/{item_count,message_limit}.test.ts",
+  "test/{contract,transport}/{encoder,item_count,message_limit}.test.ts",
   "test/transport/standard/openapi.test.ts",
 ];

@@ -8,6 +8,7 @@ import { largestMessage } from "../limits/largest_message.ts";
 import { isWellKnown } from "./json/leaf.ts";
 import { maxDepth } from "./json/syntax.ts";
 import { isObject } from "./json/text.ts";
+import { wireTypeOf } from "./proto/wire_type.ts";
 
 /** Refuses messages with far more values than the rules of their type allow, before a decoder makes objects of them. */
 export type ItemCount = {
@@ -73,24 +74,8 @@ function planOf(type: DescMessage, options: PlanOptions): Plan {
   return plan;
 }
 
-function wireOf({ fieldKind, scalar, message }: DescField): WireType {
-  if (fieldKind === "map" || message) return WireType.LengthDelimited;
-  switch (scalar) {
-    case ScalarType.STRING:
-    case ScalarType.BYTES:
-      return WireType.LengthDelimited;
-    case ScalarType.DOUBLE:
-    case ScalarType.FIXED64:
-    case ScalarType.SFIXED64:
-      return WireType.Bit64;
-    case ScalarType.FLOAT:
-    case ScalarType.FIXED32:
-    case ScalarType.SFIXED32:
-      return WireType.Bit32;
-    default:
-      return WireType.Varint;
-  }
-}
+const wireOf = ({ fieldKind, scalar, message }: DescField): WireType =>
+  fieldKind === "map" || message ? WireType.LengthDelimited : wireTypeOf(scalar ?? ScalarType.INT32);
 
 /** The state of a count: how many more values the message may have, and which lists are too long. */
 type Count = {

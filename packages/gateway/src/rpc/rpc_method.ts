@@ -1,18 +1,11 @@
-import {
-  create,
-  type DescMethod,
-  getOption,
-  hasOption,
-  type JsonValue,
-  type Message,
-  toBinary,
-} from "@bufbuild/protobuf";
+import { create, type DescMethod, getOption, hasOption, type JsonValue, type Message } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/google/api/http_pb.ts";
 import { encodingNames } from "../codec/compression.ts";
 import { type Decoder, type DecoderOptions, decoderOf } from "../codec/decoder.ts";
 import { encodeJson } from "../codec/json.ts";
+import { encoderOf } from "../codec/proto/encoder.ts";
 import type { UnaryContext } from "./context.ts";
 import { type InvokeStream, type InvokeUnary, streamPipeline, unaryPipeline } from "./pipeline.ts";
 import type { RequestGate, Route } from "./router.ts";
@@ -96,6 +89,7 @@ function methodProperties(
   const { input, output } = method;
   const toJson = (message: Message) => encodeJson(output, message, registry);
   const decoder = decoderOf(input, { rules: rules(input), bounds, registry });
+  const encoder = encoderOf(output);
   return {
     path: pathOf(method),
     rules: httpRulesOf(method),
@@ -103,7 +97,7 @@ function methodProperties(
     requestGate: route.requestGate,
     limits: limitsOf(method, shared),
     decoder,
-    proto: { decode: decoder.fromBinary, encode: (message) => toBinary(output, message) },
+    proto: { decode: decoder.fromBinary, encode: (message) => encoder.encode(message) },
     json: { decode: decoder.fromJson, encode: (message) => JSON.stringify(toJson(message)) },
     toJson,
   };
