@@ -185,8 +185,18 @@ test.each([
   ["a capital in a name", { A: "b" }],
   ["a space in a name", { "a b": "c" }],
   ["an empty name", { "": "a" }],
+  ["a pseudo-header field of a request", { ":path": "/" }],
+  ["a second status", { ":status": "200" }],
+  ["a pseudo-header field of no table", { ":other": "a" }],
 ])("%s is never sent", (_, fields) => {
   expect(() => write(new Encoder(), 200, fields)).toThrow(TypeError);
+});
+
+test("a line break is never sent, also after a field of the same name", () => {
+  const encoder = new Encoder();
+  write(encoder, 200, { "x-a": "b", vary: "origin" });
+  expect(() => write(encoder, 200, { "x-a": "b\r\nc: d" })).toThrow(TypeError);
+  expect(() => write(encoder, 200, { vary: "a\r\nc: d" })).toThrow(TypeError);
 });
 
 test("what is said again takes a byte for each field", () => {

@@ -5,9 +5,15 @@ import { entrySize, initialTableSize, staticTable } from "./static_table.ts";
 /** A buffer with enough room, and the offset to write at. */
 export type Output = { readonly bytes: Buffer; at: number };
 
-const staticNames = new Map([...staticTable].reverse().map(([name], back) => [name, staticTable.length - back]));
+// Without pseudo-header fields: of those only the status is sent, and first.
+const staticNames = new Map(
+  staticTable
+    .map(([name], at) => [name, at + 1] as const)
+    .filter(([name]) => !name.startsWith(":"))
+    .reverse(),
+);
 const statuses = new Map(staticTable.flatMap(([name, value], at) => (name === ":status" ? [[value, at + 1]] : [])));
-const statusNameIndex = staticNames.get(":status") ?? 0;
+const statusNameIndex = statuses.get("200") ?? 0;
 
 // Fields whose values repeat; of all others only the name is worth an entry of the dynamic table.
 const repeated = new Set([
@@ -83,9 +89,11 @@ export class Encoder {
   #field(name: string, value: string, output: Output): void {
     const known = this.#values.get(name)?.get(value);
     if (known !== undefined) return void integer(output, { prefix: 0x80, max: 127, value: this.#indexOf(known) });
-    if (!isSendable(name, value)) throw new TypeError(`the field ${JSON.stringify(name)} cannot be sent`);
     const nameEntry = this.#names.get(name);
     const index = staticNames.get(name) ?? (nameEntry === undefined ? 0 : this.#indexOf(nameEntry));
+    // A name in a table was checked when it entered.
+    if (!isSendableValue(value) || (index === 0 && !isSendableName(name)))
+      throw new TypeError(`the field ${JSON.stringify(name)} cannot be sent`);
     const isWorthIt = repeated.has(name) || index === 0;
     const isInserted = isWorthIt && this.#insert(name, value);
     if (isInserted) integer(output, { prefix: 0x40, max: 63, value: index });
@@ -114,12 +122,14 @@ export class Encoder {
 
 const sendableName = /^[!#$%&'*+.^_`|~\w-]+$/;
 
-function isSendable(name: string, value: string): boolean {
+const isSendableName = (name: string) => sendableName.test(name) && name === name.toLowerCase();
+
+function isSendableValue(value: string): boolean {
   for (let at = 0; at < value.length; at += 1) {
     const code = value.charCodeAt(at);
     if ((code < 0x20 && code !== 0x09) || code === 0x7f || code > 0xff) return false;
   }
-  return sendableName.test(name) && name === name.toLowerCase();
+  return true;
 }
 
 type Prefixed = { readonly prefix: number; readonly max: number; readonly value: number };
