@@ -18,7 +18,7 @@ export class BodyBuffer {
 
   /** The collected bytes; valid until the next `add`. */
   get bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
+    return this.#length === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#length);
   }
 
   /** Adds a part; false when the budget has no room for it, and then everything is dropped. */
