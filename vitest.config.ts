@@ -1,5 +1,5 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
-import { pureTests } from "./test/pure.ts";
+import { pureTests, thoroughTests } from "./test/pure.ts";
 
 const report = process.env.VITEST_JSON;
 
@@ -17,6 +17,7 @@ const every = {
 export const shared = { ...every, globalSetup: ["test/global-setup.ts"] } satisfies ViteUserConfig["test"];
 
 const pure = [...pureTests];
+const thorough = [...thoroughTests];
 
 export default defineConfig({
   test: {
@@ -24,6 +25,7 @@ export default defineConfig({
     projects: [
       // Without a process for each file: most of the time went to importing the same modules again.
       { extends: true, test: { name: "pure", include: pure, isolate: false } },
+      { extends: true, test: { name: "thorough", include: thorough, isolate: false } },
       {
         extends: true,
         test: {
@@ -31,7 +33,7 @@ export default defineConfig({
           globalSetup: shared.globalSetup,
           include: ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"],
           // Clients in other languages and faults need more than npm: `npm run clients` and `npm run faults` run them.
-          exclude: [...pure, "test/clients/*/**", "test/faults/**"],
+          exclude: [...pure, ...thorough, "test/clients/*/**", "test/faults/**"],
         },
       },
     ],

@@ -1,6 +1,6 @@
 import { globSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
-import { pureTests } from "../pure.ts";
+import { pureTests, thoroughTests } from "../pure.ts";
 import { importsOf, openProgram, root } from "./tree.ts";
 
 const program = openProgram(["test", "bench", "packages"]);
@@ -23,9 +23,12 @@ test("nothing imports a file of tests", () => {
 
 const needsDatabase = /^test\/(cluster|database|global-setup|harness|probe)\.ts$/;
 
-test("no pure test reaches what needs the database, and each pattern of pure tests finds some", () => {
-  const found = pureTests.map((pattern) => globSync(pattern, { cwd: root }));
-  expect(pureTests.filter((_, index) => found[index]?.length === 0)).toEqual([]);
+const withoutDatabase = [...pureTests, ...thoroughTests];
+
+test("no test without a database reaches what needs it, and each pattern of such tests finds some", () => {
+  const found = withoutDatabase.map((pattern) => globSync(pattern, { cwd: root }));
+  expect(withoutDatabase.filter((_, index) => found[index]?.length === 0)).toEqual([]);
+  expect(new Set(found.flat()).size).toBe(found.flat().length);
   const wrong = found.flat().flatMap((path) => {
     const needed = reachedFrom(path).filter((one) => needsDatabase.test(one));
     return needed.map((one) => `${path} reaches ${one}`);
