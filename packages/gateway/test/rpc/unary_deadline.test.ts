@@ -260,7 +260,7 @@ function stub({ url }: SampleServer) {
   type Outcome = { error?: (Error & { code: number; metadata: Metadata }) | undefined; answer?: Buffer | undefined };
   const same = (bytes: Buffer) => bytes;
   return {
-    call(message: string, { wait = "", deadline = Date.now() + 5000 } = {}): Promise<Outcome> {
+    call(message: string, { wait = "", deadline = Date.now() + 60_000 } = {}): Promise<Outcome> {
       const metadata = new Metadata();
       if (wait) metadata.set("x-wait", wait);
       return new Promise((resolve) =>
