@@ -3,7 +3,7 @@
  * test/rules holds that none of them imports what needs the database.
  */
 export const pureTests: readonly string[] = [
-  "packages/gateway/test/codec/json.test.ts",
+  "packages/gateway/test/codec/{json,problems}.test.ts",
   "packages/gateway/test/http/body_budget.test.ts",
   "packages/gateway/test/http/http1/body_pieces.test.ts",
   "packages/gateway/test/http/http2/{errors,header_blocks}.test.ts",
@@ -19,7 +19,7 @@ export const pureTests: readonly string[] = [
 
 /** Those that need no more, but take longer: they read the sources with the compiler, hash passwords, or try very many inputs. */
 export const thoroughTests: readonly string[] = [
-  "packages/gateway/test/codec/encoder.test.ts",
+  "packages/gateway/test/codec/{encoder,json_fault}.test.ts",
   "packages/gateway/test/http/http2/{frame_reader,hpack}.test.ts",
   "test/{contract,transport}/{encoder,item_count,message_limit}.test.ts",
   "test/rules/*.test.ts",
