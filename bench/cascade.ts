@@ -1,9 +1,9 @@
+import { type Row, row } from "../packages/gateway/bench/report.ts";
+import { round } from "../packages/gateway/bench/stats.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import { idOf, role } from "../test/fixture/seed.ts";
 import { loaded } from "./loaded.ts";
-import { type Row, row } from "./report.ts";
 import { makeFolder, startDatabaseServer } from "./server.ts";
-import { round } from "./stats.ts";
 import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
 
 const megabyte = 1024 * 1024;

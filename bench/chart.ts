@@ -1,4 +1,4 @@
-import type { Row } from "./report.ts";
+import type { Row } from "../packages/gateway/bench/report.ts";
 
 /** The result of a part of the benchmark. */
 export type Part = { readonly part: string; readonly rows: readonly Row[] };

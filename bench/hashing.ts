@@ -1,10 +1,10 @@
 import { availableParallelism } from "node:os";
 import argon2 from "argon2";
-import { generate, type Load, together } from "./load/generator.ts";
-import { type Row, row } from "./report.ts";
-import { interleave, middle, type Pace, ratio } from "./rounds.ts";
+import { type Row, row } from "../packages/gateway/bench/report.ts";
+import { interleave, middle, type Pace, ratio } from "../packages/gateway/bench/rounds.ts";
+import { round } from "../packages/gateway/bench/stats.ts";
+import { generate, type Load, together } from "./load.ts";
 import { startDatabaseServer } from "./server.ts";
-import { round } from "./stats.ts";
 import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
 import { post } from "./users.ts";
 

@@ -1,4 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { type Goal, type Row, row } from "../packages/gateway/bench/report.ts";
+import { median, percentile, round } from "../packages/gateway/bench/stats.ts";
 import {
   type AttackOutcome,
   attack,
@@ -13,9 +15,7 @@ import type { Case } from "./hostile/case.ts";
 import { cases } from "./hostile/cases.ts";
 import { cpuSecondsOf, residentOf } from "./hostile/process.ts";
 import { prepareTarget, type Server, type Target } from "./hostile/target.ts";
-import { type Goal, type Row, row } from "./report.ts";
 import { startDatabaseServer } from "./server.ts";
-import { median, percentile, round } from "./stats.ts";
 
 // A caller with a token may send a MiB where an unknown one may send 16 KiB, and it has to be read before its rules are known.
 const mostCpuMs = { unknown: 5, "no role": 20 };

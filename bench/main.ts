@@ -1,15 +1,15 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { doors } from "../packages/gateway/bench/doors.ts";
+import { isMissed, type Row, tableOf } from "../packages/gateway/bench/report.ts";
+import type { Pace } from "../packages/gateway/bench/rounds.ts";
 import { cascade } from "./cascade.ts";
 import { chartOf } from "./chart.ts";
-import { doors } from "./doors.ts";
 import { hashing } from "./hashing.ts";
 import { hostile } from "./hostile.ts";
 import { memory } from "./memory.ts";
 import { operations } from "./operations.ts";
-import { isMissed, type Row, tableOf } from "./report.ts";
-import type { Pace } from "./rounds.ts";
 import { scale } from "./scale.ts";
 
 const { values, positionals } = parseArgs({
@@ -27,7 +27,7 @@ const { values, positionals } = parseArgs({
 const pace: Pace = { rounds: Number(values.rounds), seconds: Number(values.seconds), warmSeconds: 1 };
 
 const parts = {
-  doors: () => doors(pace),
+  doors: () => doors(pace, new URL("./servers/tiny.ts", import.meta.url)),
   operations: () => operations(pace, values.only),
   hashing: () => hashing(pace),
   scale: () => scale(pace, { users: Number(values.users), kept: values.data, only: values.only }),

@@ -1,10 +1,10 @@
+import { type Row, row } from "../packages/gateway/bench/report.ts";
+import { round } from "../packages/gateway/bench/stats.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import { seed } from "../test/fixture/seed.ts";
-import { type Load, together } from "./load/generator.ts";
-import { type Row, row } from "./report.ts";
+import { type Load, together } from "./load.ts";
 import { startDatabaseServer } from "./server.ts";
 import { starts } from "./start.ts";
-import { round } from "./stats.ts";
 import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
 
 const megabyte = 1024 * 1024;

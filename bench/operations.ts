@@ -1,14 +1,14 @@
+import { provide, whyOf } from "../packages/gateway/bench/load/tools.ts";
+import { type Goal, type Row, row } from "../packages/gateway/bench/report.ts";
+import { type Entrant, interleave, middle, type Pace, ratio } from "../packages/gateway/bench/rounds.ts";
+import { round } from "../packages/gateway/bench/stats.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import { phoneOf, type Recipe, scattered, scatteredSql } from "../test/fixture/recipes.ts";
 import { idOf, idSql, seed } from "../test/fixture/seed.ts";
 import { markOf, statementsOf } from "../test/fixture/statements.ts";
-import { generate, type LoadOutcome } from "./load/generator.ts";
-import { provide, whyOf } from "./load/tools.ts";
+import { generate, type LoadOutcome } from "./load.ts";
 import { pgbench, type Slot } from "./pgbench.ts";
-import { type Goal, type Row, row } from "./report.ts";
-import { type Entrant, interleave, middle, type Pace, ratio } from "./rounds.ts";
 import { startDatabaseServer } from "./server.ts";
-import { round } from "./stats.ts";
 import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
 
 const callers = [1, 32, 128];

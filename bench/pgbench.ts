@@ -3,10 +3,10 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { percentile, round } from "../packages/gateway/bench/stats.ts";
 import { planning } from "../src/postgres/connect.ts";
 import type { Statement } from "../test/fixture/statements.ts";
-import type { LoadOutcome } from "./load/generator.ts";
-import { percentile, round } from "./stats.ts";
+import type { LoadOutcome } from "./load.ts";
 
 const run = promisify(execFile);
 

@@ -1,13 +1,13 @@
+import { type Row, row } from "../packages/gateway/bench/report.ts";
+import { interleave, middle, type Pace, ratio } from "../packages/gateway/bench/rounds.ts";
+import { round } from "../packages/gateway/bench/stats.ts";
 import { endOfLog, type Position } from "../src/events/follow.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import type { Recipe } from "../test/fixture/recipes.ts";
 import { idOf, seed } from "../test/fixture/seed.ts";
-import { generate, type LoadOutcome } from "./load/generator.ts";
+import { generate, type LoadOutcome } from "./load.ts";
 import { fillingOf, loaded, warmFiles } from "./loaded.ts";
-import { type Row, row } from "./report.ts";
-import { interleave, middle, type Pace, ratio } from "./rounds.ts";
-import { type Folder, makeFolder, serve, startDatabaseServer } from "./server.ts";
-import { round } from "./stats.ts";
+import { type Folder, makeFolder, servePostern, startDatabaseServer } from "./server.ts";
 import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
 import { strangerTo } from "./users.ts";
 
@@ -142,7 +142,7 @@ async function deepToken({ server, token }: SystemUnderTest): Promise<string> {
 /** Two nodes on one database, each with callers of its own, against one of them; every answered command is there once. */
 async function nodes(side: Side, pace: Pace): Promise<Row[]> {
   const { system } = side;
-  await using second = await serve("postern", { env: system.env });
+  await using second = await servePostern({ env: system.env });
   await using sql = openClient(system.databaseUrl);
   const since = await endOfLog(sql.client);
   const before = await grantsIn(sql.client, side, since);

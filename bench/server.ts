@@ -1,9 +1,7 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { type Served, type ServeOptions, serve } from "../packages/gateway/bench/serve.ts";
 import { startEmbedded } from "../src/postgres/embedded.ts";
 import { openClient, warningsOnly } from "../test/fixture/database_client.ts";
 
@@ -61,69 +59,6 @@ export async function startDatabaseServer({
   };
 }
 
-/** A server in a process of its own. */
-export type Served = AsyncDisposable & {
-  readonly url: string;
-  readonly child: ChildProcess;
-  /** Returns the usage of the process until now; "collect" collects garbage first. */
-  readonly usage: (how?: "collect") => Promise<Usage>;
-};
-
-/** Environment, arguments and output of a server. */
-export type ServeOptions = {
-  readonly env?: Readonly<Record<string, string>>;
-  readonly args?: readonly string[];
-  readonly output?: "inherit" | "ignore";
-};
-
-/** The CPU of a process in microseconds, its resident memory, and the part held by objects and buffers, in bytes. */
-export type Usage = { readonly cpu: number; readonly rss: number; readonly held: number };
-
-type Message = { readonly url?: string; readonly usage?: Usage };
-
-/** Starts a program of bench/servers and waits until it listens. */
-export async function serve(
-  name: string,
-  { env = {}, args = [], output = "inherit" }: ServeOptions = {},
-): Promise<Served> {
-  const program = fileURLToPath(new URL(`./servers/${name}.ts`, import.meta.url));
-  const child = fork(program, [...args], {
-    execArgv: [...process.execArgv, "--expose-gc"],
-    env: { ...ownEnv(), ...env },
-    stdio: ["ignore", output, output, "ipc"],
-  });
-  const { url = "" } = await messageFrom(child);
-  return {
-    url,
-    child,
-    async usage(how) {
-      const answer = messageFrom(child);
-      child.send(how ?? "look");
-      return (await answer).usage ?? { cpu: 0, rss: 0, held: 0 };
-    },
-    async [Symbol.asyncDispose]() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const exit = once(child, "exit");
-      child.kill("SIGTERM");
-      await exit;
-    },
-  };
-}
-
-async function messageFrom(child: ChildProcess): Promise<Message> {
-  const over = new AbortController();
-  const { signal } = over;
-  const ended = once(child, "exit", { signal }).then(() =>
-    Promise.reject(new Error("a server of the benchmark ended")),
-  );
-  const [message] = await Promise.race([once(child, "message", { signal }), ended]);
-  over.abort();
-  ended.catch(() => {});
-  return message as Message;
-}
-
-function ownEnv() {
-  return { PATH: dirOf(process.execPath), HOME: tmpdir() };
-}
-
-const dirOf = (path: string) => `${join(path, "..")}:/usr/local/bin:/usr/bin:/bin`;
+/** Starts the service itself, and waits until it listens. */
+export const servePostern = (options?: ServeOptions): Promise<Served> =>
+  serve(new URL("./servers/postern.ts", import.meta.url), options);

@@ -4,9 +4,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { type Row, row } from "./report.ts";
+import { type Row, row } from "../packages/gateway/bench/report.ts";
+import { median } from "../packages/gateway/bench/stats.ts";
 import { makeFolder } from "./server.ts";
-import { median } from "./stats.ts";
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const times = 3;

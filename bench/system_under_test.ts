@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Served } from "../packages/gateway/bench/serve.ts";
 import { newToken } from "../src/security/token.ts";
 import { openClient } from "../test/fixture/database_client.ts";
-import { type DatabaseServer, type Served, serve } from "./server.ts";
+import { type DatabaseServer, servePostern } from "./server.ts";
 
 /** A running service with a database of its own, and its administrator. */
 export type SystemUnderTest = AsyncDisposable & {
@@ -29,7 +30,7 @@ export async function startSystem(
   const databaseUrl = await databases.database(name, like);
   const secrets = await secretsIn(join(databases.folder, `${like ?? name}.json`));
   const env = { DATABASE_URL: databaseUrl, PORT: "0", LOG_LEVEL: "warn", ...settings, ...secrets };
-  const server = await serve("postern", { env });
+  const server = await servePostern({ env });
   await using sql = openClient(databaseUrl);
   const [admin] = await sql.client`select owner, user_id from users where username = 'admin'`;
   return {

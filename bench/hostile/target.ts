@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { openClient } from "../../test/fixture/database_client.ts";
-import { type DatabaseServer, serve } from "../server.ts";
+import { type DatabaseServer, servePostern } from "../server.ts";
 import { type SystemUnderTest, startSystem } from "../system_under_test.ts";
 import { post } from "../users.ts";
 import { cpuSecondsOfFamily, parentOf } from "./process.ts";
@@ -52,7 +52,7 @@ async function userWithoutRole({ server: { url }, token }: SystemUnderTest): Pro
 }
 
 async function startServer(env: Readonly<Record<string, string>>): Promise<Server> {
-  const { url, child } = await serve("postern", { env, output: "ignore" });
+  const { url, child } = await servePostern({ env, output: "ignore" });
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   return {
     url,

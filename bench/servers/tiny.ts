@@ -1,6 +1,11 @@
+import { create, setExtension } from "@bufbuild/protobuf";
 import { createContextValues } from "@connectrpc/connect";
 import { gateway } from "@postern/gateway";
 import pino from "pino";
+import { AccessSchema, access, message_bytes } from "../../gen/postern/v1/options_pb.ts";
+import { tell } from "../../packages/gateway/bench/servers/tell.ts";
+import { routesOf } from "../../packages/gateway/bench/servers/tiny_routes.ts";
+import { tinyService } from "../../packages/gateway/bench/tiny.ts";
 import { readConfig } from "../../src/config.ts";
 import { describe } from "../../src/contract/describe.ts";
 import { keys, newId } from "../../src/deps.ts";
@@ -11,9 +16,11 @@ import { report } from "../../src/guards/report.ts";
 import { messageRules } from "../../src/guards/validate.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
 import { secretsOf } from "../../src/security/secrets.ts";
-import { tell } from "./tell.ts";
-import { tinyRoutes } from "./tiny_routes.ts";
 
+const service = tinyService((options) => {
+  setExtension(options, access, create(AccessSchema, { who: { case: "anyone", value: true } }));
+  setExtension(options, message_bytes, 16_384);
+});
 const rules = messageRules();
 const lines = report({ logger: pino({ level: "warn" }), languageOf: chooseLanguage });
 const nothing = async () => undefined;
@@ -38,7 +45,7 @@ const interceptors = guards({
   idempotency: { recordOf: nothing, keyring: secretsOf([Buffer.alloc(32)], hashing).keyring, clock: () => new Date() },
 });
 const server = await gateway({
-  routes: tinyRoutes,
+  routes: routesOf(service),
   interceptors,
   standard: { interceptors: [lines.interceptor], requestGate: lines.atGate(() => {}) },
   requestGate: lines.atGate(gate(callers, outages)),

@@ -1,14 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { create, type DescMessage, type JsonValue, toBinary } from "@bufbuild/protobuf";
-import {
-  HealthCheckRequestSchema,
-  HealthCheckResponseSchema,
-} from "../packages/gateway/gen/grpc/health/v1/health_pb.ts";
+import { HealthCheckRequestSchema, HealthCheckResponseSchema } from "../gen/grpc/health/v1/health_pb.ts";
 import { messagesOf, type Protocol, send } from "./load/answers.ts";
 import { type Fired, fire, type Shot } from "./load/external.ts";
 import { type Row, row } from "./report.ts";
 import { interleave, middle, type Pace, ratio } from "./rounds.ts";
-import { type Served, serve } from "./server.ts";
+import { type Served, type ServeOptions, serve } from "./serve.ts";
 import { round } from "./stats.ts";
 import { asked, counted, countRpc, greeting, tinyPath, tinyRpc, tinyService } from "./tiny.ts";
 
@@ -29,15 +26,15 @@ type Door = {
   readonly least: number;
 };
 
-/** The same tiny method, a stream and health through every door, ours and that of the peer beside it. */
-export async function doors(pace: Pace): Promise<Row[]> {
+/** The same tiny method, a stream and health through every door: of the program, and of the peer beside it. */
+export async function doors(pace: Pace, program: URL): Promise<Row[]> {
   await using opened = new AsyncDisposableStack();
-  const start = async (...given: Parameters<typeof serve>) => opened.use(await serve(...given));
-  const postern = await start("tiny");
-  const grpcJs = await start("grpc_js");
-  const fastify = await start("fastify");
-  const http1 = await start("adapter");
-  const http2 = await start("adapter", { args: ["2"] });
+  const start = async (server: URL, options?: ServeOptions) => opened.use(await serve(server, options));
+  const postern = await start(program);
+  const grpcJs = await start(peer("grpc_js"));
+  const fastify = await start(peer("fastify"));
+  const http1 = await start(peer("adapter"));
+  const http2 = await start(peer("adapter"), { args: ["2"] });
   const { grpc, rest, grpcWeb, connect, connectJson } = unaryCalls();
   const { grpcStream, connectStream } = streamCalls();
   const adapter = "connectNodeAdapter";
@@ -56,6 +53,8 @@ export async function doors(pace: Pace): Promise<Row[]> {
   for (const door of compared) rows.push(...(await measured(door, postern, pace)));
   return rows;
 }
+
+const peer = (name: string) => new URL(`./servers/${name}.ts`, import.meta.url);
 
 async function measured({ name, call, peer, against, least }: Door, postern: Served, pace: Pace): Promise<Row[]> {
   const [ours, theirs] = [await checked(postern, call, name), await checked(against, call, `${name} by ${peer}`)];

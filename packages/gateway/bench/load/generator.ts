@@ -1,5 +1,4 @@
 import { Worker } from "node:worker_threads";
-import type { Recipe } from "../../test/fixture/recipes.ts";
 
 /** One call that is sent again and again. */
 export type Shot = {
@@ -11,10 +10,18 @@ export type Shot = {
   readonly answerBytes?: number;
 };
 
-/** Calls that differ, each with a number of its own, or one and the same. */
+/** The calls of a load: the bytes of each by its number, whole for HTTP/1.1, or the fields of all and the body of each. */
+export type Calls =
+  | { readonly http: "1"; readonly bytes: (n: number) => string | Buffer }
+  | { readonly http: "2"; readonly fields: Readonly<Record<string, string>>; readonly body: (n: number) => Uint8Array };
+
+/** One and the same call, or calls that differ: a module that exports `callsOf`, and what it makes them of. */
 export type What =
-  | { readonly protocol: "grpc" | "json"; readonly recipe: Recipe; readonly token: string }
-  | { readonly shot: Shot };
+  | { readonly shot: Shot }
+  | { readonly source: { readonly module: string; readonly options: unknown } };
+
+/** Makes the calls of a load to a server. */
+export type CallsOf = (options: unknown, url: string) => Calls;
 
 /** A load: calls, target, number of callers, and duration. */
 export type Load = What & {

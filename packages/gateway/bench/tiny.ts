@@ -3,12 +3,12 @@ import {
   type FieldDescriptorProtoSchema,
   FileDescriptorProtoSchema,
   MethodOptions_IdempotencyLevel as Level,
+  type MethodOptions,
   MethodOptionsSchema,
   FieldDescriptorProto_Type as Type,
 } from "@bufbuild/protobuf/wkt";
 import { http } from "../gen/google/api/annotations_pb.ts";
 import { HttpRuleSchema } from "../gen/google/api/http_pb.ts";
-import { AccessSchema, access, message_bytes } from "../gen/postern/v1/options_pb.ts";
 
 /** The path of the tiny method in gRPC, gRPC-Web and Connect. */
 export const tinyRpc = "/bench.Tiny/Greet";
@@ -38,8 +38,11 @@ export function* counted({ name }: { readonly name: string }) {
 /** The request of every caller. */
 export const asked = { name: "postern", count: 41 };
 
+/** Options of a method besides its path. */
+export type Extend = (options: MethodOptions) => void;
+
 /** A service with a unary method and a stream that touch no database; only the benchmark mounts it. */
-export function tinyService(): DescService {
+export function tinyService(extend: Extend = () => {}): DescService {
   const types = { inputType: ".bench.Asked", outputType: ".bench.Greeting" };
   const file = create(FileDescriptorProtoSchema, {
     ...{ name: "bench.proto", package: "bench", syntax: "proto3" },
@@ -54,8 +57,8 @@ export function tinyService(): DescService {
       {
         name: "Tiny",
         method: [
-          { name: "Greet", ...types, options: optionsOf(tinyPath) },
-          { name: "Count", ...types, options: optionsOf("/v1/counts"), serverStreaming: true },
+          { name: "Greet", ...types, options: optionsOf(tinyPath, extend) },
+          { name: "Count", ...types, options: optionsOf("/v1/counts", extend), serverStreaming: true },
         ],
       },
     ],
@@ -65,11 +68,10 @@ export function tinyService(): DescService {
   return service;
 }
 
-function optionsOf(path: string) {
+function optionsOf(path: string, extend: Extend) {
   const options = create(MethodOptionsSchema, { idempotencyLevel: Level.NO_SIDE_EFFECTS });
   setExtension(options, http, create(HttpRuleSchema, { pattern: { case: "post", value: path }, body: "*" }));
-  setExtension(options, access, create(AccessSchema, { who: { case: "anyone", value: true } }));
-  setExtension(options, message_bytes, 16_384);
+  extend(options);
   return options;
 }
 

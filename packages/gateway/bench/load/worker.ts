@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { percentile, round } from "../stats.ts";
-import type { Load, LoadOutcome } from "./generator.ts";
+import type { Calls, CallsOf, Load, LoadOutcome } from "./generator.ts";
 import { http1Wire } from "./http1.ts";
 import { http2Wire } from "./http2.ts";
-import { bodiesOf, headOf, writtenOf } from "./sent.ts";
+import { callsOfShot } from "./shot.ts";
 
 /** Sends the call with this number; answers whether it was granted. */
 export type Send = (n: number) => Promise<boolean>;
@@ -16,7 +16,7 @@ parentPort?.postMessage(await Promise.all((workerData as Load[]).map(run)));
 
 async function run(load: Load): Promise<LoadOutcome> {
   using wires = new DisposableStack();
-  const { connect, count } = wiresOf(load);
+  const { connect, count } = wiresOf(load, await callsOf(load));
   const sends = await Promise.all(Array.from({ length: count }, async () => wires.use(await connect()).send));
   const times: number[] = [];
   let next = load.from;
@@ -50,9 +50,14 @@ async function run(load: Load): Promise<LoadOutcome> {
 }
 
 /** A connection of HTTP/1.1 for each caller, or a few of HTTP/2 for all. */
-function wiresOf(load: Load): { connect: () => Promise<Wire>; count: number } {
-  const { url, callers } = load;
-  const head = headOf(load);
-  if (!head) return { connect: () => http1Wire(url, writtenOf(load)), count: callers };
-  return { connect: () => http2Wire(url, head, bodiesOf(load)), count: Math.min(callers, 4) };
+function wiresOf({ url, callers }: Load, calls: Calls): { connect: () => Promise<Wire>; count: number } {
+  if (calls.http === "1") return { connect: () => http1Wire(url, calls.bytes), count: callers };
+  return { connect: () => http2Wire(url, calls.fields, calls.body), count: Math.min(callers, 4) };
+}
+
+async function callsOf(load: Load): Promise<Calls> {
+  if ("shot" in load) return callsOfShot(load.shot, load.url);
+  const { module, options } = load.source;
+  const loaded: { callsOf: CallsOf } = await import(module);
+  return loaded.callsOf(options, load.url);
 }

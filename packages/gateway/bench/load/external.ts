@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Served } from "../server.ts";
+import type { Served } from "../serve.ts";
 import { generate, type Shot } from "./generator.ts";
 import { provide } from "./tools.ts";
 

@@ -1,4 +1,4 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { asked, counted, greeting, tinyService } from "../tiny.ts";
 
@@ -9,11 +9,14 @@ const isUnary = (method: DescMethod): method is Unary => method.methodKind === "
 const isStream = (method: DescMethod): method is ServerStream => method.methodKind === "server_streaming";
 
 /** The tiny service as the gateway and the adapter of Connect mount it. */
-export function tinyRoutes(router: ConnectRouter): void {
-  const { methods } = tinyService();
+export const tinyRoutes = (router: ConnectRouter): void => routesOf(tinyService())(router);
+
+/** The same for a service with other options. */
+export const routesOf = (service: DescService) => (router: ConnectRouter) => {
+  const { methods } = service;
   for (const method of methods.filter(isUnary)) router.rpc(method, greet);
   for (const method of methods.filter(isStream)) router.rpc(method, count);
-}
+};
 
 const greet = async (request: Message) => greeting({ ...asked, ...request });
 
