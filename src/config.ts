@@ -98,7 +98,7 @@ const declared = {
   ),
   trustedProxies: subnets(
     "TRUSTED_PROXIES",
-    "Proxies whose `x-forwarded-for` is believed, by commas: `10.0.0.5` or `10.0.0.0/8`; their own addresses are not counted",
+    "Proxies that name their clients by PROXY protocol 2 or `x-forwarded-for`: `10.0.0.5` or `10.0.0.0/8`, by commas",
   ),
   messageMaxBytes: whole(
     "MESSAGE_MAX_BYTES",

@@ -54,10 +54,7 @@ export type Reach =
 /** Context keys of the values that guards set for handlers. */
 export const keys = {
   requestId: createContextKey<string>("", { description: "request id" }),
-  address: createContextKey<string | undefined>(undefined, { description: "address that the connection comes from" }),
-  network: createContextKey<string | undefined>(undefined, {
-    description: "network of the client, where anyone may call",
-  }),
+  network: createContextKey<string | undefined>(undefined, { description: "network of the client" }),
   caller: createContextKey<Caller | undefined>(undefined, { description: "caller" }),
   organization: createContextKey<string>("", { description: "organization worked in" }),
   reach: createContextKey<Reach>({ whole: true }, { description: "reach of the permission" }),

@@ -4,11 +4,14 @@ import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
 import {
   type CallMetrics,
   callMetrics,
+  clientAddresses,
+  clientAddressOf,
   doorOf,
   type Family,
   gateway,
   type Listening,
   metricsRoute,
+  networkOf,
   operationsOf,
   type ProcessMetrics,
   processMetrics,
@@ -204,6 +207,7 @@ async function listen(runtime: Runtime, config: Config, { ownProcess, tracing, i
     host: config.host,
     port: config.port,
     http2: config.http2,
+    trustedProxies: config.trustedProxies,
     onFault: (error) => logger.error({ err: error }, "an internal error ended a connection"),
     certificate: config.tlsCertFile ? { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile } : undefined,
   });
@@ -216,14 +220,10 @@ function families(calls: CallMetrics, load: InstanceLoad, ownProcess: ProcessMet
 /** The services with their gate, interceptors and context values, in the form that the adapters of Connect take. */
 function serviceOptions(runtime: Runtime, config: Config, lines: Report) {
   return {
-    ...guarded(runtime, {
-      declared: declaredRules(runtime, config),
-      report: lines,
-      trustedProxies: config.trustedProxies,
-    }),
+    ...guarded(runtime, { declared: declaredRules(runtime, config), report: lines }),
     routes: routesOf(runtime, config),
-    contextValues: ({ address }: { readonly address: string | undefined }) =>
-      createContextValues().set(keys.requestId, runtime.deps.ids()).set(keys.address, address),
+    contextValues: ({ network }: { readonly network: string | undefined }) =>
+      createContextValues().set(keys.requestId, runtime.deps.ids()).set(keys.network, network),
   };
 }
 
@@ -231,18 +231,23 @@ function serviceOptions(runtime: Runtime, config: Config, lines: Report) {
 export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAdapterOptions {
   const lines = report({ logger: runtime.logger, languageOf: chooseLanguage });
   const { routes, contextValues, ...adapterGuards } = serviceOptions(runtime, config, lines);
+  const addresses = clientAddresses(config.trustedProxies);
+  const networkFrom = (peer: string | undefined, headers: Readonly<Record<string, string | string[] | undefined>>) => {
+    const address = clientAddressOf(addresses, peer, headers["x-forwarded-for"]?.toString());
+    return address === undefined ? undefined : networkOf(address);
+  };
   return {
     ...forAdapter(adapterGuards, lines),
     routes,
-    contextValues: ({ socket }) => contextValues({ address: socket.remoteAddress }),
+    contextValues: ({ socket, headers }) => contextValues({ network: networkFrom(socket.remoteAddress, headers) }),
     jsonOptions: { alwaysEmitImplicit: true, registry: createRegistry(file_google_rpc_error_details) },
   };
 }
 
-type GuardedOptions = Readonly<{ declared: readonly MessageRule[]; report: Report; trustedProxies: readonly string[] }>;
+type GuardedOptions = Readonly<{ declared: readonly MessageRule[]; report: Report }>;
 
 /** The gate that finds the caller, and the interceptors between the gate and the handler. */
-export function guarded(runtime: Runtime, { declared, report, trustedProxies }: GuardedOptions) {
+export function guarded(runtime: Runtime, { declared, report }: GuardedOptions) {
   const { callers, deps } = runtime;
   const rules = messageRules(declared);
   const outages = { isUnavailable, isStatementTimeout };
@@ -252,7 +257,6 @@ export function guarded(runtime: Runtime, { declared, report, trustedProxies }: 
     rules,
     declared,
     lookups: lookupsOf(runtime),
-    trustedProxies,
     outages,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });

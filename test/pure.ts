@@ -4,7 +4,7 @@
  */
 export const pureTests: readonly string[] = [
   "packages/gateway/test/codec/{json,problems}.test.ts",
-  "packages/gateway/test/http/body_budget.test.ts",
+  "packages/gateway/test/http/{body_budget,proxy_header}.test.ts",
   "packages/gateway/test/http/http1/body_pieces.test.ts",
   "packages/gateway/test/http/http2/{errors,header_blocks}.test.ts",
   "packages/gateway/test/rest/*.test.ts",

@@ -33,7 +33,6 @@ const interceptors = guards({
   rules,
   declared: [],
   outages,
-  trustedProxies: [],
   lookups: {
     instanceId: "",
     organizationExists: async () => false,

@@ -14,11 +14,10 @@ import {
   type UnaryRequest,
   withMessages,
 } from "./around.ts";
-import { authenticate, isForAnyone } from "./authenticate.ts";
+import { authenticate } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
 import { resolveAlias } from "./caller_alias.ts";
 import type { CallerCache } from "./caller_cache.ts";
-import { clientNetwork } from "./client_network.ts";
 import { crossFieldRules } from "./cross_field.ts";
 import type { Lookups } from "./holding.ts";
 import { type IdempotencyOptions, idempotency, type Keyed } from "./idempotency.ts";
@@ -35,8 +34,6 @@ export type GuardOptions = {
   /** The cross-field rules of requests. */
   readonly declared: readonly MessageRule[];
   readonly lookups: Lookups;
-  /** The addresses and subnets of proxies whose forwarded addresses are believed. */
-  readonly trustedProxies: readonly string[];
   readonly idempotency: IdempotencyOptions;
   readonly outages: Outages;
 };
@@ -45,8 +42,7 @@ export type GuardOptions = {
 export function guards(options: GuardOptions): Interceptor[] {
   const { report, callers, rules, declared, lookups } = options;
   // The gate has found the caller, but the body may have arrived much later.
-  const network = clientNetwork(options.trustedProxies);
-  const known = forEachMethod((method) => (isForAnyone(method) ? network : checked(authenticate(method, callers))));
+  const known = forEachMethod((method) => checked(authenticate(method, callers)));
   const wellFormed = forEachMethod((method) => validate(method, rules));
   const allowed = forEachMethod((method) => resolvedAndAllowed(method, lookups));
   const keyed = forEachMethod((method) => idempotency(method, options.idempotency));

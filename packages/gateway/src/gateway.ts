@@ -176,6 +176,7 @@ export {
   type Violation,
 } from "./errors/violation.ts";
 export { networkOf } from "./http/body_budget.ts";
+export { clientAddresses, clientAddressOf } from "./http/client_address.ts";
 export { type Listening, type ListenOptions, listen } from "./http/server.ts";
 export type { Certificate } from "./http/tls.ts";
 export { type FieldBounds, validateBounds } from "./limits/field_bounds.ts";

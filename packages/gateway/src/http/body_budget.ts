@@ -14,8 +14,8 @@ export type BodyBudget = {
 
 /** The network of a client: opens accounts of the requests that come from it. */
 export type Network = {
-  /** The address of the client; undefined for a connection that has none. */
-  readonly address: string | undefined;
+  /** The name of the network; undefined for a client without an address. */
+  readonly name: string | undefined;
   readonly account: () => BodyAccount;
 };
 
@@ -45,7 +45,10 @@ export function bodyBudget({ bodiesMaxBytes, unknownStreamsMax }: BudgetLimits):
       const streams = [unknownStreams, shareIn(networkStreams, network, unknownStreamsMax * networkStreamFraction)];
       const sharesOf = (name: string | undefined) =>
         name === undefined ? unknownCallers : [whole, shareIn(callers, name, bodiesMaxBytes * callerFraction)];
-      return { address, account: () => new BodyAccount({ undecided, sharesOf, streams }) };
+      return {
+        name: address === undefined ? undefined : network,
+        account: () => new BodyAccount({ undecided, sharesOf, streams }),
+      };
     },
   };
 }
@@ -145,8 +148,11 @@ export function networkOf(address = ""): string {
   if (mapped !== undefined) return mapped;
   if (!isIPv6(address)) return address;
   const [front = "", back] = address.split("%", 1)[0]?.split("::") ?? [];
-  const groups = front === "" ? [] : front.split(":");
-  const rest = back ? back.split(":") : [];
+  const groups = front === "" ? [] : front.split(":").map(canonical);
+  const rest = back ? back.split(":").map(canonical) : [];
   const zeros = back === undefined ? 0 : 8 - groups.length - rest.length;
   return [...groups, ...Array<string>(Math.max(0, zeros)).fill("0"), ...rest].slice(0, 4).join(":");
 }
+
+// Proxies may write addresses with leading zeros and capitals.
+const canonical = (group: string) => group.toLowerCase().replace(/^0+(?=.)/, "");

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
-import { type BodyBudget, type BudgetLimits, bodyBudget } from "./body_budget.ts";
-import type { Exchange } from "./exchange.ts";
+import { type BodyBudget, type BudgetLimits, bodyBudget, type Network } from "./body_budget.ts";
+import { type ClientAddresses, clientAddresses } from "./client_address.ts";
+import type { Exchange, Headers } from "./exchange.ts";
 import { Http1Connection } from "./http1/connection.ts";
 import { http1Parsers } from "./http1/parser.ts";
 import { Http2Connection, type Http2Limits } from "./http2/connection.ts";
@@ -18,6 +19,8 @@ export type ConnectionsOptions = {
   readonly http2?: Http2Implementation | undefined;
   readonly limits: ConnectionLimits;
   readonly serve: (exchange: Exchange) => void;
+  /** The proxies that may name their clients; none when absent. */
+  readonly addresses?: ClientAddresses | undefined;
   /** Called with an error of ours, which ends its connection only. */
   readonly onFault?: ((error: unknown) => void) | undefined;
 };
@@ -26,8 +29,8 @@ type Connection = Http2Connection | NodeHttp2Connection | Http1Connection;
 
 /** All connections whose version of HTTP is known. */
 export type Connections = {
-  /** Serves a version of HTTP on a socket. */
-  readonly accept: (socket: Duplex, version: Version) => void;
+  /** Serves a version of HTTP on a socket, of a client at this address; at the socket's where it is absent. */
+  readonly accept: (socket: Duplex, version: Version, address?: string) => void;
   /** Closes connections that have served a request: HTTP/1.1 after the next response, HTTP/2 by GOAWAY. */
   readonly retire: () => void;
   /** Lets running requests finish and takes no new ones, on connections that have served a request or on all. */
@@ -37,12 +40,18 @@ export type Connections = {
 };
 
 /** Serves HTTP on sockets, and bounds their time and memory. */
-export function openConnections({ limits, serve, http2, onFault = () => {} }: ConnectionsOptions): Connections {
+export function openConnections({
+  limits,
+  serve,
+  http2,
+  addresses,
+  onFault = () => {},
+}: ConnectionsOptions): Connections {
   const Http2 = http2 === "node" ? NodeHttp2Connection : Http2Connection;
   const connections = new Set<Connection>();
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = limits;
   const checkIntervalMs = Math.max(10, Math.min(1000, headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs));
-  const budget: BodyBudget = bodyBudget(limits);
+  const clientsOf = clientFinder(bodyBudget(limits), addresses);
   const openParser = http1Parsers(limits.headersMaxBytes);
   let checkTimer: NodeJS.Timeout | undefined;
 
@@ -53,8 +62,8 @@ export function openConnections({ limits, serve, http2, onFault = () => {} }: Co
   }
 
   return {
-    accept(socket, version) {
-      const options = { socket, limits, serve, onFault, network: budget.from(addressOf(socket)) };
+    accept(socket, version, address = addressOf(socket)) {
+      const options = { socket, limits, serve, onFault, clientOf: clientsOf(address) };
       const connection = version === "2" ? new Http2(options) : new Http1Connection(options, openParser);
       connections.add(connection);
       checkTimer ??= setInterval(check, checkIntervalMs).unref();
@@ -76,6 +85,15 @@ export function openConnections({ limits, serve, http2, onFault = () => {} }: Co
     destroy() {
       for (const connection of connections) connection.destroy();
     },
+  };
+}
+
+/** Finds the clients of a connection by its address: one for all of its requests, unless it is a trusted proxy's. */
+function clientFinder(budget: BodyBudget, addresses = clientAddresses()) {
+  return (address: string | undefined): ((headers: Headers) => Network) => {
+    if (addresses.isProxy(address)) return (headers) => budget.from(addresses.forwarded(headers["x-forwarded-for"]));
+    const client = budget.from(address);
+    return () => client;
   };
 }
 

@@ -36,8 +36,8 @@ export type Exchange = {
   readonly method: string;
   /** Path and query as they were sent. */
   readonly target: string;
-  /** The address that the connection comes from, a proxy's where there is one; undefined when it has none. */
-  readonly address: string | undefined;
+  /** The network of the client, for limits by address; undefined where a proxy that is trusted names no client. */
+  readonly network: string | undefined;
   /** The host and port that the client addresses. */
   readonly authority: string | undefined;
   readonly headers: Headers;
@@ -81,8 +81,8 @@ export type Timeouts = {
 export type ConnectionOptions<Limits> = {
   readonly socket: Duplex;
   readonly limits: Limits;
-  /** The network of the client, to whose share its held bytes count. */
-  readonly network: Network;
+  /** Finds the client of a request by its headers; the bytes held of the request count to its share. */
+  readonly clientOf: (headers: Headers) => Network;
   readonly serve: (exchange: Exchange) => void;
   /** Called with an error of ours, which ends the connection and nothing else. */
   readonly onFault: (error: unknown) => void;

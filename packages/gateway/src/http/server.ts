@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { shareConnections } from "./accept.ts";
+import { clientAddresses } from "./client_address.ts";
 import { type ConnectionLimits, type Connections, type Http2Implementation, openConnections } from "./connections.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Certificate, encryption } from "./tls.ts";
@@ -33,6 +34,8 @@ export type ListenOptions = {
   readonly http2?: Http2Implementation | undefined;
   /** Serves TLS by this certificate instead of clear text. */
   readonly certificate?: Certificate | undefined;
+  /** Addresses and subnets of proxies that may name their clients, by a PROXY header or `x-forwarded-for`; none when absent. */
+  readonly trustedProxies?: readonly string[];
   /** Called with an error of ours, which ends its connection only. */
   readonly onFault?: (error: unknown) => void;
   /** Aborted by us when the server is about to stop. */
@@ -44,9 +47,10 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const { host, port, limits, stopping = new AbortController() } = options;
   const server = createServer({ noDelay: true });
   const { handle, http2, onFault } = options;
-  const connections = openConnections({ limits, serve: handle, http2, onFault });
+  const addresses = clientAddresses(options.trustedProxies);
+  const connections = openConnections({ limits, serve: handle, http2, addresses, onFault });
   const tls = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
-  const sockets = shareConnections({ server, connections, limits, encryption: tls });
+  const sockets = shareConnections({ server, connections, limits, addresses, encryption: tls });
   const { shutdownDelayMs: delayMs = 0, shutdownGraceMs: graceMs } = limits;
   await listening(server, host, port);
   return {

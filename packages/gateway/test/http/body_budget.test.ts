@@ -86,6 +86,7 @@ test("the addresses of one customer are one network", () => {
   expect(networkOf("2001:db8:1:2:3:4:5:6")).toBe(networkOf("2001:db8:1:2::9"));
   expect(networkOf("2001:db8:1:2::9")).not.toBe(networkOf("2001:db8:1:3::9"));
   expect(networkOf("2001:db8::1")).toBe("2001:db8:0:0");
+  expect(networkOf("2001:0DB8:0000::1")).toBe("2001:db8:0:0");
   expect(networkOf("::1")).toBe("0:0:0:0");
   expect(networkOf("fe80::1%eth0")).toBe("fe80:0:0:0");
 });

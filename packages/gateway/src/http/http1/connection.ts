@@ -288,7 +288,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     this.#body.begin(head.body, this.#ahead);
     const { bodyTimeoutMs } = this.#options.limits;
     this.#deadline = this.#body.isOpen ? performance.now() + bodyTimeoutMs : Number.POSITIVE_INFINITY;
-    this.#exchange = new Http1Exchange(this, head, this.#options.network);
+    this.#exchange = new Http1Exchange(this, head, this.#options.clientOf(head.headers));
     this.#options.serve(this.#exchange);
   }
 
@@ -303,7 +303,8 @@ export class Http1Connection implements ConnectionHandle, Reader {
     this.#body.end();
     this.#unread = noBytes;
     this.#deadline = Number.POSITIVE_INFINITY;
-    this.#exchange = new Http1Exchange(this, { ...unreadableHead, headers }, this.#options.network, { fault, header });
+    const client = this.#options.clientOf(headers);
+    this.#exchange = new Http1Exchange(this, { ...unreadableHead, headers }, client, { fault, header });
     this.#options.serve(this.#exchange);
   }
 

@@ -48,7 +48,7 @@ export class Http1Exchange implements Exchange, BodySource {
   readonly version = "1.1";
   readonly method: string;
   readonly target: string;
-  readonly address: string | undefined;
+  readonly network: string | undefined;
   readonly authority: string | undefined;
   readonly headers: Headers;
   readonly fault: RequestFault | undefined;
@@ -67,10 +67,10 @@ export class Http1Exchange implements Exchange, BodySource {
   #isChunked = false;
   readonly #body: BodyQueue;
 
-  constructor(connection: ConnectionHandle, head: Head, network: Network, { fault, header }: Unreadable = {}) {
+  constructor(connection: ConnectionHandle, head: Head, client: Network, { fault, header }: Unreadable = {}) {
     this.#connection = connection;
-    this.address = network.address;
-    this.account = network.account();
+    this.network = client.name;
+    this.account = client.account();
     this.#body = new BodyQueue(this);
     this.method = head.method;
     this.target = head.target;

@@ -41,14 +41,14 @@ export class Http2Connection {
   #state: "open" | "draining" | "drained" | "closed" = "open";
 
   constructor(options: ConnectionOptions<Http2Limits>) {
-    const { socket, limits, serve, network } = options;
+    const { socket, limits, serve, clientOf } = options;
     this.#options = options;
     const writer = new FrameWriter(socket, (error) => this.#fault(error));
     const flowControl = new FlowControl(writer, limits.bodyTimeoutMs, () => this.destroy());
     const onIdle = () => this.#allStreamsClosed();
     this.#writer = writer;
     this.#flowControl = flowControl;
-    this.#streams = new Streams({ limits, serve, onIdle, network, writer, flowControl });
+    this.#streams = new Streams({ limits, serve, onIdle, clientOf, writer, flowControl });
     this.#headerFrames = new HeaderFrames(this.#streams, limits.headersMaxBytes);
     this.#idleTimer = setTimeout(() => this.#streams.size === 0 && this.close(), limits.idleTimeoutMs);
     this.#updateReadTimer(false);

@@ -19,8 +19,8 @@ export type ConnectionHandle = {
   readonly writer: FrameWriter;
   /** The window of a stream whose body is read. */
   readonly streamWindow: number;
-  /** The client's, with accounts for the bytes held of requests. */
-  readonly network: Network;
+  /** Finds the client of a request by its headers. */
+  readonly clientOf: (headers: Fields) => Network;
   /** Called when bytes of a request body were consumed: the window of the connection may open again. */
   readonly consumed: (bytes: number) => void;
   /** Called when a stream is closed; `mayReceive` says whether more of its request may be on its way. */
@@ -35,6 +35,7 @@ export class Stream implements Exchange, BodySource {
   readonly id: number;
   readonly headers: Fields;
   readonly fault: RequestFault | undefined;
+  readonly network: string | undefined;
   /** Called once, when the response is complete or the client is gone. */
   onClose: (() => void) | undefined;
   /** Whether the request has come to its end. */
@@ -63,17 +64,15 @@ export class Stream implements Exchange, BodySource {
     this.ended = ended;
     this.#remaining = head.contentLength;
     this.#connection = connection;
-    this.account = connection.network.account();
+    const client = connection.clientOf(head.fields);
+    this.network = client.name;
+    this.account = client.account();
     this.#body = new BodyQueue(this);
     this.sendQueue = new SendQueue(id, connection.flowControl.streamWindow, this);
   }
 
   get method(): string {
     return this.headers[":method"] ?? "";
-  }
-
-  get address(): string | undefined {
-    return this.#connection.network.address;
   }
 
   get target(): string {

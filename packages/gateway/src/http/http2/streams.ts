@@ -1,4 +1,5 @@
 import type { Network } from "../body_budget.ts";
+import type { Headers } from "../exchange.ts";
 import type { FlowControl } from "./flow_control.ts";
 import { type Frame, uint32 } from "./frame_reader.ts";
 import type { FrameWriter } from "./frame_writer.ts";
@@ -29,7 +30,7 @@ export type StreamLimits = {
 /** Parts of the connection that its streams share. */
 export type StreamsOptions = {
   readonly limits: StreamLimits;
-  readonly network: Network;
+  readonly clientOf: (headers: Headers) => Network;
   readonly writer: FrameWriter;
   readonly flowControl: FlowControl;
   readonly serve: (stream: Stream) => void;
@@ -95,8 +96,8 @@ export class Streams implements ConnectionHandle {
     this.flowControl.initialWindow(size, queues);
   }
 
-  get network(): Network {
-    return this.#options.network;
+  clientOf(headers: Headers): Network {
+    return this.#options.clientOf(headers);
   }
 
   consumed(bytes: number): void {

@@ -86,7 +86,7 @@ export class NodeHttp2Connection {
   }
 
   #stream(stream: ServerHttp2Stream, raw: readonly string[]): void {
-    const { limits, network, serve } = this.#options;
+    const { limits, clientOf, serve } = this.#options;
     const record = this.#guard.record(stream.id ?? 0) ?? { ended: stream.endAfterHeaders, isPaused: false };
     const builder = new HeadBuilder(limits);
     for (let at = 0; at < raw.length; at += 2) builder.add(raw[at] ?? "", raw[at + 1] ?? "");
@@ -98,7 +98,7 @@ export class NodeHttp2Connection {
     this.used = true;
     const guarded = this.#guarded.bind(this);
     const closed = this.#exchangeClosed.bind(this);
-    const exchange = new NodeHttp2Exchange({ stream, head, record, network, guarded, closed });
+    const exchange = new NodeHttp2Exchange({ stream, head, record, client: clientOf(head.fields), guarded, closed });
     this.#exchanges.add(exchange);
     serve(exchange);
   }

@@ -19,7 +19,7 @@ export type ExchangeOptions = {
   readonly stream: ServerHttp2Stream;
   readonly head: Head;
   readonly record: StreamRecord;
-  readonly network: Network;
+  readonly client: Network;
   /** Runs the listener of an event; an error ends the connection only. */
   readonly guarded: (work: () => void) => void;
   readonly closed: (exchange: NodeHttp2Exchange) => void;
@@ -30,7 +30,7 @@ export class NodeHttp2Exchange implements Exchange {
   readonly version = "2";
   readonly headers: Fields;
   readonly fault: RequestFault | undefined;
-  readonly address: string | undefined;
+  readonly network: string | undefined;
   readonly account: BodyAccount;
   onClose: (() => void) | undefined;
   closed = false;
@@ -51,13 +51,13 @@ export class NodeHttp2Exchange implements Exchange {
   #draining: PromiseWithResolvers<void> | undefined;
 
   constructor(options: ExchangeOptions) {
-    const { stream, head, network, guarded, record } = options;
+    const { stream, head, client, guarded, record } = options;
     this.#options = options;
     this.#stream = stream;
     this.headers = head.fields;
     this.fault = head.tooLarge ? "HEADERS_TOO_LARGE" : undefined;
-    this.address = network.address;
-    this.account = network.account();
+    this.network = client.name;
+    this.account = client.account();
     this.#held = new BodyBuffer(this.account);
     this.#isBodyComplete = stream.endAfterHeaders;
     record.onResponseSent = this.#responseSent.bind(this);
