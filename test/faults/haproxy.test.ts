@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from "node:fs/promises";
+import { type RequestOptions, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -15,7 +16,7 @@ type Name = "one" | "two";
 const names: readonly Name[] = ["one", "two"];
 const writers = 8;
 // As in deploy/compose.yaml.
-const env = { SHUTDOWN_DELAY_MS: "5000" };
+const env = { SHUTDOWN_DELAY_MS: "5000", TRUSTED_PROXIES: "127.0.0.1" };
 
 /** Two nodes on one database, both UP behind the balancer, with a user for each writer. */
 type Stage = AsyncDisposable & {
@@ -28,14 +29,18 @@ type Stage = AsyncDisposable & {
   readonly startAgain: (name: Name) => Promise<void>;
 };
 
-async function openStage(change?: (shipped: string) => string): Promise<Stage> {
+type StageOptions = { readonly change?: (shipped: string) => string; readonly more?: Readonly<Record<string, string>> };
+
+async function openStage({ change, more = {} }: StageOptions = {}): Promise<Stage> {
   await using opened = new AsyncDisposableStack();
   const databaseUrl = opened.use(await freshDatabase()).url;
   const dataDir = await mkdtemp(join(tmpdir(), "postern-faults-"));
   opened.defer(() => rm(dataDir, { recursive: true, force: true }));
   const [token, ports] = [newToken("pt"), { one: await freePort(), two: await freePort() }];
   const start = async (name: Name) =>
-    opened.use(await startNode({ databaseUrl, dataDir, port: ports[name], adminToken: token, env }));
+    opened.use(
+      await startNode({ databaseUrl, dataDir, port: ports[name], adminToken: token, env: { ...env, ...more } }),
+    );
   const nodes = { one: await start("one"), two: await start("two") };
   for (const name of names) await untilReady(nodes[name]);
   const balancer = opened.use(await startBalancer({ one: nodes.one.url, two: nodes.two.url }, change));
@@ -82,6 +87,13 @@ function report(what: string, { acknowledged, failures }: Load): void {
   console.log(`${what}: ${acknowledged.length} writes acknowledged, ${failures.length} failures before a retry`, kinds);
 }
 
+const statusOf = ({ body, ...options }: RequestOptions & { readonly body: string }) =>
+  new Promise<number>((resolve, reject) => {
+    request(options, (answer) => resolve(answer.resume().statusCode ?? 0))
+      .on("error", reject)
+      .end(body);
+  });
+
 test.skipIf(!found("haproxy"))(
   "HAProxy takes the shipped configuration as it is, where its names are not known yet",
   async () => {
@@ -99,12 +111,29 @@ describe.skipIf(!found("haproxy"))("two nodes behind HAProxy", () => {
   };
 
   test.each(Object.entries(checks))("are both UP and serve REST and gRPC: a configuration %s", async (_, change) => {
-    await using stage = await openStage(change);
+    await using stage = await openStage({ change });
     const load = startLoad({ ...stage, url: stage.balancer.url });
     await load.more(200);
     await load.stop();
     expect(load.failures).toEqual([]);
     await expectEachOnce(stage, load);
+  });
+
+  test("see the address of each client, whatever it says itself", async () => {
+    await using stage = await openStage({ more: { SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "1" } });
+    const { hostname, port } = new URL(stage.balancer.url);
+    // Both nodes count for themselves, and each of them has to be met.
+    stage.nodes.two.signal("SIGTERM");
+    await stage.balancer.untilState("two", "DOWN");
+    let guesses = 0;
+    const guess = (localAddress: string) =>
+      statusOf({
+        ...{ hostname, port, localAddress, method: "POST", path: "/v1/sessions", agent: false },
+        headers: { "content-type": "application/json", "x-forwarded-for": `203.0.113.${++guesses}` },
+        body: JSON.stringify({ loginName: `nobody-${guesses}`, password: "Wrong-Kettle-42" }),
+      });
+    expect([await guess("127.0.0.2"), await guess("127.0.0.2")]).toEqual([401, 429]);
+    expect([await guess("127.0.0.3"), await guess("127.0.0.3")]).toEqual([401, 429]);
   });
 
   test("serve on when one is killed, and no call fails once its connections are gone", async () => {
