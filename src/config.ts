@@ -17,6 +17,8 @@ const longestTimer = 2 ** 31 - 1;
 // The thread pool that hashes also serves files and DNS and has four threads.
 const hashesAtOnce = Math.min(availableParallelism(), 3);
 
+const perMinute = { least: 0, most: 60_000_000 };
+
 const declared = {
   host: text("HOST", "127.0.0.1", "Address to listen on"),
   port: whole("PORT", 8080, "TCP port to listen on; 0 takes a free one", { least: 0, most: 65_535 }),
@@ -95,6 +97,30 @@ const declared = {
     100,
     "Failed sign-ins from one address, of IPv6 one /64, on this node, then PASSWORD_ATTEMPTS; 0 sets no limit",
     { least: 0, most: 60_000 },
+  ),
+  callsPerAddressPerMinute: whole(
+    "CALLS_PER_ADDRESS_PER_MINUTE",
+    300_000,
+    "Calls from one address, of IPv6 one /64, on this node, then RATE_LIMIT; 0 sets no limit",
+    perMinute,
+  ),
+  callsPerCallerPerMinute: whole(
+    "CALLS_PER_CALLER_PER_MINUTE",
+    300_000,
+    "Calls of one user on this node, then RATE_LIMIT; 0 sets no limit",
+    perMinute,
+  ),
+  callsPerOrganizationPerMinute: whole(
+    "CALLS_PER_ORGANIZATION_PER_MINUTE",
+    600_000,
+    "Calls of the users of one organization on this node, then RATE_LIMIT; 0 sets no limit",
+    perMinute,
+  ),
+  unknownTokensPerAddressPerMinute: whole(
+    "UNKNOWN_TOKENS_PER_ADDRESS_PER_MINUTE",
+    6_000,
+    "Tokens that nobody has from one address, on this node, then none is looked up and RATE_LIMIT; 0 sets no limit",
+    perMinute,
   ),
   trustedProxies: subnets(
     "TRUSTED_PROXIES",

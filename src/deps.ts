@@ -51,10 +51,14 @@ export type Reach =
       readonly projectGrants: readonly string[];
     };
 
+/** A limit of calls of which more than half are used, and the headers that say so. */
+export type NearLimit = { readonly share: number; readonly fields: Readonly<Record<string, string>> };
+
 /** Context keys of the values that guards set for handlers. */
 export const keys = {
   requestId: createContextKey<string>("", { description: "request id" }),
   network: createContextKey<string | undefined>(undefined, { description: "network of the client" }),
+  rateLimit: createContextKey<NearLimit | undefined>(undefined, { description: "limit that is nearest to its end" }),
   caller: createContextKey<Caller | undefined>(undefined, { description: "caller" }),
   organization: createContextKey<string>("", { description: "organization worked in" }),
   reach: createContextKey<Reach>({ whole: true }, { description: "reach of the permission" }),

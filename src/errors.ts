@@ -55,6 +55,7 @@ export const reasons = {
   CODE_EXPIRED: Code.FailedPrecondition,
   CODE_ATTEMPTS: Code.ResourceExhausted,
   SEND_LIMIT: Code.ResourceExhausted,
+  RATE_LIMIT: Code.ResourceExhausted,
   ROLE_UNKNOWN: Code.InvalidArgument,
   MEMBER_ROLE_SCOPE: Code.InvalidArgument,
   GRANT_TO_OWNER: Code.InvalidArgument,

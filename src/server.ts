@@ -1,5 +1,5 @@
 import { createRegistry } from "@bufbuild/protobuf";
-import { createContextValues } from "@connectrpc/connect";
+import { type ContextValues, createContextValues } from "@connectrpc/connect";
 import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
 import {
   type CallMetrics,
@@ -9,12 +9,14 @@ import {
   doorOf,
   type Family,
   gateway,
+  type HttpRoute,
   type Listening,
   metricsRoute,
   networkOf,
   operationsOf,
   type ProcessMetrics,
   processMetrics,
+  type RequestGate,
   readiness,
   reference,
   seldom,
@@ -36,6 +38,7 @@ import { forAdapter } from "./guards/adapter.ts";
 import { gate } from "./guards/authenticate.ts";
 import { guards } from "./guards/guards.ts";
 import type { Lookups } from "./guards/holding.ts";
+import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
 import { remember } from "./guards/remember.ts";
 import { type Report, report } from "./guards/report.ts";
 import { messageRules } from "./guards/validate.ts";
@@ -190,18 +193,19 @@ async function listen(runtime: Runtime, config: Config, { ownProcess, tracing, i
   const load = seldom(() => loadOf(runtime, ready, tracing), 1000);
   const metrics = calls ? [metricsRoute(async () => families(calls, await load(), ownProcess))] : [];
   const rpcs = describeAll(services);
+  const limits = rateLimits(config);
   const served = gateway({
-    ...serviceOptions(runtime, config, lines),
-    standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(() => {}) },
+    ...serviceOptions(runtime, config, { lines, limits }),
+    standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
     onError: lines.onError,
     refuse: inOurWords,
     limits: config,
     limitsOf: (method) => describe(method).limits,
     bounds: contractBounds,
-    responseHeaders: (values) => ({ "x-request-id": values.get(keys.requestId) }),
+    responseHeaders: headersOf,
     corsOrigins: config.corsOrigins,
     ready,
-    httpRoutes: [...reference(() => apiOptions(rpcs)), ...metrics],
+    httpRoutes: [...reference(() => apiOptions(rpcs)), ...metrics].map((route) => limitedRoute(route, limits)),
   });
   return served.listen({
     host: config.host,
@@ -213,14 +217,39 @@ async function listen(runtime: Runtime, config: Config, { ownProcess, tracing, i
   });
 }
 
+/** The headers of every response: the id of the request, and the limit of calls that is near. */
+function headersOf(values: ContextValues): Readonly<Record<string, string>> {
+  const near = values.get(keys.rateLimit);
+  const requestId = values.get(keys.requestId);
+  return near ? { "x-request-id": requestId, ...near.fields } : { "x-request-id": requestId };
+}
+
+/** The gate of health and reflection. Balancers ask for health: no client may use that up, whatever its address. */
+const standardGate =
+  (limits: RateLimits): RequestGate =>
+  ({ service, values }) => {
+    if (service.typeName !== "grpc.health.v1.Health") limits.ofNetwork(values.get(keys.network), values);
+  };
+
+/** A route that counts as a call of its client's address. */
+const limitedRoute = (route: HttpRoute, limits: RateLimits): HttpRoute => ({
+  ...route,
+  handle(request) {
+    limits.ofNetwork(request.network);
+    return route.handle(request);
+  },
+});
+
 function families(calls: CallMetrics, load: InstanceLoad, ownProcess: ProcessMetrics): readonly Family[] {
   return [...calls.families(), ...instanceFamilies(load), ...ownProcess.families()];
 }
 
+type Lines = { readonly lines: Report; readonly limits: RateLimits };
+
 /** The services with their gate, interceptors and context values, in the form that the adapters of Connect take. */
-function serviceOptions(runtime: Runtime, config: Config, lines: Report) {
+function serviceOptions(runtime: Runtime, config: Config, { lines, limits }: Lines) {
   return {
-    ...guarded(runtime, { declared: declaredRules(runtime, config), report: lines }),
+    ...guarded(runtime, { declared: declaredRules(runtime, config), report: lines, limits }),
     routes: routesOf(runtime, config),
     contextValues: ({ network }: { readonly network: string | undefined }) =>
       createContextValues().set(keys.requestId, runtime.deps.ids()).set(keys.network, network),
@@ -230,7 +259,10 @@ function serviceOptions(runtime: Runtime, config: Config, lines: Report) {
 /** Options that serve the instance through `connectNodeAdapter` instead of the gateway. */
 export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAdapterOptions {
   const lines = report({ logger: runtime.logger, languageOf: chooseLanguage });
-  const { routes, contextValues, ...adapterGuards } = serviceOptions(runtime, config, lines);
+  const { routes, contextValues, ...adapterGuards } = serviceOptions(runtime, config, {
+    lines,
+    limits: rateLimits(config),
+  });
   const addresses = clientAddresses(config.trustedProxies);
   const networkFrom = (peer: string | undefined, headers: Readonly<Record<string, string | string[] | undefined>>) => {
     const address = clientAddressOf(addresses, peer, headers["x-forwarded-for"]?.toString());
@@ -244,23 +276,24 @@ export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAda
   };
 }
 
-type GuardedOptions = Readonly<{ declared: readonly MessageRule[]; report: Report }>;
+type GuardedOptions = Readonly<{ declared: readonly MessageRule[]; report: Report; limits: RateLimits }>;
 
 /** The gate that finds the caller, and the interceptors between the gate and the handler. */
-export function guarded(runtime: Runtime, { declared, report }: GuardedOptions) {
+export function guarded(runtime: Runtime, { declared, report, limits }: GuardedOptions) {
   const { callers, deps } = runtime;
+  const known = { callers, limits };
   const rules = messageRules(declared);
   const outages = { isUnavailable, isStatementTimeout };
   const interceptors = guards({
     report,
-    callers,
+    known,
     rules,
     declared,
     lookups: lookupsOf(runtime),
     outages,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });
-  return { rules, interceptors, requestGate: report.atGate(gate(callers, outages)) };
+  return { rules, interceptors, requestGate: report.atGate(gate(known, outages)) };
 }
 
 function tracerOf({ call }: Tracing, operations: ReadonlySet<string>) {

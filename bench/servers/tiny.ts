@@ -12,6 +12,7 @@ import { keys, newId } from "../../src/deps.ts";
 import { inOurWords } from "../../src/errors.ts";
 import { gate } from "../../src/guards/authenticate.ts";
 import { guards } from "../../src/guards/guards.ts";
+import { rateLimits } from "../../src/guards/rate_limits.ts";
 import { report } from "../../src/guards/report.ts";
 import { messageRules } from "../../src/guards/validate.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
@@ -24,12 +25,20 @@ const service = tinyService((options) => {
 const rules = messageRules();
 const lines = report({ logger: pino({ level: "warn" }), languageOf: chooseLanguage });
 const nothing = async () => undefined;
-const callers = { find: nothing, forget() {} };
+// Limits that count every call, and are never reached.
+const calls = 60_000_000;
+const limits = rateLimits({
+  callsPerAddressPerMinute: calls,
+  callsPerCallerPerMinute: calls,
+  callsPerOrganizationPerMinute: calls,
+  unknownTokensPerAddressPerMinute: calls,
+});
+const known = { callers: { cached: () => undefined, find: nothing, forget() {} }, limits };
 const outages = { isUnavailable: () => false, isStatementTimeout: () => false };
 const hashing = { concurrency: 1, queue: 1, memoryKib: 8, iterations: 1, parallelism: 1 };
 const interceptors = guards({
   report: lines,
-  callers,
+  known,
   rules,
   declared: [],
   outages,
@@ -47,13 +56,13 @@ const server = await gateway({
   routes: routesOf(service),
   interceptors,
   standard: { interceptors: [lines.interceptor], requestGate: lines.atGate(() => {}) },
-  requestGate: lines.atGate(gate(callers, outages)),
+  requestGate: lines.atGate(gate(known, outages)),
   onError: lines.onError,
   refuse: inOurWords,
   rules,
   limits: readConfig({}),
   limitsOf: (method) => describe(method).limits,
-  contextValues: () => createContextValues().set(keys.requestId, newId()),
+  contextValues: ({ network }) => createContextValues().set(keys.requestId, newId()).set(keys.network, network),
   responseHeaders: (values) => ({ "x-request-id": values.get(keys.requestId) }),
 }).listen();
 await tell(server.url, server);

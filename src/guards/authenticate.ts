@@ -9,6 +9,7 @@ import { hashToken, isWellFormed } from "../security/token.ts";
 import { forEachMethod } from "./around.ts";
 import type { CallerCache } from "./caller_cache.ts";
 import { type Outages, outage } from "./outage.ts";
+import type { RateLimits } from "./rate_limits.ts";
 
 /** Finds the caller from the headers alone; returns the user's id, or undefined where anyone may call. */
 export type Authenticate = (call: Call) => string | undefined | Promise<string | undefined>;
@@ -16,8 +17,11 @@ export type Authenticate = (call: Call) => string | undefined | Promise<string |
 // A body may arrive slowly, and a stream lasts: a caller that was found longer ago than this is looked up again.
 const freshMs = 1000;
 
+/** Where callers are found, and the limits of looking for them. */
+export type KnownCallers = { readonly callers: CallerCache; readonly limits: RateLimits };
+
 /** Authenticates the callers of an rpc: at the gate, before a body is read, and again if that was a while ago. */
-export function authenticate(method: DescMethod, callers: CallerCache): Authenticate {
+export function authenticate(method: DescMethod, { callers, limits }: KnownCallers): Authenticate {
   if (isForAnyone(method)) return () => undefined;
   return (call) => {
     const known = call.values.get(keys.caller);
@@ -25,8 +29,11 @@ export function authenticate(method: DescMethod, callers: CallerCache): Authenti
     const token = bearerOf(call.requestHeader.get("authorization"));
     if (token === undefined) throw refuse.because("UNAUTHENTICATED");
     if (!isWellFormed(token)) throw refuse.because("TOKEN_INVALID");
-    const found = callers.find(hashToken(token).toString("hex"));
-    return found instanceof Promise ? found.then((caller) => admitted(call, caller)) : admitted(call, found);
+    const hash = hashToken(token).toString("hex");
+    const cached = callers.cached(hash);
+    if (cached) return admitted(call, cached);
+    const found = limits.ofToken(call.values.get(keys.network), async () => callers.find(hash));
+    return found.then((caller) => admitted(call, caller));
   };
 }
 
@@ -48,16 +55,25 @@ function bearerOf(header: string | null): string | undefined {
   return /^bearer +([\x21-\x7e]+) *$/i.exec(header ?? "")?.[1];
 }
 
-/** The gate of every rpc: finds the caller from the headers alone, before any of the body is read. */
-export function gate(callers: CallerCache, outages: Outages): RequestGate {
-  const known = forEachMethod((method) => authenticate(method, callers));
+/** The gate of every rpc: finds the caller from the headers alone, before any of the body is read, and counts the call. */
+export function gate(known: KnownCallers, outages: Outages): RequestGate {
+  const { limits } = known;
+  const find = forEachMethod((method) => authenticate(method, known));
   const inWords = outage(outages);
   return (context) => {
-    const caller = known(context.method)(context);
-    if (!(caller instanceof Promise)) return void context.values.set(callerKey, caller);
+    const { values } = context;
+    limits.ofNetwork(values.get(keys.network), values);
+    const caller = find(context.method)(context);
+    if (!(caller instanceof Promise)) return pass(caller, values, limits);
     return caller.then(
-      (name) => void context.values.set(callerKey, name),
+      (name) => pass(name, values, limits),
       (error) => Promise.reject(inWords(error)),
     );
   };
+}
+
+function pass(name: string | undefined, values: Call["values"], limits: RateLimits): void {
+  values.set(callerKey, name);
+  const caller = values.get(keys.caller);
+  if (caller) limits.ofCaller(caller, values);
 }

@@ -10,6 +10,8 @@ export type FoundCaller = {
 
 /** A cache of recent callers with their memberships. */
 export type CallerCache = {
+  /** Returns a cached caller; undefined when the token has to be looked up. */
+  readonly cached: (hash: string) => Caller | undefined;
   /** Returns a cached caller at once, else a promise; undefined for an unknown token. */
   readonly find: (hash: string) => Caller | Promise<Caller | undefined>;
   /** Drops the entries that a fact invalidates. */
@@ -33,12 +35,11 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
   const underWay = new Set<Drops[]>();
 
   return {
+    cached: (hash) => cached(hash, clock().getTime()),
+
     find(hash) {
       const now = clock().getTime();
-      const known = kept.get(hash);
-      if (known && known.until > now) return known.caller;
-      kept.delete(hash);
-      return lookedUp(hash, now);
+      return cached(hash, now) ?? lookedUp(hash, now);
     },
 
     forget({ type, stream }) {
@@ -49,6 +50,13 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
       for (const [hash, one] of kept) if (drops(one)) kept.delete(hash);
     },
   };
+
+  function cached(hash: string, now: number): Caller | undefined {
+    const known = kept.get(hash);
+    if (known && known.until > now) return known.caller;
+    if (known) kept.delete(hash);
+    return undefined;
+  }
 
   async function lookedUp(hash: string, now: number): Promise<Caller | undefined> {
     // A lookup that began before a revocation must not be cached after it.

@@ -14,10 +14,9 @@ import {
   type UnaryRequest,
   withMessages,
 } from "./around.ts";
-import { authenticate } from "./authenticate.ts";
+import { authenticate, type KnownCallers } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
 import { resolveAlias } from "./caller_alias.ts";
-import type { CallerCache } from "./caller_cache.ts";
 import { crossFieldRules } from "./cross_field.ts";
 import type { Lookups } from "./holding.ts";
 import { type IdempotencyOptions, idempotency, type Keyed } from "./idempotency.ts";
@@ -29,7 +28,7 @@ import { type RulesOf, validate } from "./validate.ts";
 /** Options of the guards. */
 export type GuardOptions = {
   readonly report: Report;
-  readonly callers: CallerCache;
+  readonly known: KnownCallers;
   readonly rules: RulesOf;
   /** The cross-field rules of requests. */
   readonly declared: readonly MessageRule[];
@@ -40,9 +39,9 @@ export type GuardOptions = {
 
 /** The interceptors between gate and handler, in their order. */
 export function guards(options: GuardOptions): Interceptor[] {
-  const { report, callers, rules, declared, lookups } = options;
+  const { report, rules, declared, lookups } = options;
   // The gate has found the caller, but the body may have arrived much later.
-  const known = forEachMethod((method) => checked(authenticate(method, callers)));
+  const known = forEachMethod((method) => checked(authenticate(method, options.known)));
   const wellFormed = forEachMethod((method) => validate(method, rules));
   const allowed = forEachMethod((method) => resolvedAndAllowed(method, lookups));
   const keyed = forEachMethod((method) => idempotency(method, options.idempotency));

@@ -128,6 +128,12 @@ export const callTexts = {
     fr: "La requête dépasse {limit} octets, le maximum que cet appel accepte.",
     es: "La solicitud supera los {limit} bytes, el máximo que admite esta llamada.",
   },
+  RATE_LIMIT: {
+    en: "There were too many calls; please wait a moment before the next one.",
+    de: "Es gab zu viele Aufrufe; bitte warten Sie einen Moment bis zum nächsten.",
+    fr: "Il y a eu trop d'appels, veuillez patienter un instant avant le suivant.",
+    es: "Ha habido demasiadas llamadas; espere un momento antes de la siguiente.",
+  },
   OVERLOADED: {
     en: "The server is too busy at the moment; please try again shortly.",
     de: "Der Server ist gerade ausgelastet; bitte versuchen Sie es gleich noch einmal.",

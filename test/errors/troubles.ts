@@ -51,6 +51,18 @@ export const troubleRows = {
         return asked;
       }),
   },
+  RATE_LIMIT: {
+    by: () =>
+      withOwn(
+        async ({ postern, german }) => {
+          const forwarded = { "x-forwarded-for": "203.0.113.7" };
+          await postern.admin.get("/v1/users/me", forwarded);
+          return german.get("/v1/users/me", forwarded);
+        },
+        { callsPerAddressPerMinute: 1, trustedProxies: ["127.0.0.1"] },
+      ),
+    details: ["RetryInfo"],
+  },
   OVERLOADED: {
     by: () =>
       withOwn(

@@ -6,7 +6,7 @@ export type Cors = (origin: string | undefined) => ResponseFields;
 
 const exposedHeaders = [
   "grpc-status, grpc-message, grpc-status-details-bin, grpc-encoding, content-encoding, connect-content-encoding",
-  "x-request-id, retry-after, allow, www-authenticate",
+  "x-request-id, retry-after, ratelimit, ratelimit-policy, allow, www-authenticate",
 ].join(", ");
 
 const varies = { vary: "origin" };

@@ -9,6 +9,8 @@ export type HttpRequest = {
   /** As it was sent, without the question mark. */
   readonly query: string;
   readonly headers: Fields;
+  /** The network of the client; undefined where a proxy that is trusted names no client. */
+  readonly network: string | undefined;
 };
 
 /** A handler of a path that is no rpc: health for load balancers, documents, metrics. */

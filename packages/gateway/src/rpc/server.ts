@@ -93,12 +93,12 @@ async function serveRoute(
   { exchange, values, target }: Incoming & { target: Target },
   route: HttpRoute,
 ) {
-  const { method, headers } = exchange;
+  const { method, headers, network } = exchange;
   const methods = route.methods ?? ["GET", "HEAD"];
   try {
     if (!methods.includes(method))
       throw new GatewayError("METHOD_NOT_ALLOWED", { params: { allow: methods.join(", ") } });
-    const response = await route.handle({ method, headers, path: target.path, query: target.query });
+    const response = await route.handle({ method, headers, network, path: target.path, query: target.query });
     const compressedResponse = await compressed(response, headers["accept-encoding"]);
     state.call.respond(
       exchange,

@@ -1,0 +1,74 @@
+/** How many calls each key may make in a minute, and of how many keys they are counted at most. */
+export type RateLimitOptions = { readonly perMinute: number; readonly mostKeys?: number };
+
+/**
+ * A token bucket for each key: it holds the calls of a minute and fills up evenly. A call that is refused takes none. A key is
+ * forgotten once its bucket has been full for a while; where there are more keys than may be kept, those used longest ago first.
+ */
+export type RateLimit = {
+  readonly perMinute: number;
+  /** Takes a call; returns how many are left, or -1 when there was none. */
+  readonly take: (key: string, now: number) => number;
+  /** The milliseconds until the key has a call to take. */
+  readonly waitMs: (key: string, now: number) => number;
+  /** The milliseconds until the key has all of its calls. */
+  readonly fullMs: (key: string, now: number) => number;
+  /** How many keys are kept. */
+  readonly size: () => number;
+};
+
+const windowMs = 60_000;
+
+/** When a bucket will be full: the times of all its calls add up there. An object, because a map of numbers allocates each. */
+type Bucket = { fullAt: number };
+
+/** Makes the buckets; with 0 calls per minute there is no limit. */
+export function rateLimit({ perMinute, mostKeys = 100_000 }: RateLimitOptions): RateLimit {
+  if (perMinute === 0) return unlimited;
+  const callMs = windowMs / perMinute;
+  // Times add up with errors of rounding, which must cost nobody a call.
+  const roundingMs = Math.min(1, callMs / 2);
+  // Keys that are used move to the newer half; the older one is dropped as a whole, which costs nothing for each key.
+  let newer = new Map<string, Bucket>();
+  let older = new Map<string, Bucket>();
+  let renewedAt = 0;
+
+  function renew(now: number): void {
+    older = newer;
+    newer = new Map();
+    renewedAt = now;
+  }
+
+  function bucketOf(key: string, now: number): Bucket {
+    if (now - renewedAt > windowMs || newer.size >= mostKeys / 2) renew(now);
+    const bucket = older.get(key) ?? { fullAt: now };
+    older.delete(key);
+    newer.set(key, bucket);
+    return bucket;
+  }
+
+  const fullMs = (key: string, now: number) => Math.max(0, ((newer.get(key) ?? older.get(key))?.fullAt ?? now) - now);
+
+  return {
+    perMinute,
+    take(key, now) {
+      const bucket = newer.get(key) ?? bucketOf(key, now);
+      const fullAt = Math.max(bucket.fullAt, now) + callMs;
+      const leftMs = windowMs + roundingMs - (fullAt - now);
+      if (leftMs < 0) return -1;
+      bucket.fullAt = fullAt;
+      return Math.floor(leftMs / callMs);
+    },
+    waitMs: (key, now) => Math.max(0, fullMs(key, now) + callMs - windowMs),
+    fullMs,
+    size: () => newer.size + older.size,
+  };
+}
+
+const unlimited: RateLimit = {
+  perMinute: 0,
+  take: () => Number.MAX_SAFE_INTEGER,
+  waitMs: () => 0,
+  fullMs: () => 0,
+  size: () => 0,
+};
