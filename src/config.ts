@@ -22,6 +22,15 @@ const perMinute = { least: 0, most: 60_000_000 };
 const declared = {
   host: text("HOST", "127.0.0.1", "Address to listen on"),
   port: whole("PORT", 8080, "TCP port to listen on; 0 takes a free one", { least: 0, most: 65_535 }),
+  portServes: someOf(
+    "PORT_SERVES",
+    ["metrics", "reflection", "docs"],
+    "What PORT serves besides the operations, health and probes, by commas, or `none`",
+  ),
+  operationsPort: optionalPort(
+    "OPERATIONS_PORT",
+    "A second TCP port, for operators: metrics, reflection, documents, health and probes; empty opens none",
+  ),
   dataDir: text("POSTERN_DATA_DIR", "./data", "Folder of the embedded database and of the generated keys and tokens"),
   databaseUrl: database(
     "DATABASE_URL",
@@ -328,6 +337,21 @@ function oneOf<const T extends string>(name: string, allowed: readonly [T, ...T[
     throw new ConfigError(`${name} must be one of ${allowed.join(", ")}, not ${JSON.stringify(written)}`);
   };
   return { name, meaning, default: allowed[0], read };
+}
+
+function someOf<const T extends string>(name: string, allowed: readonly T[], meaning: string): Setting<readonly T[]> {
+  const read = (written: string) => {
+    const named = written === "none" ? [] : written.split(",").map((one) => one.trim());
+    const all = written === "" ? [...allowed] : named.map((one) => allowed.find((known) => known === one));
+    if (all.every((one) => one !== undefined)) return all;
+    throw new ConfigError(`${name} must be some of ${allowed.join(", ")}, or none, not ${JSON.stringify(written)}`);
+  };
+  return { name, meaning, default: allowed.join(","), read };
+}
+
+function optionalPort(name: string, meaning: string): Setting<number | undefined> {
+  const { read } = whole(name, 0, meaning, { least: 0, most: 65_535 });
+  return { name, meaning, default: "", read: (written) => (written ? read(written) : undefined) };
 }
 
 function database(name: string, meaning: string): Setting<string | undefined> {

@@ -169,8 +169,9 @@ function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, syscall, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
   if (syscall === "listen" && code === "EADDRINUSE")
-    return `${address}:${port} is in use: stop what listens there, or set PORT`;
-  if (syscall === "listen" || syscall === "getaddrinfo") return `Cannot listen (${error.message}): check HOST and PORT`;
+    return `${address}:${port} is in use: stop what listens there, or set PORT or OPERATIONS_PORT`;
+  if (syscall === "listen" || syscall === "getaddrinfo")
+    return `Cannot listen (${error.message}): check HOST, PORT and OPERATIONS_PORT`;
   return error.name === "ConfigError" || error.name === "StartError" ? error.message : (error.stack ?? error.message);
 }
 

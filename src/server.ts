@@ -48,6 +48,7 @@ import { type InstanceLoad, instanceFamilies } from "./metrics/instance.ts";
 import { smsChores, smsHealth } from "./notify/outbox.ts";
 import { smsSender } from "./notify/sender.ts";
 import { startSmsWorker } from "./notify/worker.ts";
+import { listenForOperators } from "./operations.ts";
 import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
 import { routesOf, services } from "./routes.ts";
 import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
@@ -71,6 +72,8 @@ import type { Tracing } from "./tracing/tracing.ts";
 /** A service that answers. */
 export type Server = AsyncDisposable & {
   readonly url: string;
+  /** The port for operators, if there is one. */
+  readonly operationsUrl: string | undefined;
   /** Calls to try first, as shell lines; empty unless this start created the first organization. */
   readonly welcome: readonly string[];
   /** Logs the error that ends the process, and fails the calls that wait for the database with UNAVAILABLE. */
@@ -91,7 +94,7 @@ export async function startServer(config: Config): Promise<Server> {
     await listen(runtime, config, { ownProcess, tracing, isBootstrapped: () => bootstrapped }),
   );
   opened.use(reloadOnHangUp(listening, logger));
-  const { url } = listening;
+  const { url, operationsUrl } = listening;
   // Listening comes first: a port that is taken must stop the start before anything is created.
   const created = await bootstrapInstance(runtime, config);
   bootstrapped = true;
@@ -99,12 +102,12 @@ export async function startServer(config: Config): Promise<Server> {
   opened.use(startErrands(runtime, config));
   const welcome = created ? await howToBegin(runtime, config, url) : [];
   if (runtime.database.note) logger.info(runtime.database.note);
-  logger.info({ url }, "listening");
+  logger.info({ url, operationsUrl }, "listening");
   // The port is disposed of first: a node that stops is not ready, whatever its errands still wait for.
   opened.defer(() => listening[Symbol.asyncDispose]());
   const fail = failing(runtime, listening);
   const stack = opened.move();
-  return { url, welcome, fail, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { url, operationsUrl, welcome, fail, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 // Statements that were sent when the process failed may run on for this long.
@@ -134,7 +137,7 @@ async function startTracing(config: Config, logger: Logger): Promise<Tracing | u
 }
 
 /** Reads the certificate again on SIGHUP. */
-function reloadOnHangUp({ reload }: Listening, logger: Logger): Disposable {
+function reloadOnHangUp({ reload }: Pick<Listening, "reload">, logger: Logger): Disposable {
   const again = () =>
     reload().then(
       () => logger.info("certificate read again"),
@@ -180,20 +183,22 @@ type Observability = {
   readonly isBootstrapped: () => boolean;
 };
 
-async function listen(runtime: Runtime, config: Config, { ownProcess, tracing, isBootstrapped }: Observability) {
-  const { logger } = runtime;
-  const calls = ownProcess && callMetrics([...services, ...standardServices], "postern");
-  const trace = tracing && tracerOf(tracing, operationsOf(services));
-  const lines = report({ logger, languageOf: chooseLanguage, trace, observe: calls?.observe });
-  // Probes come every second: successful ones are counted, but not logged.
-  const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
-  const quietLines = report({ logger: quiet, languageOf: chooseLanguage, observe: calls?.observe });
-  const ready = readiness(async () => isBootstrapped() && (await runtime.isWritable()));
-  // Scrapers are not authenticated, and the load queries the database: at most once a second.
-  const load = seldom(() => loadOf(runtime, ready, tracing), 1000);
-  const metrics = calls ? [metricsRoute(async () => families(calls, await load(), ownProcess))] : [];
-  const rpcs = describeAll(services);
+/** Opens the ports. The one for operators is closed last, so that metrics are there until then. */
+async function listen(runtime: Runtime, config: Config, observability: Observability) {
+  const shown = shownBy(runtime, observability);
+  const { lines, quietLines, ready } = shown;
   const limits = rateLimits(config);
+  const stopping = new AbortController();
+  const listening = portOptions(runtime, config);
+  await using opened = new AsyncDisposableStack();
+  const operations = await listenForOperators(config, {
+    ready: async () => !stopping.signal.aborted && (await ready()),
+    lines: quietLines,
+    httpRoutes: [...shown.docs, ...shown.metrics],
+    ids: runtime.deps.ids,
+    listening,
+  });
+  if (operations) opened.use(operations);
   const served = gateway({
     ...serviceOptions(runtime, config, { lines, limits }),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
@@ -205,17 +210,59 @@ async function listen(runtime: Runtime, config: Config, { ownProcess, tracing, i
     responseHeaders: headersOf,
     corsOrigins: config.corsOrigins,
     ready,
-    httpRoutes: [...reference(() => apiOptions(rpcs)), ...metrics].map((route) => limitedRoute(route, limits)),
+    stopping,
+    ...publicParts(config, shown, limits),
   });
-  return served.listen({
-    host: config.host,
-    port: config.port,
-    http2: config.http2,
-    trustedProxies: config.trustedProxies,
-    onFault: (error) => logger.error({ err: error }, "an internal error ended a connection"),
-    certificate: config.tlsCertFile ? { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile } : undefined,
-  });
+  const port = opened.use(
+    await served.listen({ ...listening, port: config.port, trustedProxies: config.trustedProxies }),
+  );
+  const stack = opened.move();
+  return {
+    url: port.url,
+    operationsUrl: operations?.url,
+    reload: async () => void (await Promise.all([port.reload(), operations?.reload()])),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }
+
+/** The parts of a node that operators look at: lines of the log, readiness, documents and metrics. */
+function shownBy(runtime: Runtime, { ownProcess, tracing, isBootstrapped }: Observability) {
+  const { logger } = runtime;
+  const calls = ownProcess && callMetrics([...services, ...standardServices], "postern");
+  const trace = tracing && tracerOf(tracing, operationsOf(services));
+  // Probes come every second: successful ones are counted, but not logged.
+  const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
+  const ready = readiness(async () => isBootstrapped() && (await runtime.isWritable()));
+  // Scrapers are not authenticated, and the load queries the database: at most once a second.
+  const load = seldom(() => loadOf(runtime, ready, tracing), 1000);
+  const rpcs = describeAll(services);
+  return {
+    lines: report({ logger, languageOf: chooseLanguage, trace, observe: calls?.observe }),
+    quietLines: report({ logger: quiet, languageOf: chooseLanguage, observe: calls?.observe }),
+    ready,
+    docs: reference(() => apiOptions(rpcs)),
+    metrics: calls ? [metricsRoute(async () => families(calls, await load(), ownProcess))] : [],
+  };
+}
+
+type Documents = Readonly<Record<"docs" | "metrics", readonly HttpRoute[]>>;
+
+/** What the port of the operations serves besides them. */
+function publicParts({ portServes }: Config, { docs, metrics }: Documents, limits: RateLimits) {
+  const documents = [...(portServes.includes("docs") ? docs : []), ...(portServes.includes("metrics") ? metrics : [])];
+  return {
+    openapi: false as const,
+    reflection: portServes.includes("reflection") ? services : (false as const),
+    httpRoutes: documents.map((route) => limitedRoute(route, limits)),
+  };
+}
+
+const portOptions = ({ logger }: Runtime, { host, http2, tlsCertFile, tlsKeyFile }: Config) => ({
+  host,
+  http2,
+  onFault: (error: unknown) => logger.error({ err: error }, "an internal error ended a connection"),
+  certificate: tlsCertFile ? { certFile: tlsCertFile, keyFile: tlsKeyFile } : undefined,
+});
 
 /** The headers of every response: the id of the request, and the limit of calls that is near. */
 function headersOf(values: ContextValues): Readonly<Record<string, string>> {

@@ -29,6 +29,8 @@ export type Client = {
 /** A running Postern with a database of its own. */
 export type Postern = AsyncDisposable & {
   readonly url: string;
+  /** The port for operators, if there is one. */
+  readonly operationsUrl: string | undefined;
   readonly databaseUrl: string;
   readonly config: Config;
   /** The first administrator, an INSTANCE_OWNER. */
@@ -54,7 +56,7 @@ export async function startPostern(overrides: Partial<Config> = {}): Promise<Pos
   if (me.status !== 200) throw new Error(`the administrator cannot call: ${JSON.stringify(me.body)}`);
   const stack = opened.move();
   return {
-    ...{ url: server.url, databaseUrl, config, admin, as },
+    ...{ url: server.url, operationsUrl: server.operationsUrl, databaseUrl, config, admin, as },
     adminId: me.body.user.id,
     organizationId: me.body.organization.id,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

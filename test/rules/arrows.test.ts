@@ -24,13 +24,17 @@ const layers = [
   "notify",
   "tracing",
 ];
-const everything = [...layers, "services", "messages", "runtime", "bootstrap", "how_to_begin", "admin_files"];
+const everything = [
+  ...layers,
+  ...["services", "messages", "runtime", "bootstrap", "how_to_begin", "admin_files", "operations"],
+];
 
 // A part may import what is listed: another part, one file of it, or one type of that file.
 const arrows: Readonly<Record<string, readonly string[]>> = {
   main: ["config", "server", "bootstrap", "doctor", "recover", "postgres/open", "postgres/migrate"],
   server: everything,
   bootstrap: everything,
+  operations: ["gateway", "config#Config", "deps", "errors", "guards/report#Report", "routes"],
   admin_files: everything,
   how_to_begin: everything,
   doctor: everything,

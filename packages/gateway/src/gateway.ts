@@ -1,4 +1,4 @@
-import { createRegistry, type DescMessage, type DescMethod, type Registry } from "@bufbuild/protobuf";
+import { createRegistry, type DescMessage, type DescMethod, type DescService, type Registry } from "@bufbuild/protobuf";
 import { type ConnectError, type ContextValues, createContextValues, type Interceptor } from "@connectrpc/connect";
 import { unknownCallerEncodings } from "./codec/compression.ts";
 import type { DecoderOptions } from "./codec/decoder.ts";
@@ -53,6 +53,8 @@ export type GatewayOptions = {
   readonly ready?: Ready;
   /** Gate and interceptors of health and reflection, in place of those above. */
   readonly standard?: Partial<RouteOptions>;
+  /** The services that reflection and health name, those of the routes when absent; false serves no reflection. */
+  readonly reflection?: readonly DescService[] | false;
   /** Options of `/openapi.json` and `/docs`; false serves neither. */
   readonly openapi?: OpenapiOptions | false;
   /** Handlers of paths that are no rpcs; they replace probes and reference at the same path. */
@@ -101,10 +103,10 @@ export function gateway(options: GatewayOptions): Gateway {
     requestGate: options.requestGate,
   });
   const services = [...new Set(serviceRoutes.map(({ spec }) => spec.method.parent))];
-  const standardRpcs = collectRoutes(standardRoutes({ services, isReady, stopping: stopping.signal, refuse }), {
-    interceptors: [],
-    ...options.standard,
-  });
+  const named = options.reflection || services;
+  const reflects = options.reflection !== false;
+  const standard = standardRoutes({ services: named, reflects, isReady, stopping: stopping.signal, refuse });
+  const standardRpcs = collectRoutes(standard, { interceptors: [], ...options.standard });
   const methods = serviceRoutes.map((route) => methodOf(route, options, limits));
   const all = [
     ...methods,

@@ -15,6 +15,8 @@ export const standardServices: readonly DescService[] = [Health, ServerReflectio
 export type StandardOptions = {
   /** The services of the server itself. */
   readonly services: readonly DescService[];
+  /** Whether reflection is served. */
+  readonly reflects: boolean;
   readonly isReady: Readiness;
   /** Aborted when the server is about to stop. */
   readonly stopping: AbortSignal;
@@ -22,12 +24,13 @@ export type StandardOptions = {
 };
 
 /** Registers health and reflection, which unknown callers may call. */
-export function standardRoutes({ services: own, isReady, stopping, refuse }: StandardOptions): Routes {
-  const services = [...own, ...standardServices];
+export function standardRoutes({ services: own, reflects, isReady, stopping, refuse }: StandardOptions): Routes {
+  const services = [...own, ...(reflects ? standardServices : [Health])];
   const names = services.map(({ typeName }) => typeName);
   const serverReflectionInfo = reflection(services, refuse);
   return (router) => {
     router.service(Health, health({ names, ready: isReady, stopping, everyMs: 1000, refuse }));
+    if (!reflects) return;
     router.service(ServerReflection, { serverReflectionInfo });
     router.service(ServerReflectionAlpha, { serverReflectionInfo });
   };

@@ -1,0 +1,41 @@
+import { createContextValues } from "@connectrpc/connect";
+import { gateway, type HttpRoute, type Listening, type ListenOptions } from "@postern/gateway";
+import type { Config } from "./config.ts";
+import { keys } from "./deps.ts";
+import { inOurWords } from "./errors.ts";
+import type { Report } from "./guards/report.ts";
+import { services } from "./routes.ts";
+
+/** The parts of a node that its port for operators shows. */
+export type OperationsOptions = {
+  readonly ready: () => Promise<boolean>;
+  readonly lines: Report;
+  readonly httpRoutes: readonly HttpRoute[];
+  readonly ids: () => string;
+  readonly listening: Partial<ListenOptions>;
+};
+
+/**
+ * Opens the port for operators, if there is one: metrics, health, reflection and documents, and no operation of the service. It
+ * has no limits of calls, and stays open until the other port is closed.
+ */
+export async function listenForOperators(
+  config: Config,
+  { ready, lines, httpRoutes, ids, listening }: OperationsOptions,
+): Promise<Listening | undefined> {
+  if (config.operationsPort === undefined) return undefined;
+  const served = gateway({
+    routes: () => {},
+    reflection: services,
+    standard: { interceptors: [lines.interceptor], requestGate: lines.atGate(() => {}) },
+    onError: lines.onError,
+    refuse: inOurWords,
+    limits: { ...config, shutdownDelayMs: 0 },
+    contextValues: () => createContextValues().set(keys.requestId, ids()),
+    responseHeaders: (values) => ({ "x-request-id": values.get(keys.requestId) }),
+    ready,
+    httpRoutes,
+    openapi: false,
+  });
+  return served.listen({ ...listening, port: config.operationsPort });
+}
