@@ -7,24 +7,9 @@ import { type Config, readConfig } from "../src/config.ts";
 import { newToken } from "../src/security/token.ts";
 import { startServer } from "../src/server.ts";
 import { freshDatabase } from "./database.ts";
+import { type Client, clientOf } from "./rest_client.ts";
 
-/** An answer as a client with plain JSON sees it. */
-export type Answer = {
-  readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads what the wire brought, whatever that is.
-  readonly body: any;
-  readonly headers: Headers;
-};
-
-/** Makes a call over REST/JSON, as the holder of a token. */
-export type Client = {
-  readonly token: string | undefined;
-  readonly call: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
-  readonly get: (path: string, headers?: Record<string, string>) => Promise<Answer>;
-  readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
-  readonly put: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
-  readonly delete: (path: string, headers?: Record<string, string>) => Promise<Answer>;
-};
+export { type Answer, type Client, clientOf } from "./rest_client.ts";
 
 /** A running Postern with a database of its own. */
 export type Postern = AsyncDisposable & {
@@ -71,31 +56,6 @@ function testConfig(): Config {
   const unlimited = { signInFailuresPerNamePerMinute: 0, signInFailuresPerAddressPerMinute: 0 };
   const secrets = { adminToken: newToken("pt"), masterKeys: [randomBytes(32)] };
   return { ...readConfig({}), ...cheap, ...quiet, ...unlimited, ...secrets, http2 };
-}
-
-/** A client over plain JSON. */
-export function clientOf(url: string, token?: string): Client {
-  const call: Client["call"] = async (method, path, body, headers = {}) => {
-    const answer = await fetch(url + path, {
-      method,
-      headers: {
-        ...(token ? { authorization: `Bearer ${token}` } : {}),
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    return { status: answer.status, body: text === "" ? undefined : JSON.parse(text), headers: answer.headers };
-  };
-  return {
-    token,
-    call,
-    get: (path, headers) => call("GET", path, undefined, headers),
-    post: (path, body = {}, headers = {}) => call("POST", path, body, headers),
-    put: (path, body = {}, headers = {}) => call("PUT", path, body, headers),
-    delete: (path, headers) => call("DELETE", path, undefined, headers),
-  };
 }
 
 let made = 0;
