@@ -63,6 +63,7 @@ export const keys = {
   organization: createContextKey<string>("", { description: "organization worked in" }),
   reach: createContextKey<Reach>({ whole: true }, { description: "reach of the permission" }),
   language: createContextKey<Language | undefined>(undefined, { description: "language asked for" }),
+  written: createContextKey<boolean>(false, { description: "whether a command of the call was written" }),
   idempotency: createContextKey<IdempotencyRecord | undefined>(undefined, { description: "idempotency record" }),
 };
 

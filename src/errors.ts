@@ -101,7 +101,9 @@ export const reasons = {
   BODY_TOO_LARGE: Code.ResourceExhausted,
   OVERLOADED: Code.ResourceExhausted,
   UNAVAILABLE: Code.Unavailable,
-  OUTCOME_UNKNOWN: Code.Unavailable,
+  // A client with a standard retry policy repeats UNAVAILABLE, but not UNKNOWN.
+  OUTCOME_UNKNOWN: Code.Unknown,
+  OUTCOME_UNKNOWN_WITH_KEY: Code.Unavailable,
   DEADLINE_EXCEEDED: Code.DeadlineExceeded,
   CANCELLED: Code.Canceled,
   INTERNAL: Code.Internal,

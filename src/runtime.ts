@@ -90,6 +90,7 @@ export async function openRuntime(config: Config, { logger, join = false, observ
     patient,
     folds,
     originOf,
+    onWritten: ({ values }) => void values.set(keys.written, true),
     onAppended(facts) {
       for (const { type, at } of facts) callers.forget({ type, stream: at.stream });
       tail.poke();

@@ -17,7 +17,7 @@ const statusOf: Readonly<Partial<Record<Code, number>>> = {
   ...{ [Code.InvalidArgument]: 400, [Code.FailedPrecondition]: 400, [Code.Unauthenticated]: 401 },
   ...{ [Code.PermissionDenied]: 403, [Code.NotFound]: 404, [Code.AlreadyExists]: 409, [Code.Aborted]: 409 },
   ...{ [Code.ResourceExhausted]: 429, [Code.Internal]: 500, [Code.Unimplemented]: 501, [Code.Unavailable]: 503 },
-  ...{ [Code.DeadlineExceeded]: 504 },
+  ...{ [Code.DeadlineExceeded]: 504, [Code.Unknown]: 500 },
 };
 
 let postern: Postern;

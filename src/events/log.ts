@@ -48,12 +48,14 @@ export type LogOptions<C> = {
   readonly patient?: Sql;
   readonly folds: ReadonlyMap<string, Fold>;
   readonly originOf: (call: C) => CommandOrigin;
+  /** Called with the call when a command of it was written. */
+  readonly onWritten?: (call: C) => void;
   /** Called with the facts before their command is answered. */
   readonly onAppended?: (facts: readonly NewFact[]) => void;
 };
 
 /** Opens the log. Commands of the same shape that arrive together share one statement. */
-export function openLog<C>({ sql, patient = sql, folds, originOf, onAppended }: LogOptions<C>): Log<C> {
+export function openLog<C>({ sql, patient = sql, folds, originOf, onWritten, onAppended }: LogOptions<C>): Log<C> {
   const queues = new Map<string, (command: Command, signal?: AbortSignal) => Promise<void>>();
 
   return {
@@ -62,6 +64,7 @@ export function openLog<C>({ sql, patient = sql, folds, originOf, onAppended }: 
       const command = commandOf(facts, origin, answer);
       if (facts.length === 0 && !command.record) return answer;
       await queueFor(command.types)(command, origin.signal);
+      onWritten?.(call);
       onAppended?.(facts);
       return answer;
     },
@@ -91,11 +94,11 @@ export function openLog<C>({ sql, patient = sql, folds, originOf, onAppended }: 
         for (const { resolve } of batch) resolve();
       } catch (error) {
         if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error))
-          for (const { reject } of batch) reject(lost(error));
+          for (const { job, reject } of batch) reject(lost(error, job));
         // One refused command must not fail the others: each runs again by itself.
         else
           await Promise.all(
-            batch.map(({ job, resolve, reject }) => write([job]).then(resolve, (e) => reject(lost(e)))),
+            batch.map(({ job, resolve, reject }) => write([job]).then(resolve, (e) => reject(lost(e, job)))),
           );
       }
     };
@@ -141,9 +144,14 @@ function parametersOf(commands: readonly Command[]): [string, string] {
   return [JSON.stringify(rows), JSON.stringify(commands.flatMap(({ record }) => record ?? []))];
 }
 
+const retrySeconds = 1;
+
 /** Refuses a broken constraint by CONFLICT: constraints decide races, and the loser runs again from its read. */
-function lost(error: unknown): unknown {
-  if (isOutcomeUnknown(error)) return refuse.because("OUTCOME_UNKNOWN", { cause: error });
+function lost(error: unknown, { record }: Command): unknown {
+  if (isOutcomeUnknown(error))
+    return record
+      ? refuse.because("OUTCOME_UNKNOWN_WITH_KEY", { retrySeconds, cause: error })
+      : refuse.because("OUTCOME_UNKNOWN", { cause: error });
   const constraint = unique(error) ?? foreignKey(error) ?? (isLockLost(error) ? "lock" : undefined);
   return constraint === undefined ? error : refuse.because("CONFLICT", { params: { constraint }, cause: error });
 }

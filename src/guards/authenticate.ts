@@ -67,7 +67,7 @@ export function gate(known: KnownCallers, outages: Outages): RequestGate {
     if (!(caller instanceof Promise)) return pass(caller, values, limits);
     return caller.then(
       (name) => pass(name, values, limits),
-      (error) => Promise.reject(inWords(error)),
+      (error) => Promise.reject(inWords(error, context)),
     );
   };
 }

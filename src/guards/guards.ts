@@ -1,6 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { isRead, once } from "@postern/gateway";
+import type { Call } from "../deps.ts";
 import { type MessageRule, reasonOf } from "../errors.ts";
 import {
   before,
@@ -78,21 +79,24 @@ const checked =
   };
 
 /** Refuses a call whose database fails, also in the middle of a stream. */
-function inWords(worded: (error: unknown) => unknown): Interceptor {
-  const fail = (error: unknown) => Promise.reject(worded(error));
-  const eachWorded = (response: Response) =>
-    response.stream ? withMessages(response, eachInWords(response.message, worded)) : response;
+function inWords(worded: (error: unknown, call: Call) => unknown): Interceptor {
   return (next) => (request) => {
+    const fail = (error: unknown) => Promise.reject(worded(error, callOf(request)));
     try {
-      const pending = next(request);
-      return request.stream ? pending.then(eachWorded, fail) : pending.catch(fail);
+      return request.stream ? streamInWords(request, next, worded) : next(request).catch(fail);
     } catch (error) {
       return fail(error);
     }
   };
 }
 
-type Response = Awaited<ReturnType<Next>>;
+function streamInWords(request: StreamRequest, next: Next, worded: (error: unknown, call: Call) => unknown) {
+  const inCall = (error: unknown) => worded(error, callOf(request));
+  return next(request).then(
+    (response) => (response.stream ? withMessages(response, eachInWords(response.message, inCall)) : response),
+    (error) => Promise.reject(inCall(error)),
+  );
+}
 
 async function* eachInWords<T>(messages: AsyncIterable<T>, worded: (error: unknown) => unknown): AsyncGenerator<T> {
   try {

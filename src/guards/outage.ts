@@ -1,4 +1,6 @@
-import { refuse } from "../errors.ts";
+import type { Call } from "../deps.ts";
+import { keys } from "../deps.ts";
+import { reasonOf, refuse } from "../errors.ts";
 
 /** Predicates that distinguish failures of the database from other errors. */
 export type Outages = {
@@ -8,10 +10,16 @@ export type Outages = {
 
 const retrySeconds = 1;
 
-/** The refusal for an outage or a time-out of the database; every other error is returned unchanged. */
-export function outage({ isUnavailable, isStatementTimeout }: Outages): (error: unknown) => unknown {
-  return (error) => {
+/**
+ * The refusal for an outage or a time-out of the database; every other error is returned unchanged. UNAVAILABLE invites clients
+ * to repeat the call, so it is not the refusal of a call that has written something and came without an idempotency key.
+ */
+export function outage({ isUnavailable, isStatementTimeout }: Outages): (error: unknown, call: Call) => unknown {
+  return (error, { values }) => {
     if (isStatementTimeout(error)) return refuse.because("DEADLINE_EXCEEDED", { cause: error });
-    return isUnavailable(error) ? refuse.because("UNAVAILABLE", { retrySeconds, cause: error }) : error;
+    if (!isUnavailable(error) && reasonOf(error) !== "UNAVAILABLE") return error;
+    if (values.get(keys.written) && !values.get(keys.idempotency))
+      return refuse.because("OUTCOME_UNKNOWN", { cause: error });
+    return reasonOf(error) ? error : refuse.because("UNAVAILABLE", { retrySeconds, cause: error });
   };
 }

@@ -227,8 +227,9 @@ const isLate = (reason: unknown) =>
 const hasCode = (error: unknown, code: Code) => error instanceof ConnectError && error.code === code;
 
 function levelOf(refusal: ConnectError): "info" | "warn" | "error" {
-  if (reasonOf(refusal) === "INTERNAL") return "error";
-  return refusal.code === Code.Unavailable ? "warn" : "info";
+  const reason = reasonOf(refusal);
+  if (reason === "INTERNAL") return "error";
+  return refusal.code === Code.Unavailable || reason === "OUTCOME_UNKNOWN" ? "warn" : "info";
 }
 
 // Properties are named one by one: others of a database error hold parameters and whole rows.

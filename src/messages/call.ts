@@ -152,6 +152,12 @@ export const callTexts = {
     fr: "La connexion a été perdue pendant l'écriture, la modification a donc pu être faite ou non.",
     es: "Se perdió la conexión durante la escritura, por lo que el cambio puede haberse hecho o no.",
   },
+  OUTCOME_UNKNOWN_WITH_KEY: {
+    en: "The connection was lost while writing; please repeat the request with the same idempotency key.",
+    de: "Die Verbindung brach beim Schreiben ab; bitte wiederholen Sie die Anfrage mit demselben Idempotenzschlüssel.",
+    fr: "La connexion a été perdue pendant l'écriture, veuillez répéter la requête avec la même clé d'idempotence.",
+    es: "Se perdió la conexión durante la escritura; repita la solicitud con la misma clave de idempotencia.",
+  },
   DEADLINE_EXCEEDED: {
     en: "The deadline passed before the call was finished.",
     de: "Die Frist lief ab, bevor der Aufruf fertig war.",

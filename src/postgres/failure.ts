@@ -87,7 +87,8 @@ export function isSpoiled(error: unknown): boolean {
 
 /** Whether the connection died after the statement went out, so that a write may or may not have happened. */
 export function isOutcomeUnknown(error: unknown): boolean {
-  return isMarked(error, sent) && isLost(codeOf(error) ?? "");
+  // A server that cannot write its log ends by PANIC; the record of the commit may be in the log all the same.
+  return isMarked(error, sent) && (isLost(codeOf(error) ?? "") || stringOf(error, "severity") === "PANIC");
 }
 
 /** Marks the failure of a statement that had been given to a connection. */

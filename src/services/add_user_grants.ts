@@ -60,7 +60,9 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
 
   /** Adds each item by itself, after one of them lost a race. */
   async function oneByOne(decided: readonly Decided[], call: Call) {
-    const settled = await Promise.all(decided.map((item) => (item.no ? item : addAlone(item, call))));
+    // A refusal of the whole request says whether something was written, so every item has to have ended before.
+    const ended = await Promise.allSettled(decided.map((item) => (item.no ? item : addAlone(item, call))));
+    const settled = ended.map(fulfilled);
     return log.append(call, [], answerOf(settled, call));
   }
 
@@ -140,5 +142,10 @@ function repeats(field: string, before: string): No {
 
 const nameOf = ({ userId, projectId, projectGrantId }: WantedGrant): string =>
   JSON.stringify([userId, projectId, projectGrantId]);
+
+function fulfilled<T>(ended: PromiseSettledResult<T>): T {
+  if (ended.status === "rejected") throw ended.reason;
+  return ended.value;
+}
 
 const itemOf = (path: string): string => path.replace(/\.$/, "");

@@ -63,6 +63,16 @@ export const troubleRows = {
       ),
     details: ["RetryInfo"],
   },
+  OUTCOME_UNKNOWN_WITH_KEY: {
+    by: () =>
+      withOwn(async ({ probe, german }) => {
+        await slowCommits(probe, 5);
+        const asked = german.post("/v1/projects", { name: fresh("project") }, { "idempotency-key": fresh("key") });
+        await probe.sql`select pg_terminate_backend(${await sleeper(probe)})`;
+        return asked;
+      }),
+    details: ["RetryInfo"],
+  },
   OVERLOADED: {
     by: () =>
       withOwn(

@@ -75,6 +75,14 @@ test("no write that was refused for sure is called unknown, and none that may ha
   expect(unknown.sort()).toEqual(["08006", "57P01", "57P02", "57P04", "57P05"]);
 });
 
+test("a write during which the server could not write its log may have happened", () => {
+  const [panic, refused] = ["53100", "53100"].map((code) => failure(code));
+  markSent(panic);
+  markSent(refused);
+  expect(isOutcomeUnknown(Object.assign(panic ?? {}, { severity: "PANIC" }))).toBe(true);
+  expect(isOutcomeUnknown(Object.assign(refused ?? {}, { severity: "ERROR" }))).toBe(false);
+});
+
 test("whatever fails while a connection is opened did nothing, and may pass", () => {
   for (const code of ["42501", "55000", "CERT_HAS_EXPIRED", "ANYTHING"]) {
     const one = failure(code);
