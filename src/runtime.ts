@@ -2,17 +2,18 @@ import pino, { type Logger } from "pino";
 import pretty from "pino-pretty";
 import { type Config, masterKeys } from "./config.ts";
 import { type Call, type Deps, keys, newId } from "./deps.ts";
+import { watchCommitted } from "./events/committed.ts";
 import type { NewFact } from "./events/fact.ts";
 import { type Folds, foldsByType } from "./events/fold.ts";
 import { followTail, type Tail } from "./events/follow.ts";
 import { type CommandOrigin, openLog } from "./events/log.ts";
-import { type CallerCache, callerCache } from "./guards/caller_cache.ts";
+import { type CallerCache, callerCache, revokingNobody } from "./guards/caller_cache.ts";
 import { type Connection, type ConnectOptions, connect, type Sql } from "./postgres/connect.ts";
 import { StartError } from "./postgres/failure.ts";
 import { migrate } from "./postgres/migrate.ts";
 import { type Database, openDatabase } from "./postgres/open.ts";
 import { startErrorOf } from "./postgres/start_error.ts";
-import { openWritable } from "./postgres/writable.ts";
+import { openWritable, type Writable } from "./postgres/writable.ts";
 import { type Secrets, secretsOf } from "./security/secrets.ts";
 import { accessTokenFolds } from "./services/access_token.ts";
 import { applicationFolds } from "./services/application.ts";
@@ -83,7 +84,7 @@ export async function openRuntime(config: Config, { logger, join = false, observ
   const callers = callerCache({ lookup: callerRead(sql), clock: now, seconds: config.cacheSeconds });
   const onError = (error: unknown) => logger.warn({ err: error }, "the log could not be followed; trying again");
   const tail = opened.use(await followTail({ sql, everyMs: 250, onError }));
-  tail.listen((events) => events.forEach(callers.forget));
+  opened.use(await watchRevocations({ callers, writable, logger }));
   const listeners = new Set<AppendListener>();
   const log = openLog<Call>({
     sql,
@@ -106,6 +107,21 @@ export async function openRuntime(config: Config, { logger, join = false, observ
   const refuse = (graceMs: number) => Promise.all(pools.map((pool) => pool.refuse(graceMs))).then(() => {});
   const stack = opened.move();
   return { ...parts, isWritable: writable.ask, refuse, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+// Together with the read itself, and the time that a busy node takes for it, this stays within 250 ms.
+const revocationMs = 100;
+
+/** Drops callers from the cache whom other nodes revoke. */
+function watchRevocations({ callers, writable, logger }: Pick<Runtime, "callers" | "logger"> & { writable: Writable }) {
+  return watchCommitted({
+    read: writable.read,
+    except: revokingNobody,
+    everyMs: revocationMs,
+    onFacts: (facts) => facts.forEach(callers.forget),
+    onGap: callers.forgetAll,
+    onError: (error) => logger.warn({ err: error }, "revocations of other nodes cannot be read; trying again"),
+  });
 }
 
 /** The log of the process: JSON lines, or pretty ones on a terminal. */

@@ -6,6 +6,7 @@ import { ListUserGrantsRequestSchema } from "../gen/postern/v1/user_grant_pb.ts"
 import { GetUserRequestSchema } from "../gen/postern/v1/user_pb.ts";
 import { readConfig } from "../src/config.ts";
 import type { Deps } from "../src/deps.ts";
+import { factsSince } from "../src/events/committed.ts";
 import { beginning, unsettledSeconds } from "../src/events/follow.ts";
 import * as reads from "../src/services/caller_lookups.ts";
 import { eventService } from "../src/services/event.ts";
@@ -166,6 +167,13 @@ const cases: readonly Case[] = [
   {
     ...{ name: "the oldest event that waits for a transaction", index: "events_log", most: 5 },
     ask: ({ sql }) => unsettledSeconds(sql),
+  },
+  {
+    ...{ name: "facts that a snapshot does not see", index: "events_log", most: 5 },
+    async ask({ sql }) {
+      const [now] = await client`select pg_current_snapshot()::text as snapshot`;
+      return factsSince(sql, now?.snapshot, []);
+    },
   },
   { name: "grants of a user", ask: grantsOf({ userId: idOf("user", 7) }), index: "user_grants", most: 30 },
   {

@@ -16,6 +16,8 @@ export type CallerCache = {
   readonly find: (hash: string) => Caller | Promise<Caller | undefined>;
   /** Drops the entries that a fact invalidates. */
   readonly forget: (fact: { readonly type: string; readonly stream: string }) => void;
+  /** Drops all entries, because facts may have been missed. */
+  readonly forgetAll: () => void;
 };
 
 /** Options of the cache. */
@@ -29,7 +31,7 @@ export type CallerCacheOptions = {
 type CachedCaller = FoundCaller & { readonly until: number };
 type Drops = (one: FoundCaller) => boolean;
 
-/** Caches callers for seconds. A fact that revokes a caller drops it at once on this node, and through the log on the others. */
+/** Caches callers for seconds. A fact that revokes a caller drops it at once on this node, and on the others when they read it. */
 export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCacheOptions): CallerCache {
   const kept = new Map<string, CachedCaller>();
   const underWay = new Set<Drops[]>();
@@ -45,10 +47,10 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
     forget({ type, stream }) {
       const revokes = revokesOf(type);
       if (revokes === nobody) return;
-      const drops: Drops = (one) => revokes(one, stream);
-      for (const meanwhile of underWay) meanwhile.push(drops);
-      for (const [hash, one] of kept) if (drops(one)) kept.delete(hash);
+      drop((one) => revokes(one, stream));
     },
+
+    forgetAll: () => drop(() => true),
   };
 
   function cached(hash: string, now: number): Caller | undefined {
@@ -56,6 +58,11 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
     if (known && known.until > now) return known.caller;
     if (known) kept.delete(hash);
     return undefined;
+  }
+
+  function drop(drops: Drops): void {
+    for (const meanwhile of underWay) meanwhile.push(drops);
+    for (const [hash, one] of kept) if (drops(one)) kept.delete(hash);
   }
 
   async function lookedUp(hash: string, now: number): Promise<Caller | undefined> {
@@ -130,6 +137,11 @@ const revokesBy = {
 } satisfies Record<FactType, Revokes>;
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));
+
+/** The types of facts that revoke no caller. */
+export const revokingNobody: readonly string[] = Object.entries(revokesBy)
+  .filter(([, revokes]) => revokes === nobody)
+  .map(([type]) => type);
 
 // A node of a newer release may write facts of types unknown here: they could revoke any caller.
 const revokesOf = (type: string): Revokes => revokesByType.get(type) ?? everyone;

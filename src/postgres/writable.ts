@@ -15,7 +15,11 @@ export type WritableOptions = Readonly<{
 
 /** Checks whether the database can be written; rejects if it cannot be reached. */
 export type Writable = AsyncDisposable &
-  Readonly<{ ask: () => Promise<boolean> }> &
+  Readonly<{
+    ask: () => Promise<boolean>;
+    /** Runs a short read on the connection of the check, so that it does not wait for the statements of calls. */
+    read: <T>(statement: (sql: Sql) => Promise<T>) => Promise<T>;
+  }> &
   Pick<Connection, "renew" | "shrink">;
 
 const answerMs = 1_000;
@@ -29,19 +33,22 @@ export function openWritable({ url, log, pooler, pools, own }: WritableOptions):
   const [first] = pools;
   const asking = own ? connect(url, { ...bounds, log, pooler }) : first;
   let last = false;
+  // If the server allows fewer connections than the pool may open, an open one runs the statement.
+  const read = <T>(statement: (sql: Sql) => Promise<T>) =>
+    statement(asking.sql).catch((error) =>
+      own && isConnectionsExhausted(error) ? statement(first.sql) : Promise.reject(error),
+    );
   return {
     async ask() {
       const before = last;
       last = false;
-      // If the server allows fewer connections than the pool may open, an open one runs the check.
-      const answer = await isWritable(asking.sql).catch((error) =>
-        own && isConnectionsExhausted(error) ? isWritable(first.sql) : Promise.reject(error),
-      );
+      const answer = await read(isWritable);
       last = answer;
       // A connection keeps the `default_transaction_read_only` that it was opened with.
       if (!answer || !before) for (const pool of [...pools, asking]) pool.renew();
       return answer;
     },
+    read,
     renew: asking.renew,
     shrink: asking.shrink,
     async [Symbol.asyncDispose]() {
