@@ -95,6 +95,11 @@ const declared = {
   ),
   tracesRatio: share("OTEL_TRACES_SAMPLER_ARG", 1, "Share of calls that `traceidratio` traces, from 0 to 1"),
   sessionLifetimeSeconds: whole("SESSION_LIFETIME_SECONDS", 43_200, "Life of a session after sign-in"),
+  idempotencyRetentionSeconds: whole(
+    "IDEMPOTENCY_RETENTION_SECONDS",
+    86_400,
+    "How long a repeated write gets the answer of the first one with its idempotency key",
+  ),
   signInFailuresPerNamePerMinute: whole(
     "SIGN_IN_FAILURES_PER_NAME_PER_MINUTE",
     5,

@@ -153,7 +153,7 @@ function startErrands({ deps, onAppended, logger }: Runtime, config: Config): As
   const onError = (error: unknown, errand: string) =>
     logger.warn({ err: error, errand }, "an errand failed; trying again");
   const errands = new AsyncDisposableStack();
-  const chores = [expiredRecords(sql, clock), ...smsChores({ sql, clock }), ...expiryChores(deps, config)];
+  const chores = [expiredRecords(sql, clock, config), ...smsChores({ sql, clock }), ...expiryChores(deps, config)];
   errands.use(startSweep({ sql, chores, onError }));
   errands.use(
     startSmsWorker({

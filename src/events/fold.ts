@@ -15,6 +15,8 @@ export type Fold = {
   /** Statements that write credentials; they may read `secret` from `$input`. Not replayed by a rebuild. */
   readonly credentials?: readonly string[];
   readonly cascades?: readonly Cascade[];
+  /** The time after which the rows that this fold writes to a view table may be deleted without a fact. */
+  readonly expiry?: { readonly table: string; readonly column: string };
 };
 
 /** The folds of every kind of fact about one noun. */

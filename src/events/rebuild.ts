@@ -24,7 +24,7 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
   try {
     await client.unsafe("set local statement_timeout = 0");
     const schema = await schemaOf(client);
-    const { written, compared } = tablesOf(folds);
+    const { written, compared, expiries } = tablesOf(folds);
     // A connection that is lost and reopened is outside the transaction: this table is missing then, and no fold can run.
     await client.unsafe("create temporary table rebuilding as select");
     // Temporary tables hide others of the same name, so the folds write only them.
@@ -32,7 +32,7 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
       await client.unsafe(`create temporary table ${table} (like ${schema}.${table} including all)`);
     await replay(client, folds);
     const found = [];
-    for (const table of compared) found.push(await difference(client, schema, table));
+    for (const table of compared) found.push(await difference(client, schema, { table, column: expiries.get(table) }));
     const differences = found.filter(({ rows }) => rows > 0);
     return { equal: differences.length === 0, differences };
   } finally {
@@ -49,7 +49,8 @@ function tablesOf(folds: ReadonlyMap<string, Fold>) {
   const all = [...folds.values()];
   const written = [...new Set(all.flatMap(({ views = [] }) => named(views)))].sort();
   const credentials = new Set(all.flatMap(({ credentials = [] }) => named(credentials)));
-  return { written, compared: written.filter((table) => !credentials.has(table)) };
+  const expiries = new Map(all.flatMap(({ expiry }) => (expiry ? [[expiry.table, expiry.column] as const] : [])));
+  return { written, compared: written.filter((table) => !credentials.has(table)), expiries };
 }
 
 async function schemaOf(client: Sql): Promise<string> {
@@ -139,11 +140,17 @@ const entriesAfter = (client: Sql, { epoch, xid, position }: Position) => client
 
 const examples = 3;
 
-/** Compares a table with its replay; schema and table come from the folds and the catalogue, never from a caller. */
-async function difference(client: Sql, schema: string, table: string): Promise<Difference> {
+/** A table, and the column with the time after which its rows may be gone. */
+type Compared = { readonly table: string; readonly column: string | undefined };
+
+/** Compares a table with its replay; schema and names come from the folds and the catalogue, never from a caller. */
+async function difference(client: Sql, schema: string, { table, column }: Compared): Promise<Difference> {
+  const lasting = column === undefined ? "" : `where ${column} > now()`;
   const [row] = await client.unsafe<{ rows: number; missing: JsonValue[] | null; extra: JsonValue[] | null }[]>(`
-    with missing as materialized (select * from pg_temp.${table} except select * from ${schema}.${table}),
-         extra as materialized (select * from ${schema}.${table} except select * from pg_temp.${table})
+    with missing as materialized (
+      select * from pg_temp.${table} ${lasting} except select * from ${schema}.${table} ${lasting}),
+         extra as materialized (
+      select * from ${schema}.${table} ${lasting} except select * from pg_temp.${table} ${lasting})
     select ((select count(*) from missing) + (select count(*) from extra))::float8 as rows,
       (select jsonb_agg(to_jsonb(one)) from (select * from missing limit ${examples}) one) as missing,
       (select jsonb_agg(to_jsonb(one)) from (select * from extra limit ${examples}) one) as extra`);

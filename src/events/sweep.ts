@@ -19,7 +19,7 @@ export type SweepOptions = {
   readonly onError: (error: unknown, chore: string) => void;
 };
 
-const most = 500;
+const most = 1_000;
 
 /** Deletes expired data in small batches, on one node at a time. */
 export function startSweep({ sql, chores, everyMs = 60_000, onError }: SweepOptions): AsyncDisposable {
@@ -46,17 +46,43 @@ export function startSweep({ sql, chores, everyMs = 60_000, onError }: SweepOpti
   }
 }
 
-const recordHours = 24;
+/** The rows that one batch deletes at most, and the time from which it looks for them. */
+export type Stretch = { readonly from: Date; readonly most: number };
 
-/** Deletes idempotency records whose keys may no longer be used. */
-export const expiredRecords = (sql: Sql, clock: () => Date): Chore => ({
-  name: "idempotency records",
-  async batch(most) {
-    const before = new Date(clock().getTime() - recordHours * 3_600_000);
-    const { count } = await sql`
-      delete from idempotency where (caller, operation, key) in (
-        select caller, operation, key from idempotency where created < ${before}
-        order by created limit ${most} for update skip locked)`;
-    return count;
-  },
-});
+/** The number of rows that were deleted, and the latest time of them. */
+export type Deleted = { readonly count: number; readonly last: Date | null };
+
+/**
+ * Makes a chore that deletes rows in the order of their times. Each batch begins where the one before ended: while a transaction
+ * is open elsewhere, an index keeps the entries of deleted rows, and a search from its beginning would pass them all each time.
+ */
+export function inOrder(name: string, remove: (stretch: Stretch) => Promise<readonly Deleted[]>): Chore {
+  const beginning = new Date(0);
+  let from = beginning;
+  return {
+    name,
+    async batch(most) {
+      const [{ count, last } = { count: 0, last: null }] = await remove({ from, most });
+      // Rows that others had locked are left for the next time, which begins anew.
+      from = count < most || last === null ? beginning : last;
+      return count;
+    },
+  };
+}
+
+/** How long an idempotency key is remembered. */
+export type RetentionSettings = { readonly idempotencyRetentionSeconds: number };
+
+/** Deletes idempotency records whose keys may be used for something else. */
+export const expiredRecords = (sql: Sql, clock: () => Date, settings: RetentionSettings): Chore =>
+  inOrder("idempotency records", ({ from, most }) => {
+    const before = new Date(clock().getTime() - settings.idempotencyRetentionSeconds * 1000);
+    return sql<Deleted[]>`
+      with gone as (
+        delete from idempotency where (caller, operation, key) in (
+          select caller, operation, key from idempotency where created >= ${from} and created < ${before}
+          order by created limit ${most} for update skip locked)
+        returning created
+      )
+      select count(*)::int as count, max(created) as last from gone`;
+  });

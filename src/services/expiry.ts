@@ -1,17 +1,18 @@
-import { type Deps, systemCall } from "../deps.ts";
-import { factOf, next, type Versioned } from "../events/fact.ts";
-import { lostRace } from "../events/log.ts";
-import type { Chore } from "../events/sweep.ts";
+import type { Deps } from "../deps.ts";
+import { type Chore, type Deleted, inOrder, type Stretch } from "../events/sweep.ts";
 import type { Sql } from "../postgres/connect.ts";
 import type { PhoneSettings } from "./phone_code.ts";
 
-/** Ends expired sessions, as facts, and deletes tokens that can no longer be presented. */
-export const expiryChores = (deps: Deps, { phoneSendWindowSeconds }: PhoneSettings): readonly Chore[] => {
-  const { sql, clock } = deps;
+// A session ends by its time, which its first event says: the end is no event of its own. The clock of a node may be ahead of that
+// of the database, which decides whether a row has to be there when the log is replayed.
+const marginSeconds = 60;
+
+/** Deletes sessions whose time is over, and tokens that can no longer be presented. */
+export const expiryChores = ({ sql, clock }: Deps, { phoneSendWindowSeconds }: PhoneSettings): readonly Chore[] => {
   const secondsAgo = (seconds: number) => new Date(clock().getTime() - seconds * 1000);
   return [
-    { name: "expired sessions", batch: (most) => endSessions(deps, most) },
-    { name: "expired bearers", batch: async (most) => (await deleteBearers(sql, clock(), most)).count },
+    inOrder("expired sessions", (stretch) => deleteSessions(sql, secondsAgo(marginSeconds), stretch)),
+    inOrder("expired bearers", (stretch) => deleteBearers(sql, clock(), stretch)),
     {
       name: "counted sends of codes",
       batch: async (most) => (await deleteSends(sql, secondsAgo(phoneSendWindowSeconds), most)).count,
@@ -19,26 +20,24 @@ export const expiryChores = (deps: Deps, { phoneSendWindowSeconds }: PhoneSettin
   ];
 };
 
-async function endSessions({ log, sql, clock, ids }: Deps, most: number): Promise<number> {
-  const rows = await expiredSessions(sql, clock(), most);
-  // A session that its user ends at the same moment loses a race, for that session only.
-  const ends = await Promise.all(rows.map(({ userId, ...row }) => end(row, userId).catch(lostRace)));
-  return ends.filter((ended) => ended).length;
+const deleteSessions = (sql: Sql, until: Date, { from, most }: Stretch) => sql<Deleted[]>`
+  with gone as (
+    delete from sessions where session_id in (
+      select session_id from sessions where expiration_date >= ${from} and expiration_date <= ${until}
+      order by expiration_date limit ${most} for update skip locked)
+    returning session_id, expiration_date
+  ),
+  theirs as (delete from bearers b using gone where b.session_id = gone.session_id)
+  select count(*)::int as count, max(expiration_date) as last from gone`;
 
-  function end(row: Versioned, userId: string): Promise<boolean> {
-    const ended = factOf("session", next(row, clock()), { case: "ended", value: { userId } });
-    return log.append(systemCall(ids()), [ended], true);
-  }
-}
-
-const expiredSessions = (sql: Sql, now: Date, most: number) => sql<(Versioned & { userId: string })[]>`
-  select session_id as id, owner, user_id as "userId", version, created, changed from sessions
-  where expiration_date <= ${now} order by expiration_date limit ${most}`;
-
-const deleteBearers = (sql: Sql, now: Date, most: number) => sql`
-  delete from bearers where hash in (
-    select hash from bearers where expiration_date <= ${now}
-    order by expiration_date limit ${most} for update skip locked)`;
+const deleteBearers = (sql: Sql, until: Date, { from, most }: Stretch) => sql<Deleted[]>`
+  with gone as (
+    delete from bearers where hash in (
+      select hash from bearers where expiration_date >= ${from} and expiration_date <= ${until}
+      order by expiration_date limit ${most} for update skip locked)
+    returning expiration_date
+  )
+  select count(*)::int as count, max(expiration_date) as last from gone`;
 
 const deleteSends = (sql: Sql, before: Date, most: number) => sql`
   delete from phone_sends where (phone, n) in (

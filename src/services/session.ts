@@ -89,6 +89,7 @@ export const sessionFolds = {
        select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz,
          f.version, f.time, f.time from $facts f`,
     ],
+    expiry: { table: "sessions", column: "expiration_date" },
     credentials: [
       `insert into bearers (hash, owner, user_id, session_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { takeLease } from "../../src/events/lease.ts";
-import { type Chore, expiredRecords, startSweep } from "../../src/events/sweep.ts";
+import { type Chore, expiredRecords, inOrder, startSweep } from "../../src/events/sweep.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { freshDatabase } from "../database.ts";
 
@@ -51,7 +51,7 @@ test("everything is cleared away, batch by batch, by one node", async () => {
   await using _one = startSweep({ sql: database.sql, chores: [chore], onError });
   await using _two = startSweep({ sql: database.sql, chores: [chore], onError });
   await vi.waitFor(() => expect(left()).toBe(0), 60_000);
-  expect(asked).toEqual([500, 500, 500]);
+  expect(asked).toEqual([1_000, 1_000]);
 });
 
 test("a chore that fails keeps no other from being done", async () => {
@@ -65,7 +65,7 @@ test("a chore that fails keeps no other from being done", async () => {
   expect(failures).toEqual(["broken"]);
 });
 
-test("idempotency records are kept for a day", async () => {
+test("idempotency records are kept for the time set", async () => {
   await using database = await openDatabase();
   const { sql } = database;
   const now = new Date("2031-02-03T12:00:00Z");
@@ -73,7 +73,23 @@ test("idempotency records are kept for a day", async () => {
     insert into idempotency (caller, operation, key, request, answer, created)
     select 'ada', 'op', hours::text, '', '', ${now}::timestamptz - make_interval(hours => hours)
     from unnest(array[1, 23, 25, 48]) hours`;
-  const { batch } = expiredRecords(sql, () => now);
+  const { batch } = expiredRecords(sql, () => now, { idempotencyRetentionSeconds: 86_400 });
   expect([await batch(1), await batch(1), await batch(1)]).toEqual([1, 1, 0]);
   expect(await sql`select key from idempotency order by key`).toEqual([{ key: "1" }, { key: "23" }]);
+});
+
+test("a batch begins where the one before ended, and the next sweep looks from the beginning", async () => {
+  const times = [1, 2, 3, 4, 5].map((second) => new Date(second * 1_000));
+  const asked: number[] = [];
+  const { batch } = inOrder("times", async ({ from, most }) => {
+    asked.push(from.getTime() / 1_000);
+    const gone = times.filter((time) => time >= from).slice(0, most);
+    for (const time of gone) times.splice(times.indexOf(time), 1);
+    return [{ count: gone.length, last: gone.at(-1) ?? null }];
+  });
+  expect([await batch(2), await batch(2), await batch(2)]).toEqual([2, 2, 1]);
+  // A row that another statement had locked.
+  times.push(new Date(0));
+  expect([await batch(2), await batch(2)]).toEqual([1, 0]);
+  expect(asked).toEqual([0, 2, 4, 0, 0]);
 });
