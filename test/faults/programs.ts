@@ -18,7 +18,8 @@ const programs = {
     tests: "a cluster that loses its primary",
     command: ["sh", "-c", "patroni --version && etcd --version"],
   },
-  haproxy: { run: "short", tests: "two nodes behind HAProxy", command: ["haproxy", "-v"] },
+  haproxy: { run: "short", tests: "nodes behind HAProxy", command: ["haproxy", "-v"] },
+  nginx: { run: "short", tests: "three nodes behind nginx", command: ["nginx", "-v"] },
 } satisfies Record<string, { run: Run; tests: string; command: [string, ...string[]] }>;
 
 /** A program that tests of faults need. */

@@ -33,6 +33,8 @@ export type Connections = {
   readonly accept: (socket: Duplex, version: Version, address?: string) => void;
   /** Closes connections that have served a request: HTTP/1.1 after the next response, HTTP/2 by GOAWAY. */
   readonly retire: () => void;
+  /** Retires connections, and those of HTTP/1.1 that come from now on: each serves one request. */
+  readonly retireAll: () => void;
   /** Lets running requests finish and takes no new ones, on connections that have served a request or on all. */
   readonly close: (which: "used" | "all") => void;
   /** Destroys the remaining connections. */
@@ -54,6 +56,7 @@ export function openConnections({
   const clientsOf = clientFinder(bodyBudget(limits), addresses);
   const openParser = http1Parsers(limits.headersMaxBytes);
   let checkTimer: NodeJS.Timeout | undefined;
+  let servesOneRequest = false;
 
   // One check of all connections costs less than timers that every request sets and clears.
   function check(): void {
@@ -61,11 +64,16 @@ export function openConnections({
     for (const connection of connections) connection.check(now);
   }
 
+  function retire(): void {
+    for (const connection of connections) if (connection.used) connection.retire();
+  }
+
   return {
     accept(socket, version, address = addressOf(socket)) {
       const options = { socket, limits, serve, onFault, clientOf: clientsOf(address) };
       const connection = version === "2" ? new Http2(options) : new Http1Connection(options, openParser);
       connections.add(connection);
+      if (servesOneRequest && version === "1.1") connection.retire();
       checkTimer ??= setInterval(check, checkIntervalMs).unref();
       const retirementTimer = retireAfter(limits.connectionAgeMs, connection);
       socket.on("close", () => {
@@ -76,8 +84,10 @@ export function openConnections({
         checkTimer = undefined;
       });
     },
-    retire() {
-      for (const connection of connections) if (connection.used) connection.retire();
+    retire,
+    retireAll() {
+      servesOneRequest = true;
+      retire();
     },
     close(which) {
       for (const connection of connections) if (which === "all" || connection.used) connection.close();

@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { setTimeout as pause } from "node:timers/promises";
+import { setImmediate as immediate, setTimeout as pause } from "node:timers/promises";
 import { shareConnections } from "./accept.ts";
 import { clientAddresses } from "./client_address.ts";
 import { type ConnectionLimits, type Connections, type Http2Implementation, openConnections } from "./connections.ts";
@@ -94,10 +94,14 @@ async function drain({ server, connections, sockets, stopping, delayMs, graceMs 
   if (stopping.signal.aborted) return;
   stopping.abort();
   // A balancer that has not noticed yet may bring a client back, so connections are retired several times.
-  for (let count = 0; delayMs > 0 && count < retireCount; count++) {
-    connections.retire();
+  for (let count = 1; delayMs > 0 && count <= retireCount; count++) {
+    // A proxy without health checks goes on to the end. It must not send a request on an idle connection that is just being closed.
+    if (count === retireCount) connections.retireAll();
+    else connections.retire();
     await pause(delayMs / retireCount);
   }
+  // Connections that wait to be accepted are reset by the close; here they were accepted a moment ago.
+  await immediate();
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   const startedAt = performance.now();

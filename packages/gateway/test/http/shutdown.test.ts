@@ -139,3 +139,22 @@ test("during the delay /readyz is 503, calls are taken, and connections are sent
   await expect(fetch(`${port.url}/one/a`)).rejects.toThrow();
   agent.destroy();
 });
+
+test("late in the delay a new connection of HTTP/1.1 serves one request, so that none is idle when it is closed", async () => {
+  const port = await openSample({ shutdownDelayMs: 5000 });
+  const firstOnNew = () =>
+    new Promise<string | undefined>((resolve, reject) => {
+      const agent = new Agent({ keepAlive: true });
+      get(`${port.url}/one/a`, { agent }, (answer) =>
+        answer.resume().on("end", () => {
+          agent.destroy();
+          resolve(answer.headers.connection);
+        }),
+      ).on("error", reject);
+    });
+  expect(await firstOnNew()).toBe("keep-alive");
+  const stopped = port[Symbol.asyncDispose]();
+  expect(await firstOnNew()).toBe("keep-alive");
+  while ((await firstOnNew()) !== "close") await pause(50);
+  await stopped;
+});
