@@ -6,6 +6,7 @@ import { isMissed, type Row, tableOf } from "../packages/gateway/bench/report.ts
 import type { Pace } from "../packages/gateway/bench/rounds.ts";
 import { cascade } from "./cascade.ts";
 import { chartOf } from "./chart.ts";
+import { cost } from "./cost.ts";
 import { growth } from "./growth.ts";
 import { hashing } from "./hashing.ts";
 import { hostile } from "./hostile.ts";
@@ -33,6 +34,7 @@ const parts = {
   hashing: () => hashing(pace),
   scale: () => scale(pace, { users: Number(values.users), kept: values.data, only: values.only }),
   cascade: () => cascade(Number(values.users), values.data),
+  cost: () => cost(pace.seconds),
   growth: () => growth(Number(values.users)),
   memory: () => memory(Number(values.calls)),
   hostile: () => hostile(pace.seconds, values.only),
