@@ -13,7 +13,7 @@ import { type Entrance, type RollingLoad, startRollingLoad } from "./rolling_loa
 const names = ["one", "two", "three"] as const;
 const writers = 9;
 // As in deploy/compose.yaml.
-const env = { SHUTDOWN_DELAY_MS: "5000" };
+const env = { SHUTDOWN_DELAY_MS: "5000", TRUSTED_PROXIES: "127.0.0.1" };
 
 /** The balancers that are tried. */
 export type BalancerName = "HAProxy" | "nginx";
