@@ -50,6 +50,9 @@ export const roles = {
     "member.write",
   ),
   PROJECT_GRANT_OWNER: these("project.read", "user.grant.read", "user.grant.write", "member.read", "member.write"),
+  // For applications that read who holds which role: no more than that.
+  PROJECT_VIEWER: these("project.read", "user.grant.read"),
+  PROJECT_GRANT_VIEWER: these("project.read", "user.grant.read"),
 } as const satisfies Record<string, ReadonlySet<Permission>>;
 
 /** A role that a membership can hold. */

@@ -196,6 +196,8 @@ const homes = {
   ORG_VIEWER: "organization",
   PROJECT_OWNER: "project",
   PROJECT_GRANT_OWNER: "project_grant",
+  PROJECT_VIEWER: "project",
+  PROJECT_GRANT_VIEWER: "project_grant",
 } as const satisfies Record<Role, Scope>;
 
 const homeOf: ReadonlyMap<string, Scope> = new Map(Object.entries(homes));

@@ -28,6 +28,8 @@ beforeAll(async () => {
   for (const role of ["ORG_OWNER", "ORG_USER_MANAGER", "ORG_VIEWER"]) await person(role, acme, {});
   await person("PROJECT_OWNER", acme, { projectId });
   await person("PROJECT_GRANT_OWNER", acme, { projectId: lent, projectGrantId });
+  await person("PROJECT_VIEWER", acme, { projectId });
+  await person("PROJECT_GRANT_VIEWER", acme, { projectId: lent, projectGrantId });
   for (const role of ["INSTANCE_OWNER", "INSTANCE_VIEWER"]) await person(role, acme, { instance: true });
   await person("OTHER_ORG_OWNER", acme);
   const other = { "x-service-orgid": await organization(postern) };
@@ -46,13 +48,15 @@ async function person(role: string, organizationId: string, scope?: object): Pro
 const of = (role: string) => people.get(role)?.client as Client;
 const idOf = (role: string) => people.get(role)?.userId as string;
 
+const onProjects = ["PROJECT_OWNER", "PROJECT_GRANT_OWNER", "PROJECT_VIEWER", "PROJECT_GRANT_VIEWER"];
+
 // A caller may act for another user only if its permissions include all of that user's, each where it counts.
 const covered: Readonly<Record<string, readonly string[]>> = {
-  ORG_OWNER: ["nobody", "ORG_USER_MANAGER", "ORG_VIEWER", "PROJECT_OWNER", "PROJECT_GRANT_OWNER"],
-  ORG_USER_MANAGER: ["nobody"],
+  ORG_OWNER: ["nobody", "ORG_USER_MANAGER", "ORG_VIEWER", ...onProjects],
+  ORG_USER_MANAGER: ["nobody", "PROJECT_VIEWER", "PROJECT_GRANT_VIEWER"],
   INSTANCE_OWNER: [
-    ...["nobody", "ORG_OWNER", "ORG_USER_MANAGER", "ORG_VIEWER", "PROJECT_OWNER", "PROJECT_GRANT_OWNER"],
-    ...["INSTANCE_VIEWER", "OTHER_ORG_OWNER"],
+    ...["nobody", "ORG_OWNER", "ORG_USER_MANAGER", "ORG_VIEWER", "INSTANCE_VIEWER", "OTHER_ORG_OWNER"],
+    ...onProjects,
   ],
 };
 
@@ -147,6 +151,7 @@ const scopes: Readonly<Record<string, string>> = {
   ...{ INSTANCE_OWNER: "instance", INSTANCE_VIEWER: "instance" },
   ...{ ORG_OWNER: "organization", ORG_USER_MANAGER: "organization", ORG_VIEWER: "organization" },
   ...{ PROJECT_OWNER: "project", PROJECT_GRANT_OWNER: "project_grant" },
+  ...{ PROJECT_VIEWER: "project", PROJECT_GRANT_VIEWER: "project_grant" },
 };
 
 describe.each(Object.keys(acts))("who may %s", (act) => {
@@ -169,6 +174,8 @@ async function twin(role: string): Promise<string> {
   const memberships: Readonly<Record<string, [object, Record<string, string>]>> = {
     PROJECT_OWNER: [{ roles: ["PROJECT_OWNER"], projectId }, headers],
     PROJECT_GRANT_OWNER: [{ roles: ["PROJECT_GRANT_OWNER"], projectGrantId }, headers],
+    PROJECT_VIEWER: [{ roles: ["PROJECT_VIEWER"], projectId }, headers],
+    PROJECT_GRANT_VIEWER: [{ roles: ["PROJECT_GRANT_VIEWER"], projectGrantId }, headers],
     INSTANCE_OWNER: [{ roles: ["INSTANCE_OWNER"], instance: true }, {}],
     INSTANCE_VIEWER: [{ roles: ["INSTANCE_VIEWER"], instance: true }, {}],
     OTHER_ORG_OWNER: [{ roles: ["ORG_OWNER"] }, {}],
@@ -183,7 +190,7 @@ async function twin(role: string): Promise<string> {
 const machineOrHuman = () => signedUp(postern, { organizationId: acme });
 
 test("nobody else may act in anybody's place", async () => {
-  for (const role of ["nobody", "ORG_VIEWER", "PROJECT_OWNER", "PROJECT_GRANT_OWNER", "INSTANCE_VIEWER"])
+  for (const role of ["nobody", "ORG_VIEWER", "INSTANCE_VIEWER", ...onProjects])
     for (const [act, attempt] of Object.entries(acts)) {
       const { status } = await attempt(of(role), await twin("nobody"));
       expect({ role, act, status }).toMatchObject({ status: 403 });
@@ -211,8 +218,11 @@ const gives: readonly [string, string, () => object, boolean][] = [
   ["ORG_OWNER", "INSTANCE_VIEWER", () => ({}), false],
   ["ORG_USER_MANAGER", "ORG_USER_MANAGER", () => ({}), false],
   ["PROJECT_OWNER", "PROJECT_OWNER", () => ({ projectId }), true],
+  ["PROJECT_OWNER", "PROJECT_VIEWER", () => ({ projectId }), true],
   ["PROJECT_OWNER", "ORG_OWNER", () => ({}), false],
+  ["PROJECT_VIEWER", "PROJECT_VIEWER", () => ({ projectId }), false],
   ["PROJECT_GRANT_OWNER", "PROJECT_GRANT_OWNER", () => ({ projectGrantId }), true],
+  ["PROJECT_GRANT_OWNER", "PROJECT_GRANT_VIEWER", () => ({ projectGrantId }), true],
   ["INSTANCE_OWNER", "INSTANCE_OWNER", () => ({ instance: true }), true],
   ["INSTANCE_VIEWER", "INSTANCE_VIEWER", () => ({ instance: true }), false],
 ];

@@ -21,7 +21,11 @@ const given: Readonly<Record<string, (permission: string) => boolean>> = {
     ["role.write", "project.grant.write"].includes(permission),
   PROJECT_GRANT_OWNER: (permission) =>
     ["project.read", "user.grant.read", "user.grant.write", "member.read", "member.write"].includes(permission),
+  PROJECT_VIEWER: (permission) => ["project.read", "user.grant.read"].includes(permission),
+  PROJECT_GRANT_VIEWER: (permission) => ["project.read", "user.grant.read"].includes(permission),
 };
+
+const isOnGrant = (role: string) => role.startsWith("PROJECT_GRANT_");
 
 /** The organization of the request, relative to the caller's. */
 type NamedOrganization = "own" | "other" | "unknown header" | "header of the target";
@@ -59,7 +63,7 @@ beforeAll(async () => {
   lent = await lentFixtureOf(postern, target, await organization(postern));
   const lentElsewhere = await lentFixtureOf(postern, other, await organization(postern));
   for (const role of Object.keys(given)) {
-    const [own, elsewhere] = role === "PROJECT_GRANT_OWNER" ? [lent, lentElsewhere] : [target, other];
+    const [own, elsewhere] = isOnGrant(role) ? [lent, lentElsewhere] : [target, other];
     holders.set(`${role} own`, await holder(role, own));
     holders.set(`${role} other`, await holder(role, elsewhere));
   }
@@ -137,7 +141,7 @@ describe.each(methods.map((method) => ({ method, name: nameOf(method) })))("$nam
   });
 
   test.each(Object.keys(given))("%s", async (role) => {
-    const aim = role === "PROJECT_GRANT_OWNER" ? lent : target;
+    const aim = isOnGrant(role) ? lent : target;
     for (const place of places) {
       const from = place === "own" || place === "unknown header" ? "own" : "other";
       const client = holders.get(`${role} ${from}`) as Client;

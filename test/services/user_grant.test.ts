@@ -263,6 +263,30 @@ test("the owner of a project grant sees and makes grants through it only", async
   expect((await owner.get(`/v1/user-grants/${hidden}`)).status).toBe(404);
 });
 
+test("an application that views a project, or its grant, reads the user grants there and nothing else", async () => {
+  const projectId = await newProject();
+  const projectGrantId = await granted(projectId, ["user"]);
+  const userId = await newUser();
+  const own = await added(userId, { projectId, roleKeys: ["user"] });
+  const through = await added(userId, { projectId, projectGrantId, roleKeys: ["user"] }, inOrganization(theirs));
+  const viewers = [
+    [own, await holder(`/v1/projects/${projectId}`, "PROJECT_VIEWER")],
+    [through, await holder(`/v1/projects/${projectId}/grants/${projectGrantId}`, "PROJECT_GRANT_VIEWER", theirs)],
+  ] as const;
+  for (const [id, viewer] of viewers) {
+    expect((await viewer.get(`/v1/projects/${projectId}/user-grants`)).body.userGrants).toMatchObject([{ id }]);
+    expect((await viewer.get(`/v1/user-grants/${id}`)).body.userGrant).toMatchObject({ userId, roleKeys: ["user"] });
+    expect((await viewer.get(`/v1/projects/${projectId}`)).status).toBe(200);
+    const refused = [
+      viewer.delete(`/v1/user-grants/${id}`),
+      viewer.get(`/v1/users/${userId}`),
+      viewer.get(`/v1/projects/${projectId}/applications`),
+      viewer.get(`/v1/projects/${projectId}/members`),
+    ];
+    for (const answer of await Promise.all(refused)) expect(refusal(answer)).toEqual([403, "PERMISSION_DENIED"]);
+  }
+});
+
 test("a caller without the permission is refused whatever it names", async () => {
   const { client, userId } = await machine(postern);
   const projectId = await newProject();
