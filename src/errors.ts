@@ -86,6 +86,8 @@ export const reasons = {
   PHONE_UNCHANGED: Code.FailedPrecondition,
   PHONE_MISSING: Code.FailedPrecondition,
   PHONE_VERIFIED: Code.FailedPrecondition,
+  ORGANIZATION_INACTIVE: Code.FailedPrecondition,
+  PROJECT_INACTIVE: Code.FailedPrecondition,
   CLIENT_SECRET_MISSING: Code.FailedPrecondition,
   LAST_OWNER: Code.FailedPrecondition,
   CONFLICT: Code.Aborted,

@@ -6,6 +6,7 @@ import { type Permission, permissionsOf } from "./guards/permissions.ts";
 import type { Sql } from "./postgres/connect.ts";
 import type { Runtime } from "./runtime.ts";
 import { membershipsRead } from "./services/caller_lookups.ts";
+import { userInForce } from "./services/in_force.ts";
 import { passwordUserRead, refuseBroken } from "./services/password.ts";
 
 /** Where this machine reaches a node with these settings. */
@@ -60,7 +61,7 @@ type Holder = {
 
 async function holderOf(sql: Sql, userId: string): Promise<Holder | undefined> {
   const [row] = await sql<Omit<Holder, "permissions">[]>`
-    select u.user_id as id, u.owner, u.kind, u.active, p.project_id as "projectId",
+    select u.user_id as id, u.owner, u.kind, ${sql.unsafe(userInForce)} as active, p.project_id as "projectId",
       (select c.blocked_until from password_change_attempts c
        where c.user_id = u.user_id and c.blocked_until > now()) as "blockedUntil",
       (select n.name from generate_series(1, 1000) i cross join lateral (
@@ -72,7 +73,7 @@ async function holderOf(sql: Sql, userId: string): Promise<Holder | undefined> {
     from users u left join lateral (
       select p.project_id from projects p
       join project_roles r on r.project_id = p.project_id and r.role_key = 'viewer'
-      where p.owner = u.owner order by p.project_id limit 1) p on true
+      where p.owner = u.owner and p.active order by p.project_id limit 1) p on true
     where u.user_id = ${userId}`;
   if (!row) return undefined;
   const memberships = await membershipsRead(sql)(userId);

@@ -12,7 +12,8 @@ import { isLocked, loginNameOf } from "./services/password.ts";
 export type Recovered = { readonly token: string; readonly lines: readonly string[] };
 
 /**
- * Makes a fresh token for the first administrator, or for the user of an id or a login name, and reactivates and unlocks that user.
+ * Makes a fresh token for the first administrator, or for the user of an id or a login name, and reactivates and unlocks that user;
+ * its organization is reactivated as well.
  * Database and master key suffice; it may run beside the service.
  */
 export async function recover(config: Config, wanted?: string): Promise<Recovered> {
@@ -21,13 +22,15 @@ export async function recover(config: Config, wanted?: string): Promise<Recovere
     logger: createLogger({ ...config, logLevel: "silent" }),
     join: true,
   });
-  const { id } = await userOf(runtime.deps.sql, wanted);
+  const { id, owner } = await userOf(runtime.deps.sql, wanted);
+  const reopened = await reactivateOrganization(runtime, owner);
   const reactivated = await reactivate(runtime, id);
   const unlocked = await unlock(runtime, id);
   const user = await userOf(runtime.deps.sql, id);
   const { token, tokenId } = await giveToken(runtime, user);
   const lines = [
     `user ${user.username} (${user.id}), ${roleOf(user)}`,
+    ...(reopened ? [`its organization (${owner}) was deactivated, and is active again`] : []),
     reactivated ? "it was deactivated, and is active again" : "it was active already",
     unlocked ? "it was locked after wrong passwords, and is unlocked" : "it was not locked",
     `made the access token ${tokenId}, which has no end; it is on the standard output, and nowhere else`,
@@ -68,6 +71,21 @@ const userNamed = (sql: Sql, wanted: string) => sql<Recoverable[]>`
 
 const roleOf = ({ ownsInstance }: Recoverable): string =>
   ownsInstance ? "an owner of the instance" : "who is no owner of the instance: the token can do what its roles allow";
+
+/** Reactivates an organization; false when it was active. */
+async function reactivateOrganization({ deps }: Runtime, id: string): Promise<boolean> {
+  const { log, sql, clock, ids } = deps;
+  for (;;) {
+    const [shut] = await deactivated(sql, id);
+    if (!shut) return false;
+    const fact = factOf("organization", next(shut, clock()), { case: "reactivated", value: {} });
+    if (await log.append(systemCall(ids()), [fact], true).catch(lostRace)) return true;
+  }
+}
+
+const deactivated = (sql: Sql, id: string) => sql<Versioned[]>`
+  select organization_id as id, organization_id as owner, version, created, changed from organizations
+  where organization_id = ${id} and not active`;
 
 /** Reactivates a user; false when it was active. */
 function reactivate(runtime: Runtime, userId: string): Promise<boolean> {

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { recover } from "../src/recover.ts";
 import { eventually, freePort, type NodeOptions, nodeEnv, readyStatus, startNode } from "./first_start.ts";
-import { type Answer, machine, signedUp, startPostern } from "./harness.ts";
+import { type Answer, machine, organization, signedUp, startPostern } from "./harness.ts";
 
 const run = promisify(execFile);
 const program = fileURLToPath(new URL("../src/main.ts", import.meta.url));
@@ -47,6 +47,16 @@ test("the only administrator, locked for good and without a token, comes back wh
   expect(events.map(({ type }: { type: string }) => type)).toEqual(["access_token.created", "user.unlocked"]);
   done(await back.put(`/v1/users/${adminId}/password`, { newPassword: "Green-Teapot-43" }));
   done(await postern.as().post("/v1/sessions", { loginName: "admin", password: "Green-Teapot-43" }));
+});
+
+test("the organization of the user is reactivated as well", async () => {
+  await using postern = await startPostern();
+  const organizationId = await organization(postern);
+  const { userId } = await machine(postern, { organizationId });
+  done(await postern.admin.post(`/v1/organizations/${organizationId}:deactivate`));
+  const { token, lines } = await recover(postern.config, userId);
+  expect(lines[1]).toBe(`its organization (${organizationId}) was deactivated, and is active again`);
+  expect(done(await postern.as(token).get("/v1/users/me")).organization.state).toBe("ORGANIZATION_STATE_ACTIVE");
 });
 
 test("a user is named by its id or its login name, and is reactivated", async () => {

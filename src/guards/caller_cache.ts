@@ -96,6 +96,9 @@ const token: Revokes = ({ tokenId }, stream) => tokenId === stream;
 const revokesBy = {
   "instance.created": nobody,
   "organization.created": nobody,
+  // Users of many organizations may hold roles in it.
+  "organization.deactivated": everyone,
+  "organization.reactivated": everyone,
   // A user who was just created has made no call yet, and a phone does not affect permissions.
   "user.human_created": nobody,
   "user.machine_created": nobody,
@@ -116,6 +119,9 @@ const revokesBy = {
   "project.created": nobody,
   // Memberships end with their project or project grant.
   "project.deleted": everyone,
+  // The roles of its members count all the same: they reactivate it.
+  "project.deactivated": nobody,
+  "project.reactivated": nobody,
   "project.role_added": nobody,
   "project.role_removed": nobody,
   "project_grant.created": nobody,
@@ -124,8 +130,12 @@ const revokesBy = {
   "application.oidc_created": nobody,
   "application.client_secret_rotated": nobody,
   "application.deleted": nobody,
+  "application.deactivated": nobody,
+  "application.reactivated": nobody,
   "user_grant.added": nobody,
   "user_grant.changed": nobody,
+  "user_grant.deactivated": nobody,
+  "user_grant.reactivated": nobody,
   "user_grant.role_removed": nobody,
   "user_grant.removed": nobody,
   // The stream of a membership does not name its user.

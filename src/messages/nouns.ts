@@ -146,6 +146,18 @@ export const nounTexts = {
     fr: "Le dernier propriétaire ne peut pas être retiré, désignez-en d'abord un autre.",
     es: "No se puede quitar al último propietario; nombre antes a otro.",
   },
+  ORGANIZATION_INACTIVE: {
+    en: "Organization {id} is deactivated.",
+    de: "Die Organisation {id} ist deaktiviert.",
+    fr: "L'organisation {id} est désactivée.",
+    es: "La organización {id} está desactivada.",
+  },
+  PROJECT_INACTIVE: {
+    en: "Project {id} is deactivated.",
+    de: "Das Projekt {id} ist deaktiviert.",
+    fr: "Le projet {id} est désactivé.",
+    es: "El proyecto {id} está desactivado.",
+  },
   CLIENT_SECRET_MISSING: {
     en: "This application signs in without a client secret.",
     de: "Diese Anwendung meldet sich ohne Client-Secret an.",

@@ -18,6 +18,10 @@ export type WantedGrant = {
 export type GrantFindings = {
   /** Whether the organization owns the project; null when there is no such project. */
   readonly owned: boolean | null;
+  /** Whether the project itself is active; null when there is none. */
+  readonly projectActive: boolean | null;
+  /** The deactivated organization among the one that grants and the one that owns the project. */
+  readonly inactiveOrganization: string | null;
   /** The grant of the project to the organization. */
   readonly projectGrantId: string | null;
   readonly userId: string | null;
@@ -50,6 +54,9 @@ export const findingsQuestion = {
   // while the table was new, and read every grant of the project for each key until the next analyze.
   select: `select n,
     (select p.owner = asked.owner from projects p where p.project_id = asked.project_id) as owned,
+    (select p.active from projects p where p.project_id = asked.project_id) as "projectActive",
+    (select o.organization_id from organizations o where not o.active and o.organization_id = any(array[
+       asked.owner, (select p.owner from projects p where p.project_id = asked.project_id)]) limit 1) as "inactiveOrganization",
     (select g.project_grant_id from project_grants g
      where g.project_id = asked.project_id and g.granted_organization_id = asked.owner) as "projectGrantId",
     (select u.user_id from users u where u.user_id = asked.user_id) as "userId",
@@ -80,6 +87,7 @@ export const askedOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: 
 export function refusalOf(wanted: WantedGrant, findings: GrantFindings | undefined, path = ""): No | undefined {
   return (
     refusedProject(wanted, findings, path) ??
+    refusedInactive(wanted, findings, path) ??
     refusedUser(wanted, findings, path) ??
     refusedRoles(wanted, findings?.roleKeys ?? [], path) ??
     refusedTwice(findings, path)
@@ -133,6 +141,26 @@ function refusedProject(wanted: WantedGrant, findings: GrantFindings | undefined
   const violations = [{ field, description, reason: "PROJECT_GRANT_NEEDED" }];
   const params = { projectId, organizationId: owner, projectGrantId: granted };
   return { reason: "PROJECT_GRANT_NEEDED", field, params, violations };
+}
+
+function refusedInactive(
+  { projectId }: WantedGrant,
+  findings: GrantFindings | undefined,
+  path: string,
+): No | undefined {
+  const field = `${path}projectId`;
+  const organization = findings?.inactiveOrganization;
+  if (organization) return inactive("organization", organization, field);
+  return findings?.projectActive === false ? inactive("project", projectId, field) : undefined;
+}
+
+const reasonsOfInactive = { organization: "ORGANIZATION_INACTIVE", project: "PROJECT_INACTIVE" } as const;
+
+/** Makes the refusal of a deactivated organization or project. */
+export function inactive(noun: keyof typeof reasonsOfInactive, id: string, field: string): No {
+  const reason = reasonsOfInactive[noun];
+  const violations = [{ field, description: `${noun} ${id} is deactivated`, reason }];
+  return { reason, field, params: { id }, violations, resource: { noun, id } };
 }
 
 const refusedUser = ({ userId }: WantedGrant, findings: GrantFindings | undefined, path: string): No | undefined =>

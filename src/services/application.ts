@@ -3,6 +3,7 @@ import { type Duration, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type ApplicationService,
+  ApplicationState,
   type CreateOidcApplicationRequest,
   CreateOidcApplicationRequestSchema,
   ListApplicationsRequestSchema,
@@ -19,16 +20,22 @@ import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
+import { applicationState, applicationStateFolds } from "./application_state.ts";
 import { complianceOf, isDeviceOnly } from "./compliance.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { originFault, originOf } from "./web_origin.ts";
 
 /** The applications of projects. */
-export const applicationService = ({ log, sql, clock, ids }: Deps) => {
+export const applicationService = (deps: Deps) => {
+  const { log, sql, clock, ids } = deps;
   const projectForName = projectForNameRead(sql);
   const applicationOf = applicationRead(sql);
 
   return {
+    ...applicationState(deps, async (request, call) =>
+      found(await applicationOf(keyOf(request, call), call.signal), request),
+    ),
+
     async createOidcApplication(request, call) {
       const { projectId, name } = request;
       const oidc = configurationOf(request);
@@ -83,6 +90,7 @@ const replaced = `(i.payload->>'previousSecretExpirationDate')::timestamptz`;
 
 /** The folds of facts about an application: they write its row, its client id and its client secrets. */
 export const applicationFolds = {
+  ...applicationStateFolds,
   oidcCreated: {
     views: [
       `insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed)
@@ -216,6 +224,7 @@ export type ApplicationRow = {
   name: string;
   clientId: string;
   oidc: JsonObject;
+  active: boolean;
   version: bigint;
   created: Date;
   changed: Date;
@@ -243,7 +252,8 @@ const isThere = (row: ApplicationRow | Absent): row is ApplicationRow => row.id 
 function application(row: ApplicationRow, call: Call) {
   const { id, projectId, name, clientId } = row;
   const oidc = configurationIn(row);
-  return { id, details: details(row), projectId, name, clientId, oidc, ...complianceOf(oidc, languageOf(call)) };
+  const state = row.active ? ApplicationState.ACTIVE : ApplicationState.INACTIVE;
+  return { id, details: details(row), projectId, name, clientId, oidc, state, ...complianceOf(oidc, languageOf(call)) };
 }
 
 // An older node ignores values that it does not know.
@@ -277,7 +287,7 @@ const projectForNameRead = (sql: Sql) =>
 const applicationRead = (sql: Sql) =>
   loadOne<ApplicationKey, ApplicationRow | Absent>(sql, {
     asked: "owner text, project text, app text",
-    select: `select n, a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+    select: `select n, a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.active,
                a.version, a.created, a.changed
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
              left join applications a on a.owner = p.owner and a.app_id = asked.app and a.project_id = p.project_id`,
@@ -285,10 +295,10 @@ const applicationRead = (sql: Sql) =>
 
 const applicationsByName = (sql: Sql, { owner, projectId }: { owner: string; projectId: string }, page: Page) =>
   sql<(ApplicationRow | Absent)[]>`
-  select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+  select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.active,
     a.version, a.created, a.changed
   from projects p left join lateral (
-    select app_id, owner, project_id, name, client_id, oidc, version, created, changed from applications
+    select app_id, owner, project_id, name, client_id, oidc, active, version, created, changed from applications
     where project_id = p.project_id and ${page.after ? sql`name > ${page.after[0] ?? ""}` : sql`true`}
     order by name limit ${page.limit}) a on true
   where p.owner = ${owner} and p.project_id = ${projectId}

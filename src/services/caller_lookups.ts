@@ -1,6 +1,7 @@
 import type { Caller, Membership } from "../deps.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { userInForce } from "./in_force.ts";
 
 type Held = { scope: Membership["scope"]; id: string; organization: string; project: string | null; roles: string[] };
 type BearerRow = {
@@ -13,22 +14,25 @@ type BearerRow = {
 };
 
 // A membership counts in its owner: the instance, the organization, the project's owner, or the grantee.
-const memberships = `
+const memberships = (which = "") => `
   coalesce((
     select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
       'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
     from members m left join project_grants g on g.project_grant_id = m.project_grant_id
-    where m.user_id = u.user_id
+    where m.user_id = u.user_id${which}
   ), '[]'::jsonb) as memberships`;
 
-/** Finds the caller by the hash of the token: an active user with a session or an access token in force. */
+// Those of a deactivated organization give a caller nothing; the instance is none.
+const inForce = " and not exists (select from organizations d where d.organization_id = m.owner and not d.active)";
+
+/** Finds the caller by the hash of the token: an active user of an active organization, with a session or an access token in force. */
 export function callerRead(sql: Sql) {
   const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
     asked: "hash text",
     select: `select n, u.user_id as "userId", u.owner as organization, s.session_id as "sessionId", t.token_id as "tokenId",
-               coalesce(s.expiration_date, t.expiration_date) as expires, ${memberships}
+               coalesce(s.expiration_date, t.expiration_date) as expires, ${memberships(inForce)}
              from asked join bearers b on b.hash = decode(asked.hash, 'hex')
-             join users u on u.user_id = b.user_id and u.active
+             join users u on u.user_id = b.user_id and ${userInForce}
              left join sessions s on s.session_id = b.session_id
              left join access_tokens t on t.token_id = b.token_id
              where s.session_id is not null or t.token_id is not null`,
@@ -46,11 +50,11 @@ export function callerRead(sql: Sql) {
   };
 }
 
-/** Reads the memberships of a user. */
+/** Reads the memberships of a user, also those that give nothing at the moment: nobody gets above it meanwhile. */
 export function membershipsRead(sql: Sql) {
   const ofUser = loadOne<{ id: string }, { memberships: Held[] }>(sql, {
     asked: "id text",
-    select: `select n, ${memberships} from asked join users u on u.user_id = asked.id`,
+    select: `select n, ${memberships()} from asked join users u on u.user_id = asked.id`,
   });
   return async (id: string) => ((await ofUser({ id }))?.memberships ?? []).map(membership);
 }

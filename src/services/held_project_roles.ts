@@ -1,5 +1,6 @@
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { grantShutBy } from "./in_force.ts";
 
 /** A role that a user grant gives. */
 export type HeldProjectRole = {
@@ -24,7 +25,8 @@ export function heldProjectRolesRead(sql: Sql) {
         from (
           select g.project_id, g.project_grant_id, g.owner, r.role_key
           from user_grants g join user_grant_roles r using (user_grant_id)
-          where g.user_id = asked.id order by g.project_id, g.project_grant_id, g.owner, r.role_key
+          where g.user_id = asked.id and g.active and ${grantShutBy} = ''
+          order by g.project_id, g.project_grant_id, g.owner, r.role_key
           limit ${mostAnswered + 1}
         ) h
       ), '[]') as roles from asked`,

@@ -65,8 +65,10 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
 const owning = (scope: string) =>
   `case ${scope} when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end`;
 
-// A deactivated owner cannot act, and so does not count.
+// An owner cannot act, and so does not count, while it or its organization is deactivated. The owners of a deactivated organization
+// that are its own users count there: they can act once it is reactivated.
 const activeOwners = (scope: string, id: string) => `members o join users w on w.user_id = o.user_id and w.active
+  join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
   where o.scope = ${scope} and o.scope_id = ${id} and ${owning("o.scope")} = any(o.roles)`;
 
 /** The SQL condition that the instance or an organization would have no active owner without the user `u`. */
@@ -88,6 +90,23 @@ export function keepsAnOwner(makes: string, leaving: string): Cascade {
       select from (
         select o.user_id from ${activeOwners("m.scope", "m.scope_id")} order by o.member_id for no key update
       ) owners where owners.user_id <> m.user_id)`;
+  return { makes, select };
+}
+
+/** The SQL select of the active owners of the instance that are users of another organization than this one. */
+export const ownersElsewhere = (organization: string): string =>
+  `select from ${activeOwners("'instance'", "(select i.instance_id from instance i)")} and w.owner <> ${organization}`;
+
+/** Makes a fact that shuts an organization lose its race where no active owner of the instance would remain elsewhere. */
+export function keepsOwnersElsewhere(makes: string): Cascade {
+  // As in keepsAnOwner: the owners are locked in one order, so of two organizations that are shut at once the later one waits.
+  const select = `
+    select i.n, i.owner, i.stream, i.version, i.payload from $input i
+    where not exists (
+      select from (
+        select w.owner from ${activeOwners("'instance'", "(select i.instance_id from instance i)")}
+        order by o.member_id for no key update of o, w, h
+      ) owners where owners.owner <> i.stream)`;
   return { makes, select };
 }
 

@@ -1,15 +1,21 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { ListOrganizationsRequestSchema, type OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
+import {
+  ListOrganizationsRequestSchema,
+  type OrganizationService,
+  OrganizationState,
+} from "../../gen/postern/v1/organization_pb.ts";
 import { type Deps, organizationOf, reachOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { organizationState, organizationStateFolds } from "./organization_state.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 
 /** The organizations of the instance. */
-export const organizationService = ({ log, sql, clock, ids }: Deps) => {
+export const organizationService = (deps: Deps) => {
+  const { log, sql, clock, ids } = deps;
   const organizationNamed = loadOne<{ name: string }, { id: string }>(sql, {
     asked: "name text",
     select: `select n, organization_id as id from asked join organizations using (name)`,
@@ -17,6 +23,8 @@ export const organizationService = ({ log, sql, clock, ids }: Deps) => {
   const organizationById = organizationRead(sql);
 
   return {
+    ...organizationState(deps),
+
     async createOrganization({ name }, call) {
       const taken = await organizationNamed({ name }, call.signal);
       if (taken) throw nameTaken(name, taken.id);
@@ -47,6 +55,7 @@ export const organizationRules = [pageRule(ListOrganizationsRequestSchema, 2)];
 
 /** The folds of facts about an organization: they write its row. */
 export const organizationFolds = {
+  ...organizationStateFolds,
   created: {
     views: [
       `insert into organizations (organization_id, name, version, created, changed)
@@ -63,6 +72,7 @@ export type OrganizationRow = {
   id: string;
   owner: string;
   name: string;
+  active: boolean;
   version: bigint;
   created: Date;
   changed: Date;
@@ -72,17 +82,22 @@ export type OrganizationRow = {
 export const organizationRead = (sql: Sql) =>
   loadOne<{ id: string }, OrganizationRow>(sql, {
     asked: "id text",
-    select: `select n, organization_id as id, organization_id as owner, name, version, created, changed
+    select: `select n, organization_id as id, organization_id as owner, name, active, version, created, changed
              from asked join organizations on organization_id = asked.id`,
   });
 
 /** Converts a row to the organization of a response. */
-export const organization = (row: OrganizationRow) => ({ id: row.id, name: row.name, details: details(row) });
+export const organization = ({ id, name, active, ...row }: OrganizationRow) => ({
+  id,
+  details: details({ id, ...row }),
+  name,
+  state: active ? OrganizationState.ACTIVE : OrganizationState.INACTIVE,
+});
 
 const organizationsByName = (sql: Sql, only: readonly string[] | undefined, { after, limit }: Page) => sql<
   OrganizationRow[]
 >`
-  select organization_id as id, organization_id as owner, name, version, created, changed from organizations
+  select organization_id as id, organization_id as owner, name, active, version, created, changed from organizations
   where ${only ? sql`organization_id = any(${[...only]})` : sql`true`}
     and ${after ? sql`(name, organization_id) > (${after[0] ?? ""}, ${after[1] ?? ""})` : sql`true`}
   order by name, organization_id limit ${limit}`;

@@ -11,11 +11,13 @@ import type { Sql } from "../postgres/connect.ts";
 import { HashQueueFull, type PasswordBench } from "../security/password.ts";
 import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../security/policy.ts";
 import type { Secrets } from "../security/secrets.ts";
+import { userInForce } from "./in_force.ts";
 import { type PolicyInForce, policyColumn } from "./policy.ts";
 
 /** A user with the state of its password. */
 export type PasswordUser = Versioned & {
   readonly kind: string;
+  /** Neither the user nor its organization is deactivated. */
   readonly active: boolean;
   readonly locked: boolean;
   readonly lockedUntil: Date | null;
@@ -31,7 +33,7 @@ export type PasswordUser = Versioned & {
   readonly policy: PolicyInForce;
 };
 
-const passwordColumns = `u.user_id as id, u.owner, u.kind, u.active, u.locked, u.locked_until as "lockedUntil",
+const passwordColumns = `u.user_id as id, u.owner, u.kind, ${userInForce} as active, u.locked, u.locked_until as "lockedUntil",
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,

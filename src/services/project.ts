@@ -10,6 +10,7 @@ import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { projectGrants } from "./project_grant.ts";
 import { type ProjectRow, type ReadableProject, readableProject } from "./project_read.ts";
 import { projectRoles } from "./project_role.ts";
+import { projectState, projectStateFolds, stateOfProject } from "./project_state.ts";
 
 /** Projects, the roles they define, and the grants of projects to other organizations. */
 export const projectService = (deps: Deps) => {
@@ -18,6 +19,7 @@ export const projectService = (deps: Deps) => {
     ...projects(deps, readable),
     ...projectRoles(deps, readable),
     ...projectGrants(deps, readable),
+    ...projectState(deps, readable),
   } satisfies ServiceImpl<typeof ProjectService>;
 };
 
@@ -71,6 +73,7 @@ export const projectRules = [pageRule(ListProjectsRequestSchema, 2)];
 
 /** The folds of facts about a project: they write its row and its roles. */
 export const projectFolds = {
+  ...projectStateFolds,
   created: {
     views: [
       `insert into projects (owner, project_id, name, version, created, changed)
@@ -137,19 +140,24 @@ export const projectFolds = {
   },
 } satisfies NounFolds<"project">;
 
-const project = (row: ProjectRow) => ({ id: row.id, name: row.name, details: details(row) });
+const project = ({ id, name, active, ...row }: ProjectRow) => ({
+  id,
+  details: details({ id, ...row }),
+  name,
+  state: stateOfProject(active),
+});
 
 type Scope = { readonly organization: string; readonly reach: Reach; readonly granted: boolean };
 
 function projectsByName(sql: Sql, { organization, reach, granted }: Scope, { after, limit }: Page) {
-  const columns = sql`p.project_id as id, p.owner, p.name, p.version, p.created, p.changed`;
+  const columns = sql`p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed`;
   const rest = sql`
     ${after ? sql`and (p.name, p.project_id) > (${after[0] ?? ""}, ${after[1] ?? ""})` : sql``}
     order by p.name, p.project_id limit ${limit}`;
   const owned = reach.whole ? sql`true` : sql`p.project_id = any(${[...reach.projects]})`;
   const lent = reach.whole ? sql`true` : sql`g.project_grant_id = any(${[...reach.projectGrants]})`;
   return sql<ProjectRow[]>`
-    select id, owner, name, version, created, changed from (
+    select id, owner, name, active, version, created, changed from (
       (select ${columns} from projects p where p.owner = ${organization} and ${owned} ${rest})
       union all
       (select ${columns} from project_grants g join projects p on p.project_id = g.project_id

@@ -6,6 +6,7 @@ import { details, detailsAfter, factOf, first, next, type Versioned } from "../e
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { inactive, type No } from "./add_user_grant.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import type { ReadableProject } from "./project_read.ts";
 
@@ -97,16 +98,26 @@ export const projectGrantFolds = {
 } satisfies NounFolds<"projectGrant">;
 
 type ProspectKey = { owner: string; project: string; granted: string; keys: string[] };
-type Prospect = { organizationExists: boolean; grantId: string | null; known: string[] };
+type Prospect = {
+  /** Whether the organization that is to have the grant is active; null when there is none. */
+  organizationActive: boolean | null;
+  projectActive: boolean;
+  /** Whether the organization that owns the project is active. */
+  ownerActive: boolean;
+  grantId: string | null;
+  known: string[];
+};
 
 const prospectRead = (sql: Sql) =>
   loadOne<ProspectKey, Prospect>(sql, {
     asked: "owner text, project text, granted text, keys jsonb",
-    select: `select n, o.organization_id is not null as "organizationExists", g.project_grant_id as "grantId",
+    select: `select n, o.active as "organizationActive", p.active as "projectActive",
+               w.active as "ownerActive", g.project_grant_id as "grantId",
                array(select r.role_key from project_roles r
                      where r.project_id = p.project_id
                        and r.role_key in (select jsonb_array_elements_text(asked.keys))) as known
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
+             join organizations w on w.organization_id = p.owner
              left join organizations o on o.organization_id = asked.granted
              left join project_grants g
                on g.project_id = p.project_id and g.granted_organization_id = asked.granted`,
@@ -118,11 +129,21 @@ function refuseUnfit({ owner, project, granted, keys }: ProspectKey, prospect: P
     const violation = { field: "grantedOrganizationId", description: "is the owner of the project" };
     throw refuse.because("GRANT_TO_OWNER", { violations: [violation] });
   }
-  if (!prospect.organizationExists) throw refuse.notFound("organization", granted);
+  if (prospect.organizationActive === null) throw refuse.notFound("organization", granted);
+  const shut = inactiveIn({ owner, project, granted }, prospect);
+  if (shut) throw refuse.because(shut.reason, shut);
   const known = new Set(prospect.known);
   const violations = keys.flatMap((key, at) => (known.has(key) ? [] : roleUnknown(key, at)));
   if (violations.length > 0) throw refuse.because("ROLE_UNKNOWN", { violations });
   if (prospect.grantId !== null) throw grantExists(prospect.grantId);
+}
+
+type Named = Pick<ProspectKey, "owner" | "project" | "granted">;
+
+function inactiveIn({ owner, project, granted }: Named, prospect: Prospect): No | undefined {
+  if (!prospect.ownerActive) return inactive("organization", owner, "projectId");
+  if (!prospect.projectActive) return inactive("project", project, "projectId");
+  return prospect.organizationActive ? undefined : inactive("organization", granted, "grantedOrganizationId");
 }
 
 function roleUnknown(key: string, at: number) {

@@ -5,7 +5,7 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 
 /** A project as its row holds it. */
-export type ProjectRow = Versioned & { readonly name: string };
+export type ProjectRow = Versioned & { readonly name: string; readonly active: boolean };
 
 /** Reads a project that the organization may see. */
 export type ReadableProject = ReturnType<typeof readableProject>;
@@ -14,7 +14,7 @@ export type ReadableProject = ReturnType<typeof readableProject>;
 export function readableProject(sql: Sql) {
   const read = loadOne<{ organization: string; id: string }, ProjectRow & { grantId: string | null }>(sql, {
     asked: "organization text, id text",
-    select: `select n, p.project_id as id, p.owner, p.name, p.version, p.created, p.changed, g.project_grant_id as "grantId"
+    select: `select n, p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, g.project_grant_id as "grantId"
              from asked join projects p on p.project_id = asked.id
              left join project_grants g
                on g.project_id = p.project_id and g.granted_organization_id = asked.organization

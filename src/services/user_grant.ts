@@ -1,6 +1,10 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { ListUserGrantsRequestSchema, type UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
-import { type Deps, organizationOf, type Reach, reachOf } from "../deps.ts";
+import {
+  ListUserGrantsRequestSchema,
+  type UserGrantService,
+  UserGrantState,
+} from "../../gen/postern/v1/user_grant_pb.ts";
+import { type Call, type Deps, organizationOf, type Reach, reachOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
@@ -16,7 +20,10 @@ import {
   wantedOf,
 } from "./add_user_grant.ts";
 import { userGrantBatch } from "./add_user_grants.ts";
+import { grantShutBy } from "./in_force.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { stateOfProject } from "./project_state.ts";
+import { userGrantState, userGrantStateFolds } from "./user_grant_state.ts";
 
 /** The roles that users hold in projects. */
 export const userGrantService = (deps: Deps) => {
@@ -27,6 +34,7 @@ export const userGrantService = (deps: Deps) => {
 
   return {
     ...userGrantBatch(deps),
+    ...userGrantState(deps, grantOf),
 
     async addUserGrant(request, call) {
       const wanted = wantedOf(organizationOf(call), request);
@@ -37,9 +45,7 @@ export const userGrantService = (deps: Deps) => {
     },
 
     async getUserGrant({ userGrantId }, call) {
-      const row = await grantToRead({ owner: organizationOf(call), id: userGrantId }, call.signal);
-      if (!row) throw refuse.notFound("user_grant", userGrantId);
-      return { userGrant: userGrant(row) };
+      return { userGrant: userGrant(await grantOf(userGrantId, call)) };
     },
 
     async listUserGrants({ userId, projectId, ...request }, call) {
@@ -69,6 +75,12 @@ export const userGrantService = (deps: Deps) => {
       return log.append(call, [removed], { details: detailsAfter(at) });
     },
   } satisfies ServiceImpl<typeof UserGrantService>;
+
+  async function grantOf(id: string, call: Call): Promise<UserGrantRow> {
+    const row = await grantToRead({ owner: organizationOf(call), id }, call.signal);
+    if (!row) throw refuse.notFound("user_grant", id);
+    return row;
+  }
 };
 
 /** Cross-field rules of requests about user grants. */
@@ -76,6 +88,7 @@ export const userGrantRules = [pageRule(ListUserGrantsRequestSchema, 1)];
 
 /** The folds of facts about a user grant: they write its row and the rows of its roles. */
 export const userGrantFolds = {
+  ...userGrantStateFolds,
   added: {
     views: [
       `insert into user_grants (owner, user_grant_id, user_id, project_id, project_grant_id, version, created, changed)
@@ -121,22 +134,28 @@ type UserGrantRow = {
   projectId: string;
   projectGrantId: string | null;
   roleKeys: string[];
+  active: boolean;
+  shutBy: "project" | "organization" | "";
   version: bigint;
   created: Date;
   changed: Date;
 };
 
 const columns = `g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-  g.project_grant_id as "projectGrantId", g.version, g.created, g.changed,
+  g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+  ${grantShutBy} as "shutBy",
   array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys"`;
 
-const userGrant = ({ id, userId, projectId, projectGrantId, roleKeys, ...row }: UserGrantRow) => ({
-  id,
-  details: details({ id, ...row }),
-  userId,
-  projectId,
+const userGrant = ({ projectGrantId, active, shutBy, ...row }: UserGrantRow) => ({
+  id: row.id,
+  details: details(row),
+  userId: row.userId,
+  projectId: row.projectId,
   ...(projectGrantId === null ? {} : { projectGrantId }),
-  roleKeys,
+  roleKeys: row.roleKeys,
+  state: active ? UserGrantState.ACTIVE : UserGrantState.INACTIVE,
+  projectState: stateOfProject(shutBy !== "project"),
+  inEffect: active && shutBy === "",
 });
 
 const grantRead = (sql: Sql) =>

@@ -12,6 +12,7 @@ import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { phoneCodeMatches } from "../security/phone_code.ts";
+import { userInForce } from "./in_force.ts";
 import {
   codeAttempts,
   dropPhoneCode,
@@ -117,7 +118,7 @@ type UserRow = Sends & {
 const phoneRead = (sql: Sql, settings: PhoneSettings) =>
   loadOne<{ owner: string; id: string; phone: string | null }, UserRow>(sql, {
     asked: "owner text, id text, phone text",
-    select: `select n, u.user_id as id, u.owner, u.kind, u.active, u.phone,
+    select: `select n, u.user_id as id, u.owner, u.kind, ${userInForce} as active, u.phone,
       u.phone_verified as verified,
       c.attempts as "codeAttempts", c.expiration_date as "codeExpiration", u.version, u.created, u.changed,
       ${sendsColumns("u.user_id", "coalesce(asked.phone, u.phone)", settings)}

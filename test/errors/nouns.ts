@@ -95,6 +95,22 @@ export const nounRows = {
       return german.post(`/v1/users/${userId}/phone`, { phone: "+41446681800" });
     },
   },
+  ORGANIZATION_INACTIVE: {
+    async by({ postern, admin, german, fixture: { projectId } }) {
+      const grantedOrganizationId = await organization(postern);
+      await admin.post(`/v1/organizations/${grantedOrganizationId}:deactivate`);
+      return german.post(`/v1/projects/${projectId}/grants`, { grantedOrganizationId });
+    },
+    details: ["BadRequest", "ResourceInfo"],
+  },
+  PROJECT_INACTIVE: {
+    async by({ admin, german, fixture }) {
+      const projectId = await fixture.newProject();
+      await admin.post(`/v1/projects/${projectId}:deactivate`);
+      return german.post(`/v1/users/${fixture.userId}/grants`, { projectId });
+    },
+    details: ["BadRequest", "ResourceInfo"],
+  },
   PHONE_MISSING: { by: ({ german, fixture: { userId } }) => german.post(`/v1/users/${userId}/phone:resend`) },
   PHONE_VERIFIED: {
     by: async (scene) => scene.german.post(`/v1/users/${await withVerifiedPhone(scene)}/phone:resend`),

@@ -15,9 +15,8 @@ const quiet = { debug() {}, info() {}, warn() {}, error: console.error };
 export const folds: ReadonlyMap<string, Fold> = new Map([
   ...byType("organization", organizationFolds),
   ...byType("project", {
-    created: projectFolds.created,
+    ...projectFolds,
     deleted: { views: projectFolds.deleted.views },
-    roleAdded: projectFolds.roleAdded,
     roleRemoved: { views: projectFolds.roleRemoved.views },
   }),
   ...byType("projectGrant", projectGrantFolds),

@@ -57,6 +57,22 @@ function operationsOn(world: World, chance: () => number) {
     await put(`/v1/user-grants/${body.userGrantId}`, { roleKeys: [key, other] });
     return done(remove(`${path}/roles/${key}`));
   };
+  const shutAndOpened = async () => {
+    const [{ body: own }, { userId }] = [await post("/v1/projects", { name: unique("project") }), await newPerson()];
+    const path = `/v1/projects/${own.projectId}`;
+    const app = await post(`${path}/applications/oidc`, { name: "App" });
+    const grant = await post(`/v1/users/${userId}/grants`, { projectId: own.projectId });
+    const organization = `/v1/organizations/${among(world.organizations)}`;
+    const paths = [
+      `/v1/user-grants/${grant.body.userGrantId}`,
+      `${path}/applications/${app.body.appId}`,
+      path,
+      organization,
+    ];
+    for (const one of paths) await post(`${one}:deactivate`);
+    for (const one of chance() < 0.5 ? paths : [organization]) await post(`${one}:reactivate`);
+    return 200;
+  };
   const lockedAndUnlocked = async () => {
     const { userId, loginName } = await newPerson();
     await post("/v1/sessions", { loginName, password: "wrong" });
@@ -121,6 +137,7 @@ function operationsOn(world: World, chance: () => number) {
       );
     },
     () => done(put(`/v1/user-grants/${among(world.userGrants)}`, { roleKeys: some() })),
+    shutAndOpened,
     () => done(remove(`/v1/user-grants/${among(world.userGrants)}`)),
     () => done(post(`${project()}/members`, { userId: among(world.users), roles: ["PROJECT_OWNER"] })),
     () => done(post("/v1/members", { userId: among(world.users), roles: ["ORG_VIEWER"] })),

@@ -64,6 +64,16 @@ export const rows: Readonly<Record<string, Row>> = {
     request: ({ organizationId }) => ({ organizationId }),
   },
   "OrganizationService.ListOrganizations": { needs: "org.read", decides: "nobody", request: () => ({}) },
+  "OrganizationService.DeactivateOrganization": {
+    needs: "instance.write",
+    decides: "instance",
+    request: async (f) => ({ organizationId: await f.newOrganization() }),
+  },
+  "OrganizationService.ReactivateOrganization": {
+    needs: "instance.write",
+    decides: "instance",
+    request: async (f) => ({ organizationId: await f.newOrganization() }),
+  },
   "UserService.CreateHumanUser": { needs: "user.write", decides: "organization", objectless: true, request: human },
   "UserService.CreateMachineUser": {
     needs: "user.write",
@@ -193,6 +203,18 @@ export const rows: Readonly<Record<string, Row>> = {
     reaches: "project",
     request: async (f) => ({ projectId: f.projectId, projectGrantId: await f.newProjectGrant() }),
   },
+  "ProjectService.DeactivateProject": {
+    needs: "project.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: await f.newProject() }),
+  },
+  "ProjectService.ReactivateProject": {
+    needs: "project.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: await f.newProject() }),
+  },
   "ApplicationService.CreateOidcApplication": {
     needs: "app.write",
     decides: "organization",
@@ -218,6 +240,18 @@ export const rows: Readonly<Record<string, Row>> = {
     request: async (f) => ({ projectId: f.projectId, appId: await f.newApp() }),
   },
   "ApplicationService.DeleteApplication": {
+    needs: "app.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, appId: await f.newApp() }),
+  },
+  "ApplicationService.DeactivateApplication": {
+    needs: "app.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, appId: await f.newApp() }),
+  },
+  "ApplicationService.ReactivateApplication": {
     needs: "app.write",
     decides: "organization",
     reaches: "project",
@@ -258,6 +292,18 @@ export const rows: Readonly<Record<string, Row>> = {
     request: async (f) => ({ userGrantId: await f.newUserGrant(), roleKeys: [] }),
   },
   "UserGrantService.RemoveUserGrant": {
+    needs: "user.grant.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ userGrantId: await f.newUserGrant() }),
+  },
+  "UserGrantService.DeactivateUserGrant": {
+    needs: "user.grant.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ userGrantId: await f.newUserGrant() }),
+  },
+  "UserGrantService.ReactivateUserGrant": {
     needs: "user.grant.write",
     decides: "organization",
     reaches: "project",

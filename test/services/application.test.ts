@@ -72,6 +72,7 @@ test("an application with a name and a redirect URI is a confidential web client
     clientId: body.clientId,
     noneCompliant: false,
     complianceProblems: [],
+    state: "APPLICATION_STATE_ACTIVE",
     oidc: {
       redirectUris: ["https://portal.example/cb"],
       responseTypes: [response("CODE")],

@@ -84,7 +84,8 @@ test("a grant is added, read, listed, changed and removed, one version after ano
     changeDate: details.creationDate,
     resourceOwner: ours,
   });
-  const whole = { id: userGrantId, details, userId, projectId, roleKeys: ["admin", "user"] };
+  const states = { state: "USER_GRANT_STATE_ACTIVE", projectState: "PROJECT_STATE_ACTIVE", inEffect: true };
+  const whole = { id: userGrantId, details, userId, projectId, roleKeys: ["admin", "user"], ...states };
   expect((await read(userGrantId)).body).toEqual({ userGrant: whole });
   expect((await postern.admin.get(`/v1/users/${userId}/grants`)).body.userGrants).toEqual([whole]);
   const changed = await postern.admin.put(`/v1/user-grants/${userGrantId}`, { roleKeys: ["user"] });

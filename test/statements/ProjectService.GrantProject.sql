@@ -1,11 +1,13 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, project text, granted text, keys jsonb)
 )
-select n, o.organization_id is not null as "organizationExists", g.project_grant_id as "grantId",
+select n, o.active as "organizationActive", p.active as "projectActive",
+               w.active as "ownerActive", g.project_grant_id as "grantId",
                array(select r.role_key from project_roles r
                      where r.project_id = p.project_id
                        and r.role_key in (select jsonb_array_elements_text(asked.keys))) as known
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
+             join organizations w on w.organization_id = p.owner
              left join organizations o on o.organization_id = asked.granted
              left join project_grants g
                on g.project_id = p.project_id and g.granted_organization_id = asked.granted;

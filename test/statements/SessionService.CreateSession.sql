@@ -1,7 +1,7 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text)
 )
-select n, u.user_id as id, u.owner, u.kind, u.active, u.locked, u.locked_until as "lockedUntil",
+select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active, u.locked, u.locked_until as "lockedUntil",
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,

@@ -3,6 +3,9 @@ with asked as materialized (
 )
 select n,
     (select p.owner = asked.owner from projects p where p.project_id = asked.project_id) as owned,
+    (select p.active from projects p where p.project_id = asked.project_id) as "projectActive",
+    (select o.organization_id from organizations o where not o.active and o.organization_id = any(array[
+       asked.owner, (select p.owner from projects p where p.project_id = asked.project_id)]) limit 1) as "inactiveOrganization",
     (select g.project_grant_id from project_grants g
      where g.project_id = asked.project_id and g.granted_organization_id = asked.owner) as "projectGrantId",
     (select u.user_id from users u where u.user_id = asked.user_id) as "userId",

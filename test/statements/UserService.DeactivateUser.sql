@@ -6,6 +6,7 @@ select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenNa
   u.version, u.created, u.changed, exists (
   select from members m where m.user_id = u.user_id and case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles)
     and not exists (select from members o join users w on w.user_id = o.user_id and w.active
+  join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
   where o.scope = m.scope and o.scope_id = m.scope_id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) and o.user_id <> m.user_id)) as "lastOwner"
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id;
 

@@ -54,7 +54,7 @@ export type GetMeResponse = Message<"postern.v1.GetMeResponse"> & {
   roles: HeldRole[];
 
   /**
-   * The roles that user grants of any organization give the caller, by project; 1,000 at most.
+   * The roles that user grants of any organization give the caller, by project; 1,000 at most. Grants that are not in effect give none.
    *
    * @generated from field: repeated postern.v1.HeldProjectRole project_roles = 4;
    */

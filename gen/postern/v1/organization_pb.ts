@@ -2,20 +2,20 @@
 // @generated from file postern/v1/organization.proto (package postern.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file postern/v1/organization.proto.
  */
 export const file_postern_v1_organization: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wb3N0ZXJuL3YxL29yZ2FuaXphdGlvbi5wcm90bxIKcG9zdGVybi52MSJOCgxPcmdhbml6YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIMCgRuYW1lGAMgASgJIjkKGUNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSHAoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAEiWwoaQ3JlYXRlT3JnYW5pemF0aW9uUmVzcG9uc2USFwoPb3JnYW5pemF0aW9uX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiPQoWR2V0T3JnYW5pemF0aW9uUmVxdWVzdBIjCg9vcmdhbml6YXRpb25faWQYASABKAlCCrpIB3IFEAEYyAEiSQoXR2V0T3JnYW5pemF0aW9uUmVzcG9uc2USLgoMb3JnYW5pemF0aW9uGAEgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24iVwoYTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjQDyJlChlMaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlEi8KDW9yZ2FuaXphdGlvbnMYASADKAsyGC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVgoMSW5zdGFuY2VGYWN0EjMKB2NyZWF0ZWQYASABKAsyIC5wb3N0ZXJuLnYxLkluc3RhbmNlRmFjdC5DcmVhdGVkSAAaCQoHQ3JlYXRlZEIGCgRmYWN0ImwKEE9yZ2FuaXphdGlvbkZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5DcmVhdGVkSAAaFwoHQ3JlYXRlZBIMCgRuYW1lGAEgASgJQgYKBGZhY3Qy7AMKE09yZ2FuaXphdGlvblNlcnZpY2USlQEKEkNyZWF0ZU9yZ2FuaXphdGlvbhIlLnBvc3Rlcm4udjEuQ3JlYXRlT3JnYW5pemF0aW9uUmVxdWVzdBomLnBvc3Rlcm4udjEuQ3JlYXRlT3JnYW5pemF0aW9uUmVzcG9uc2UiMIq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIWOgEqIhEvdjEvb3JnYW5pemF0aW9ucxKrAQoPR2V0T3JnYW5pemF0aW9uEiIucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXF1ZXN0GiMucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXNwb25zZSJPkAIBirUYHTgBQg9vcmdhbml6YXRpb25faWQaCG9yZy5yZWFkgtPkkwIlEiMvdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfRKOAQoRTGlzdE9yZ2FuaXphdGlvbnMSJC5wb3N0ZXJuLnYxLkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBolLnBvc3Rlcm4udjEuTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZSIskAIBirUYDFgBGghvcmcucmVhZILT5JMCExIRL3YxL29yZ2FuaXphdGlvbnNiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Ch1wb3N0ZXJuL3YxL29yZ2FuaXphdGlvbi5wcm90bxIKcG9zdGVybi52MSJ8CgxPcmdhbml6YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIMCgRuYW1lGAMgASgJEiwKBXN0YXRlGAQgASgOMh0ucG9zdGVybi52MS5Pcmdhbml6YXRpb25TdGF0ZSI5ChlDcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhwKBG5hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBIlsKGkNyZWF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlEhcKD29yZ2FuaXphdGlvbl9pZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIj0KFkdldE9yZ2FuaXphdGlvblJlcXVlc3QSIwoPb3JnYW5pemF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkkKF0dldE9yZ2FuaXphdGlvblJlc3BvbnNlEi4KDG9yZ2FuaXphdGlvbhgBIAEoCzIYLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uIlcKGExpc3RPcmdhbml6YXRpb25zUmVxdWVzdBIdCglwYWdlX3NpemUYASABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMY0A8iZQoZTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZRIvCg1vcmdhbml6YXRpb25zGAEgAygLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlYKDEluc3RhbmNlRmFjdBIzCgdjcmVhdGVkGAEgASgLMiAucG9zdGVybi52MS5JbnN0YW5jZUZhY3QuQ3JlYXRlZEgAGgkKB0NyZWF0ZWRCBgoEZmFjdCKMAgoQT3JnYW5pemF0aW9uRmFjdBI3CgdjcmVhdGVkGAEgASgLMiQucG9zdGVybi52MS5Pcmdhbml6YXRpb25GYWN0LkNyZWF0ZWRIABI/CgtkZWFjdGl2YXRlZBgUIAEoCzIoLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5EZWFjdGl2YXRlZEgAEj8KC3JlYWN0aXZhdGVkGBUgASgLMigucG9zdGVybi52MS5Pcmdhbml6YXRpb25GYWN0LlJlYWN0aXZhdGVkSAAaFwoHQ3JlYXRlZBIMCgRuYW1lGAEgASgJGg0KC0RlYWN0aXZhdGVkGg0KC1JlYWN0aXZhdGVkQgYKBGZhY3QiRAodRGVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSIwoPb3JnYW5pemF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkYKHkRlYWN0aXZhdGVPcmdhbml6YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIkQKHVJlYWN0aXZhdGVPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJGCh5SZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyp3ChFPcmdhbml6YXRpb25TdGF0ZRIiCh5PUkdBTklaQVRJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIdChlPUkdBTklaQVRJT05fU1RBVEVfQUNUSVZFEAESHwobT1JHQU5JWkFUSU9OX1NUQVRFX0lOQUNUSVZFEAIy7gYKE09yZ2FuaXphdGlvblNlcnZpY2USlQEKEkNyZWF0ZU9yZ2FuaXphdGlvbhIlLnBvc3Rlcm4udjEuQ3JlYXRlT3JnYW5pemF0aW9uUmVxdWVzdBomLnBvc3Rlcm4udjEuQ3JlYXRlT3JnYW5pemF0aW9uUmVzcG9uc2UiMIq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIWOgEqIhEvdjEvb3JnYW5pemF0aW9ucxKrAQoPR2V0T3JnYW5pemF0aW9uEiIucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXF1ZXN0GiMucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXNwb25zZSJPkAIBirUYHTgBQg9vcmdhbml6YXRpb25faWQaCG9yZy5yZWFkgtPkkwIlEiMvdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfRKOAQoRTGlzdE9yZ2FuaXphdGlvbnMSJC5wb3N0ZXJuLnYxLkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBolLnBvc3Rlcm4udjEuTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZSIskAIBirUYDFgBGghvcmcucmVhZILT5JMCExIRL3YxL29yZ2FuaXphdGlvbnMSvgEKFkRlYWN0aXZhdGVPcmdhbml6YXRpb24SKS5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVPcmdhbml6YXRpb25SZXF1ZXN0GioucG9zdGVybi52MS5EZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVzcG9uc2UiTYq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIzOgEqIi4vdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfTpkZWFjdGl2YXRlEr4BChZSZWFjdGl2YXRlT3JnYW5pemF0aW9uEikucG9zdGVybi52MS5SZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVxdWVzdBoqLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIk2KtRgQGg5pbnN0YW5jZS53cml0ZYLT5JMCMzoBKiIuL3YxL29yZ2FuaXphdGlvbnMve29yZ2FuaXphdGlvbl9pZH06cmVhY3RpdmF0ZWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * An organization owns users, projects, applications and grants.
@@ -37,6 +37,11 @@ export type Organization = Message<"postern.v1.Organization"> & {
    * @generated from field: string name = 3;
    */
   name: string;
+
+  /**
+   * @generated from field: postern.v1.OrganizationState state = 4;
+   */
+  state: OrganizationState;
 };
 
 /**
@@ -216,6 +221,18 @@ export type OrganizationFact = Message<"postern.v1.OrganizationFact"> & {
      */
     value: OrganizationFact_Created;
     case: "created";
+  } | {
+    /**
+     * @generated from field: postern.v1.OrganizationFact.Deactivated deactivated = 20;
+     */
+    value: OrganizationFact_Deactivated;
+    case: "deactivated";
+  } | {
+    /**
+     * @generated from field: postern.v1.OrganizationFact.Reactivated reactivated = 21;
+     */
+    value: OrganizationFact_Reactivated;
+    case: "reactivated";
   } | { case: undefined; value?: undefined };
 };
 
@@ -242,6 +259,135 @@ export type OrganizationFact_Created = Message<"postern.v1.OrganizationFact.Crea
  */
 export const OrganizationFact_CreatedSchema: GenMessage<OrganizationFact_Created> = /*@__PURE__*/
   messageDesc(file_postern_v1_organization, 8, 0);
+
+/**
+ * @generated from message postern.v1.OrganizationFact.Deactivated
+ */
+export type OrganizationFact_Deactivated = Message<"postern.v1.OrganizationFact.Deactivated"> & {
+};
+
+/**
+ * Describes the message postern.v1.OrganizationFact.Deactivated.
+ * Use `create(OrganizationFact_DeactivatedSchema)` to create a new message.
+ */
+export const OrganizationFact_DeactivatedSchema: GenMessage<OrganizationFact_Deactivated> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 8, 1);
+
+/**
+ * @generated from message postern.v1.OrganizationFact.Reactivated
+ */
+export type OrganizationFact_Reactivated = Message<"postern.v1.OrganizationFact.Reactivated"> & {
+};
+
+/**
+ * Describes the message postern.v1.OrganizationFact.Reactivated.
+ * Use `create(OrganizationFact_ReactivatedSchema)` to create a new message.
+ */
+export const OrganizationFact_ReactivatedSchema: GenMessage<OrganizationFact_Reactivated> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 8, 2);
+
+/**
+ * @generated from message postern.v1.DeactivateOrganizationRequest
+ */
+export type DeactivateOrganizationRequest = Message<"postern.v1.DeactivateOrganizationRequest"> & {
+  /**
+   * @generated from field: string organization_id = 1;
+   */
+  organizationId: string;
+};
+
+/**
+ * Describes the message postern.v1.DeactivateOrganizationRequest.
+ * Use `create(DeactivateOrganizationRequestSchema)` to create a new message.
+ */
+export const DeactivateOrganizationRequestSchema: GenMessage<DeactivateOrganizationRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 9);
+
+/**
+ * @generated from message postern.v1.DeactivateOrganizationResponse
+ */
+export type DeactivateOrganizationResponse = Message<"postern.v1.DeactivateOrganizationResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.DeactivateOrganizationResponse.
+ * Use `create(DeactivateOrganizationResponseSchema)` to create a new message.
+ */
+export const DeactivateOrganizationResponseSchema: GenMessage<DeactivateOrganizationResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 10);
+
+/**
+ * @generated from message postern.v1.ReactivateOrganizationRequest
+ */
+export type ReactivateOrganizationRequest = Message<"postern.v1.ReactivateOrganizationRequest"> & {
+  /**
+   * @generated from field: string organization_id = 1;
+   */
+  organizationId: string;
+};
+
+/**
+ * Describes the message postern.v1.ReactivateOrganizationRequest.
+ * Use `create(ReactivateOrganizationRequestSchema)` to create a new message.
+ */
+export const ReactivateOrganizationRequestSchema: GenMessage<ReactivateOrganizationRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 11);
+
+/**
+ * @generated from message postern.v1.ReactivateOrganizationResponse
+ */
+export type ReactivateOrganizationResponse = Message<"postern.v1.ReactivateOrganizationResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ReactivateOrganizationResponse.
+ * Use `create(ReactivateOrganizationResponseSchema)` to create a new message.
+ */
+export const ReactivateOrganizationResponseSchema: GenMessage<ReactivateOrganizationResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 12);
+
+/**
+ * Whether an organization is open.
+ *
+ * @generated from enum postern.v1.OrganizationState
+ */
+export const OrganizationState = {
+  /**
+   * @generated from enum value: ORGANIZATION_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: ORGANIZATION_STATE_ACTIVE = 1;
+   */
+  ACTIVE: 1,
+
+  /**
+   * @generated from enum value: ORGANIZATION_STATE_INACTIVE = 2;
+   */
+  INACTIVE: 2,
+} as const;
+
+/**
+ * Whether an organization is open.
+ *
+ * @generated from enum postern.v1.OrganizationState
+ */
+export type OrganizationState = (typeof OrganizationState)[keyof typeof OrganizationState] | UnknownEnum;
+
+/**
+ * Describes the enum postern.v1.OrganizationState.
+ */
+export const OrganizationStateSchema: GenEnum<OrganizationState> = /*@__PURE__*/
+  enumDesc(file_postern_v1_organization, 0);
 
 /**
  * The organizations of the instance.
@@ -278,6 +424,27 @@ export const OrganizationService: GenService<{
     methodKind: "unary";
     input: typeof ListOrganizationsRequestSchema;
     output: typeof ListOrganizationsResponseSchema;
+  },
+  /**
+   * Shuts an organization until it is reactivated: its users neither sign in nor call, nobody administers it but by a role on the
+   * instance, and roles in its projects count for nothing. An active owner of the instance has to remain elsewhere (LAST_OWNER).
+   *
+   * @generated from rpc postern.v1.OrganizationService.DeactivateOrganization
+   */
+  deactivateOrganization: {
+    methodKind: "unary";
+    input: typeof DeactivateOrganizationRequestSchema;
+    output: typeof DeactivateOrganizationResponseSchema;
+  },
+  /**
+   * Opens a deactivated organization again. Sessions and access tokens of its users that have not ended are in force again.
+   *
+   * @generated from rpc postern.v1.OrganizationService.ReactivateOrganization
+   */
+  reactivateOrganization: {
+    methodKind: "unary";
+    input: typeof ReactivateOrganizationRequestSchema;
+    output: typeof ReactivateOrganizationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_organization, 0);

@@ -2,20 +2,20 @@
 // @generated from file postern/v1/project.proto (package postern.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file postern/v1/project.proto.
  */
 export const file_postern_v1_project: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL3Byb2plY3QucHJvdG8SCnBvc3Rlcm4udjEiSQoHUHJvamVjdBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEgwKBG5hbWUYAyABKAkiMAoLUHJvamVjdFJvbGUSCwoDa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSKIAQoMUHJvamVjdEdyYW50EgoKAmlkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEgoKcHJvamVjdF9pZBgDIAEoCRIfChdncmFudGVkX29yZ2FuaXphdGlvbl9pZBgEIAEoCRIRCglyb2xlX2tleXMYBSADKAkiNAoUQ3JlYXRlUHJvamVjdFJlcXVlc3QSHAoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAEiUQoVQ3JlYXRlUHJvamVjdFJlc3BvbnNlEhIKCnByb2plY3RfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIzChFHZXRQcm9qZWN0UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBIjoKEkdldFByb2plY3RSZXNwb25zZRIkCgdwcm9qZWN0GAEgASgLMhMucG9zdGVybi52MS5Qcm9qZWN0ImsKE0xpc3RQcm9qZWN0c1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGNAPEhcKD2luY2x1ZGVfZ3JhbnRlZBgDIAEoCCJWChRMaXN0UHJvamVjdHNSZXNwb25zZRIlCghwcm9qZWN0cxgBIAMoCzITLnBvc3Rlcm4udjEuUHJvamVjdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiNgoURGVsZXRlUHJvamVjdFJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIASI9ChVEZWxldGVQcm9qZWN0UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKHAQoVQWRkUHJvamVjdFJvbGVSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESKgoDa2V5GAIgASgJQh26SBZyFBABGMgBMg1eW15cc1xwe0N9XSokkLUYARIiCgxkaXNwbGF5X25hbWUYAyABKAlCDLpIBXIDGMgBkLUYASI+ChZBZGRQcm9qZWN0Um9sZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMidgoXTGlzdFByb2plY3RSb2xlc1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iWwoYTGlzdFByb2plY3RSb2xlc1Jlc3BvbnNlEiYKBXJvbGVzGAEgAygLMhcucG9zdGVybi52MS5Qcm9qZWN0Um9sZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiWAoYUmVtb3ZlUHJvamVjdFJvbGVSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESHAoIcm9sZV9rZXkYAiABKAlCCrpIB3IFEAEYyAEiQQoZUmVtb3ZlUHJvamVjdFJvbGVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIosBChNHcmFudFByb2plY3RSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESKwoXZ3JhbnRlZF9vcmdhbml6YXRpb25faWQYAiABKAlCCrpIB3IFEAEYyAESJwoJcm9sZV9rZXlzGAMgAygJQhS6SBGSAQ4Q6AcYASIHcgUQARjIASJWChRHcmFudFByb2plY3RSZXNwb25zZRIYChBwcm9qZWN0X2dyYW50X2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMidwoYTGlzdFByb2plY3RHcmFudHNSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGNAPImYKGUxpc3RQcm9qZWN0R3JhbnRzUmVzcG9uc2USMAoOcHJvamVjdF9ncmFudHMYASADKAsyGC5wb3N0ZXJuLnYxLlByb2plY3RHcmFudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiYQoZUmV2b2tlUHJvamVjdEdyYW50UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEiQKEHByb2plY3RfZ3JhbnRfaWQYAiABKAlCCrpIB3IFEAEYyAEiQgoaUmV2b2tlUHJvamVjdEdyYW50UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyLjAgoLUHJvamVjdEZhY3QSMgoHY3JlYXRlZBgBIAEoCzIfLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuQ3JlYXRlZEgAEjIKB2RlbGV0ZWQYAiABKAsyHy5wb3N0ZXJuLnYxLlByb2plY3RGYWN0LkRlbGV0ZWRIABI3Cgpyb2xlX2FkZGVkGAMgASgLMiEucG9zdGVybi52MS5Qcm9qZWN0RmFjdC5Sb2xlQWRkZWRIABI7Cgxyb2xlX3JlbW92ZWQYBCABKAsyIy5wb3N0ZXJuLnYxLlByb2plY3RGYWN0LlJvbGVSZW1vdmVkSAAaFwoHQ3JlYXRlZBIMCgRuYW1lGAEgASgJGgkKB0RlbGV0ZWQaLgoJUm9sZUFkZGVkEgsKA2tleRgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkaGgoLUm9sZVJlbW92ZWQSCwoDa2V5GAEgASgJQgYKBGZhY3QiyAIKEFByb2plY3RHcmFudEZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50RmFjdC5DcmVhdGVkSAASQAoMcm9sZV9yZW1vdmVkGAIgASgLMigucG9zdGVybi52MS5Qcm9qZWN0R3JhbnRGYWN0LlJvbGVSZW1vdmVkSAASNwoHcmV2b2tlZBgDIAEoCzIkLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50RmFjdC5SZXZva2VkSAAaUQoHQ3JlYXRlZBISCgpwcm9qZWN0X2lkGAEgASgJEh8KF2dyYW50ZWRfb3JnYW5pemF0aW9uX2lkGAIgASgJEhEKCXJvbGVfa2V5cxgDIAMoCRoaCgtSb2xlUmVtb3ZlZBILCgNrZXkYASABKAkaCQoHUmV2b2tlZEIGCgRmYWN0MvQMCg5Qcm9qZWN0U2VydmljZRKCAQoNQ3JlYXRlUHJvamVjdBIgLnBvc3Rlcm4udjEuQ3JlYXRlUHJvamVjdFJlcXVlc3QaIS5wb3N0ZXJuLnYxLkNyZWF0ZVByb2plY3RSZXNwb25zZSIsirUYETgBGg1wcm9qZWN0LndyaXRlgtPkkwIROgEqIgwvdjEvcHJvamVjdHMSkQEKCkdldFByb2plY3QSHS5wb3N0ZXJuLnYxLkdldFByb2plY3RSZXF1ZXN0Gh4ucG9zdGVybi52MS5HZXRQcm9qZWN0UmVzcG9uc2UiRJACAYq1GBw4AUIKcHJvamVjdF9pZBoMcHJvamVjdC5yZWFkgtPkkwIbEhkvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9EoABCgxMaXN0UHJvamVjdHMSHy5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0c1JlcXVlc3QaIC5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0c1Jlc3BvbnNlIi2QAgGKtRgSOAFYARoMcHJvamVjdC5yZWFkgtPkkwIOEgwvdjEvcHJvamVjdHMSmAEKDURlbGV0ZVByb2plY3QSIC5wb3N0ZXJuLnYxLkRlbGV0ZVByb2plY3RSZXF1ZXN0GiEucG9zdGVybi52MS5EZWxldGVQcm9qZWN0UmVzcG9uc2UiQoq1GB04AUIKcHJvamVjdF9pZBoNcHJvamVjdC53cml0ZYLT5JMCGyoZL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfRKhAQoOQWRkUHJvamVjdFJvbGUSIS5wb3N0ZXJuLnYxLkFkZFByb2plY3RSb2xlUmVxdWVzdBoiLnBvc3Rlcm4udjEuQWRkUHJvamVjdFJvbGVSZXNwb25zZSJIirUYGjgBQgpwcm9qZWN0X2lkGgpyb2xlLndyaXRlgtPkkwIkOgEqIh8vdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzEqkBChBMaXN0UHJvamVjdFJvbGVzEiMucG9zdGVybi52MS5MaXN0UHJvamVjdFJvbGVzUmVxdWVzdBokLnBvc3Rlcm4udjEuTGlzdFByb2plY3RSb2xlc1Jlc3BvbnNlIkqQAgGKtRgcOAFCCnByb2plY3RfaWQaDHByb2plY3QucmVhZILT5JMCIRIfL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9yb2xlcxKyAQoRUmVtb3ZlUHJvamVjdFJvbGUSJC5wb3N0ZXJuLnYxLlJlbW92ZVByb2plY3RSb2xlUmVxdWVzdBolLnBvc3Rlcm4udjEuUmVtb3ZlUHJvamVjdFJvbGVSZXNwb25zZSJQirUYGjgBQgpwcm9qZWN0X2lkGgpyb2xlLndyaXRlgtPkkwIsKiovdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzL3tyb2xlX2tleX0SqwEKDEdyYW50UHJvamVjdBIfLnBvc3Rlcm4udjEuR3JhbnRQcm9qZWN0UmVxdWVzdBogLnBvc3Rlcm4udjEuR3JhbnRQcm9qZWN0UmVzcG9uc2UiWIq1GCM4AUIKcHJvamVjdF9pZBoTcHJvamVjdC5ncmFudC53cml0ZZi1GICAEILT5JMCJToBKiIgL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9ncmFudHMSrQEKEUxpc3RQcm9qZWN0R3JhbnRzEiQucG9zdGVybi52MS5MaXN0UHJvamVjdEdyYW50c1JlcXVlc3QaJS5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0R3JhbnRzUmVzcG9uc2UiS5ACAYq1GBw4AUIKcHJvamVjdF9pZBoMcHJvamVjdC5yZWFkgtPkkwIiEiAvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cxLHAQoSUmV2b2tlUHJvamVjdEdyYW50EiUucG9zdGVybi52MS5SZXZva2VQcm9qZWN0R3JhbnRSZXF1ZXN0GiYucG9zdGVybi52MS5SZXZva2VQcm9qZWN0R3JhbnRSZXNwb25zZSJiirUYIzgBQgpwcm9qZWN0X2lkGhNwcm9qZWN0LmdyYW50LndyaXRlgtPkkwI1KjMvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cy97cHJvamVjdF9ncmFudF9pZH1iBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chhwb3N0ZXJuL3YxL3Byb2plY3QucHJvdG8SCnBvc3Rlcm4udjEicgoHUHJvamVjdBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEgwKBG5hbWUYAyABKAkSJwoFc3RhdGUYBCABKA4yGC5wb3N0ZXJuLnYxLlByb2plY3RTdGF0ZSIwCgtQcm9qZWN0Um9sZRILCgNrZXkYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJIogBCgxQcm9qZWN0R3JhbnQSCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxISCgpwcm9qZWN0X2lkGAMgASgJEh8KF2dyYW50ZWRfb3JnYW5pemF0aW9uX2lkGAQgASgJEhEKCXJvbGVfa2V5cxgFIAMoCSI0ChRDcmVhdGVQcm9qZWN0UmVxdWVzdBIcCgRuYW1lGAEgASgJQg66SAdyBRABGMgBkLUYASJRChVDcmVhdGVQcm9qZWN0UmVzcG9uc2USEgoKcHJvamVjdF9pZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjMKEUdldFByb2plY3RSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAEiOgoSR2V0UHJvamVjdFJlc3BvbnNlEiQKB3Byb2plY3QYASABKAsyEy5wb3N0ZXJuLnYxLlByb2plY3QiawoTTGlzdFByb2plY3RzUmVxdWVzdBIdCglwYWdlX3NpemUYASABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMY0A8SFwoPaW5jbHVkZV9ncmFudGVkGAMgASgIIlYKFExpc3RQcm9qZWN0c1Jlc3BvbnNlEiUKCHByb2plY3RzGAEgAygLMhMucG9zdGVybi52MS5Qcm9qZWN0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI2ChREZWxldGVQcm9qZWN0UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBIj0KFURlbGV0ZVByb2plY3RSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIocBChVBZGRQcm9qZWN0Um9sZVJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIqCgNrZXkYAiABKAlCHbpIFnIUEAEYyAEyDV5bXlxzXHB7Q31dKiSQtRgBEiIKDGRpc3BsYXlfbmFtZRgDIAEoCUIMukgFcgMYyAGQtRgBIj4KFkFkZFByb2plY3RSb2xlUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJ2ChdMaXN0UHJvamVjdFJvbGVzUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjQDyJbChhMaXN0UHJvamVjdFJvbGVzUmVzcG9uc2USJgoFcm9sZXMYASADKAsyFy5wb3N0ZXJuLnYxLlByb2plY3RSb2xlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJYChhSZW1vdmVQcm9qZWN0Um9sZVJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIcCghyb2xlX2tleRgCIAEoCUIKukgHcgUQARjIASJBChlSZW1vdmVQcm9qZWN0Um9sZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiiwEKE0dyYW50UHJvamVjdFJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIrChdncmFudGVkX29yZ2FuaXphdGlvbl9pZBgCIAEoCUIKukgHcgUQARjIARInCglyb2xlX2tleXMYAyADKAlCFLpIEZIBDhDoBxgBIgdyBRABGMgBIlYKFEdyYW50UHJvamVjdFJlc3BvbnNlEhgKEHByb2plY3RfZ3JhbnRfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJ3ChhMaXN0UHJvamVjdEdyYW50c1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iZgoZTGlzdFByb2plY3RHcmFudHNSZXNwb25zZRIwCg5wcm9qZWN0X2dyYW50cxgBIAMoCzIYLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJhChlSZXZva2VQcm9qZWN0R3JhbnRSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESJAoQcHJvamVjdF9ncmFudF9pZBgCIAEoCUIKukgHcgUQARjIASJCChpSZXZva2VQcm9qZWN0R3JhbnRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIvkDCgtQcm9qZWN0RmFjdBIyCgdjcmVhdGVkGAEgASgLMh8ucG9zdGVybi52MS5Qcm9qZWN0RmFjdC5DcmVhdGVkSAASMgoHZGVsZXRlZBgCIAEoCzIfLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuRGVsZXRlZEgAEjcKCnJvbGVfYWRkZWQYAyABKAsyIS5wb3N0ZXJuLnYxLlByb2plY3RGYWN0LlJvbGVBZGRlZEgAEjsKDHJvbGVfcmVtb3ZlZBgEIAEoCzIjLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuUm9sZVJlbW92ZWRIABI6CgtkZWFjdGl2YXRlZBgUIAEoCzIjLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuRGVhY3RpdmF0ZWRIABI6CgtyZWFjdGl2YXRlZBgVIAEoCzIjLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuUmVhY3RpdmF0ZWRIABoXCgdDcmVhdGVkEgwKBG5hbWUYASABKAkaCQoHRGVsZXRlZBouCglSb2xlQWRkZWQSCwoDa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRoaCgtSb2xlUmVtb3ZlZBILCgNrZXkYASABKAkaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWRCBgoEZmFjdCLIAgoQUHJvamVjdEdyYW50RmFjdBI3CgdjcmVhdGVkGAEgASgLMiQucG9zdGVybi52MS5Qcm9qZWN0R3JhbnRGYWN0LkNyZWF0ZWRIABJACgxyb2xlX3JlbW92ZWQYAiABKAsyKC5wb3N0ZXJuLnYxLlByb2plY3RHcmFudEZhY3QuUm9sZVJlbW92ZWRIABI3CgdyZXZva2VkGAMgASgLMiQucG9zdGVybi52MS5Qcm9qZWN0R3JhbnRGYWN0LlJldm9rZWRIABpRCgdDcmVhdGVkEhIKCnByb2plY3RfaWQYASABKAkSHwoXZ3JhbnRlZF9vcmdhbml6YXRpb25faWQYAiABKAkSEQoJcm9sZV9rZXlzGAMgAygJGhoKC1JvbGVSZW1vdmVkEgsKA2tleRgBIAEoCRoJCgdSZXZva2VkQgYKBGZhY3QiOgoYRGVhY3RpdmF0ZVByb2plY3RSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAEiQQoZRGVhY3RpdmF0ZVByb2plY3RSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjoKGFJlYWN0aXZhdGVQcm9qZWN0UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBIkEKGVJlYWN0aXZhdGVQcm9qZWN0UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscypjCgxQcm9qZWN0U3RhdGUSHQoZUFJPSkVDVF9TVEFURV9VTlNQRUNJRklFRBAAEhgKFFBST0pFQ1RfU1RBVEVfQUNUSVZFEAESGgoWUFJPSkVDVF9TVEFURV9JTkFDVElWRRACMt4PCg5Qcm9qZWN0U2VydmljZRKCAQoNQ3JlYXRlUHJvamVjdBIgLnBvc3Rlcm4udjEuQ3JlYXRlUHJvamVjdFJlcXVlc3QaIS5wb3N0ZXJuLnYxLkNyZWF0ZVByb2plY3RSZXNwb25zZSIsirUYETgBGg1wcm9qZWN0LndyaXRlgtPkkwIROgEqIgwvdjEvcHJvamVjdHMSkQEKCkdldFByb2plY3QSHS5wb3N0ZXJuLnYxLkdldFByb2plY3RSZXF1ZXN0Gh4ucG9zdGVybi52MS5HZXRQcm9qZWN0UmVzcG9uc2UiRJACAYq1GBw4AUIKcHJvamVjdF9pZBoMcHJvamVjdC5yZWFkgtPkkwIbEhkvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9EoABCgxMaXN0UHJvamVjdHMSHy5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0c1JlcXVlc3QaIC5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0c1Jlc3BvbnNlIi2QAgGKtRgSOAFYARoMcHJvamVjdC5yZWFkgtPkkwIOEgwvdjEvcHJvamVjdHMSmAEKDURlbGV0ZVByb2plY3QSIC5wb3N0ZXJuLnYxLkRlbGV0ZVByb2plY3RSZXF1ZXN0GiEucG9zdGVybi52MS5EZWxldGVQcm9qZWN0UmVzcG9uc2UiQoq1GB04AUIKcHJvamVjdF9pZBoNcHJvamVjdC53cml0ZYLT5JMCGyoZL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfRKhAQoOQWRkUHJvamVjdFJvbGUSIS5wb3N0ZXJuLnYxLkFkZFByb2plY3RSb2xlUmVxdWVzdBoiLnBvc3Rlcm4udjEuQWRkUHJvamVjdFJvbGVSZXNwb25zZSJIirUYGjgBQgpwcm9qZWN0X2lkGgpyb2xlLndyaXRlgtPkkwIkOgEqIh8vdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzEqkBChBMaXN0UHJvamVjdFJvbGVzEiMucG9zdGVybi52MS5MaXN0UHJvamVjdFJvbGVzUmVxdWVzdBokLnBvc3Rlcm4udjEuTGlzdFByb2plY3RSb2xlc1Jlc3BvbnNlIkqQAgGKtRgcOAFCCnByb2plY3RfaWQaDHByb2plY3QucmVhZILT5JMCIRIfL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9yb2xlcxKyAQoRUmVtb3ZlUHJvamVjdFJvbGUSJC5wb3N0ZXJuLnYxLlJlbW92ZVByb2plY3RSb2xlUmVxdWVzdBolLnBvc3Rlcm4udjEuUmVtb3ZlUHJvamVjdFJvbGVSZXNwb25zZSJQirUYGjgBQgpwcm9qZWN0X2lkGgpyb2xlLndyaXRlgtPkkwIsKiovdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzL3tyb2xlX2tleX0SqwEKDEdyYW50UHJvamVjdBIfLnBvc3Rlcm4udjEuR3JhbnRQcm9qZWN0UmVxdWVzdBogLnBvc3Rlcm4udjEuR3JhbnRQcm9qZWN0UmVzcG9uc2UiWIq1GCM4AUIKcHJvamVjdF9pZBoTcHJvamVjdC5ncmFudC53cml0ZZi1GICAEILT5JMCJToBKiIgL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9ncmFudHMSrQEKEUxpc3RQcm9qZWN0R3JhbnRzEiQucG9zdGVybi52MS5MaXN0UHJvamVjdEdyYW50c1JlcXVlc3QaJS5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0R3JhbnRzUmVzcG9uc2UiS5ACAYq1GBw4AUIKcHJvamVjdF9pZBoMcHJvamVjdC5yZWFkgtPkkwIiEiAvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cxLHAQoSUmV2b2tlUHJvamVjdEdyYW50EiUucG9zdGVybi52MS5SZXZva2VQcm9qZWN0R3JhbnRSZXF1ZXN0GiYucG9zdGVybi52MS5SZXZva2VQcm9qZWN0R3JhbnRSZXNwb25zZSJiirUYIzgBQgpwcm9qZWN0X2lkGhNwcm9qZWN0LmdyYW50LndyaXRlgtPkkwI1KjMvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cy97cHJvamVjdF9ncmFudF9pZH0SsgEKEURlYWN0aXZhdGVQcm9qZWN0EiQucG9zdGVybi52MS5EZWFjdGl2YXRlUHJvamVjdFJlcXVlc3QaJS5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVQcm9qZWN0UmVzcG9uc2UiUIq1GB04AUIKcHJvamVjdF9pZBoNcHJvamVjdC53cml0ZYLT5JMCKToBKiIkL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfTpkZWFjdGl2YXRlErIBChFSZWFjdGl2YXRlUHJvamVjdBIkLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZVByb2plY3RSZXF1ZXN0GiUucG9zdGVybi52MS5SZWFjdGl2YXRlUHJvamVjdFJlc3BvbnNlIlCKtRgdOAFCCnByb2plY3RfaWQaDXByb2plY3Qud3JpdGWC0+STAik6ASoiJC92MS9wcm9qZWN0cy97cHJvamVjdF9pZH06cmVhY3RpdmF0ZWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * A project groups applications and defines the roles that users are granted.
@@ -37,6 +37,11 @@ export type Project = Message<"postern.v1.Project"> & {
    * @generated from field: string name = 3;
    */
   name: string;
+
+  /**
+   * @generated from field: postern.v1.ProjectState state = 4;
+   */
+  state: ProjectState;
 };
 
 /**
@@ -579,6 +584,18 @@ export type ProjectFact = Message<"postern.v1.ProjectFact"> & {
      */
     value: ProjectFact_RoleRemoved;
     case: "roleRemoved";
+  } | {
+    /**
+     * @generated from field: postern.v1.ProjectFact.Deactivated deactivated = 20;
+     */
+    value: ProjectFact_Deactivated;
+    case: "deactivated";
+  } | {
+    /**
+     * @generated from field: postern.v1.ProjectFact.Reactivated reactivated = 21;
+     */
+    value: ProjectFact_Reactivated;
+    case: "reactivated";
   } | { case: undefined; value?: undefined };
 };
 
@@ -657,6 +674,32 @@ export type ProjectFact_RoleRemoved = Message<"postern.v1.ProjectFact.RoleRemove
  */
 export const ProjectFact_RoleRemovedSchema: GenMessage<ProjectFact_RoleRemoved> = /*@__PURE__*/
   messageDesc(file_postern_v1_project, 23, 3);
+
+/**
+ * @generated from message postern.v1.ProjectFact.Deactivated
+ */
+export type ProjectFact_Deactivated = Message<"postern.v1.ProjectFact.Deactivated"> & {
+};
+
+/**
+ * Describes the message postern.v1.ProjectFact.Deactivated.
+ * Use `create(ProjectFact_DeactivatedSchema)` to create a new message.
+ */
+export const ProjectFact_DeactivatedSchema: GenMessage<ProjectFact_Deactivated> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 23, 4);
+
+/**
+ * @generated from message postern.v1.ProjectFact.Reactivated
+ */
+export type ProjectFact_Reactivated = Message<"postern.v1.ProjectFact.Reactivated"> & {
+};
+
+/**
+ * Describes the message postern.v1.ProjectFact.Reactivated.
+ * Use `create(ProjectFact_ReactivatedSchema)` to create a new message.
+ */
+export const ProjectFact_ReactivatedSchema: GenMessage<ProjectFact_Reactivated> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 23, 5);
 
 /**
  * What can happen to the grant of a project.
@@ -751,6 +794,109 @@ export type ProjectGrantFact_Revoked = Message<"postern.v1.ProjectGrantFact.Revo
  */
 export const ProjectGrantFact_RevokedSchema: GenMessage<ProjectGrantFact_Revoked> = /*@__PURE__*/
   messageDesc(file_postern_v1_project, 24, 2);
+
+/**
+ * @generated from message postern.v1.DeactivateProjectRequest
+ */
+export type DeactivateProjectRequest = Message<"postern.v1.DeactivateProjectRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+};
+
+/**
+ * Describes the message postern.v1.DeactivateProjectRequest.
+ * Use `create(DeactivateProjectRequestSchema)` to create a new message.
+ */
+export const DeactivateProjectRequestSchema: GenMessage<DeactivateProjectRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 25);
+
+/**
+ * @generated from message postern.v1.DeactivateProjectResponse
+ */
+export type DeactivateProjectResponse = Message<"postern.v1.DeactivateProjectResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.DeactivateProjectResponse.
+ * Use `create(DeactivateProjectResponseSchema)` to create a new message.
+ */
+export const DeactivateProjectResponseSchema: GenMessage<DeactivateProjectResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 26);
+
+/**
+ * @generated from message postern.v1.ReactivateProjectRequest
+ */
+export type ReactivateProjectRequest = Message<"postern.v1.ReactivateProjectRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+};
+
+/**
+ * Describes the message postern.v1.ReactivateProjectRequest.
+ * Use `create(ReactivateProjectRequestSchema)` to create a new message.
+ */
+export const ReactivateProjectRequestSchema: GenMessage<ReactivateProjectRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 27);
+
+/**
+ * @generated from message postern.v1.ReactivateProjectResponse
+ */
+export type ReactivateProjectResponse = Message<"postern.v1.ReactivateProjectResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ReactivateProjectResponse.
+ * Use `create(ReactivateProjectResponseSchema)` to create a new message.
+ */
+export const ReactivateProjectResponseSchema: GenMessage<ReactivateProjectResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 28);
+
+/**
+ * Whether the roles of a project count.
+ *
+ * @generated from enum postern.v1.ProjectState
+ */
+export const ProjectState = {
+  /**
+   * @generated from enum value: PROJECT_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: PROJECT_STATE_ACTIVE = 1;
+   */
+  ACTIVE: 1,
+
+  /**
+   * @generated from enum value: PROJECT_STATE_INACTIVE = 2;
+   */
+  INACTIVE: 2,
+} as const;
+
+/**
+ * Whether the roles of a project count.
+ *
+ * @generated from enum postern.v1.ProjectState
+ */
+export type ProjectState = (typeof ProjectState)[keyof typeof ProjectState] | UnknownEnum;
+
+/**
+ * Describes the enum postern.v1.ProjectState.
+ */
+export const ProjectStateSchema: GenEnum<ProjectState> = /*@__PURE__*/
+  enumDesc(file_postern_v1_project, 0);
 
 /**
  * Projects, the roles they define, and the grants of projects to other organizations.
@@ -857,6 +1003,26 @@ export const ProjectService: GenService<{
     methodKind: "unary";
     input: typeof RevokeProjectGrantRequestSchema;
     output: typeof RevokeProjectGrantResponseSchema;
+  },
+  /**
+   * Keeps the roles of a project from counting until it is reactivated; nobody is granted any there meanwhile.
+   *
+   * @generated from rpc postern.v1.ProjectService.DeactivateProject
+   */
+  deactivateProject: {
+    methodKind: "unary";
+    input: typeof DeactivateProjectRequestSchema;
+    output: typeof DeactivateProjectResponseSchema;
+  },
+  /**
+   * Lets the roles of a deactivated project count again.
+   *
+   * @generated from rpc postern.v1.ProjectService.ReactivateProject
+   */
+  reactivateProject: {
+    methodKind: "unary";
+    input: typeof ReactivateProjectRequestSchema;
+    output: typeof ReactivateProjectResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_project, 0);

@@ -2,8 +2,8 @@
 // @generated from file postern/v1/user_grant.proto (package postern.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Status } from "../../google/rpc/status_pb.ts";
@@ -11,13 +11,15 @@ import { file_google_rpc_status } from "../../google/rpc/status_pb.ts";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { ProjectState } from "./project_pb.ts";
+import { file_postern_v1_project } from "./project_pb.ts";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file postern/v1/user_grant.proto.
  */
 export const file_postern_v1_user_grant: GenFile = /*@__PURE__*/
-  fileDesc("Chtwb3N0ZXJuL3YxL3VzZXJfZ3JhbnQucHJvdG8SCnBvc3Rlcm4udjEiqQEKCVVzZXJHcmFudBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEg8KB3VzZXJfaWQYAyABKAkSEgoKcHJvamVjdF9pZBgEIAEoCRIdChBwcm9qZWN0X2dyYW50X2lkGAUgASgJSACIAQESEQoJcm9sZV9rZXlzGAYgAygJQhMKEV9wcm9qZWN0X2dyYW50X2lkIqMBChNBZGRVc2VyR3JhbnRSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEh4KCnByb2plY3RfaWQYAiABKAlCCrpIB3IFEAEYyAESIgoQcHJvamVjdF9ncmFudF9pZBgDIAEoCUIIukgFcgMYyAESJwoJcm9sZV9rZXlzGAQgAygJQhS6SBGSAQ4Q6AcYASIHcgUQARjIASJTChRBZGRVc2VyR3JhbnRSZXNwb25zZRIVCg11c2VyX2dyYW50X2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMicAoUQWRkVXNlckdyYW50c1JlcXVlc3QSQAoFaXRlbXMYASADKAsyHy5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlcXVlc3RCELpICJIBBQgBEOgHoLUYkE4SFgoOYWxsX29yX25vdGhpbmcYAiABKAgiSgoVQWRkVXNlckdyYW50c1Jlc3BvbnNlEjEKCG91dGNvbWVzGAEgAygLMh8ucG9zdGVybi52MS5BZGRVc2VyR3JhbnRPdXRjb21lInoKE0FkZFVzZXJHcmFudE91dGNvbWUSMQoFYWRkZWQYASABKAsyIC5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlc3BvbnNlSAASJQoHcmVmdXNlZBgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSABCCQoHb3V0Y29tZSI4ChNHZXRVc2VyR3JhbnRSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAEiQQoUR2V0VXNlckdyYW50UmVzcG9uc2USKQoKdXNlcl9ncmFudBgBIAEoCzIVLnBvc3Rlcm4udjEuVXNlckdyYW50IpEBChVMaXN0VXNlckdyYW50c1JlcXVlc3QSHQoHdXNlcl9pZBgBIAEoCUIMukgFcgMYyAGotRgBEhwKCnByb2plY3RfaWQYAiABKAlCCLpIBXIDGMgBEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxjQDyJdChZMaXN0VXNlckdyYW50c1Jlc3BvbnNlEioKC3VzZXJfZ3JhbnRzGAEgAygLMhUucG9zdGVybi52MS5Vc2VyR3JhbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJImQKFkNoYW5nZVVzZXJHcmFudFJlcXVlc3QSIQoNdXNlcl9ncmFudF9pZBgBIAEoCUIKukgHcgUQARjIARInCglyb2xlX2tleXMYAiADKAlCFLpIEZIBDhDoBxgBIgdyBRABGMgBIj8KF0NoYW5nZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOwoWUmVtb3ZlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIj8KF1JlbW92ZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMirgMKDVVzZXJHcmFudEZhY3QSMAoFYWRkZWQYASABKAsyHy5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuQWRkZWRIABI0CgdjaGFuZ2VkGAIgASgLMiEucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LkNoYW5nZWRIABI9Cgxyb2xlX3JlbW92ZWQYAyABKAsyJS5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuUm9sZVJlbW92ZWRIABI0CgdyZW1vdmVkGAQgASgLMiEucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LlJlbW92ZWRIABpzCgVBZGRlZBIPCgd1c2VyX2lkGAEgASgJEhIKCnByb2plY3RfaWQYAiABKAkSHQoQcHJvamVjdF9ncmFudF9pZBgDIAEoCUgAiAEBEhEKCXJvbGVfa2V5cxgEIAMoCUITChFfcHJvamVjdF9ncmFudF9pZBocCgdDaGFuZ2VkEhEKCXJvbGVfa2V5cxgBIAMoCRoaCgtSb2xlUmVtb3ZlZBILCgNrZXkYASABKAkaCQoHUmVtb3ZlZEIGCgRmYWN0Ms4IChBVc2VyR3JhbnRTZXJ2aWNlErQBCgxBZGRVc2VyR3JhbnQSHy5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlc3BvbnNlImGKtRgyOAFCCnByb2plY3RfaWRCEHByb2plY3RfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAh86ASoiGi92MS91c2Vycy97dXNlcl9pZH0vZ3JhbnRzEpkBCg1BZGRVc2VyR3JhbnRzEiAucG9zdGVybi52MS5BZGRVc2VyR3JhbnRzUmVxdWVzdBohLnBvc3Rlcm4udjEuQWRkVXNlckdyYW50c1Jlc3BvbnNlIkOKtRgWOAFYARoQdXNlci5ncmFudC53cml0ZZi1GICAQILT5JMCHToBKiIYL3YxL3VzZXItZ3JhbnRzOmJhdGNoQWRkEqMBCgxHZXRVc2VyR3JhbnQSHy5wb3N0ZXJuLnYxLkdldFVzZXJHcmFudFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkdldFVzZXJHcmFudFJlc3BvbnNlIlCQAgGKtRgiOAFCDXVzZXJfZ3JhbnRfaWQaD3VzZXIuZ3JhbnQucmVhZILT5JMCIRIfL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfRLdAQoOTGlzdFVzZXJHcmFudHMSIS5wb3N0ZXJuLnYxLkxpc3RVc2VyR3JhbnRzUmVxdWVzdBoiLnBvc3Rlcm4udjEuTGlzdFVzZXJHcmFudHNSZXNwb25zZSKDAZACAYq1GB44AVgBegd1c2VyX2lkGg91c2VyLmdyYW50LnJlYWSC0+STAlhaHBIaL3YxL3VzZXJzL3t1c2VyX2lkfS9ncmFudHNaJxIlL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS91c2VyLWdyYW50cxIPL3YxL3VzZXItZ3JhbnRzErMBCg9DaGFuZ2VVc2VyR3JhbnQSIi5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJHcmFudFJlcXVlc3QaIy5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJHcmFudFJlc3BvbnNlIleKtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAiQ6ASoaHy92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH0SqgEKD1JlbW92ZVVzZXJHcmFudBIiLnBvc3Rlcm4udjEuUmVtb3ZlVXNlckdyYW50UmVxdWVzdBojLnBvc3Rlcm4udjEuUmVtb3ZlVXNlckdyYW50UmVzcG9uc2UiToq1GCM4AUINdXNlcl9ncmFudF9pZBoQdXNlci5ncmFudC53cml0ZYLT5JMCISofL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_rpc_status, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chtwb3N0ZXJuL3YxL3VzZXJfZ3JhbnQucHJvdG8SCnBvc3Rlcm4udjEimAIKCVVzZXJHcmFudBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEg8KB3VzZXJfaWQYAyABKAkSEgoKcHJvamVjdF9pZBgEIAEoCRIdChBwcm9qZWN0X2dyYW50X2lkGAUgASgJSACIAQESEQoJcm9sZV9rZXlzGAYgAygJEikKBXN0YXRlGAcgASgOMhoucG9zdGVybi52MS5Vc2VyR3JhbnRTdGF0ZRIvCg1wcm9qZWN0X3N0YXRlGAggASgOMhgucG9zdGVybi52MS5Qcm9qZWN0U3RhdGUSEQoJaW5fZWZmZWN0GAkgASgIQhMKEV9wcm9qZWN0X2dyYW50X2lkIqMBChNBZGRVc2VyR3JhbnRSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEh4KCnByb2plY3RfaWQYAiABKAlCCrpIB3IFEAEYyAESIgoQcHJvamVjdF9ncmFudF9pZBgDIAEoCUIIukgFcgMYyAESJwoJcm9sZV9rZXlzGAQgAygJQhS6SBGSAQ4Q6AcYASIHcgUQARjIASJTChRBZGRVc2VyR3JhbnRSZXNwb25zZRIVCg11c2VyX2dyYW50X2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMicAoUQWRkVXNlckdyYW50c1JlcXVlc3QSQAoFaXRlbXMYASADKAsyHy5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlcXVlc3RCELpICJIBBQgBEOgHoLUYkE4SFgoOYWxsX29yX25vdGhpbmcYAiABKAgiSgoVQWRkVXNlckdyYW50c1Jlc3BvbnNlEjEKCG91dGNvbWVzGAEgAygLMh8ucG9zdGVybi52MS5BZGRVc2VyR3JhbnRPdXRjb21lInoKE0FkZFVzZXJHcmFudE91dGNvbWUSMQoFYWRkZWQYASABKAsyIC5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlc3BvbnNlSAASJQoHcmVmdXNlZBgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSABCCQoHb3V0Y29tZSI4ChNHZXRVc2VyR3JhbnRSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAEiQQoUR2V0VXNlckdyYW50UmVzcG9uc2USKQoKdXNlcl9ncmFudBgBIAEoCzIVLnBvc3Rlcm4udjEuVXNlckdyYW50IpEBChVMaXN0VXNlckdyYW50c1JlcXVlc3QSHQoHdXNlcl9pZBgBIAEoCUIMukgFcgMYyAGotRgBEhwKCnByb2plY3RfaWQYAiABKAlCCLpIBXIDGMgBEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxjQDyJdChZMaXN0VXNlckdyYW50c1Jlc3BvbnNlEioKC3VzZXJfZ3JhbnRzGAEgAygLMhUucG9zdGVybi52MS5Vc2VyR3JhbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJImQKFkNoYW5nZVVzZXJHcmFudFJlcXVlc3QSIQoNdXNlcl9ncmFudF9pZBgBIAEoCUIKukgHcgUQARjIARInCglyb2xlX2tleXMYAiADKAlCFLpIEZIBDhDoBxgBIgdyBRABGMgBIj8KF0NoYW5nZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOwoWUmVtb3ZlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIj8KF1JlbW92ZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiyAQKDVVzZXJHcmFudEZhY3QSMAoFYWRkZWQYASABKAsyHy5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuQWRkZWRIABI0CgdjaGFuZ2VkGAIgASgLMiEucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LkNoYW5nZWRIABI9Cgxyb2xlX3JlbW92ZWQYAyABKAsyJS5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuUm9sZVJlbW92ZWRIABI0CgdyZW1vdmVkGAQgASgLMiEucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LlJlbW92ZWRIABI8CgtkZWFjdGl2YXRlZBgUIAEoCzIlLnBvc3Rlcm4udjEuVXNlckdyYW50RmFjdC5EZWFjdGl2YXRlZEgAEjwKC3JlYWN0aXZhdGVkGBUgASgLMiUucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LlJlYWN0aXZhdGVkSAAacwoFQWRkZWQSDwoHdXNlcl9pZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEh0KEHByb2plY3RfZ3JhbnRfaWQYAyABKAlIAIgBARIRCglyb2xlX2tleXMYBCADKAlCEwoRX3Byb2plY3RfZ3JhbnRfaWQaHAoHQ2hhbmdlZBIRCglyb2xlX2tleXMYASADKAkaGgoLUm9sZVJlbW92ZWQSCwoDa2V5GAEgASgJGgkKB1JlbW92ZWQaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWRCBgoEZmFjdCI/ChpEZWFjdGl2YXRlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIkMKG0RlYWN0aXZhdGVVc2VyR3JhbnRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIj8KGlJlYWN0aXZhdGVVc2VyR3JhbnRSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAEiQwobUmVhY3RpdmF0ZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqbgoOVXNlckdyYW50U3RhdGUSIAocVVNFUl9HUkFOVF9TVEFURV9VTlNQRUNJRklFRBAAEhsKF1VTRVJfR1JBTlRfU1RBVEVfQUNUSVZFEAESHQoZVVNFUl9HUkFOVF9TVEFURV9JTkFDVElWRRACMtwLChBVc2VyR3JhbnRTZXJ2aWNlErQBCgxBZGRVc2VyR3JhbnQSHy5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlc3BvbnNlImGKtRgyOAFCCnByb2plY3RfaWRCEHByb2plY3RfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAh86ASoiGi92MS91c2Vycy97dXNlcl9pZH0vZ3JhbnRzEpkBCg1BZGRVc2VyR3JhbnRzEiAucG9zdGVybi52MS5BZGRVc2VyR3JhbnRzUmVxdWVzdBohLnBvc3Rlcm4udjEuQWRkVXNlckdyYW50c1Jlc3BvbnNlIkOKtRgWOAFYARoQdXNlci5ncmFudC53cml0ZZi1GICAQILT5JMCHToBKiIYL3YxL3VzZXItZ3JhbnRzOmJhdGNoQWRkEqMBCgxHZXRVc2VyR3JhbnQSHy5wb3N0ZXJuLnYxLkdldFVzZXJHcmFudFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkdldFVzZXJHcmFudFJlc3BvbnNlIlCQAgGKtRgiOAFCDXVzZXJfZ3JhbnRfaWQaD3VzZXIuZ3JhbnQucmVhZILT5JMCIRIfL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfRLdAQoOTGlzdFVzZXJHcmFudHMSIS5wb3N0ZXJuLnYxLkxpc3RVc2VyR3JhbnRzUmVxdWVzdBoiLnBvc3Rlcm4udjEuTGlzdFVzZXJHcmFudHNSZXNwb25zZSKDAZACAYq1GB44AVgBegd1c2VyX2lkGg91c2VyLmdyYW50LnJlYWSC0+STAlhaHBIaL3YxL3VzZXJzL3t1c2VyX2lkfS9ncmFudHNaJxIlL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS91c2VyLWdyYW50cxIPL3YxL3VzZXItZ3JhbnRzErMBCg9DaGFuZ2VVc2VyR3JhbnQSIi5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJHcmFudFJlcXVlc3QaIy5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJHcmFudFJlc3BvbnNlIleKtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAiQ6ASoaHy92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH0SqgEKD1JlbW92ZVVzZXJHcmFudBIiLnBvc3Rlcm4udjEuUmVtb3ZlVXNlckdyYW50UmVxdWVzdBojLnBvc3Rlcm4udjEuUmVtb3ZlVXNlckdyYW50UmVzcG9uc2UiToq1GCM4AUINdXNlcl9ncmFudF9pZBoQdXNlci5ncmFudC53cml0ZYLT5JMCISofL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfRLEAQoTRGVhY3RpdmF0ZVVzZXJHcmFudBImLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZVVzZXJHcmFudFJlcXVlc3QaJy5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVVc2VyR3JhbnRSZXNwb25zZSJcirUYIzgBQg11c2VyX2dyYW50X2lkGhB1c2VyLmdyYW50LndyaXRlgtPkkwIvOgEqIiovdjEvdXNlci1ncmFudHMve3VzZXJfZ3JhbnRfaWR9OmRlYWN0aXZhdGUSxAEKE1JlYWN0aXZhdGVVc2VyR3JhbnQSJi5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVVc2VyR3JhbnRSZXF1ZXN0GicucG9zdGVybi52MS5SZWFjdGl2YXRlVXNlckdyYW50UmVzcG9uc2UiXIq1GCM4AUINdXNlcl9ncmFudF9pZBoQdXNlci5ncmFudC53cml0ZYLT5JMCLzoBKiIqL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfTpyZWFjdGl2YXRlYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_rpc_status, file_postern_v1_details, file_postern_v1_options, file_postern_v1_project]);
 
 /**
  * The roles of one user in one project, or in one grant of it.
@@ -56,6 +58,26 @@ export type UserGrant = Message<"postern.v1.UserGrant"> & {
    * @generated from field: repeated string role_keys = 6;
    */
   roleKeys: string[];
+
+  /**
+   * @generated from field: postern.v1.UserGrantState state = 7;
+   */
+  state: UserGrantState;
+
+  /**
+   * The state of the project itself.
+   *
+   * @generated from field: postern.v1.ProjectState project_state = 8;
+   */
+  projectState: ProjectState;
+
+  /**
+   * The roles count: the grant, its project, the organization that owns the project and the one that granted are all active. It does
+   * not depend on the state of the user.
+   *
+   * @generated from field: bool in_effect = 9;
+   */
+  inEffect: boolean;
 };
 
 /**
@@ -391,6 +413,18 @@ export type UserGrantFact = Message<"postern.v1.UserGrantFact"> & {
      */
     value: UserGrantFact_Removed;
     case: "removed";
+  } | {
+    /**
+     * @generated from field: postern.v1.UserGrantFact.Deactivated deactivated = 20;
+     */
+    value: UserGrantFact_Deactivated;
+    case: "deactivated";
+  } | {
+    /**
+     * @generated from field: postern.v1.UserGrantFact.Reactivated reactivated = 21;
+     */
+    value: UserGrantFact_Reactivated;
+    case: "reactivated";
   } | { case: undefined; value?: undefined };
 };
 
@@ -481,6 +515,135 @@ export const UserGrantFact_RemovedSchema: GenMessage<UserGrantFact_Removed> = /*
   messageDesc(file_postern_v1_user_grant, 14, 3);
 
 /**
+ * @generated from message postern.v1.UserGrantFact.Deactivated
+ */
+export type UserGrantFact_Deactivated = Message<"postern.v1.UserGrantFact.Deactivated"> & {
+};
+
+/**
+ * Describes the message postern.v1.UserGrantFact.Deactivated.
+ * Use `create(UserGrantFact_DeactivatedSchema)` to create a new message.
+ */
+export const UserGrantFact_DeactivatedSchema: GenMessage<UserGrantFact_Deactivated> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 14, 4);
+
+/**
+ * @generated from message postern.v1.UserGrantFact.Reactivated
+ */
+export type UserGrantFact_Reactivated = Message<"postern.v1.UserGrantFact.Reactivated"> & {
+};
+
+/**
+ * Describes the message postern.v1.UserGrantFact.Reactivated.
+ * Use `create(UserGrantFact_ReactivatedSchema)` to create a new message.
+ */
+export const UserGrantFact_ReactivatedSchema: GenMessage<UserGrantFact_Reactivated> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 14, 5);
+
+/**
+ * @generated from message postern.v1.DeactivateUserGrantRequest
+ */
+export type DeactivateUserGrantRequest = Message<"postern.v1.DeactivateUserGrantRequest"> & {
+  /**
+   * @generated from field: string user_grant_id = 1;
+   */
+  userGrantId: string;
+};
+
+/**
+ * Describes the message postern.v1.DeactivateUserGrantRequest.
+ * Use `create(DeactivateUserGrantRequestSchema)` to create a new message.
+ */
+export const DeactivateUserGrantRequestSchema: GenMessage<DeactivateUserGrantRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 15);
+
+/**
+ * @generated from message postern.v1.DeactivateUserGrantResponse
+ */
+export type DeactivateUserGrantResponse = Message<"postern.v1.DeactivateUserGrantResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.DeactivateUserGrantResponse.
+ * Use `create(DeactivateUserGrantResponseSchema)` to create a new message.
+ */
+export const DeactivateUserGrantResponseSchema: GenMessage<DeactivateUserGrantResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 16);
+
+/**
+ * @generated from message postern.v1.ReactivateUserGrantRequest
+ */
+export type ReactivateUserGrantRequest = Message<"postern.v1.ReactivateUserGrantRequest"> & {
+  /**
+   * @generated from field: string user_grant_id = 1;
+   */
+  userGrantId: string;
+};
+
+/**
+ * Describes the message postern.v1.ReactivateUserGrantRequest.
+ * Use `create(ReactivateUserGrantRequestSchema)` to create a new message.
+ */
+export const ReactivateUserGrantRequestSchema: GenMessage<ReactivateUserGrantRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 17);
+
+/**
+ * @generated from message postern.v1.ReactivateUserGrantResponse
+ */
+export type ReactivateUserGrantResponse = Message<"postern.v1.ReactivateUserGrantResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ReactivateUserGrantResponse.
+ * Use `create(ReactivateUserGrantResponseSchema)` to create a new message.
+ */
+export const ReactivateUserGrantResponseSchema: GenMessage<ReactivateUserGrantResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 18);
+
+/**
+ * Whether a user grant itself is in force.
+ *
+ * @generated from enum postern.v1.UserGrantState
+ */
+export const UserGrantState = {
+  /**
+   * @generated from enum value: USER_GRANT_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: USER_GRANT_STATE_ACTIVE = 1;
+   */
+  ACTIVE: 1,
+
+  /**
+   * @generated from enum value: USER_GRANT_STATE_INACTIVE = 2;
+   */
+  INACTIVE: 2,
+} as const;
+
+/**
+ * Whether a user grant itself is in force.
+ *
+ * @generated from enum postern.v1.UserGrantState
+ */
+export type UserGrantState = (typeof UserGrantState)[keyof typeof UserGrantState] | UnknownEnum;
+
+/**
+ * Describes the enum postern.v1.UserGrantState.
+ */
+export const UserGrantStateSchema: GenEnum<UserGrantState> = /*@__PURE__*/
+  enumDesc(file_postern_v1_user_grant, 0);
+
+/**
  * The roles that users hold in projects.
  *
  * @generated from service postern.v1.UserGrantService
@@ -546,6 +709,26 @@ export const UserGrantService: GenService<{
     methodKind: "unary";
     input: typeof RemoveUserGrantRequestSchema;
     output: typeof RemoveUserGrantResponseSchema;
+  },
+  /**
+   * Keeps the roles of a user grant from counting until it is reactivated.
+   *
+   * @generated from rpc postern.v1.UserGrantService.DeactivateUserGrant
+   */
+  deactivateUserGrant: {
+    methodKind: "unary";
+    input: typeof DeactivateUserGrantRequestSchema;
+    output: typeof DeactivateUserGrantResponseSchema;
+  },
+  /**
+   * Lets the roles of a deactivated user grant count again.
+   *
+   * @generated from rpc postern.v1.UserGrantService.ReactivateUserGrant
+   */
+  reactivateUserGrant: {
+    methodKind: "unary";
+    input: typeof ReactivateUserGrantRequestSchema;
+    output: typeof ReactivateUserGrantResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_user_grant, 0);

@@ -11,6 +11,7 @@ cascade_0 as (
     where case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles) and not exists (
       select from (
         select o.user_id from members o join users w on w.user_id = o.user_id and w.active
+  join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
   where o.scope = m.scope and o.scope_id = m.scope_id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) order by o.member_id for no key update
       ) owners where owners.user_id <> m.user_id)) c (n, owner, stream, version, payload) join input i using (n)
 ),

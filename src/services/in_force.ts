@@ -1,0 +1,14 @@
+/** The SQL condition that the user `u` may sign in and call: it is active, and so is its organization. */
+export const userInForce = "(u.active and (select h.active from organizations h where h.organization_id = u.owner))";
+
+/**
+ * The SQL of what keeps the roles of the user grant `g` from counting beside the grant itself: `project`, `organization` for the one
+ * that owns the project or the one that grants, else an empty text.
+ */
+export const grantShutBy = `(select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id)`;

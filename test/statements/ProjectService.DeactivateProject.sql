@@ -1,0 +1,10 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, organization text, id text)
+)
+select n, p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, g.project_grant_id as "grantId"
+             from asked join projects p on p.project_id = asked.id
+             left join project_grants g
+               on g.project_id = p.project_id and g.granted_organization_id = asked.organization
+             where p.owner = asked.organization or g.project_grant_id is not null;
+
+-- appends: facts/project.deactivated.sql
