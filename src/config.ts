@@ -100,6 +100,12 @@ const declared = {
     86_400,
     "How long a repeated write gets the answer of the first one with its idempotency key",
   ),
+  accessTokenLifetimeMaxSeconds: whole(
+    "ACCESS_TOKEN_LIFETIME_MAX_SECONDS",
+    0,
+    "Longest life of an access token, which then has to be asked for with an end; 0 sets no limit",
+    { least: 0 },
+  ),
   signInFailuresPerNamePerMinute: whole(
     "SIGN_IN_FAILURES_PER_NAME_PER_MINUTE",
     5,

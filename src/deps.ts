@@ -29,6 +29,8 @@ export type Membership = {
   /** The project, for a project and for a project grant. */
   readonly project?: string;
   readonly roles: readonly string[];
+  /** The permissions that the caller's access token is limited to; absent where it can do all that its user may. */
+  readonly only?: readonly string[];
 };
 
 /** The authenticated caller. */
@@ -38,6 +40,8 @@ export type Caller = {
   readonly organization: string;
   /** The session whose token the call presents; absent for a personal access token. */
   readonly sessionId?: string;
+  /** Whether the access token is limited to some permissions: then its user's rights over itself are not the token's. */
+  readonly isLimited?: true;
   readonly memberships: readonly Membership[];
 };
 

@@ -120,6 +120,6 @@ async function giveToken({ deps }: Runtime, { owner, id: userId }: Recoverable) 
   const token = newToken("pt");
   const at = first(owner, ids(), clock());
   const secret = { hash: hashToken(token).toString("hex") };
-  const created = factOf("accessToken", at, { case: "created", value: { userId } }, secret);
+  const created = factOf("accessToken", at, { case: "created", value: { userId, name: "recover" } }, secret);
   return log.append(systemCall(ids()), [created], { token, tokenId: at.stream });
 }

@@ -1,4 +1,5 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { isRead } from "@postern/gateway";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import { callerOf, keys, type Membership } from "../deps.ts";
 import type { Step } from "./around.ts";
@@ -15,14 +16,20 @@ export function authorize(method: DescMethod, lookups: Lookups): Step {
   const option = getOption(method, access);
   switch (option.who.case) {
     case "anyone":
-    case "signedIn":
       return () => {};
+    case "signedIn":
+      return isRead(method) ? () => {} : notLimited;
     case "permission":
       return withPermission({ method, option, permission: permissionOf(method, option.who.value), lookups });
     case undefined:
       throw new Error(`${method.name} has no access option`);
   }
 }
+
+/** Refuses a limited access token: what a caller changes of itself takes no permission, so that none can be in its list. */
+const notLimited: Step = (_request, call) => {
+  if (callerOf(call).isLimited) throw denied("user.write");
+};
 
 function withPermission(rule: Rule): Step {
   const { method, option } = rule;

@@ -21,7 +21,8 @@ function coverUser({ method, option, lookups }: Rule): Step {
     const caller = callerOf(call);
     if (coversEverybody(caller) || (when.length > 0 && !when.some((read) => read(request)))) return;
     const userId = await userOf(named(request));
-    if (userId === undefined || userId === caller.userId) return;
+    // A limited token must not free itself: by a token without a limit, or by the password of its user.
+    if (userId === undefined || (userId === caller.userId && !caller.isLimited)) return;
     refuseUncovered(caller, await lookups.membershipsOf(userId));
   };
 }

@@ -26,12 +26,15 @@ export function holding({ memberships }: Caller, permission: Permission): readon
   return memberships.filter((membership) => given(membership).has(permission));
 }
 
-/** The permissions that a membership gives. */
+/** The permissions that a membership gives; with a limited access token, those of them that are in its list. */
 export function given(membership: Membership): ReadonlySet<Permission> {
-  const found = known.get(membership) ?? permissionsOf(membership.roles);
+  const found = known.get(membership) ?? limited(permissionsOf(membership.roles), membership.only);
   known.set(membership, found);
   return found;
 }
+
+const limited = (all: ReadonlySet<Permission>, only: readonly string[] | undefined): ReadonlySet<Permission> =>
+  only ? new Set([...all].filter((permission) => only.includes(permission))) : all;
 
 /** Makes the refusal of a caller without the permission. */
 export const denied = (permission: string) => refuse.because("PERMISSION_DENIED", { params: { permission } });

@@ -67,6 +67,7 @@ function exemption({ method, option }: Pick<Rule, "method" | "option">) {
   const named = option.ownUser ? textOf(method.input, option.ownUser) : () => "";
   return (request: Message, call: Call): boolean => {
     const caller = callerOf(call);
+    if (caller.isLimited) return false;
     const organization = call.requestHeader.get(header)?.trim() || caller.organization;
     const isOwn = named(request) === caller.userId || (option.ownOrganization && organization === caller.organization);
     if (isOwn) call.values.set(keys.organization, organization).set(keys.reach, { whole: true });

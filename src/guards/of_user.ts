@@ -17,7 +17,7 @@ export function ofUser({ method, option, permission, lookups }: Rule): (request:
     const caller = callerOf(call);
     const itself: Target = { userId: caller.userId, owner: caller.organization };
     const id = named(request) || caller.userId;
-    const exempt = option.self && !ends.some((read) => read(request));
+    const exempt = option.self && !caller.isLimited && !ends.some((read) => read(request));
     const held = holding(caller, permission);
     const target = noun === "user" && id === caller.userId ? itself : await found(id, exempt || held.length > 0);
     if (!(exempt && target?.userId === caller.userId)) {

@@ -24,12 +24,12 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   });
 
   return {
-    async createAccessToken({ userId, expirationDate }, call) {
+    async createAccessToken({ userId, expirationDate, name, permissions }, call) {
       const owner = organizationOf(call);
       if (!(await userExists({ owner, id: userId }, call.signal))) throw refuse.notFound("user", userId);
       const token = newToken("pt");
       const at = first(owner, ids(), clock());
-      const value = { userId, expirationDate };
+      const value = { userId, expirationDate, name, permissions };
       const created = factOf("accessToken", at, { case: "created", value }, { hash: hashToken(token).toString("hex") });
       return log.append(call, [created], { tokenId: at.stream, token, details: detailsAfter(at) });
     },
@@ -56,8 +56,9 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
 export const accessTokenFolds = {
   created: {
     views: [
-      `insert into access_tokens (owner, token_id, user_id, expiration_date, version, created, changed)
+      `insert into access_tokens (owner, token_id, user_id, expiration_date, name, permissions, version, created, changed)
        select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz,
+         coalesce(f.payload->>'name', ''), array(select jsonb_array_elements_text(f.payload->'permissions')),
          f.version, f.time, f.time from $facts f`,
     ],
     credentials: [
@@ -79,30 +80,50 @@ export const userExistsRead = (sql: Sql) =>
     select: `select n from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
   });
 
-type AccessTokenRow = Versioned & { readonly userId: string; readonly expirationDate: Date | null };
+type AccessTokenRow = Versioned & {
+  readonly userId: string;
+  readonly expirationDate: Date | null;
+  readonly name: string;
+  readonly permissions: readonly string[];
+};
 
 const columns = `t.token_id as id, t.owner, t.user_id as "userId", t.expiration_date as "expirationDate",
-  t.version, t.created, t.changed`;
+  t.name, t.permissions, t.version, t.created, t.changed`;
 
 const tokensOf = (sql: Sql, userId: string, { after, limit }: Page) => sql<AccessTokenRow[]>`
   select ${sql.unsafe(columns)} from access_tokens t
   where t.user_id = ${userId} and ${after ? sql`t.token_id < ${after[0] ?? ""}` : sql`true`}
   order by t.token_id desc limit ${limit}`;
 
-const accessToken = ({ userId, expirationDate, ...row }: AccessTokenRow) => ({
+const accessToken = ({ userId, expirationDate, name, permissions, ...row }: AccessTokenRow) => ({
   id: row.id,
   details: details(row),
   userId,
   ...(expirationDate === null ? {} : { expirationDate: timestampFromDate(expirationDate) }),
+  name,
+  permissions: [...permissions],
 });
 
+/** How long an access token may last. */
+export type AccessTokenSettings = { readonly accessTokenLifetimeMaxSeconds: number };
+
 /** Cross-field rules of requests about access tokens. */
-export const accessTokenRules = ({ clock }: Pick<Deps, "clock">) => [
+export const accessTokenRules = ({ clock }: Pick<Deps, "clock">, settings: AccessTokenSettings) => [
   messageRule(CreateAccessTokenRequestSchema, ({ expirationDate }) => past(expirationDate, clock())),
+  messageRule(CreateAccessTokenRequestSchema, ({ expirationDate }) => late(expirationDate, clock(), settings)),
   pageRule(ListAccessTokensRequestSchema, 1),
 ];
 
 function past(expirationDate: Timestamp | undefined, now: Date): Violation[] {
   if (expirationDate === undefined || timestampDate(expirationDate) > now) return [];
   return [{ field: "expirationDate", description: "must be in the future", reason: "EXPIRATION_PAST" }];
+}
+
+function late(expirationDate: Timestamp | undefined, now: Date, settings: AccessTokenSettings): Violation[] {
+  const { accessTokenLifetimeMaxSeconds: most } = settings;
+  if (most === 0) return [];
+  if (expirationDate && timestampDate(expirationDate).getTime() <= now.getTime() + most * 1000) return [];
+  return [
+    { field: "expirationDate", description: `must be within ${most} seconds from now`, reason: "EXPIRATION_LATE" },
+  ];
 }

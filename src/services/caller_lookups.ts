@@ -10,6 +10,7 @@ type BearerRow = {
   sessionId: string | null;
   tokenId: string | null;
   expires: Date | null;
+  permissions: string[] | null;
   memberships: Held[];
 };
 
@@ -30,7 +31,8 @@ export function callerRead(sql: Sql) {
   const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
     asked: "hash text",
     select: `select n, u.user_id as "userId", u.owner as organization, s.session_id as "sessionId", t.token_id as "tokenId",
-               coalesce(s.expiration_date, t.expiration_date) as expires, ${memberships(inForce)}
+               coalesce(s.expiration_date, t.expiration_date) as expires, t.permissions,
+               ${memberships(inForce)}
              from asked join bearers b on b.hash = decode(asked.hash, 'hex')
              join users u on u.user_id = b.user_id and ${userInForce}
              left join sessions s on s.session_id = b.session_id
@@ -40,11 +42,13 @@ export function callerRead(sql: Sql) {
   return async (hash: string) => {
     const row = await bearer({ hash });
     if (!row) return undefined;
+    const only = row.permissions?.length ? row.permissions : undefined;
     const caller: Caller = {
       userId: row.userId,
       organization: row.organization,
       ...(row.sessionId === null ? {} : { sessionId: row.sessionId }),
-      memberships: row.memberships.map(membership),
+      ...(only ? { isLimited: true } : {}),
+      memberships: row.memberships.map(membership).map((held) => (only ? { ...held, only } : held)),
     };
     return { caller, tokenId: row.tokenId ?? undefined, expires: row.expires ?? undefined };
   };

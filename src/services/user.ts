@@ -11,7 +11,7 @@ import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { accessTokenRules, userAccessTokens } from "./access_token.ts";
+import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "./access_token.ts";
 import { isLastOwner } from "./member.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import {
@@ -216,12 +216,12 @@ const newUserRead = (sql: Sql) =>
   });
 
 /** Cross-field rules of requests about users. */
-export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings) => [
+export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & AccessTokenSettings) => [
   messageRule(CreateHumanUserRequestSchema, (request) => wrongInNew(request, settings)),
   messageRule(CreateMachineUserRequestSchema, longName),
   pageRule(ListUsersRequestSchema, 2),
   ...phoneRules(settings),
-  ...accessTokenRules(deps),
+  ...accessTokenRules(deps, settings),
 ];
 
 type NewHuman = { readonly username: string; readonly phone: string };

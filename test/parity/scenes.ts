@@ -6,11 +6,12 @@ import { passwordScenes } from "./scenes_password.ts";
 import { phoneScenes } from "./scenes_phone.ts";
 import { refusedScenes } from "./scenes_refused.ts";
 import { stateScenes } from "./scenes_state.ts";
+import { tokenScenes } from "./scenes_token.ts";
 import { wireScenes } from "./scenes_wire.ts";
 
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
-  ...[stateScenes, wireScenes],
+  ...[stateScenes, tokenScenes, wireScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

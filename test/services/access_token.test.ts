@@ -30,7 +30,7 @@ test("a token is shown once, stored as a hash, and calls until it is revoked", a
   const client = postern.as(made.token);
   done(await client.get("/v1/users/me"));
   const { tokens } = done(await client.get(`/v1/users/${userId}/tokens`));
-  expect(tokens[0]).toEqual({ id: made.tokenId, userId, details: made.details });
+  expect(tokens[0]).toEqual({ id: made.tokenId, userId, details: made.details, name: "", permissions: [] });
   expect(JSON.stringify(tokens)).not.toContain(made.token);
   const sql = postgres(driverUrl(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 1 });
   const stored = await sql`select payload::text from events where stream = ${made.tokenId}`;
@@ -72,6 +72,29 @@ test("a repeated request is answered by its record also when its expiration date
   expect(done(await postern.admin.post(path, { expirationDate }, key))).toEqual(first.body);
   const late = await postern.admin.post(path, { expirationDate }, { "idempotency-key": randomUUID() });
   expect(detail(late, "BadRequest").fieldViolations).toMatchObject([{ reason: "EXPIRATION_PAST" }]);
+});
+
+test("a token is listed with its name, its end and the permissions that it is limited to", async () => {
+  const { userId } = await machine(postern);
+  const expirationDate = "2999-01-01T00:00:00Z";
+  const asked = { expirationDate, permissions: ["user.read", "event.read"] };
+  done(await make(userId, { name: "  nightly export ", ...asked }));
+  const [token] = done(await postern.admin.get(`/v1/users/${userId}/tokens`)).tokens;
+  expect(token).toMatchObject({ name: "nightly export", ...asked });
+  const wrong = await make(userId, { permissions: ["user.read", "everything"] });
+  expect(detail(wrong, "BadRequest").fieldViolations).toMatchObject([{ field: "permissions[1]" }]);
+});
+
+test("the operator sets how long a token may last, and then every token has an end", async () => {
+  await using strict = await startPostern({ accessTokenLifetimeMaxSeconds: 3600 });
+  const path = `/v1/users/${strict.adminId}/tokens`;
+  for (const body of [{}, { expirationDate: soon(4_000_000) }]) {
+    const late = await strict.admin.post(path, body);
+    expect(detail(late, "BadRequest").fieldViolations).toMatchObject([
+      { field: "expirationDate", reason: "EXPIRATION_LATE", description: "must be within 3600 seconds from now" },
+    ]);
+  }
+  done(await strict.admin.post(path, { expirationDate: soon(3_000_000) }));
 });
 
 test("tokens are listed newest first, page by page", async () => {

@@ -3,3 +3,8 @@ alter table organizations add column active boolean not null default true;
 alter table projects add column active boolean not null default true;
 alter table applications add column active boolean not null default true;
 alter table user_grants add column active boolean not null default true;
+
+-- An empty list of permissions limits a token to nothing less than all that its user may.
+alter table access_tokens
+  add column name text not null default '',
+  add column permissions text[] not null default '{}';

@@ -1,0 +1,112 @@
+import { getOption } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { field } from "../../gen/buf/validate/validate_pb.ts";
+import { CreateAccessTokenRequestSchema } from "../../gen/postern/v1/user_pb.ts";
+import { permissions } from "../../src/guards/permissions.ts";
+import { type Fixture, fixtureOf } from "../fixture/organization.ts";
+import { callRest } from "../fixture/rest_call.ts";
+import { type Answer, type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+import { ownRows, type Row, rows } from "./matrix_rows.ts";
+import { methods, nameOf } from "./methods.ts";
+
+let postern: Postern;
+let fixture: Fixture;
+let ownerId: string;
+beforeAll(async () => {
+  postern = await startPostern();
+  fixture = await fixtureOf(postern, await organization(postern));
+  ownerId = (await machine(postern, fixture)).userId;
+  const member = { userId: ownerId, roles: ["INSTANCE_OWNER"], instance: true };
+  done(await postern.admin.post("/v1/members", member));
+}, 60_000);
+afterAll(() => postern?.[Symbol.asyncDispose]());
+
+const done = ({ status, body }: Answer) => {
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return body;
+};
+const said = ({ status, body }: Answer) => [status, body.details?.[0]?.reason];
+const here = () => ({ "x-service-orgid": fixture.organizationId });
+
+/** A client whose token is limited to these permissions. */
+async function limited(userId: string, only: readonly string[]): Promise<Client> {
+  return postern.as(done(await postern.admin.post(`/v1/users/${userId}/tokens`, { permissions: only })).token);
+}
+
+test("a token can be limited to every permission there is, and to no other", () => {
+  const rule = getOption(CreateAccessTokenRequestSchema.field.permissions, field).type;
+  const items = rule.case === "repeated" ? rule.value.items?.type : undefined;
+  expect(items?.case === "string" && items.value.in).toEqual(permissions);
+});
+
+const unary = methods
+  .filter(({ methodKind }) => methodKind === "unary")
+  .map((method) => [nameOf(method), method] as const);
+const guarded = unary.filter(([name]) => !["anyone", "caller"].includes((rows[name] as Row).needs));
+
+describe("the token of an owner of the instance", () => {
+  test.each(guarded)("without the permission cannot %s", async (name, method) => {
+    const { needs, request } = rows[name] as Row;
+    const others = permissions.filter((one) => one !== needs);
+    const answer = await callRest(await limited(ownerId, others), method, { ...(await request(fixture)) }, here());
+    expect([answer.status, answer.body.details?.[0]]).toMatchObject([
+      403,
+      { reason: "PERMISSION_DENIED", metadata: { permission: needs } },
+    ]);
+  });
+
+  test.each(guarded.filter(([name]) => !/Member$/.test(name)))("with nothing else can %s", async (name, method) => {
+    const { needs, request } = rows[name] as Row;
+    const answer = await callRest(await limited(ownerId, [needs]), method, { ...(await request(fixture)) }, here());
+    expect(said(answer)).toEqual([200, undefined]);
+  });
+
+  test("gives a role only if every permission of the role is in its list", async () => {
+    const roles = ["ORG_VIEWER"];
+    const member = async () => ({ userId: await fixture.newUser(), roles });
+    const few = await limited(ownerId, ["member.write"]);
+    expect(said(await few.post("/v1/members", await member(), here()))).toEqual([403, "PERMISSION_DENIED"]);
+    const enough = await limited(ownerId, ["member.write", ...permissions.filter((one) => one.endsWith(".read"))]);
+    done(await enough.post("/v1/members", await member(), here()));
+  });
+
+  test("does nothing in the place of somebody whose permissions are not in its list", async () => {
+    const { userId } = await machine(postern, fixture);
+    done(await postern.admin.post("/v1/members", { userId, roles: ["ORG_OWNER"] }, here()));
+    const client = await limited(ownerId, ["user.write"]);
+    expect(said(await client.post(`/v1/users/${userId}/tokens`))).toEqual([403, "PERMISSION_DENIED"]);
+  });
+
+  test("makes no other token of its own user, limited or not", async () => {
+    const client = await limited(ownerId, ["user.write", "user.read"]);
+    for (const body of [{}, { permissions: ["user.read"] }])
+      for (const id of ["me", ownerId])
+        expect(said(await client.post(`/v1/users/${id}/tokens`, body))).toEqual([403, "PERMISSION_DENIED"]);
+  });
+});
+
+test("a limited token of a plain user reads who it is, and nothing else of its own", async () => {
+  const { userId, password } = await signedUp(postern, fixture);
+  const client = await limited(userId, permissions);
+  expect(done(await client.get("/v1/users/me")).user.id).toBe(userId);
+  for (const [name, method] of unary) {
+    const own = ownRows[name];
+    if (!own) continue;
+    const answer = await callRest(client, method, { userId, ...own.request });
+    expect([name, ...said(answer)]).toEqual([name, 403, "PERMISSION_DENIED"]);
+  }
+  const passwords = { oldPassword: password, newPassword: "Green-Teapot-77" };
+  expect(said(await client.put("/v1/users/me/password", passwords))).toEqual([403, "PERMISSION_DENIED"]);
+  expect(said(await client.get("/v1/policies/password"))).toEqual([403, "PERMISSION_DENIED"]);
+});
+
+test("a token is never wider than its user: a permission in its list that the user does not hold gives nothing", async () => {
+  const { userId } = await machine(postern, fixture);
+  const client = await limited(userId, ["user.read", "project.read"]);
+  expect(said(await client.get("/v1/users"))).toEqual([403, "PERMISSION_DENIED"]);
+  done(await postern.admin.post("/v1/members", { userId, roles: ["ORG_VIEWER"] }, here()));
+  done(await client.get("/v1/users"));
+  expect(said(await client.get("/v1/members"))).toEqual([403, "PERMISSION_DENIED"]);
+  done(await postern.admin.delete(`/v1/members/${userId}`, here()));
+  expect(said(await client.get("/v1/users"))).toEqual([403, "PERMISSION_DENIED"]);
+});
