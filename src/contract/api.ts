@@ -123,6 +123,9 @@ function sentence(method: DescMethod, option: Access): string {
         ...(option.instance ? [`With ${json(option.instance)} it needs \`${option.instancePermission}\`.`] : []),
         ...(option.partial ? ["A role on an object inside suffices; only what the caller may read is shown."] : []),
         ...(option.coversUser ? [`The caller must hold every permission of that user${when}.`] : []),
+        ...(option.givesRole
+          ? [`With ${json(option.givesRoleWhen)} the caller must hold every permission of \`${option.givesRole}\`.`]
+          : []),
         ...(option.coversRoles ? [`The caller must hold every permission of the ${json(option.coversRoles)}.`] : []),
       ].join(" ");
     }

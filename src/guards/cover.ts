@@ -10,7 +10,17 @@ import type { Rule } from "./rule.ts";
 export function cover(rule: Rule): Step | undefined {
   const { coversUser, coversRoles } = rule.option;
   if (coversUser) return coverUser(rule);
-  return coversRoles ? coverRoles(rule) : undefined;
+  if (coversRoles) return coverRoles(rule);
+  return rule.option.givesRole ? coverGiven(rule) : undefined;
+}
+
+/** Covers the role that a request gives in an organization which it creates. */
+function coverGiven({ method, option }: Rule): Step {
+  const when = textOf(method.input, option.givesRoleWhen);
+  const target: Membership = { scope: "organization", id: "", organization: "", roles: [option.givesRole] };
+  return (request, call) => {
+    if (when(request) !== "") refuseUncovered(callerOf(call), [target]);
+  };
 }
 
 function coverUser({ method, option, lookups }: Rule): Step {

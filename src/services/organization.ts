@@ -16,22 +16,31 @@ import { cut, type Page, pageOf, pageRule } from "./page.ts";
 /** The organizations of the instance. */
 export const organizationService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
-  const organizationNamed = loadOne<{ name: string }, { id: string }>(sql, {
-    asked: "name text",
-    select: `select n, organization_id as id from asked join organizations using (name)`,
-  });
+  const newOrganization = loadOne<{ name: string; owner: string }, { takenBy: string | null; ownerExists: boolean }>(
+    sql,
+    {
+      asked: "name text, owner text",
+      select: `select n, (select o.organization_id from organizations o where o.name = asked.name) as "takenBy",
+               exists (select from users u where u.user_id = asked.owner) as "ownerExists" from asked`,
+    },
+  );
   const organizationById = organizationRead(sql);
 
   return {
     ...organizationState(deps),
 
-    async createOrganization({ name }, call) {
-      const taken = await organizationNamed({ name }, call.signal);
-      if (taken) throw nameTaken(name, taken.id);
+    async createOrganization({ name, ownerUserId }, call) {
+      const { takenBy = null, ownerExists = false } =
+        (await newOrganization({ name, owner: ownerUserId }, call.signal)) ?? {};
+      if (takenBy !== null) throw nameTaken(name, takenBy);
+      if (ownerUserId && !ownerExists) throw refuse.notFound("user", ownerUserId);
       const id = ids();
       const at = first(id, id, clock());
       const created = factOf("organization", at, { case: "created", value: { name } });
-      return log.append(call, [created], { organizationId: id, details: detailsAfter(at) });
+      const owner = { userId: ownerUserId, roles: ["ORG_OWNER"], organizationId: id };
+      const added = factOf("member", first(id, ids(), at.time), { case: "added", value: owner });
+      const facts = ownerUserId ? [created, added] : [created];
+      return log.append(call, facts, { organizationId: id, details: detailsAfter(at) });
     },
 
     async getOrganization({ organizationId }, call) {

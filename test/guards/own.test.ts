@@ -29,7 +29,8 @@ const done = (answer: Answer) => {
   return answer.body;
 };
 
-const withAlias = ({ input }: DescMethod) => input.fields.some((field) => getOption(field, caller_alias));
+const withAlias = ({ input }: DescMethod) =>
+  input.fields.some((field) => field.name === "user_id" && getOption(field, caller_alias));
 
 // The paths of these have another operation at `me`, or none: one deletes oneself by one's id, or not at all.
 const withoutAlias = ["UserService.SetPassword", "UserService.DeleteUser"];

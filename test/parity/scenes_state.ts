@@ -28,8 +28,22 @@ async function wanted({ fixture }: Stage, projectId: string): Promise<JsonObject
   return { userId: await fixture.newUser(), projectId, roleKeys: [] };
 }
 
-/** Calls about and around things that are deactivated. */
+const creation = "OrganizationService.CreateOrganization";
+
+/** Calls about and around things that are deactivated, and organizations with their first owner. */
 export const stateScenes: readonly Scene[] = [
+  {
+    ...{ rpc: creation, name: "with its first owner", says: "OK" },
+    given: async ({ fixture }) => ({ request: { name: fresh("org"), ownerUserId: await fixture.newUser() } }),
+  },
+  {
+    ...{ rpc: creation, name: "with the caller as its first owner", says: "OK" },
+    given: () => ({ request: { name: fresh("org"), ownerUserId: "me" } }),
+  },
+  {
+    ...{ rpc: creation, name: "with an owner who does not exist", says: "USER_NOT_FOUND" },
+    given: () => ({ request: { name: fresh("org"), ownerUserId: "nobody" } }),
+  },
   {
     ...{ rpc: "OrganizationService.DeactivateOrganization", name: "of the last owner", says: "LAST_OWNER" },
     given: ({ postern: { organizationId } }) => ({ request: { organizationId } }),

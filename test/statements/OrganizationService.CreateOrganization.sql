@@ -1,6 +1,7 @@
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, name text)
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, name text, owner text)
 )
-select n, organization_id as id from asked join organizations using (name);
+select n, (select o.organization_id from organizations o where o.name = asked.name) as "takenBy",
+               exists (select from users u where u.user_id = asked.owner) as "ownerExists" from asked;
 
 -- appends: facts/organization.created.sql

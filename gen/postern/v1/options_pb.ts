@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/options.proto.
  */
 export const file_postern_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEi1QIKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCRIQCghvd25fdXNlchgPIAEoCRIYChBvd25fb3JnYW5pemF0aW9uGBAgASgIQgUKA3dobzpMCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhIucG9zdGVybi52MS5BY2Nlc3NSBmFjY2VzczpFCg1tZXNzYWdlX2J5dGVzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY04YDIAEoDVIMbWVzc2FnZUJ5dGVzOjMKBHRyaW0SHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNKGAyABKAhSBHRyaW06QgoMY2FsbGVyX2FsaWFzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjVhgMgASgIUgtjYWxsZXJBbGlhczpHCg9tYXhfaW5uZXJfaXRlbXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNSGAyABKA1SDW1heElubmVySXRlbXNiBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEiggMKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCRIQCghvd25fdXNlchgPIAEoCRIYChBvd25fb3JnYW5pemF0aW9uGBAgASgIEhIKCmdpdmVzX3JvbGUYESABKAkSFwoPZ2l2ZXNfcm9sZV93aGVuGBIgASgJQgUKA3dobzpMCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhIucG9zdGVybi52MS5BY2Nlc3NSBmFjY2VzczpFCg1tZXNzYWdlX2J5dGVzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY04YDIAEoDVIMbWVzc2FnZUJ5dGVzOjMKBHRyaW0SHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNKGAyABKAhSBHRyaW06QgoMY2FsbGVyX2FsaWFzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjVhgMgASgIUgtjYWxsZXJBbGlhczpHCg9tYXhfaW5uZXJfaXRlbXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNSGAyABKA1SDW1heElubmVySXRlbXNiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call an rpc. Each scope that is named can give the permission; any one of them suffices.
@@ -141,6 +141,20 @@ export type Access = Message<"postern.v1.Access"> & {
    * @generated from field: bool own_organization = 16;
    */
   ownOrganization: boolean;
+
+  /**
+   * The caller must hold every permission of this role where it becomes one of the new organization, ...
+   *
+   * @generated from field: string gives_role = 17;
+   */
+  givesRole: string;
+
+  /**
+   * ... when this request field is set.
+   *
+   * @generated from field: string gives_role_when = 18;
+   */
+  givesRoleWhen: string;
 };
 
 /**
