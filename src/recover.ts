@@ -85,7 +85,7 @@ async function reactivateOrganization({ deps }: Runtime, id: string): Promise<bo
 
 const deactivated = (sql: Sql, id: string) => sql<Versioned[]>`
   select organization_id as id, organization_id as owner, version, created, changed from organizations
-  where organization_id = ${id} and not active`;
+  where organization_id = ${id} and not active and not deleted`;
 
 /** Reactivates a user; false when it was active. */
 function reactivate(runtime: Runtime, userId: string): Promise<boolean> {

@@ -55,6 +55,7 @@ import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
 import { hashBehindOthers } from "./security/priority.ts";
 import { applicationRules } from "./services/application.ts";
 import * as lookups from "./services/caller_lookups.ts";
+import { deletedOrganizations } from "./services/delete_organization.ts";
 import { eventRules } from "./services/event.ts";
 import { expiryChores } from "./services/expiry.ts";
 import { memberRules } from "./services/member.ts";
@@ -153,7 +154,12 @@ function startErrands({ deps, onAppended, logger }: Runtime, config: Config): As
   const onError = (error: unknown, errand: string) =>
     logger.warn({ err: error, errand }, "an errand failed; trying again");
   const errands = new AsyncDisposableStack();
-  const chores = [expiredRecords(sql, clock, config), ...smsChores({ sql, clock }), ...expiryChores(deps, config)];
+  const chores = [
+    expiredRecords(sql, clock, config),
+    ...smsChores({ sql, clock }),
+    ...expiryChores(deps, config),
+    deletedOrganizations(deps),
+  ];
   errands.use(startSweep({ sql, chores, onError }));
   errands.use(
     startSmsWorker({
@@ -374,16 +380,38 @@ async function loadOf(
 }
 
 /** Lookups of owners are cached, since owners never change; memberships change, and are read each time. */
-function lookupsOf({ instanceId, deps: { sql } }: Runtime): Lookups {
+function lookupsOf(runtime: Runtime): Lookups {
+  const { instanceId, deps } = runtime;
+  const { sql } = deps;
+  const deleted = deletedSince(runtime);
   const exists = remember(lookups.organizationExistsRead(sql));
+  const ownerOfUser = remember(lookups.ownerOfUserRead(sql), 1_000_000);
+  const userOfSession = remember(lookups.userOfSessionRead(sql));
   return {
     instanceId,
-    organizationExists: async (id) => (await exists(id)) === true,
-    ownerOfUser: remember(lookups.ownerOfUserRead(sql), 1_000_000),
-    userOfSession: remember(lookups.userOfSessionRead(sql)),
+    organizationExists: async (id) => (await exists(id)) === true && !deleted.has(id),
+    async ownerOfUser(id) {
+      const owner = await ownerOfUser(id);
+      return owner !== undefined && deleted.has(owner) ? undefined : owner;
+    },
+    async userOfSession(id) {
+      const found = await userOfSession(id);
+      return found && deleted.has(found.owner) ? undefined : found;
+    },
     userGrant: remember(lookups.userGrantPlaceRead(sql)),
     membershipsOf: lookups.membershipsRead(sql),
   };
+}
+
+/** The organizations that were deleted since the start, on any node: nothing that is cached counts for them. */
+function deletedSince({ tail, onAppended }: Runtime): ReadonlySet<string> {
+  const deleted = new Set<string>();
+  const note = (type: string, stream: string) => {
+    if (type === "organization.deleted") deleted.add(stream);
+  };
+  tail.listen((events) => events.forEach(({ type, stream }) => void note(type, stream)));
+  onAppended((facts) => facts.forEach(({ type, at }) => void note(type, at.stream)));
+  return deleted;
 }
 
 /** The cross-field rules of every service; rules of one field are options in the proto. */

@@ -15,6 +15,7 @@ import { statementFor } from "../src/events/fold.ts";
 import { beginning, formatPosition } from "../src/events/follow.ts";
 import { folds } from "../src/runtime.ts";
 import * as reads from "../src/services/caller_lookups.ts";
+import { deletedOrganizations } from "../src/services/delete_organization.ts";
 import { expiryChores } from "../src/services/expiry.ts";
 import { fixtureOf, lentFixtureOf } from "./fixture/organization.ts";
 import { type Row, rows } from "./guards/matrix_rows.ts";
@@ -191,7 +192,8 @@ async function asked(read: (key: never) => Promise<unknown>, name: string): Prom
 
 test("what is over is cleared away by the statements of its file", async () => {
   handlers.heard();
-  for (const { batch } of expiryChores(handlers.deps, postern.config)) await batch(10);
+  const chores = [...expiryChores(handlers.deps, postern.config), deletedOrganizations(handlers.deps)];
+  for (const { batch } of chores) await batch(10);
   await show("expiry.sql", handlers.heard());
 });
 

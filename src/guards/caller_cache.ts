@@ -99,6 +99,8 @@ const revokesBy = {
   // Users of many organizations may hold roles in it.
   "organization.deactivated": everyone,
   "organization.reactivated": everyone,
+  "organization.deleted": everyone,
+  "organization.purged": nobody,
   // A user who was just created has made no call yet, and a phone does not affect permissions.
   "user.human_created": nobody,
   "user.machine_created": nobody,

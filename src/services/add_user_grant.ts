@@ -2,6 +2,7 @@ import type { AddUserGrantRequest } from "../../gen/postern/v1/user_grant_pb.ts"
 import type { Reach } from "../deps.ts";
 import type { Reason, Refusal, Violation } from "../errors.ts";
 import { type At, factOf, type NewFact } from "../events/fact.ts";
+import { organizationIsThere } from "./in_force.ts";
 
 /** A user grant as a request wants it added. */
 export type WantedGrant = {
@@ -58,8 +59,10 @@ export const findingsQuestion = {
     (select o.organization_id from organizations o where not o.active and o.organization_id = any(array[
        asked.owner, (select p.owner from projects p where p.project_id = asked.project_id)]) limit 1) as "inactiveOrganization",
     (select g.project_grant_id from project_grants g
-     where g.project_id = asked.project_id and g.granted_organization_id = asked.owner) as "projectGrantId",
-    (select u.user_id from users u where u.user_id = asked.user_id) as "userId",
+     where g.project_id = asked.project_id and g.granted_organization_id = asked.owner
+       and ${organizationIsThere("g.owner")}) as "projectGrantId",
+    (select u.user_id from users u
+     where u.user_id = asked.user_id and ${organizationIsThere("u.owner")}) as "userId",
     (select g.user_grant_id from (
        select * from user_grants g where (g.user_id, g.project_id)
          between (asked.user_id, asked.project_id) and (asked.user_id, asked.project_id) offset 0) g

@@ -1,7 +1,7 @@
 import type { Caller, Membership } from "../deps.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { userInForce } from "./in_force.ts";
+import { organizationIsThere, userInForce } from "./in_force.ts";
 
 type Held = { scope: Membership["scope"]; id: string; organization: string; project: string | null; roles: string[] };
 type BearerRow = {
@@ -67,7 +67,7 @@ export function membershipsRead(sql: Sql) {
 export function ownerOfUserRead(sql: Sql) {
   const read = loadOne<{ id: string }, { owner: string }>(sql, {
     asked: "id text",
-    select: `select n, owner from asked join users on user_id = asked.id`,
+    select: `select n, u.owner from asked join users u on u.user_id = asked.id where ${organizationIsThere("u.owner")}`,
   });
   const same = sameTexts();
   return async (id: string) => {
@@ -80,7 +80,8 @@ export function ownerOfUserRead(sql: Sql) {
 export function userOfSessionRead(sql: Sql) {
   const read = loadOne<{ id: string }, { userId: string; owner: string }>(sql, {
     asked: "id text",
-    select: `select n, user_id as "userId", owner from asked join sessions on session_id = asked.id`,
+    select: `select n, s.user_id as "userId", s.owner from asked join sessions s on s.session_id = asked.id
+             where ${organizationIsThere("s.owner")}`,
   });
   return async (id: string) => read({ id });
 }
@@ -89,7 +90,7 @@ export function userOfSessionRead(sql: Sql) {
 export function organizationExistsRead(sql: Sql) {
   const read = loadOne<{ id: string }, object>(sql, {
     asked: "id text",
-    select: `select n from asked join organizations on organization_id = asked.id`,
+    select: `select n from asked join organizations on organization_id = asked.id and not deleted`,
   });
   return async (id: string) => ((await read({ id })) ? true : undefined);
 }

@@ -12,3 +12,12 @@ export const grantShutBy = `(select case when not p.active then 'project'
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
     where p.project_id = g.project_id)`;
+
+// A join may begin at the organization: with few of them the planner looks for the object in each by their primary key.
+/** The SQL condition that an organization is there and not deleted. */
+export const organizationIsThere = (id: string): string =>
+  `(select not d.deleted from organizations d where d.organization_id = ${id})`;
+
+/** The SQL condition that there is a user of this id, in an organization that is not deleted. */
+export const userIsThere = (id: string): string =>
+  `exists (select from users u where u.user_id = ${id} and ${organizationIsThere("u.owner")})`;

@@ -13,6 +13,7 @@ import { type Cascade, type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Role } from "../guards/permissions.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { organizationIsThere, userIsThere } from "./in_force.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 
 /** The members who administer the instance, an organization, a project or a project grant. */
@@ -86,7 +87,11 @@ export function keepsAnOwner(makes: string, leaving: string): Cascade {
   const select = `
     select i.n, i.owner, i.stream, i.version, i.payload
     from $input i join members m on ${leaving}
-    where ${owning("m.scope")} = any(m.roles) and not exists (
+    where ${owning("m.scope")} = any(m.roles)
+      and not exists (
+        select from organizations d join users x on x.user_id = m.user_id
+        where d.deleted and d.organization_id in (m.owner, x.owner))
+      and not exists (
       select from (
         select o.user_id from ${activeOwners("m.scope", "m.scope_id")} order by o.member_id for no key update
       ) owners where owners.user_id <> m.user_id)`;
@@ -278,13 +283,14 @@ function standingRead(sql: Sql) {
     asked: `owner text, scope text, id text, project text, "user" text`,
     select: `select n, coalesce(p.project_id, g.project_id) as "projectId",
                asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "objectExists",
-               exists (select from users u where u.user_id = asked."user") as "userExists",
+               ${userIsThere('asked."user"')} as "userExists",
                exists (select from ${activeOwners("asked.scope", "asked.id")} and o.user_id <> asked."user") as "othersOwn",
                m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
              from asked
              left join projects p on asked.scope = 'project' and p.owner = asked.owner and p.project_id = asked.id
              left join project_grants g on asked.scope = 'project_grant' and g.project_grant_id = asked.id
                and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)
+               and ${organizationIsThere("g.owner")}
              left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id`,
   });
   return async (

@@ -10,6 +10,7 @@ import { details, detailsAfter, factOf, first } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { userIsThere } from "./in_force.ts";
 import { organizationState, organizationStateFolds } from "./organization_state.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 
@@ -20,8 +21,8 @@ export const organizationService = (deps: Deps) => {
     sql,
     {
       asked: "name text, owner text",
-      select: `select n, (select o.organization_id from organizations o where o.name = asked.name) as "takenBy",
-               exists (select from users u where u.user_id = asked.owner) as "ownerExists" from asked`,
+      select: `select n, (select o.organization_id from organizations o where o.name = asked.name and not o.deleted) as "takenBy",
+               ${userIsThere("asked.owner")} as "ownerExists" from asked`,
     },
   );
   const organizationById = organizationRead(sql);
@@ -92,7 +93,7 @@ export const organizationRead = (sql: Sql) =>
   loadOne<{ id: string }, OrganizationRow>(sql, {
     asked: "id text",
     select: `select n, organization_id as id, organization_id as owner, name, active, version, created, changed
-             from asked join organizations on organization_id = asked.id`,
+             from asked join organizations on organization_id = asked.id and not deleted`,
   });
 
 /** Converts a row to the organization of a response. */
@@ -107,7 +108,7 @@ const organizationsByName = (sql: Sql, only: readonly string[] | undefined, { af
   OrganizationRow[]
 >`
   select organization_id as id, organization_id as owner, name, active, version, created, changed from organizations
-  where ${only ? sql`organization_id = any(${[...only]})` : sql`true`}
+  where not deleted and ${only ? sql`organization_id = any(${[...only]})` : sql`true`}
     and ${after ? sql`(name, organization_id) > (${after[0] ?? ""}, ${after[1] ?? ""})` : sql`true`}
   order by name, organization_id limit ${limit}`;
 

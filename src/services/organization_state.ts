@@ -8,7 +8,7 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { keepsOwnersElsewhere, ownersElsewhere } from "./member.ts";
 
-/** Deactivating and reactivating organizations. */
+/** Deactivating, reactivating and deleting organizations. */
 export const organizationState = ({ log, sql, clock }: Deps) => {
   const organizationToShut = shutRead(sql);
 
@@ -28,6 +28,14 @@ export const organizationState = ({ log, sql, clock }: Deps) => {
       const at = next(row, clock());
       const reactivated = factOf("organization", at, { case: "reactivated", value: {} });
       return log.append(call, [reactivated], { details: detailsAfter(at) });
+    },
+
+    async deleteOrganization({ organizationId }, call) {
+      const row = await organizationOf(organizationId, call);
+      if (!row.ownersElsewhere) throw refuse.because("LAST_OWNER");
+      const at = next(row, clock());
+      const deleted = factOf("organization", at, { case: "deleted", value: {} });
+      return log.append(call, [deleted], { details: detailsAfter(at) });
     },
   } satisfies Partial<ServiceImpl<typeof OrganizationService>>;
 
@@ -50,7 +58,18 @@ export const organizationStateFolds = {
     cascades: [keepsOwnersElsewhere("organization.deactivated")],
   },
   reactivated: { views: [touchOrganization("active = true")] },
-} satisfies Pick<NounFolds<"organization">, "deactivated" | "reactivated">;
+  deleted: {
+    views: [touchOrganization("active = false, deleted = true")],
+    cascades: [keepsOwnersElsewhere("organization.deleted")],
+  },
+  purged: {
+    views: [
+      "delete from password_policies p using $facts f where p.owner = f.stream",
+      "delete from lockout_policies p using $facts f where p.owner = f.stream",
+      "delete from organizations o using $facts f where o.organization_id = f.stream",
+    ],
+  },
+} satisfies Pick<NounFolds<"organization">, "deactivated" | "reactivated" | "deleted" | "purged">;
 
 type OrganizationToShut = Versioned & {
   readonly active: boolean;
@@ -63,5 +82,5 @@ const shutRead = (sql: Sql) =>
     asked: "id text",
     select: `select n, t.organization_id as id, t.organization_id as owner, t.active, t.version, t.created, t.changed,
                exists (${ownersElsewhere("asked.id")}) as "ownersElsewhere"
-             from asked join organizations t on t.organization_id = asked.id`,
+             from asked join organizations t on t.organization_id = asked.id and not t.deleted`,
   });

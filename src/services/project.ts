@@ -6,6 +6,7 @@ import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { organizationIsThere } from "./in_force.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { projectGrants } from "./project_grant.ts";
 import { type ProjectRow, type ReadableProject, readableProject } from "./project_read.ts";
@@ -161,7 +162,7 @@ function projectsByName(sql: Sql, { organization, reach, granted }: Scope, { aft
       (select ${columns} from projects p where p.owner = ${organization} and ${owned} ${rest})
       union all
       (select ${columns} from project_grants g join projects p on p.project_id = g.project_id
-       where ${granted} and g.granted_organization_id = ${organization} and ${lent} ${rest})
+       where ${granted} and ${sql.unsafe(organizationIsThere("g.owner"))} and g.granted_organization_id = ${organization} and ${lent} ${rest})
     ) both_kinds order by name, id limit ${limit}`;
 }
 

@@ -118,7 +118,7 @@ const prospectRead = (sql: Sql) =>
                        and r.role_key in (select jsonb_array_elements_text(asked.keys))) as known
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
              join organizations w on w.organization_id = p.owner
-             left join organizations o on o.organization_id = asked.granted
+             left join organizations o on o.organization_id = asked.granted and not o.deleted
              left join project_grants g
                on g.project_id = p.project_id and g.granted_organization_id = asked.granted`,
   });

@@ -3,6 +3,7 @@ import { refuse } from "../errors.ts";
 import type { Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { organizationIsThere } from "./in_force.ts";
 
 /** A project as its row holds it. */
 export type ProjectRow = Versioned & { readonly name: string; readonly active: boolean };
@@ -18,7 +19,7 @@ export function readableProject(sql: Sql) {
              from asked join projects p on p.project_id = asked.id
              left join project_grants g
                on g.project_id = p.project_id and g.granted_organization_id = asked.organization
-             where p.owner = asked.organization or g.project_grant_id is not null`,
+             where p.owner = asked.organization or (g.project_grant_id is not null and ${organizationIsThere("p.owner")})`,
   });
   return async (id: string, call: Parameters<typeof organizationOf>[0] & { signal: AbortSignal }) => {
     const row = await read({ organization: organizationOf(call), id }, call.signal);

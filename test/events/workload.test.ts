@@ -1,15 +1,20 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
 import { folds } from "../../src/runtime.ts";
+import { deletedOrganizations } from "../../src/services/delete_organization.ts";
 import { type Answer, organization, type Postern, startPostern } from "../harness.ts";
+import { type Handlers, openHandlers } from "../sent_statements.ts";
 import { oneConnection, unique } from "./log_of.ts";
 
 const seed = Number(process.hrtime.bigint() % 1_000_000n);
 let postern: Postern;
+let handlers: Handlers;
 beforeAll(async () => {
   postern = await startPostern({ phoneSendsPerUser: 1000, phoneSendsPerNumber: 1000 });
+  handlers = openHandlers(postern);
 });
 afterAll(async () => {
+  await handlers?.[Symbol.asyncDispose]();
   await postern?.[Symbol.asyncDispose]();
 });
 
@@ -72,6 +77,21 @@ function operationsOn(world: World, chance: () => number) {
     for (const one of paths) await post(`${one}:deactivate`);
     for (const one of chance() < 0.5 ? paths : [organization]) await post(`${one}:reactivate`);
     return 200;
+  };
+  const deletedWhole = async () => {
+    const [organizationId, elsewhere] = [await organization(postern), inside(among(world.organizations))];
+    const there = inside(organizationId);
+    await put("/v1/policies/lockout", { policy: onlyOne }, there);
+    const { body: human } = await post("/v1/users/human", { ...person(), username: unique("person"), password }, there);
+    const { body: own } = await post("/v1/projects", { name: unique("project") }, there);
+    await post(`/v1/users/${human.userId}/grants`, { projectId: own.projectId }, there);
+    await post(`/v1/users/${human.userId}/grants`, { projectId: among(world.projects) }, elsewhere);
+    await post(`/v1/projects/${own.projectId}/grants`, { grantedOrganizationId: among(world.organizations) }, there);
+    await post(`${project()}/grants`, { grantedOrganizationId: organizationId });
+    await post("/v1/members", { userId: among(world.users), roles: ["ORG_OWNER"] }, there);
+    const status = await done(remove(`/v1/organizations/${organizationId}`));
+    await deletedOrganizations(handlers.deps).batch(500);
+    return status;
   };
   const lockedAndUnlocked = async () => {
     const { userId, loginName } = await newPerson();
@@ -138,6 +158,7 @@ function operationsOn(world: World, chance: () => number) {
     },
     () => done(put(`/v1/user-grants/${among(world.userGrants)}`, { roleKeys: some() })),
     shutAndOpened,
+    deletedWhole,
     () => done(remove(`/v1/user-grants/${among(world.userGrants)}`)),
     () => done(post(`${project()}/members`, { userId: among(world.users), roles: ["PROJECT_OWNER"] })),
     () => done(post("/v1/members", { userId: among(world.users), roles: ["ORG_VIEWER"] })),

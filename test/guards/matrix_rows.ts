@@ -69,6 +69,11 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "instance",
     request: async (f) => ({ organizationId: await f.newOrganization() }),
   },
+  "OrganizationService.DeleteOrganization": {
+    needs: "instance.write",
+    decides: "instance",
+    request: async (f) => ({ organizationId: await f.newOrganization() }),
+  },
   "OrganizationService.ReactivateOrganization": {
     needs: "instance.write",
     decides: "instance",

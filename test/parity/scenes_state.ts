@@ -28,10 +28,32 @@ async function wanted({ fixture }: Stage, projectId: string): Promise<JsonObject
   return { userId: await fixture.newUser(), projectId, roleKeys: [] };
 }
 
+const deletion = "OrganizationService.DeleteOrganization";
 const creation = "OrganizationService.CreateOrganization";
 
 /** Calls about and around things that are deactivated, and organizations with their first owner. */
 export const stateScenes: readonly Scene[] = [
+  {
+    ...{ rpc: deletion, name: "of the last owner", says: "LAST_OWNER" },
+    given: ({ postern: { organizationId } }) => ({ request: { organizationId } }),
+  },
+  {
+    ...{ rpc: deletion, name: "twice", says: "ORGANIZATION_NOT_FOUND" },
+    async given({ admin, postern }) {
+      const organizationId = await organization(postern);
+      await admin.delete(`/v1/organizations/${organizationId}`);
+      return { request: { organizationId } };
+    },
+  },
+  {
+    ...{ rpc: "UserService.GetUser", name: "of a deleted organization", says: "USER_NOT_FOUND" },
+    async given({ admin, postern }) {
+      const organizationId = await organization(postern);
+      const { userId } = await machine(postern, { organizationId });
+      await admin.delete(`/v1/organizations/${organizationId}`);
+      return { request: { userId } };
+    },
+  },
   {
     ...{ rpc: creation, name: "with its first owner", says: "OK" },
     given: async ({ fixture }) => ({ request: { name: fresh("org"), ownerUserId: await fixture.newUser() } }),

@@ -5,6 +5,6 @@ select n, t.organization_id as id, t.organization_id as owner, t.active, t.versi
                exists (select from members o join users w on w.user_id = o.user_id and w.active
   join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
   where o.scope = 'instance' and o.scope_id = (select i.instance_id from instance i) and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) and w.owner <> asked.id) as "ownersElsewhere"
-             from asked join organizations t on t.organization_id = asked.id;
+             from asked join organizations t on t.organization_id = asked.id and not t.deleted;
 
 -- appends: facts/organization.deactivated.sql

@@ -1,14 +1,14 @@
 select organization_id as id, organization_id as owner, name, active, version, created, changed from organizations
-where true
+where not deleted and true
   and true
 order by name, organization_id limit $1;
 
 select organization_id as id, organization_id as owner, name, active, version, created, changed from organizations
-where true
+where not deleted and true
   and (name, organization_id) > ($1, $2)
 order by name, organization_id limit $3;
 
 select organization_id as id, organization_id as owner, name, active, version, created, changed from organizations
-where organization_id = any($1)
+where not deleted and organization_id = any($1)
   and true
 order by name, organization_id limit $2;

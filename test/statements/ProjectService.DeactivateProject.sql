@@ -5,6 +5,6 @@ select n, p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p
              from asked join projects p on p.project_id = asked.id
              left join project_grants g
                on g.project_id = p.project_id and g.granted_organization_id = asked.organization
-             where p.owner = asked.organization or g.project_grant_id is not null;
+             where p.owner = asked.organization or (g.project_grant_id is not null and (select not d.deleted from organizations d where d.organization_id = p.owner));
 
 -- appends: facts/project.deactivated.sql

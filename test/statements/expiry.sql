@@ -17,3 +17,45 @@ select count(*)::int as count, max(expiration_date) as last from gone;
 
 delete from phone_sends where (phone, n) in (
 select phone, n from phone_sends where time < $1 order by time limit $2 for update skip locked);
+
+select u.user_id as id, u.owner, u.version, u.created, u.changed
+from organizations d join users u on u.owner = d.organization_id where d.deleted limit $1;
+
+select p.project_id as id, p.owner, p.version, p.created, p.changed
+from organizations d join projects p on p.owner = d.organization_id where d.deleted limit $1;
+
+select g.project_grant_id as id, g.owner, g.version, g.created, g.changed
+from organizations d join project_grants g on g.granted_organization_id = d.organization_id
+where d.deleted limit $1;
+
+select m.member_id as id, m.owner, m.version, m.created, m.changed
+from organizations d join members m on m.owner = d.organization_id where d.deleted limit $1;
+
+select d.organization_id as id, d.organization_id as owner, d.version, d.created, d.changed
+from organizations d where d.deleted
+  and not exists (select from users u where u.owner = d.organization_id)
+  and not exists (select from projects p where p.owner = d.organization_id)
+  and not exists (select from project_grants g where g.granted_organization_id = d.organization_id)
+  and not exists (select from members m where m.owner = d.organization_id)
+limit $1;
+
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"organization.purged/0" as (delete from password_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
+"organization.purged/1" as (delete from lockout_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
+"organization.purged/2" as (delete from organizations o using (select * from facts where type = 'organization.purged') f where o.organization_id = f.stream),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/organization.proto.
  */
 export const file_postern_v1_organization: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wb3N0ZXJuL3YxL29yZ2FuaXphdGlvbi5wcm90bxIKcG9zdGVybi52MSJ8CgxPcmdhbml6YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIMCgRuYW1lGAMgASgJEiwKBXN0YXRlGAQgASgOMh0ucG9zdGVybi52MS5Pcmdhbml6YXRpb25TdGF0ZSJeChlDcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhwKBG5hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBEiMKDW93bmVyX3VzZXJfaWQYAiABKAlCDLpIBXIDGMgBqLUYASJbChpDcmVhdGVPcmdhbml6YXRpb25SZXNwb25zZRIXCg9vcmdhbml6YXRpb25faWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI9ChZHZXRPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJJChdHZXRPcmdhbml6YXRpb25SZXNwb25zZRIuCgxvcmdhbml6YXRpb24YASABKAsyGC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbiJXChhMaXN0T3JnYW5pemF0aW9uc1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGNAPImUKGUxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2USLwoNb3JnYW5pemF0aW9ucxgBIAMoCzIYLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJWCgxJbnN0YW5jZUZhY3QSMwoHY3JlYXRlZBgBIAEoCzIgLnBvc3Rlcm4udjEuSW5zdGFuY2VGYWN0LkNyZWF0ZWRIABoJCgdDcmVhdGVkQgYKBGZhY3QijAIKEE9yZ2FuaXphdGlvbkZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5DcmVhdGVkSAASPwoLZGVhY3RpdmF0ZWQYFCABKAsyKC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuRGVhY3RpdmF0ZWRIABI/CgtyZWFjdGl2YXRlZBgVIAEoCzIoLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5SZWFjdGl2YXRlZEgAGhcKB0NyZWF0ZWQSDAoEbmFtZRgBIAEoCRoNCgtEZWFjdGl2YXRlZBoNCgtSZWFjdGl2YXRlZEIGCgRmYWN0IkQKHURlYWN0aXZhdGVPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJGCh5EZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJECh1SZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVxdWVzdBIjCg9vcmdhbml6YXRpb25faWQYASABKAlCCrpIB3IFEAEYyAEiRgoeUmVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqdwoRT3JnYW5pemF0aW9uU3RhdGUSIgoeT1JHQU5JWkFUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASHQoZT1JHQU5JWkFUSU9OX1NUQVRFX0FDVElWRRABEh8KG09SR0FOSVpBVElPTl9TVEFURV9JTkFDVElWRRACMooHChNPcmdhbml6YXRpb25TZXJ2aWNlErEBChJDcmVhdGVPcmdhbml6YXRpb24SJS5wb3N0ZXJuLnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaJi5wb3N0ZXJuLnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIkyKtRgsigEJT1JHX09XTkVSkgENb3duZXJfdXNlcl9pZBoOaW5zdGFuY2Uud3JpdGWC0+STAhY6ASoiES92MS9vcmdhbml6YXRpb25zEqsBCg9HZXRPcmdhbml6YXRpb24SIi5wb3N0ZXJuLnYxLkdldE9yZ2FuaXphdGlvblJlcXVlc3QaIy5wb3N0ZXJuLnYxLkdldE9yZ2FuaXphdGlvblJlc3BvbnNlIk+QAgGKtRgdOAFCD29yZ2FuaXphdGlvbl9pZBoIb3JnLnJlYWSC0+STAiUSIy92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9Eo4BChFMaXN0T3JnYW5pemF0aW9ucxIkLnBvc3Rlcm4udjEuTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0GiUucG9zdGVybi52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlIiyQAgGKtRgMWAEaCG9yZy5yZWFkgtPkkwITEhEvdjEvb3JnYW5pemF0aW9ucxK+AQoWRGVhY3RpdmF0ZU9yZ2FuaXphdGlvbhIpLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaKi5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVPcmdhbml6YXRpb25SZXNwb25zZSJNirUYEBoOaW5zdGFuY2Uud3JpdGWC0+STAjM6ASoiLi92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9OmRlYWN0aXZhdGUSvgEKFlJlYWN0aXZhdGVPcmdhbml6YXRpb24SKS5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVPcmdhbml6YXRpb25SZXF1ZXN0GioucG9zdGVybi52MS5SZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVzcG9uc2UiTYq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIzOgEqIi4vdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfTpyZWFjdGl2YXRlYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Ch1wb3N0ZXJuL3YxL29yZ2FuaXphdGlvbi5wcm90bxIKcG9zdGVybi52MSJ8CgxPcmdhbml6YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIMCgRuYW1lGAMgASgJEiwKBXN0YXRlGAQgASgOMh0ucG9zdGVybi52MS5Pcmdhbml6YXRpb25TdGF0ZSJeChlDcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhwKBG5hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBEiMKDW93bmVyX3VzZXJfaWQYAiABKAlCDLpIBXIDGMgBqLUYASJbChpDcmVhdGVPcmdhbml6YXRpb25SZXNwb25zZRIXCg9vcmdhbml6YXRpb25faWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI9ChZHZXRPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJJChdHZXRPcmdhbml6YXRpb25SZXNwb25zZRIuCgxvcmdhbml6YXRpb24YASABKAsyGC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbiJXChhMaXN0T3JnYW5pemF0aW9uc1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGNAPImUKGUxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2USLwoNb3JnYW5pemF0aW9ucxgBIAMoCzIYLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJWCgxJbnN0YW5jZUZhY3QSMwoHY3JlYXRlZBgBIAEoCzIgLnBvc3Rlcm4udjEuSW5zdGFuY2VGYWN0LkNyZWF0ZWRIABoJCgdDcmVhdGVkQgYKBGZhY3QikQMKEE9yZ2FuaXphdGlvbkZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5DcmVhdGVkSAASPwoLZGVhY3RpdmF0ZWQYFCABKAsyKC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuRGVhY3RpdmF0ZWRIABI/CgtyZWFjdGl2YXRlZBgVIAEoCzIoLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5SZWFjdGl2YXRlZEgAEjcKB2RlbGV0ZWQYFiABKAsyJC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuRGVsZXRlZEgAEjUKBnB1cmdlZBgXIAEoCzIjLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5QdXJnZWRIABoXCgdDcmVhdGVkEgwKBG5hbWUYASABKAkaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWQaCQoHRGVsZXRlZBoICgZQdXJnZWRCBgoEZmFjdCJECh1EZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVxdWVzdBIjCg9vcmdhbml6YXRpb25faWQYASABKAlCCrpIB3IFEAEYyAEiRgoeRGVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiRAodUmVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSIwoPb3JnYW5pemF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkYKHlJlYWN0aXZhdGVPcmdhbml6YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIkAKGURlbGV0ZU9yZ2FuaXphdGlvblJlcXVlc3QSIwoPb3JnYW5pemF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkIKGkRlbGV0ZU9yZ2FuaXphdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqdwoRT3JnYW5pemF0aW9uU3RhdGUSIgoeT1JHQU5JWkFUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASHQoZT1JHQU5JWkFUSU9OX1NUQVRFX0FDVElWRRABEh8KG09SR0FOSVpBVElPTl9TVEFURV9JTkFDVElWRRACMrEIChNPcmdhbml6YXRpb25TZXJ2aWNlErEBChJDcmVhdGVPcmdhbml6YXRpb24SJS5wb3N0ZXJuLnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaJi5wb3N0ZXJuLnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIkyKtRgsigEJT1JHX09XTkVSkgENb3duZXJfdXNlcl9pZBoOaW5zdGFuY2Uud3JpdGWC0+STAhY6ASoiES92MS9vcmdhbml6YXRpb25zEqsBCg9HZXRPcmdhbml6YXRpb24SIi5wb3N0ZXJuLnYxLkdldE9yZ2FuaXphdGlvblJlcXVlc3QaIy5wb3N0ZXJuLnYxLkdldE9yZ2FuaXphdGlvblJlc3BvbnNlIk+QAgGKtRgdOAFCD29yZ2FuaXphdGlvbl9pZBoIb3JnLnJlYWSC0+STAiUSIy92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9Eo4BChFMaXN0T3JnYW5pemF0aW9ucxIkLnBvc3Rlcm4udjEuTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0GiUucG9zdGVybi52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlIiyQAgGKtRgMWAEaCG9yZy5yZWFkgtPkkwITEhEvdjEvb3JnYW5pemF0aW9ucxK+AQoWRGVhY3RpdmF0ZU9yZ2FuaXphdGlvbhIpLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaKi5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVPcmdhbml6YXRpb25SZXNwb25zZSJNirUYEBoOaW5zdGFuY2Uud3JpdGWC0+STAjM6ASoiLi92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9OmRlYWN0aXZhdGUSvgEKFlJlYWN0aXZhdGVPcmdhbml6YXRpb24SKS5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVPcmdhbml6YXRpb25SZXF1ZXN0GioucG9zdGVybi52MS5SZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVzcG9uc2UiTYq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIzOgEqIi4vdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfTpyZWFjdGl2YXRlEqQBChJEZWxldGVPcmdhbml6YXRpb24SJS5wb3N0ZXJuLnYxLkRlbGV0ZU9yZ2FuaXphdGlvblJlcXVlc3QaJi5wb3N0ZXJuLnYxLkRlbGV0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIj+KtRgQGg5pbnN0YW5jZS53cml0ZYLT5JMCJSojL3YxL29yZ2FuaXphdGlvbnMve29yZ2FuaXphdGlvbl9pZH1iBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * An organization owns users, projects, applications and grants.
@@ -240,6 +240,18 @@ export type OrganizationFact = Message<"postern.v1.OrganizationFact"> & {
      */
     value: OrganizationFact_Reactivated;
     case: "reactivated";
+  } | {
+    /**
+     * @generated from field: postern.v1.OrganizationFact.Deleted deleted = 22;
+     */
+    value: OrganizationFact_Deleted;
+    case: "deleted";
+  } | {
+    /**
+     * @generated from field: postern.v1.OrganizationFact.Purged purged = 23;
+     */
+    value: OrganizationFact_Purged;
+    case: "purged";
   } | { case: undefined; value?: undefined };
 };
 
@@ -292,6 +304,36 @@ export type OrganizationFact_Reactivated = Message<"postern.v1.OrganizationFact.
  */
 export const OrganizationFact_ReactivatedSchema: GenMessage<OrganizationFact_Reactivated> = /*@__PURE__*/
   messageDesc(file_postern_v1_organization, 8, 2);
+
+/**
+ * Nobody finds it, or anything in it, from now on.
+ *
+ * @generated from message postern.v1.OrganizationFact.Deleted
+ */
+export type OrganizationFact_Deleted = Message<"postern.v1.OrganizationFact.Deleted"> & {
+};
+
+/**
+ * Describes the message postern.v1.OrganizationFact.Deleted.
+ * Use `create(OrganizationFact_DeletedSchema)` to create a new message.
+ */
+export const OrganizationFact_DeletedSchema: GenMessage<OrganizationFact_Deleted> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 8, 3);
+
+/**
+ * The last of its rows is gone.
+ *
+ * @generated from message postern.v1.OrganizationFact.Purged
+ */
+export type OrganizationFact_Purged = Message<"postern.v1.OrganizationFact.Purged"> & {
+};
+
+/**
+ * Describes the message postern.v1.OrganizationFact.Purged.
+ * Use `create(OrganizationFact_PurgedSchema)` to create a new message.
+ */
+export const OrganizationFact_PurgedSchema: GenMessage<OrganizationFact_Purged> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 8, 4);
 
 /**
  * @generated from message postern.v1.DeactivateOrganizationRequest
@@ -360,6 +402,40 @@ export type ReactivateOrganizationResponse = Message<"postern.v1.ReactivateOrgan
  */
 export const ReactivateOrganizationResponseSchema: GenMessage<ReactivateOrganizationResponse> = /*@__PURE__*/
   messageDesc(file_postern_v1_organization, 12);
+
+/**
+ * @generated from message postern.v1.DeleteOrganizationRequest
+ */
+export type DeleteOrganizationRequest = Message<"postern.v1.DeleteOrganizationRequest"> & {
+  /**
+   * @generated from field: string organization_id = 1;
+   */
+  organizationId: string;
+};
+
+/**
+ * Describes the message postern.v1.DeleteOrganizationRequest.
+ * Use `create(DeleteOrganizationRequestSchema)` to create a new message.
+ */
+export const DeleteOrganizationRequestSchema: GenMessage<DeleteOrganizationRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 13);
+
+/**
+ * @generated from message postern.v1.DeleteOrganizationResponse
+ */
+export type DeleteOrganizationResponse = Message<"postern.v1.DeleteOrganizationResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.DeleteOrganizationResponse.
+ * Use `create(DeleteOrganizationResponseSchema)` to create a new message.
+ */
+export const DeleteOrganizationResponseSchema: GenMessage<DeleteOrganizationResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 14);
 
 /**
  * Whether an organization is open.
@@ -453,6 +529,17 @@ export const OrganizationService: GenService<{
     methodKind: "unary";
     input: typeof ReactivateOrganizationRequestSchema;
     output: typeof ReactivateOrganizationResponseSchema;
+  },
+  /**
+   * Deletes an organization with its users, projects, applications and grants. All of it is not found from then on; its rows, and the
+   * login names of its users, are removed little by little. An active owner of the instance has to remain elsewhere (LAST_OWNER).
+   *
+   * @generated from rpc postern.v1.OrganizationService.DeleteOrganization
+   */
+  deleteOrganization: {
+    methodKind: "unary";
+    input: typeof DeleteOrganizationRequestSchema;
+    output: typeof DeleteOrganizationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_organization, 0);

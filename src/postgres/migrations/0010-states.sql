@@ -8,3 +8,8 @@ alter table user_grants add column active boolean not null default true;
 alter table access_tokens
   add column name text not null default '',
   add column permissions text[] not null default '{}';
+
+-- A deleted organization keeps its row until nothing refers to it; its name is free at once.
+alter table organizations add column deleted boolean not null default false, drop constraint organizations_name;
+create unique index organizations_name on organizations (name) where not deleted;
+create index organizations_deleted on organizations (organization_id) where deleted;

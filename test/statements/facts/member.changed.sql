@@ -8,7 +8,11 @@ cascade_0 as (
   from (
     select i.n, i.owner, i.stream, i.version, i.payload
     from (select * from input where type = 'member.changed') i join members m on m.owner = i.owner and m.member_id = i.stream and not i.payload->'roles' ? case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end
-    where case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles) and not exists (
+    where case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles)
+      and not exists (
+        select from organizations d join users x on x.user_id = m.user_id
+        where d.deleted and d.organization_id in (m.owner, x.owner))
+      and not exists (
       select from (
         select o.user_id from members o join users w on w.user_id = o.user_id and w.active
   join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
