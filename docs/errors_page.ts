@@ -6,7 +6,7 @@ import { type Language, type TextKey, text, textKeys } from "../src/messages/cat
 const languages: Readonly<Record<Language, string>> = { en: "English", de: "Deutsch", fr: "Français", es: "Español" };
 
 // Texts are shown with the names of their parameters.
-const names = ["id", "name", "fields", "uris", "min", "max", "limit", "more"];
+const names = ["id", "name", "fields", "uris", "min", "max", "limit", "more", "currentSequence"];
 const params = Object.fromEntries(names.map((name) => [name, `{${name}}`]));
 
 /** Every reason and every other text of the catalogue, as Markdown. */
@@ -25,7 +25,7 @@ export function errorsPage(): string {
       refusals.toSorted(byStatus).map(({ cells }) => cells),
     ),
     "## Other texts",
-    "Rules of a password that are broken, by the `reason` of the field violation, compliance problems of an application, by their `key`, and texts for `VALIDATION_FAILED` that do not name every field.",
+    "Rules of a password that are broken, by the `reason` of the field violation, compliance problems of an application, by their `key`, texts for `VALIDATION_FAILED` that do not name every field, and the text for `CONFLICT` where the request expected another sequence.",
     table(
       ["Name"],
       others.toSorted().map((key) => [`\`${key}\``, ...textsOf(key)]),

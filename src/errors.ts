@@ -67,6 +67,7 @@ export const reasons = {
   USER_GRANT_EXISTS: Code.AlreadyExists,
   MEMBER_EXISTS: Code.AlreadyExists,
   USER_NOT_HUMAN: Code.FailedPrecondition,
+  USER_NOT_MACHINE: Code.FailedPrecondition,
   USER_INACTIVE: Code.FailedPrecondition,
   PASSWORD_MISSING: Code.FailedPrecondition,
   PHONE_UNCHANGED: Code.FailedPrecondition,
@@ -178,6 +179,10 @@ export function reasonOf(error: unknown): Reason | undefined {
   return reason !== undefined && isReason(reason) ? reason : undefined;
 }
 
+/** Whether an error is a race that a command may still win when it runs again; not one for a sequence that the caller expects. */
+export const isLostRace = (error: unknown): boolean =>
+  reasonOf(error) === "CONFLICT" && infoOf(error)?.metadata.currentSequence === undefined;
+
 /** A code as gRPC spells it. */
 export const codeName = (code: Code): string => (Code[code] ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 
@@ -211,8 +216,12 @@ function statusOf({ code, rawMessage, details }: ConnectError) {
 
 const isLocalized = (one: ConnectError["details"][number]) => isDetail(one, LocalizedMessageSchema);
 
-/** Finds the text for a reason; with many wrong fields, the text says how many are not named. */
+/**
+ * Finds the text for a reason; with many wrong fields, the text says how many are not named, and where another sequence was
+ * expected, which one there is.
+ */
 function textKeyOf(reason: Reason, params: TextParams): TextKey {
+  if (reason === "CONFLICT" && params.currentSequence !== undefined) return "CONFLICT_WITH_SEQUENCE";
   if (reason !== "VALIDATION_FAILED" || params.more === undefined) return reason;
   return params.omittedIsLowerBound ? "VALIDATION_FAILED_AT_LEAST" : "VALIDATION_FAILED_AND_MORE";
 }

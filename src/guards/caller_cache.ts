@@ -81,6 +81,7 @@ const token: Revokes = ({ tokenId }, stream) => tokenId === stream;
 const revokesBy = {
   "instance.created": nobody,
   "organization.created": nobody,
+  "organization.changed": nobody,
   // A user who was just created has made no call yet, and a phone does not affect permissions.
   "user.human_created": nobody,
   "user.machine_created": nobody,
@@ -88,6 +89,9 @@ const revokesBy = {
   "user.phone_code_requested": nobody,
   "user.phone_verified": nobody,
   "user.phone_removed": nobody,
+  "user.human_changed": nobody,
+  "user.machine_changed": nobody,
+  "user.username_changed": nobody,
   "user.password_changed": user,
   "user.deactivated": user,
   "user.reactivated": user,
@@ -101,7 +105,9 @@ const revokesBy = {
   "project.created": nobody,
   // Memberships end with their project or project grant.
   "project.deleted": everyone,
+  "project.changed": nobody,
   "project.role_added": nobody,
+  "project.role_changed": nobody,
   "project.role_removed": nobody,
   "project_grant.created": nobody,
   "project_grant.role_removed": nobody,

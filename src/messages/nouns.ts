@@ -153,9 +153,15 @@ export const nounTexts = {
     es: "Esta aplicación se autentica sin secreto de cliente.",
   },
   USER_NOT_HUMAN: {
-    en: "The user is a machine, and machines have neither password nor phone.",
-    de: "Der Benutzer ist eine Maschine, und Maschinen haben weder Passwort noch Telefon.",
-    fr: "L'utilisateur est une machine, et les machines n'ont ni mot de passe ni téléphone.",
-    es: "El usuario es una máquina, y las máquinas no tienen contraseña ni teléfono.",
+    en: "The user is a machine; this is for people only, who have full names, a password and a phone.",
+    de: "Der Benutzer ist eine Maschine; das gibt es nur für Menschen, die Vor- und Nachnamen, Passwort und Telefon haben.",
+    fr: "L'utilisateur est une machine, et ceci ne concerne que les personnes, qui ont prénom, nom, mot de passe et téléphone.",
+    es: "El usuario es una máquina, y esto es solo para personas, que tienen nombre, apellidos, contraseña y teléfono.",
+  },
+  USER_NOT_MACHINE: {
+    en: "The user is a human, and this is for machines only.",
+    de: "Der Benutzer ist ein Mensch, und das gibt es nur für Maschinen.",
+    fr: "L'utilisateur est une personne, et ceci ne concerne que les machines.",
+    es: "El usuario es una persona, y esto es solo para máquinas.",
   },
 } as const satisfies Record<string, Texts>;

@@ -7,9 +7,11 @@ import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { organizationNameTaken, organizationUpdate, organizationUpdateRules } from "./update_organization.ts";
 
 /** The organizations of the instance. */
-export const organizationService = ({ log, sql, clock, ids }: Deps) => {
+export const organizationService = (deps: Deps) => {
+  const { log, sql, clock, ids } = deps;
   const organizationNamed = loadOne<{ name: string }, { id: string }>(sql, {
     asked: "name text",
     select: `select n, organization_id as id from asked join organizations using (name)`,
@@ -17,9 +19,11 @@ export const organizationService = ({ log, sql, clock, ids }: Deps) => {
   const organizationById = organizationRead(sql);
 
   return {
+    ...organizationUpdate(deps),
+
     async createOrganization({ name }, call) {
       const taken = await organizationNamed({ name }, call.signal);
-      if (taken) throw nameTaken(name, taken.id);
+      if (taken) throw organizationNameTaken(name, taken.id);
       const id = ids();
       const at = first(id, id, clock());
       const created = factOf("organization", at, { case: "created", value: { name } });
@@ -43,7 +47,7 @@ export const organizationService = ({ log, sql, clock, ids }: Deps) => {
 };
 
 /** Cross-field rules of requests about organizations. */
-export const organizationRules = [pageRule(ListOrganizationsRequestSchema, 2)];
+export const organizationRules = [pageRule(ListOrganizationsRequestSchema, 2), ...organizationUpdateRules];
 
 /** The folds of facts about an organization: they write its row. */
 export const organizationFolds = {
@@ -51,6 +55,12 @@ export const organizationFolds = {
     views: [
       `insert into organizations (organization_id, name, version, created, changed)
        select f.stream, f.payload->>'name', f.version, f.time, f.time from $facts f`,
+    ],
+  },
+  changed: {
+    views: [
+      `update organizations o set name = f.payload->>'name', version = f.version, changed = f.time
+       from $facts f where o.organization_id = f.stream`,
     ],
   },
 } satisfies NounFolds<"organization">;
@@ -86,8 +96,3 @@ const organizationsByName = (sql: Sql, only: readonly string[] | undefined, { af
   where ${only ? sql`organization_id = any(${[...only]})` : sql`true`}
     and ${after ? sql`(name, organization_id) > (${after[0] ?? ""}, ${after[1] ?? ""})` : sql`true`}
   order by name, organization_id limit ${limit}`;
-
-function nameTaken(name: string, organizationId: string) {
-  const resource = { noun: "organization", id: organizationId };
-  return refuse.because("ORGANIZATION_NAME_TAKEN", { params: { name, organizationId }, resource });
-}

@@ -8,7 +8,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
-import { durationFromMs, OptionSchema, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { durationFromMs, FieldMaskSchema, OptionSchema, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
 import { gateway } from "../../packages/gateway/src/gateway.ts";
 import { largestMessage } from "../../packages/gateway/src/limits/largest_message.ts";
@@ -104,6 +104,8 @@ function filled(type: DescMessage): Message {
 function inside({ message }: DescField): Message {
   if (message?.typeName === "google.protobuf.Duration") return durationFromMs(-315_576_000_000_001);
   if (message?.typeName === "google.protobuf.Timestamp") return timestampFromMs(253_402_300_799_999);
+  if (message?.typeName === "google.protobuf.FieldMask")
+    return create(FieldMaskSchema, { paths: Array(64).fill("x".repeat(62)) });
   if (!message) throw new Error("there is nothing inside");
   return filled(message);
 }

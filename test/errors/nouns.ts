@@ -71,6 +71,9 @@ export const nounRows = {
     by: async ({ postern, german }) =>
       german.post(`/v1/users/${(await machine(postern)).userId}/phone`, { phone: "+41446681800" }),
   },
+  USER_NOT_MACHINE: {
+    by: ({ german, fixture: { userId } }) => german.call("PATCH", `/v1/users/${userId}/machine`, { name: "Robot" }),
+  },
   CLIENT_SECRET_MISSING: {
     async by(scene) {
       const { body } = await scene.admin.post(app(scene), {

@@ -17,7 +17,9 @@ export const folds: ReadonlyMap<string, Fold> = new Map([
   ...byType("project", {
     created: projectFolds.created,
     deleted: { views: projectFolds.deleted.views },
+    changed: projectFolds.changed,
     roleAdded: projectFolds.roleAdded,
+    roleChanged: projectFolds.roleChanged,
     roleRemoved: { views: projectFolds.roleRemoved.views },
   }),
   ...byType("projectGrant", projectGrantFolds),

@@ -28,7 +28,8 @@ function operationsOn(world: World, chance: () => number) {
   const among = (things: readonly string[]) =>
     things.slice(-10)[Math.floor(chance() * Math.min(things.length, 10))] ?? "nothing";
   const some = () => roles.filter(() => chance() < 0.5);
-  const { post, put, delete: remove } = postern.admin;
+  const { post, put, delete: remove, call } = postern.admin;
+  const patch = (path: string, body: object) => call("PATCH", path, body);
   const made = async (kind: keyof World, answer: Promise<Answer>, id: (body: Answer["body"]) => string) => {
     const { status, body } = await answer;
     if (status === 200) world[kind].push(id(body));
@@ -92,6 +93,12 @@ function operationsOn(world: World, chance: () => number) {
     () => done(post(`${user()}/phone:resend`, { returnCode: {} })),
     verified,
     () => made("projects", post("/v1/projects", { name: `Project ${Math.floor(chance() * 12)}` }), (b) => b.projectId),
+    () => done(put(`${user()}/username`, { username: name() })),
+    () => done(patch(`${user()}/human`, { givenName: unique("Ada") })),
+    () => done(patch(`${user()}/machine`, { name: unique("M") })),
+    () => done(patch(`/v1/organizations/${among(world.organizations)}`, { name: unique("Organization") })),
+    () => done(patch(project(), { name: `Project ${Math.floor(chance() * 12)}` })),
+    () => done(patch(`${project()}/roles/${among(roles)}`, { displayName: unique("Role") })),
     () => done(post(`${project()}/roles`, { key: among(roles) })),
     () => done(post(`${project()}/roles`, { key: among(roles) })),
     () => done(remove(`${project()}/roles/${among(roles)}`)),

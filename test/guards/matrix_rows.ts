@@ -63,6 +63,12 @@ export const rows: Readonly<Record<string, Row>> = {
     ownPlace: true,
     request: ({ organizationId }) => ({ organizationId }),
   },
+  "OrganizationService.UpdateOrganization": {
+    needs: "org.write",
+    decides: "organization",
+    ownPlace: true,
+    request: ({ organizationId }) => ({ organizationId, organization: { name: fresh("org") } }),
+  },
   "OrganizationService.ListOrganizations": { needs: "org.read", decides: "nobody", request: () => ({}) },
   "UserService.CreateHumanUser": { needs: "user.write", decides: "organization", objectless: true, request: human },
   "UserService.CreateMachineUser": {
@@ -121,6 +127,21 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "user",
     request: async (f) => ({ userId: await f.newUser() }),
   },
+  "UserService.UpdateHumanUser": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser(), human: { givenName: "Augusta" } }),
+  },
+  "UserService.UpdateMachineUser": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: (await f.newToken()).userId, machine: { name: "Engine" } }),
+  },
+  "UserService.ChangeUsername": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser(), username: fresh("u").replace(" ", "-") }),
+  },
   "UserService.CreateAccessToken": {
     needs: "user.write",
     decides: "user",
@@ -152,6 +173,22 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "organization",
     reaches: "project",
     request: async (f) => ({ projectId: await f.newProject() }),
+  },
+  "ProjectService.UpdateProject": {
+    needs: "project.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: await f.newProject(), project: { name: fresh("project") } }),
+  },
+  "ProjectService.UpdateProjectRole": {
+    needs: "role.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({
+      projectId: f.projectId,
+      roleKey: await f.newRole(),
+      role: { displayName: "Somebody who looks" },
+    }),
   },
   "ProjectService.AddProjectRole": {
     needs: "role.write",
@@ -320,7 +357,7 @@ export const rows: Readonly<Record<string, Row>> = {
 export type OwnRow = {
   readonly says: "OK" | "PERMISSION_DENIED" | "PHONE_MISSING" | "TOKEN_NOT_FOUND";
   /** What the request has beside the id. */
-  readonly request?: Readonly<Record<string, string | readonly string[]>>;
+  readonly request?: Readonly<Record<string, string | object>>;
 };
 
 const denied: OwnRow = { says: "PERMISSION_DENIED" };
@@ -336,6 +373,9 @@ export const ownRows: Readonly<Record<string, OwnRow>> = {
   "UserService.DeactivateUser": denied,
   "UserService.ReactivateUser": denied,
   "UserService.UnlockUser": denied,
+  "UserService.UpdateHumanUser": { ...denied, request: { human: { givenName: "Eve" } } },
+  "UserService.UpdateMachineUser": { ...denied, request: { machine: { name: "Eve" } } },
+  "UserService.ChangeUsername": { ...denied, request: { username: "eve" } },
   "UserService.CreateAccessToken": { says: "OK" },
   "UserService.ListAccessTokens": { says: "OK" },
   "UserService.RevokeAccessToken": { says: "TOKEN_NOT_FOUND", request: { tokenId: "none" } },

@@ -12,6 +12,7 @@ const everything = {
   max: "{max}",
   limit: "{limit}",
   more: "{more}",
+  currentSequence: "{currentSequence}",
 };
 const raw = (key: TextKey, language: Language) => text(key, language, everything);
 

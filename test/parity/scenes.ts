@@ -5,11 +5,12 @@ import { ownScenes } from "./scenes_own.ts";
 import { passwordScenes } from "./scenes_password.ts";
 import { phoneScenes } from "./scenes_phone.ts";
 import { refusedScenes } from "./scenes_refused.ts";
+import { updateScenes } from "./scenes_update.ts";
 import { wireScenes } from "./scenes_wire.ts";
 
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
-  wireScenes,
+  ...[wireScenes, updateScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

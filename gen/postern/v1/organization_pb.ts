@@ -6,6 +6,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import type { FieldMask } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/organization.proto.
  */
 export const file_postern_v1_organization: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wb3N0ZXJuL3YxL29yZ2FuaXphdGlvbi5wcm90bxIKcG9zdGVybi52MSJOCgxPcmdhbml6YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIMCgRuYW1lGAMgASgJIjkKGUNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSHAoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAEiWwoaQ3JlYXRlT3JnYW5pemF0aW9uUmVzcG9uc2USFwoPb3JnYW5pemF0aW9uX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiPQoWR2V0T3JnYW5pemF0aW9uUmVxdWVzdBIjCg9vcmdhbml6YXRpb25faWQYASABKAlCCrpIB3IFEAEYyAEiSQoXR2V0T3JnYW5pemF0aW9uUmVzcG9uc2USLgoMb3JnYW5pemF0aW9uGAEgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24iVwoYTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjQDyJlChlMaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlEi8KDW9yZ2FuaXphdGlvbnMYASADKAsyGC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVgoMSW5zdGFuY2VGYWN0EjMKB2NyZWF0ZWQYASABKAsyIC5wb3N0ZXJuLnYxLkluc3RhbmNlRmFjdC5DcmVhdGVkSAAaCQoHQ3JlYXRlZEIGCgRmYWN0ImwKEE9yZ2FuaXphdGlvbkZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5DcmVhdGVkSAAaFwoHQ3JlYXRlZBIMCgRuYW1lGAEgASgJQgYKBGZhY3Qy7AMKE09yZ2FuaXphdGlvblNlcnZpY2USlQEKEkNyZWF0ZU9yZ2FuaXphdGlvbhIlLnBvc3Rlcm4udjEuQ3JlYXRlT3JnYW5pemF0aW9uUmVxdWVzdBomLnBvc3Rlcm4udjEuQ3JlYXRlT3JnYW5pemF0aW9uUmVzcG9uc2UiMIq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIWOgEqIhEvdjEvb3JnYW5pemF0aW9ucxKrAQoPR2V0T3JnYW5pemF0aW9uEiIucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXF1ZXN0GiMucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXNwb25zZSJPkAIBirUYHTgBQg9vcmdhbml6YXRpb25faWQaCG9yZy5yZWFkgtPkkwIlEiMvdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfRKOAQoRTGlzdE9yZ2FuaXphdGlvbnMSJC5wb3N0ZXJuLnYxLkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBolLnBvc3Rlcm4udjEuTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZSIskAIBirUYDFgBGghvcmcucmVhZILT5JMCExIRL3YxL29yZ2FuaXphdGlvbnNiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Ch1wb3N0ZXJuL3YxL29yZ2FuaXphdGlvbi5wcm90bxIKcG9zdGVybi52MSJOCgxPcmdhbml6YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIMCgRuYW1lGAMgASgJIjkKGUNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSHAoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAEiWwoaQ3JlYXRlT3JnYW5pemF0aW9uUmVzcG9uc2USFwoPb3JnYW5pemF0aW9uX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiPQoWR2V0T3JnYW5pemF0aW9uUmVxdWVzdBIjCg9vcmdhbml6YXRpb25faWQYASABKAlCCrpIB3IFEAEYyAEiSQoXR2V0T3JnYW5pemF0aW9uUmVzcG9uc2USLgoMb3JnYW5pemF0aW9uGAEgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24iVwoYTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjQDyJlChlMaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlEi8KDW9yZ2FuaXphdGlvbnMYASADKAsyGC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVgoMSW5zdGFuY2VGYWN0EjMKB2NyZWF0ZWQYASABKAsyIC5wb3N0ZXJuLnYxLkluc3RhbmNlRmFjdC5DcmVhdGVkSAAaCQoHQ3JlYXRlZEIGCgRmYWN0Ir4BChBPcmdhbml6YXRpb25GYWN0EjcKB2NyZWF0ZWQYASABKAsyJC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuQ3JlYXRlZEgAEjcKB2NoYW5nZWQYFCABKAsyJC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuQ2hhbmdlZEgAGhcKB0NyZWF0ZWQSDAoEbmFtZRgBIAEoCRoXCgdDaGFuZ2VkEgwKBG5hbWUYASABKAlCBgoEZmFjdCJAChJPcmdhbml6YXRpb25VcGRhdGUSIQoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAFIAIgBAUIHCgVfbmFtZSLlAQoZVXBkYXRlT3JnYW5pemF0aW9uUmVxdWVzdBIjCg9vcmdhbml6YXRpb25faWQYASABKAlCCrpIB3IFEAEYyAESPAoMb3JnYW5pemF0aW9uGAIgASgLMh4ucG9zdGVybi52MS5Pcmdhbml6YXRpb25VcGRhdGVCBrpIA8gBARIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSHgoRZXhwZWN0ZWRfc2VxdWVuY2UYBCABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiQgoaVXBkYXRlT3JnYW5pemF0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlsczKvBQoTT3JnYW5pemF0aW9uU2VydmljZRKVAQoSQ3JlYXRlT3JnYW5pemF0aW9uEiUucG9zdGVybi52MS5DcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0GiYucG9zdGVybi52MS5DcmVhdGVPcmdhbml6YXRpb25SZXNwb25zZSIwirUYEBoOaW5zdGFuY2Uud3JpdGWC0+STAhY6ASoiES92MS9vcmdhbml6YXRpb25zEqsBCg9HZXRPcmdhbml6YXRpb24SIi5wb3N0ZXJuLnYxLkdldE9yZ2FuaXphdGlvblJlcXVlc3QaIy5wb3N0ZXJuLnYxLkdldE9yZ2FuaXphdGlvblJlc3BvbnNlIk+QAgGKtRgdOAFCD29yZ2FuaXphdGlvbl9pZBoIb3JnLnJlYWSC0+STAiUSIy92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9Eo4BChFMaXN0T3JnYW5pemF0aW9ucxIkLnBvc3Rlcm4udjEuTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0GiUucG9zdGVybi52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlIiyQAgGKtRgMWAEaCG9yZy5yZWFkgtPkkwITEhEvdjEvb3JnYW5pemF0aW9ucxLAAQoSVXBkYXRlT3JnYW5pemF0aW9uEiUucG9zdGVybi52MS5VcGRhdGVPcmdhbml6YXRpb25SZXF1ZXN0GiYucG9zdGVybi52MS5VcGRhdGVPcmdhbml6YXRpb25SZXNwb25zZSJbirUYHjgBQg9vcmdhbml6YXRpb25faWQaCW9yZy53cml0ZYLT5JMCMzoMb3JnYW5pemF0aW9uMiMvdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * An organization owns users, projects, applications and grants.
@@ -216,6 +218,12 @@ export type OrganizationFact = Message<"postern.v1.OrganizationFact"> & {
      */
     value: OrganizationFact_Created;
     case: "created";
+  } | {
+    /**
+     * @generated from field: postern.v1.OrganizationFact.Changed changed = 20;
+     */
+    value: OrganizationFact_Changed;
+    case: "changed";
   } | { case: undefined; value?: undefined };
 };
 
@@ -242,6 +250,96 @@ export type OrganizationFact_Created = Message<"postern.v1.OrganizationFact.Crea
  */
 export const OrganizationFact_CreatedSchema: GenMessage<OrganizationFact_Created> = /*@__PURE__*/
   messageDesc(file_postern_v1_organization, 8, 0);
+
+/**
+ * @generated from message postern.v1.OrganizationFact.Changed
+ */
+export type OrganizationFact_Changed = Message<"postern.v1.OrganizationFact.Changed"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message postern.v1.OrganizationFact.Changed.
+ * Use `create(OrganizationFact_ChangedSchema)` to create a new message.
+ */
+export const OrganizationFact_ChangedSchema: GenMessage<OrganizationFact_Changed> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 8, 1);
+
+/**
+ * What can be changed of an organization.
+ *
+ * @generated from message postern.v1.OrganizationUpdate
+ */
+export type OrganizationUpdate = Message<"postern.v1.OrganizationUpdate"> & {
+  /**
+   * @generated from field: optional string name = 1;
+   */
+  name?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.OrganizationUpdate.
+ * Use `create(OrganizationUpdateSchema)` to create a new message.
+ */
+export const OrganizationUpdateSchema: GenMessage<OrganizationUpdate> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 9);
+
+/**
+ * @generated from message postern.v1.UpdateOrganizationRequest
+ */
+export type UpdateOrganizationRequest = Message<"postern.v1.UpdateOrganizationRequest"> & {
+  /**
+   * @generated from field: string organization_id = 1;
+   */
+  organizationId: string;
+
+  /**
+   * @generated from field: postern.v1.OrganizationUpdate organization = 2;
+   */
+  organization?: OrganizationUpdate | undefined;
+
+  /**
+   * The fields of `organization` that change: those that are populated when it is empty, over REST the keys of the body.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 4;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateOrganizationRequest.
+ * Use `create(UpdateOrganizationRequestSchema)` to create a new message.
+ */
+export const UpdateOrganizationRequestSchema: GenMessage<UpdateOrganizationRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 10);
+
+/**
+ * @generated from message postern.v1.UpdateOrganizationResponse
+ */
+export type UpdateOrganizationResponse = Message<"postern.v1.UpdateOrganizationResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateOrganizationResponse.
+ * Use `create(UpdateOrganizationResponseSchema)` to create a new message.
+ */
+export const UpdateOrganizationResponseSchema: GenMessage<UpdateOrganizationResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 11);
 
 /**
  * The organizations of the instance.
@@ -278,6 +376,16 @@ export const OrganizationService: GenService<{
     methodKind: "unary";
     input: typeof ListOrganizationsRequestSchema;
     output: typeof ListOrganizationsResponseSchema;
+  },
+  /**
+   * Changes the name of an organization; it stays unique in the instance. The name that it has already changes nothing.
+   *
+   * @generated from rpc postern.v1.OrganizationService.UpdateOrganization
+   */
+  updateOrganization: {
+    methodKind: "unary";
+    input: typeof UpdateOrganizationRequestSchema;
+    output: typeof UpdateOrganizationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_organization, 0);

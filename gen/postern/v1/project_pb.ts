@@ -6,6 +6,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import type { FieldMask } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/project.proto.
  */
 export const file_postern_v1_project: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL3Byb2plY3QucHJvdG8SCnBvc3Rlcm4udjEiSQoHUHJvamVjdBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEgwKBG5hbWUYAyABKAkiMAoLUHJvamVjdFJvbGUSCwoDa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSKIAQoMUHJvamVjdEdyYW50EgoKAmlkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEgoKcHJvamVjdF9pZBgDIAEoCRIfChdncmFudGVkX29yZ2FuaXphdGlvbl9pZBgEIAEoCRIRCglyb2xlX2tleXMYBSADKAkiNAoUQ3JlYXRlUHJvamVjdFJlcXVlc3QSHAoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAEiUQoVQ3JlYXRlUHJvamVjdFJlc3BvbnNlEhIKCnByb2plY3RfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIzChFHZXRQcm9qZWN0UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBIjoKEkdldFByb2plY3RSZXNwb25zZRIkCgdwcm9qZWN0GAEgASgLMhMucG9zdGVybi52MS5Qcm9qZWN0ImsKE0xpc3RQcm9qZWN0c1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGNAPEhcKD2luY2x1ZGVfZ3JhbnRlZBgDIAEoCCJWChRMaXN0UHJvamVjdHNSZXNwb25zZRIlCghwcm9qZWN0cxgBIAMoCzITLnBvc3Rlcm4udjEuUHJvamVjdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiNgoURGVsZXRlUHJvamVjdFJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIASI9ChVEZWxldGVQcm9qZWN0UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKHAQoVQWRkUHJvamVjdFJvbGVSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESKgoDa2V5GAIgASgJQh26SBZyFBABGMgBMg1eW15cc1xwe0N9XSokkLUYARIiCgxkaXNwbGF5X25hbWUYAyABKAlCDLpIBXIDGMgBkLUYASI+ChZBZGRQcm9qZWN0Um9sZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMidgoXTGlzdFByb2plY3RSb2xlc1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iWwoYTGlzdFByb2plY3RSb2xlc1Jlc3BvbnNlEiYKBXJvbGVzGAEgAygLMhcucG9zdGVybi52MS5Qcm9qZWN0Um9sZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiWAoYUmVtb3ZlUHJvamVjdFJvbGVSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESHAoIcm9sZV9rZXkYAiABKAlCCrpIB3IFEAEYyAEiQQoZUmVtb3ZlUHJvamVjdFJvbGVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIosBChNHcmFudFByb2plY3RSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESKwoXZ3JhbnRlZF9vcmdhbml6YXRpb25faWQYAiABKAlCCrpIB3IFEAEYyAESJwoJcm9sZV9rZXlzGAMgAygJQhS6SBGSAQ4Q6AcYASIHcgUQARjIASJWChRHcmFudFByb2plY3RSZXNwb25zZRIYChBwcm9qZWN0X2dyYW50X2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMidwoYTGlzdFByb2plY3RHcmFudHNSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGNAPImYKGUxpc3RQcm9qZWN0R3JhbnRzUmVzcG9uc2USMAoOcHJvamVjdF9ncmFudHMYASADKAsyGC5wb3N0ZXJuLnYxLlByb2plY3RHcmFudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiYQoZUmV2b2tlUHJvamVjdEdyYW50UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEiQKEHByb2plY3RfZ3JhbnRfaWQYAiABKAlCCrpIB3IFEAEYyAEiQgoaUmV2b2tlUHJvamVjdEdyYW50UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyLjAgoLUHJvamVjdEZhY3QSMgoHY3JlYXRlZBgBIAEoCzIfLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuQ3JlYXRlZEgAEjIKB2RlbGV0ZWQYAiABKAsyHy5wb3N0ZXJuLnYxLlByb2plY3RGYWN0LkRlbGV0ZWRIABI3Cgpyb2xlX2FkZGVkGAMgASgLMiEucG9zdGVybi52MS5Qcm9qZWN0RmFjdC5Sb2xlQWRkZWRIABI7Cgxyb2xlX3JlbW92ZWQYBCABKAsyIy5wb3N0ZXJuLnYxLlByb2plY3RGYWN0LlJvbGVSZW1vdmVkSAAaFwoHQ3JlYXRlZBIMCgRuYW1lGAEgASgJGgkKB0RlbGV0ZWQaLgoJUm9sZUFkZGVkEgsKA2tleRgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkaGgoLUm9sZVJlbW92ZWQSCwoDa2V5GAEgASgJQgYKBGZhY3QiyAIKEFByb2plY3RHcmFudEZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50RmFjdC5DcmVhdGVkSAASQAoMcm9sZV9yZW1vdmVkGAIgASgLMigucG9zdGVybi52MS5Qcm9qZWN0R3JhbnRGYWN0LlJvbGVSZW1vdmVkSAASNwoHcmV2b2tlZBgDIAEoCzIkLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50RmFjdC5SZXZva2VkSAAaUQoHQ3JlYXRlZBISCgpwcm9qZWN0X2lkGAEgASgJEh8KF2dyYW50ZWRfb3JnYW5pemF0aW9uX2lkGAIgASgJEhEKCXJvbGVfa2V5cxgDIAMoCRoaCgtSb2xlUmVtb3ZlZBILCgNrZXkYASABKAkaCQoHUmV2b2tlZEIGCgRmYWN0MvQMCg5Qcm9qZWN0U2VydmljZRKCAQoNQ3JlYXRlUHJvamVjdBIgLnBvc3Rlcm4udjEuQ3JlYXRlUHJvamVjdFJlcXVlc3QaIS5wb3N0ZXJuLnYxLkNyZWF0ZVByb2plY3RSZXNwb25zZSIsirUYETgBGg1wcm9qZWN0LndyaXRlgtPkkwIROgEqIgwvdjEvcHJvamVjdHMSkQEKCkdldFByb2plY3QSHS5wb3N0ZXJuLnYxLkdldFByb2plY3RSZXF1ZXN0Gh4ucG9zdGVybi52MS5HZXRQcm9qZWN0UmVzcG9uc2UiRJACAYq1GBw4AUIKcHJvamVjdF9pZBoMcHJvamVjdC5yZWFkgtPkkwIbEhkvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9EoABCgxMaXN0UHJvamVjdHMSHy5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0c1JlcXVlc3QaIC5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0c1Jlc3BvbnNlIi2QAgGKtRgSOAFYARoMcHJvamVjdC5yZWFkgtPkkwIOEgwvdjEvcHJvamVjdHMSmAEKDURlbGV0ZVByb2plY3QSIC5wb3N0ZXJuLnYxLkRlbGV0ZVByb2plY3RSZXF1ZXN0GiEucG9zdGVybi52MS5EZWxldGVQcm9qZWN0UmVzcG9uc2UiQoq1GB04AUIKcHJvamVjdF9pZBoNcHJvamVjdC53cml0ZYLT5JMCGyoZL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfRKhAQoOQWRkUHJvamVjdFJvbGUSIS5wb3N0ZXJuLnYxLkFkZFByb2plY3RSb2xlUmVxdWVzdBoiLnBvc3Rlcm4udjEuQWRkUHJvamVjdFJvbGVSZXNwb25zZSJIirUYGjgBQgpwcm9qZWN0X2lkGgpyb2xlLndyaXRlgtPkkwIkOgEqIh8vdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzEqkBChBMaXN0UHJvamVjdFJvbGVzEiMucG9zdGVybi52MS5MaXN0UHJvamVjdFJvbGVzUmVxdWVzdBokLnBvc3Rlcm4udjEuTGlzdFByb2plY3RSb2xlc1Jlc3BvbnNlIkqQAgGKtRgcOAFCCnByb2plY3RfaWQaDHByb2plY3QucmVhZILT5JMCIRIfL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9yb2xlcxKyAQoRUmVtb3ZlUHJvamVjdFJvbGUSJC5wb3N0ZXJuLnYxLlJlbW92ZVByb2plY3RSb2xlUmVxdWVzdBolLnBvc3Rlcm4udjEuUmVtb3ZlUHJvamVjdFJvbGVSZXNwb25zZSJQirUYGjgBQgpwcm9qZWN0X2lkGgpyb2xlLndyaXRlgtPkkwIsKiovdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzL3tyb2xlX2tleX0SqwEKDEdyYW50UHJvamVjdBIfLnBvc3Rlcm4udjEuR3JhbnRQcm9qZWN0UmVxdWVzdBogLnBvc3Rlcm4udjEuR3JhbnRQcm9qZWN0UmVzcG9uc2UiWIq1GCM4AUIKcHJvamVjdF9pZBoTcHJvamVjdC5ncmFudC53cml0ZZi1GICAEILT5JMCJToBKiIgL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9ncmFudHMSrQEKEUxpc3RQcm9qZWN0R3JhbnRzEiQucG9zdGVybi52MS5MaXN0UHJvamVjdEdyYW50c1JlcXVlc3QaJS5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0R3JhbnRzUmVzcG9uc2UiS5ACAYq1GBw4AUIKcHJvamVjdF9pZBoMcHJvamVjdC5yZWFkgtPkkwIiEiAvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cxLHAQoSUmV2b2tlUHJvamVjdEdyYW50EiUucG9zdGVybi52MS5SZXZva2VQcm9qZWN0R3JhbnRSZXF1ZXN0GiYucG9zdGVybi52MS5SZXZva2VQcm9qZWN0R3JhbnRSZXNwb25zZSJiirUYIzgBQgpwcm9qZWN0X2lkGhNwcm9qZWN0LmdyYW50LndyaXRlgtPkkwI1KjMvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cy97cHJvamVjdF9ncmFudF9pZH1iBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chhwb3N0ZXJuL3YxL3Byb2plY3QucHJvdG8SCnBvc3Rlcm4udjEiSQoHUHJvamVjdBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEgwKBG5hbWUYAyABKAkiMAoLUHJvamVjdFJvbGUSCwoDa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSKIAQoMUHJvamVjdEdyYW50EgoKAmlkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEgoKcHJvamVjdF9pZBgDIAEoCRIfChdncmFudGVkX29yZ2FuaXphdGlvbl9pZBgEIAEoCRIRCglyb2xlX2tleXMYBSADKAkiNAoUQ3JlYXRlUHJvamVjdFJlcXVlc3QSHAoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAEiUQoVQ3JlYXRlUHJvamVjdFJlc3BvbnNlEhIKCnByb2plY3RfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIzChFHZXRQcm9qZWN0UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBIjoKEkdldFByb2plY3RSZXNwb25zZRIkCgdwcm9qZWN0GAEgASgLMhMucG9zdGVybi52MS5Qcm9qZWN0ImsKE0xpc3RQcm9qZWN0c1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGNAPEhcKD2luY2x1ZGVfZ3JhbnRlZBgDIAEoCCJWChRMaXN0UHJvamVjdHNSZXNwb25zZRIlCghwcm9qZWN0cxgBIAMoCzITLnBvc3Rlcm4udjEuUHJvamVjdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiNgoURGVsZXRlUHJvamVjdFJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIASI9ChVEZWxldGVQcm9qZWN0UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKHAQoVQWRkUHJvamVjdFJvbGVSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESKgoDa2V5GAIgASgJQh26SBZyFBABGMgBMg1eW15cc1xwe0N9XSokkLUYARIiCgxkaXNwbGF5X25hbWUYAyABKAlCDLpIBXIDGMgBkLUYASI+ChZBZGRQcm9qZWN0Um9sZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMidgoXTGlzdFByb2plY3RSb2xlc1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iWwoYTGlzdFByb2plY3RSb2xlc1Jlc3BvbnNlEiYKBXJvbGVzGAEgAygLMhcucG9zdGVybi52MS5Qcm9qZWN0Um9sZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiWAoYUmVtb3ZlUHJvamVjdFJvbGVSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESHAoIcm9sZV9rZXkYAiABKAlCCrpIB3IFEAEYyAEiQQoZUmVtb3ZlUHJvamVjdFJvbGVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIosBChNHcmFudFByb2plY3RSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESKwoXZ3JhbnRlZF9vcmdhbml6YXRpb25faWQYAiABKAlCCrpIB3IFEAEYyAESJwoJcm9sZV9rZXlzGAMgAygJQhS6SBGSAQ4Q6AcYASIHcgUQARjIASJWChRHcmFudFByb2plY3RSZXNwb25zZRIYChBwcm9qZWN0X2dyYW50X2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMidwoYTGlzdFByb2plY3RHcmFudHNSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGNAPImYKGUxpc3RQcm9qZWN0R3JhbnRzUmVzcG9uc2USMAoOcHJvamVjdF9ncmFudHMYASADKAsyGC5wb3N0ZXJuLnYxLlByb2plY3RHcmFudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiYQoZUmV2b2tlUHJvamVjdEdyYW50UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEiQKEHByb2plY3RfZ3JhbnRfaWQYAiABKAlCCrpIB3IFEAEYyAEiQgoaUmV2b2tlUHJvamVjdEdyYW50UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKfBAoLUHJvamVjdEZhY3QSMgoHY3JlYXRlZBgBIAEoCzIfLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuQ3JlYXRlZEgAEjIKB2RlbGV0ZWQYAiABKAsyHy5wb3N0ZXJuLnYxLlByb2plY3RGYWN0LkRlbGV0ZWRIABI3Cgpyb2xlX2FkZGVkGAMgASgLMiEucG9zdGVybi52MS5Qcm9qZWN0RmFjdC5Sb2xlQWRkZWRIABI7Cgxyb2xlX3JlbW92ZWQYBCABKAsyIy5wb3N0ZXJuLnYxLlByb2plY3RGYWN0LlJvbGVSZW1vdmVkSAASMgoHY2hhbmdlZBgUIAEoCzIfLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuQ2hhbmdlZEgAEjsKDHJvbGVfY2hhbmdlZBgVIAEoCzIjLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuUm9sZUNoYW5nZWRIABoXCgdDcmVhdGVkEgwKBG5hbWUYASABKAkaCQoHRGVsZXRlZBouCglSb2xlQWRkZWQSCwoDa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRoaCgtSb2xlUmVtb3ZlZBILCgNrZXkYASABKAkaFwoHQ2hhbmdlZBIMCgRuYW1lGAEgASgJGjAKC1JvbGVDaGFuZ2VkEgsKA2tleRgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAlCBgoEZmFjdCLIAgoQUHJvamVjdEdyYW50RmFjdBI3CgdjcmVhdGVkGAEgASgLMiQucG9zdGVybi52MS5Qcm9qZWN0R3JhbnRGYWN0LkNyZWF0ZWRIABJACgxyb2xlX3JlbW92ZWQYAiABKAsyKC5wb3N0ZXJuLnYxLlByb2plY3RHcmFudEZhY3QuUm9sZVJlbW92ZWRIABI3CgdyZXZva2VkGAMgASgLMiQucG9zdGVybi52MS5Qcm9qZWN0R3JhbnRGYWN0LlJldm9rZWRIABpRCgdDcmVhdGVkEhIKCnByb2plY3RfaWQYASABKAkSHwoXZ3JhbnRlZF9vcmdhbml6YXRpb25faWQYAiABKAkSEQoJcm9sZV9rZXlzGAMgAygJGhoKC1JvbGVSZW1vdmVkEgsKA2tleRgBIAEoCRoJCgdSZXZva2VkQgYKBGZhY3QiOwoNUHJvamVjdFVwZGF0ZRIhCgRuYW1lGAEgASgJQg66SAdyBRABGMgBkLUYAUgAiAEBQgcKBV9uYW1lItEBChRVcGRhdGVQcm9qZWN0UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEjIKB3Byb2plY3QYAiABKAsyGS5wb3N0ZXJuLnYxLlByb2plY3RVcGRhdGVCBrpIA8gBARIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSHgoRZXhwZWN0ZWRfc2VxdWVuY2UYBCABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiPQoVVXBkYXRlUHJvamVjdFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiTQoRUHJvamVjdFJvbGVVcGRhdGUSJwoMZGlzcGxheV9uYW1lGAEgASgJQgy6SAVyAxjIAZC1GAFIAIgBAUIPCg1fZGlzcGxheV9uYW1lIvQBChhVcGRhdGVQcm9qZWN0Um9sZVJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIcCghyb2xlX2tleRgCIAEoCUIKukgHcgUQARjIARIzCgRyb2xlGAMgASgLMh0ucG9zdGVybi52MS5Qcm9qZWN0Um9sZVVwZGF0ZUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIeChFleHBlY3RlZF9zZXF1ZW5jZRgFIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJBChlVcGRhdGVQcm9qZWN0Um9sZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMy0w8KDlByb2plY3RTZXJ2aWNlEoIBCg1DcmVhdGVQcm9qZWN0EiAucG9zdGVybi52MS5DcmVhdGVQcm9qZWN0UmVxdWVzdBohLnBvc3Rlcm4udjEuQ3JlYXRlUHJvamVjdFJlc3BvbnNlIiyKtRgROAEaDXByb2plY3Qud3JpdGWC0+STAhE6ASoiDC92MS9wcm9qZWN0cxKRAQoKR2V0UHJvamVjdBIdLnBvc3Rlcm4udjEuR2V0UHJvamVjdFJlcXVlc3QaHi5wb3N0ZXJuLnYxLkdldFByb2plY3RSZXNwb25zZSJEkAIBirUYHDgBQgpwcm9qZWN0X2lkGgxwcm9qZWN0LnJlYWSC0+STAhsSGS92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0SgAEKDExpc3RQcm9qZWN0cxIfLnBvc3Rlcm4udjEuTGlzdFByb2plY3RzUmVxdWVzdBogLnBvc3Rlcm4udjEuTGlzdFByb2plY3RzUmVzcG9uc2UiLZACAYq1GBI4AVgBGgxwcm9qZWN0LnJlYWSC0+STAg4SDC92MS9wcm9qZWN0cxKYAQoNRGVsZXRlUHJvamVjdBIgLnBvc3Rlcm4udjEuRGVsZXRlUHJvamVjdFJlcXVlc3QaIS5wb3N0ZXJuLnYxLkRlbGV0ZVByb2plY3RSZXNwb25zZSJCirUYHTgBQgpwcm9qZWN0X2lkGg1wcm9qZWN0LndyaXRlgtPkkwIbKhkvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9EqEBCg5BZGRQcm9qZWN0Um9sZRIhLnBvc3Rlcm4udjEuQWRkUHJvamVjdFJvbGVSZXF1ZXN0GiIucG9zdGVybi52MS5BZGRQcm9qZWN0Um9sZVJlc3BvbnNlIkiKtRgaOAFCCnByb2plY3RfaWQaCnJvbGUud3JpdGWC0+STAiQ6ASoiHy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vcm9sZXMSqQEKEExpc3RQcm9qZWN0Um9sZXMSIy5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0Um9sZXNSZXF1ZXN0GiQucG9zdGVybi52MS5MaXN0UHJvamVjdFJvbGVzUmVzcG9uc2UiSpACAYq1GBw4AUIKcHJvamVjdF9pZBoMcHJvamVjdC5yZWFkgtPkkwIhEh8vdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzErIBChFSZW1vdmVQcm9qZWN0Um9sZRIkLnBvc3Rlcm4udjEuUmVtb3ZlUHJvamVjdFJvbGVSZXF1ZXN0GiUucG9zdGVybi52MS5SZW1vdmVQcm9qZWN0Um9sZVJlc3BvbnNlIlCKtRgaOAFCCnByb2plY3RfaWQaCnJvbGUud3JpdGWC0+STAiwqKi92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vcm9sZXMve3JvbGVfa2V5fRKrAQoMR3JhbnRQcm9qZWN0Eh8ucG9zdGVybi52MS5HcmFudFByb2plY3RSZXF1ZXN0GiAucG9zdGVybi52MS5HcmFudFByb2plY3RSZXNwb25zZSJYirUYIzgBQgpwcm9qZWN0X2lkGhNwcm9qZWN0LmdyYW50LndyaXRlmLUYgIAQgtPkkwIlOgEqIiAvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cxKtAQoRTGlzdFByb2plY3RHcmFudHMSJC5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0R3JhbnRzUmVxdWVzdBolLnBvc3Rlcm4udjEuTGlzdFByb2plY3RHcmFudHNSZXNwb25zZSJLkAIBirUYHDgBQgpwcm9qZWN0X2lkGgxwcm9qZWN0LnJlYWSC0+STAiISIC92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vZ3JhbnRzEscBChJSZXZva2VQcm9qZWN0R3JhbnQSJS5wb3N0ZXJuLnYxLlJldm9rZVByb2plY3RHcmFudFJlcXVlc3QaJi5wb3N0ZXJuLnYxLlJldm9rZVByb2plY3RHcmFudFJlc3BvbnNlImKKtRgjOAFCCnByb2plY3RfaWQaE3Byb2plY3QuZ3JhbnQud3JpdGWC0+STAjUqMy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vZ3JhbnRzL3twcm9qZWN0X2dyYW50X2lkfRKhAQoNVXBkYXRlUHJvamVjdBIgLnBvc3Rlcm4udjEuVXBkYXRlUHJvamVjdFJlcXVlc3QaIS5wb3N0ZXJuLnYxLlVwZGF0ZVByb2plY3RSZXNwb25zZSJLirUYHTgBQgpwcm9qZWN0X2lkGg1wcm9qZWN0LndyaXRlgtPkkwIkOgdwcm9qZWN0MhkvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9ErgBChFVcGRhdGVQcm9qZWN0Um9sZRIkLnBvc3Rlcm4udjEuVXBkYXRlUHJvamVjdFJvbGVSZXF1ZXN0GiUucG9zdGVybi52MS5VcGRhdGVQcm9qZWN0Um9sZVJlc3BvbnNlIlaKtRgaOAFCCnByb2plY3RfaWQaCnJvbGUud3JpdGWC0+STAjI6BHJvbGUyKi92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vcm9sZXMve3JvbGVfa2V5fWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * A project groups applications and defines the roles that users are granted.
@@ -579,6 +581,18 @@ export type ProjectFact = Message<"postern.v1.ProjectFact"> & {
      */
     value: ProjectFact_RoleRemoved;
     case: "roleRemoved";
+  } | {
+    /**
+     * @generated from field: postern.v1.ProjectFact.Changed changed = 20;
+     */
+    value: ProjectFact_Changed;
+    case: "changed";
+  } | {
+    /**
+     * @generated from field: postern.v1.ProjectFact.RoleChanged role_changed = 21;
+     */
+    value: ProjectFact_RoleChanged;
+    case: "roleChanged";
   } | { case: undefined; value?: undefined };
 };
 
@@ -657,6 +671,45 @@ export type ProjectFact_RoleRemoved = Message<"postern.v1.ProjectFact.RoleRemove
  */
 export const ProjectFact_RoleRemovedSchema: GenMessage<ProjectFact_RoleRemoved> = /*@__PURE__*/
   messageDesc(file_postern_v1_project, 23, 3);
+
+/**
+ * @generated from message postern.v1.ProjectFact.Changed
+ */
+export type ProjectFact_Changed = Message<"postern.v1.ProjectFact.Changed"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message postern.v1.ProjectFact.Changed.
+ * Use `create(ProjectFact_ChangedSchema)` to create a new message.
+ */
+export const ProjectFact_ChangedSchema: GenMessage<ProjectFact_Changed> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 23, 4);
+
+/**
+ * @generated from message postern.v1.ProjectFact.RoleChanged
+ */
+export type ProjectFact_RoleChanged = Message<"postern.v1.ProjectFact.RoleChanged"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * @generated from field: string display_name = 2;
+   */
+  displayName: string;
+};
+
+/**
+ * Describes the message postern.v1.ProjectFact.RoleChanged.
+ * Use `create(ProjectFact_RoleChangedSchema)` to create a new message.
+ */
+export const ProjectFact_RoleChangedSchema: GenMessage<ProjectFact_RoleChanged> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 23, 5);
 
 /**
  * What can happen to the grant of a project.
@@ -751,6 +804,161 @@ export type ProjectGrantFact_Revoked = Message<"postern.v1.ProjectGrantFact.Revo
  */
 export const ProjectGrantFact_RevokedSchema: GenMessage<ProjectGrantFact_Revoked> = /*@__PURE__*/
   messageDesc(file_postern_v1_project, 24, 2);
+
+/**
+ * What can be changed of a project.
+ *
+ * @generated from message postern.v1.ProjectUpdate
+ */
+export type ProjectUpdate = Message<"postern.v1.ProjectUpdate"> & {
+  /**
+   * @generated from field: optional string name = 1;
+   */
+  name?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ProjectUpdate.
+ * Use `create(ProjectUpdateSchema)` to create a new message.
+ */
+export const ProjectUpdateSchema: GenMessage<ProjectUpdate> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 25);
+
+/**
+ * @generated from message postern.v1.UpdateProjectRequest
+ */
+export type UpdateProjectRequest = Message<"postern.v1.UpdateProjectRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: postern.v1.ProjectUpdate project = 2;
+   */
+  project?: ProjectUpdate | undefined;
+
+  /**
+   * The fields of `project` that change: those that are populated when it is empty, over REST the keys of the body.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 4;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateProjectRequest.
+ * Use `create(UpdateProjectRequestSchema)` to create a new message.
+ */
+export const UpdateProjectRequestSchema: GenMessage<UpdateProjectRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 26);
+
+/**
+ * @generated from message postern.v1.UpdateProjectResponse
+ */
+export type UpdateProjectResponse = Message<"postern.v1.UpdateProjectResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateProjectResponse.
+ * Use `create(UpdateProjectResponseSchema)` to create a new message.
+ */
+export const UpdateProjectResponseSchema: GenMessage<UpdateProjectResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 27);
+
+/**
+ * What can be changed of a role.
+ *
+ * @generated from message postern.v1.ProjectRoleUpdate
+ */
+export type ProjectRoleUpdate = Message<"postern.v1.ProjectRoleUpdate"> & {
+  /**
+   * The name that people see; the key when empty.
+   *
+   * @generated from field: optional string display_name = 1;
+   */
+  displayName?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ProjectRoleUpdate.
+ * Use `create(ProjectRoleUpdateSchema)` to create a new message.
+ */
+export const ProjectRoleUpdateSchema: GenMessage<ProjectRoleUpdate> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 28);
+
+/**
+ * @generated from message postern.v1.UpdateProjectRoleRequest
+ */
+export type UpdateProjectRoleRequest = Message<"postern.v1.UpdateProjectRoleRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: string role_key = 2;
+   */
+  roleKey: string;
+
+  /**
+   * @generated from field: postern.v1.ProjectRoleUpdate role = 3;
+   */
+  role?: ProjectRoleUpdate | undefined;
+
+  /**
+   * The fields of `role` that change: those that are populated when it is empty, over REST the keys of the body.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 4;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The change is made only while the project has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 5;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateProjectRoleRequest.
+ * Use `create(UpdateProjectRoleRequestSchema)` to create a new message.
+ */
+export const UpdateProjectRoleRequestSchema: GenMessage<UpdateProjectRoleRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 29);
+
+/**
+ * @generated from message postern.v1.UpdateProjectRoleResponse
+ */
+export type UpdateProjectRoleResponse = Message<"postern.v1.UpdateProjectRoleResponse"> & {
+  /**
+   * The project's details: roles are part of its history.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateProjectRoleResponse.
+ * Use `create(UpdateProjectRoleResponseSchema)` to create a new message.
+ */
+export const UpdateProjectRoleResponseSchema: GenMessage<UpdateProjectRoleResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 30);
 
 /**
  * Projects, the roles they define, and the grants of projects to other organizations.
@@ -857,6 +1065,26 @@ export const ProjectService: GenService<{
     methodKind: "unary";
     input: typeof RevokeProjectGrantRequestSchema;
     output: typeof RevokeProjectGrantResponseSchema;
+  },
+  /**
+   * Changes the name of a project; it stays unique in the organization. The name that it has already changes nothing.
+   *
+   * @generated from rpc postern.v1.ProjectService.UpdateProject
+   */
+  updateProject: {
+    methodKind: "unary";
+    input: typeof UpdateProjectRequestSchema;
+    output: typeof UpdateProjectResponseSchema;
+  },
+  /**
+   * Changes the name of a role that people see; its key stays. The name that it has already changes nothing.
+   *
+   * @generated from rpc postern.v1.ProjectService.UpdateProjectRole
+   */
+  updateProjectRole: {
+    methodKind: "unary";
+    input: typeof UpdateProjectRoleRequestSchema;
+    output: typeof UpdateProjectRoleResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_project, 0);

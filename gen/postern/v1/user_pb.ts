@@ -6,8 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/user.proto.
  */
 export const file_postern_v1_user: GenFile = /*@__PURE__*/
-  fileDesc("ChVwb3N0ZXJuL3YxL3VzZXIucHJvdG8SCnBvc3Rlcm4udjEizAEKBFVzZXISCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIkCgVzdGF0ZRgDIAEoDjIVLnBvc3Rlcm4udjEuVXNlclN0YXRlEhAKCHVzZXJuYW1lGAQgASgJEiYKBWh1bWFuGAUgASgLMhUucG9zdGVybi52MS5IdW1hblVzZXJIABIqCgdtYWNoaW5lGAYgASgLMhcucG9zdGVybi52MS5NYWNoaW5lVXNlckgAQgYKBGtpbmQieQoJSHVtYW5Vc2VyEhIKCmdpdmVuX25hbWUYASABKAkSEwoLZmFtaWx5X25hbWUYAiABKAkSDQoFZW1haWwYAyABKAkSEgoFcGhvbmUYBCABKAlIAIgBARIWCg5waG9uZV92ZXJpZmllZBgFIAEoCEIICgZfcGhvbmUiGwoLTWFjaGluZVVzZXISDAoEbmFtZRgBIAEoCSKFAQoLQWNjZXNzVG9rZW4SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIPCgd1c2VyX2lkGAMgASgJEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiDwoNU2VuZFBob25lQ29kZSIRCg9SZXR1cm5QaG9uZUNvZGUi/gEKFkNyZWF0ZUh1bWFuVXNlclJlcXVlc3QSLwoIdXNlcm5hbWUYASABKAlCHbpIFnIUEAEYyAEyDV5bXlxzXHB7Q31dKiSQtRgBEiIKCmdpdmVuX25hbWUYAiABKAlCDrpIB3IFEAEYyAGQtRgBEiMKC2ZhbWlseV9uYW1lGAMgASgJQg66SAdyBRABGMgBkLUYARIdCgVlbWFpbBgEIAEoCUIOukgHcgUYyAFgAZC1GAESGwoFcGhvbmUYBSABKAlCDLpIBXIDGMgBkLUYARIhCghwYXNzd29yZBgGIAEoCUIKukgHcgUQARjoB0gAiAEBQgsKCV9wYXNzd29yZCJQChdDcmVhdGVIdW1hblVzZXJSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiaQoYQ3JlYXRlTWFjaGluZVVzZXJSZXF1ZXN0Ei8KCHVzZXJuYW1lGAEgASgJQh26SBZyFBABGMgBMg1eW15cc1xwe0N9XSokkLUYARIcCgRuYW1lGAIgASgJQg66SAdyBRABGMgBkLUYASJSChlDcmVhdGVNYWNoaW5lVXNlclJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIxCg5HZXRVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASIxCg9HZXRVc2VyUmVzcG9uc2USHgoEdXNlchgBIAEoCzIQLnBvc3Rlcm4udjEuVXNlciJPChBMaXN0VXNlcnNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjQDyJNChFMaXN0VXNlcnNSZXNwb25zZRIfCgV1c2VycxgBIAMoCzIQLnBvc3Rlcm4udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki3gEKEkNoYW5nZVBob25lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIdCgVwaG9uZRgCIAEoCUIOukgHcgUQARjIAZC1GAESLAoJc2VuZF9jb2RlGAMgASgLMhkucG9zdGVybi52MS5TZW5kUGhvbmVDb2RlEjAKC3JldHVybl9jb2RlGAQgASgLMhsucG9zdGVybi52MS5SZXR1cm5QaG9uZUNvZGUSGAoLaXNfdmVyaWZpZWQYBSABKAhIAIgBAUIOCgxfaXNfdmVyaWZpZWQicQoTQ2hhbmdlUGhvbmVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEh4KEXZlcmlmaWNhdGlvbl9jb2RlGAIgASgJSACIAQFCFAoSX3ZlcmlmaWNhdGlvbl9jb2RlImAKElZlcmlmeVBob25lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIpChF2ZXJpZmljYXRpb25fY29kZRgCIAEoCUIOukgHcgUQARjIAZC1GAEiOwoTVmVyaWZ5UGhvbmVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpkBChZSZXNlbmRQaG9uZUNvZGVSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEiwKCXNlbmRfY29kZRgCIAEoCzIZLnBvc3Rlcm4udjEuU2VuZFBob25lQ29kZRIwCgtyZXR1cm5fY29kZRgDIAEoCzIbLnBvc3Rlcm4udjEuUmV0dXJuUGhvbmVDb2RlInUKF1Jlc2VuZFBob25lQ29kZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSHgoRdmVyaWZpY2F0aW9uX2NvZGUYAiABKAlIAIgBAUIUChJfdmVyaWZpY2F0aW9uX2NvZGUiNQoSUmVtb3ZlUGhvbmVSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIjsKE1JlbW92ZVBob25lUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJTChJTZXRQYXNzd29yZFJlcXVlc3QSGwoHdXNlcl9pZBgBIAEoCUIKukgHcgUQARjIARIgCgxuZXdfcGFzc3dvcmQYAiABKAlCCrpIB3IFEAEY6AciOwoTU2V0UGFzc3dvcmRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjgKFURlYWN0aXZhdGVVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASI+ChZEZWFjdGl2YXRlVXNlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOAoVUmVhY3RpdmF0ZVVzZXJSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIj4KFlJlYWN0aXZhdGVVc2VyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI0ChFVbmxvY2tVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASI6ChJVbmxvY2tVc2VyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIwChFEZWxldGVVc2VyUmVxdWVzdBIbCgd1c2VyX2lkGAEgASgJQgq6SAdyBRABGMgBIjoKEkRlbGV0ZVVzZXJSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzInAKGENyZWF0ZUFjY2Vzc1Rva2VuUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIzCg9leHBpcmF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImIKGUNyZWF0ZUFjY2Vzc1Rva2VuUmVzcG9uc2USEAoIdG9rZW5faWQYASABKAkSDQoFdG9rZW4YAiABKAkSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJ3ChdMaXN0QWNjZXNzVG9rZW5zUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iXAoYTGlzdEFjY2Vzc1Rva2Vuc1Jlc3BvbnNlEicKBnRva2VucxgBIAMoCzIXLnBvc3Rlcm4udjEuQWNjZXNzVG9rZW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlkKGFJldm9rZUFjY2Vzc1Rva2VuUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIcCgh0b2tlbl9pZBgCIAEoCUIKukgHcgUQARjIASJBChlSZXZva2VBY2Nlc3NUb2tlblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMi4goKCFVzZXJGYWN0EjoKDWh1bWFuX2NyZWF0ZWQYASABKAsyIS5wb3N0ZXJuLnYxLlVzZXJGYWN0Lkh1bWFuQ3JlYXRlZEgAEj4KD21hY2hpbmVfY3JlYXRlZBgCIAEoCzIjLnBvc3Rlcm4udjEuVXNlckZhY3QuTWFjaGluZUNyZWF0ZWRIABI6Cg1waG9uZV9jaGFuZ2VkGAMgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5QaG9uZUNoYW5nZWRIABJHChRwaG9uZV9jb2RlX3JlcXVlc3RlZBgEIAEoCzInLnBvc3Rlcm4udjEuVXNlckZhY3QuUGhvbmVDb2RlUmVxdWVzdGVkSAASPAoOcGhvbmVfdmVyaWZpZWQYBSABKAsyIi5wb3N0ZXJuLnYxLlVzZXJGYWN0LlBob25lVmVyaWZpZWRIABI6Cg1waG9uZV9yZW1vdmVkGAYgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5QaG9uZVJlbW92ZWRIABJAChBwYXNzd29yZF9jaGFuZ2VkGAcgASgLMiQucG9zdGVybi52MS5Vc2VyRmFjdC5QYXNzd29yZENoYW5nZWRIABI3CgtkZWFjdGl2YXRlZBgIIAEoCzIgLnBvc3Rlcm4udjEuVXNlckZhY3QuRGVhY3RpdmF0ZWRIABI3CgtyZWFjdGl2YXRlZBgJIAEoCzIgLnBvc3Rlcm4udjEuVXNlckZhY3QuUmVhY3RpdmF0ZWRIABItCgZsb2NrZWQYCiABKAsyGy5wb3N0ZXJuLnYxLlVzZXJGYWN0LkxvY2tlZEgAEjEKCHVubG9ja2VkGAsgASgLMh0ucG9zdGVybi52MS5Vc2VyRmFjdC5VbmxvY2tlZEgAEi8KB2RlbGV0ZWQYDCABKAsyHC5wb3N0ZXJuLnYxLlVzZXJGYWN0LkRlbGV0ZWRIABq4AQoMSHVtYW5DcmVhdGVkEhAKCHVzZXJuYW1lGAEgASgJEhIKCmdpdmVuX25hbWUYAiABKAkSEwoLZmFtaWx5X25hbWUYAyABKAkSDQoFZW1haWwYBCABKAkSEgoFcGhvbmUYBSABKAlIAIgBARIaCg1waG9uZV9jb2RlX2lkGAYgASgJSAGIAQESEgoKbG9naW5fbmFtZRgKIAEoCUIICgZfcGhvbmVCEAoOX3Bob25lX2NvZGVfaWQaRAoOTWFjaGluZUNyZWF0ZWQSEAoIdXNlcm5hbWUYASABKAkSDAoEbmFtZRgCIAEoCRISCgpsb2dpbl9uYW1lGAogASgJGl0KDFBob25lQ2hhbmdlZBINCgVwaG9uZRgBIAEoCRIQCgh2ZXJpZmllZBgCIAEoCBIaCg1waG9uZV9jb2RlX2lkGAMgASgJSACIAQFCEAoOX3Bob25lX2NvZGVfaWQaQgoSUGhvbmVDb2RlUmVxdWVzdGVkEhoKDXBob25lX2NvZGVfaWQYASABKAlIAIgBAUIQCg5fcGhvbmVfY29kZV9pZBoPCg1QaG9uZVZlcmlmaWVkGg4KDFBob25lUmVtb3ZlZBpdCg9QYXNzd29yZENoYW5nZWQSGAoQYnlfYWRtaW5pc3RyYXRvchgBIAEoCBIcCg9rZWVwX3Nlc3Npb25faWQYAiABKAlIAIgBAUISChBfa2VlcF9zZXNzaW9uX2lkGg0KC0RlYWN0aXZhdGVkGg0KC1JlYWN0aXZhdGVkGjMKBkxvY2tlZBIpCgV1bnRpbBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaCgoIVW5sb2NrZWQaCQoHRGVsZXRlZEIGCgRmYWN0IvYBCg9BY2Nlc3NUb2tlbkZhY3QSNgoHY3JlYXRlZBgBIAEoCzIjLnBvc3Rlcm4udjEuQWNjZXNzVG9rZW5GYWN0LkNyZWF0ZWRIABI2CgdyZXZva2VkGAIgASgLMiMucG9zdGVybi52MS5BY2Nlc3NUb2tlbkZhY3QuUmV2b2tlZEgAGk8KB0NyZWF0ZWQSDwoHdXNlcl9pZBgBIAEoCRIzCg9leHBpcmF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGhoKB1Jldm9rZWQSDwoHdXNlcl9pZBgBIAEoCUIGCgRmYWN0Km4KCVVzZXJTdGF0ZRIaChZVU0VSX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRVVNFUl9TVEFURV9BQ1RJVkUQARIXChNVU0VSX1NUQVRFX0lOQUNUSVZFEAISFQoRVVNFUl9TVEFURV9MT0NLRUQQAzLYEwoLVXNlclNlcnZpY2USiAEKD0NyZWF0ZUh1bWFuVXNlchIiLnBvc3Rlcm4udjEuQ3JlYXRlSHVtYW5Vc2VyUmVxdWVzdBojLnBvc3Rlcm4udjEuQ3JlYXRlSHVtYW5Vc2VyUmVzcG9uc2UiLIq1GA44ARoKdXNlci53cml0ZYLT5JMCFDoBKiIPL3YxL3VzZXJzL2h1bWFuEpABChFDcmVhdGVNYWNoaW5lVXNlchIkLnBvc3Rlcm4udjEuQ3JlYXRlTWFjaGluZVVzZXJSZXF1ZXN0GiUucG9zdGVybi52MS5DcmVhdGVNYWNoaW5lVXNlclJlc3BvbnNlIi6KtRgOOAEaCnVzZXIud3JpdGWC0+STAhY6ASoiES92MS91c2Vycy9tYWNoaW5lEnwKB0dldFVzZXISGi5wb3N0ZXJuLnYxLkdldFVzZXJSZXF1ZXN0GhsucG9zdGVybi52MS5HZXRVc2VyUmVzcG9uc2UiOJACAYq1GBYiB3VzZXJfaWQoARoJdXNlci5yZWFkgtPkkwIVEhMvdjEvdXNlcnMve3VzZXJfaWR9Em8KCUxpc3RVc2VycxIcLnBvc3Rlcm4udjEuTGlzdFVzZXJzUmVxdWVzdBodLnBvc3Rlcm4udjEuTGlzdFVzZXJzUmVzcG9uc2UiJZACAYq1GA04ARoJdXNlci5yZWFkgtPkkwILEgkvdjEvdXNlcnMSsgEKC0NoYW5nZVBob25lEh4ucG9zdGVybi52MS5DaGFuZ2VQaG9uZVJlcXVlc3QaHy5wb3N0ZXJuLnYxLkNoYW5nZVBob25lUmVzcG9uc2UiYoq1GDoiB3VzZXJfaWQoATILcmV0dXJuX2NvZGUyC2lzX3ZlcmlmaWVkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIeOgEqIhkvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lEp8BCgtWZXJpZnlQaG9uZRIeLnBvc3Rlcm4udjEuVmVyaWZ5UGhvbmVSZXF1ZXN0Gh8ucG9zdGVybi52MS5WZXJpZnlQaG9uZVJlc3BvbnNlIk+KtRggIgd1c2VyX2lkKAFiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiU6ASoiIC92MS91c2Vycy97dXNlcl9pZH0vcGhvbmU6dmVyaWZ5ErgBCg9SZXNlbmRQaG9uZUNvZGUSIi5wb3N0ZXJuLnYxLlJlc2VuZFBob25lQ29kZVJlcXVlc3QaIy5wb3N0ZXJuLnYxLlJlc2VuZFBob25lQ29kZVJlc3BvbnNlIlyKtRgtIgd1c2VyX2lkKAEyC3JldHVybl9jb2RlYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIlOgEqIiAvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lOnJlc2VuZBKVAQoLUmVtb3ZlUGhvbmUSHi5wb3N0ZXJuLnYxLlJlbW92ZVBob25lUmVxdWVzdBofLnBvc3Rlcm4udjEuUmVtb3ZlUGhvbmVSZXNwb25zZSJFirUYICIHdXNlcl9pZCgBYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIbKhkvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lEpkBCgtTZXRQYXNzd29yZBIeLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRSZXF1ZXN0Gh8ucG9zdGVybi52MS5TZXRQYXNzd29yZFJlc3BvbnNlIkmKtRgeIgd1c2VyX2lkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIhOgEqGhwvdjEvdXNlcnMve3VzZXJfaWR9L3Bhc3N3b3JkEqQBCg5EZWFjdGl2YXRlVXNlchIhLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZVVzZXJSZXF1ZXN0GiIucG9zdGVybi52MS5EZWFjdGl2YXRlVXNlclJlc3BvbnNlIkuKtRgeIgd1c2VyX2lkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIjOgEqIh4vdjEvdXNlcnMve3VzZXJfaWR9OmRlYWN0aXZhdGUSpAEKDlJlYWN0aXZhdGVVc2VyEiEucG9zdGVybi52MS5SZWFjdGl2YXRlVXNlclJlcXVlc3QaIi5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVVc2VyUmVzcG9uc2UiS4q1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiM6ASoiHi92MS91c2Vycy97dXNlcl9pZH06cmVhY3RpdmF0ZRKUAQoKVW5sb2NrVXNlchIdLnBvc3Rlcm4udjEuVW5sb2NrVXNlclJlcXVlc3QaHi5wb3N0ZXJuLnYxLlVubG9ja1VzZXJSZXNwb25zZSJHirUYHiIHdXNlcl9pZGIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHzoBKiIaL3YxL3VzZXJzL3t1c2VyX2lkfTp1bmxvY2sSigEKCkRlbGV0ZVVzZXISHS5wb3N0ZXJuLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0Gh4ucG9zdGVybi52MS5EZWxldGVVc2VyUmVzcG9uc2UiPYq1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAhUqEy92MS91c2Vycy97dXNlcl9pZH0SqwEKEUNyZWF0ZUFjY2Vzc1Rva2VuEiQucG9zdGVybi52MS5DcmVhdGVBY2Nlc3NUb2tlblJlcXVlc3QaJS5wb3N0ZXJuLnYxLkNyZWF0ZUFjY2Vzc1Rva2VuUmVzcG9uc2UiSYq1GCAiB3VzZXJfaWQoAWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHzoBKiIaL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMSnwEKEExpc3RBY2Nlc3NUb2tlbnMSIy5wb3N0ZXJuLnYxLkxpc3RBY2Nlc3NUb2tlbnNSZXF1ZXN0GiQucG9zdGVybi52MS5MaXN0QWNjZXNzVG9rZW5zUmVzcG9uc2UiQJACAYq1GBciB3VzZXJfaWQoARoKdXNlci53cml0ZYLT5JMCHBIaL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMSswEKEVJldm9rZUFjY2Vzc1Rva2VuEiQucG9zdGVybi52MS5SZXZva2VBY2Nlc3NUb2tlblJlcXVlc3QaJS5wb3N0ZXJuLnYxLlJldm9rZUFjY2Vzc1Rva2VuUmVzcG9uc2UiUYq1GCAiB3VzZXJfaWQoAWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCJyolL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMve3Rva2VuX2lkfWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("ChVwb3N0ZXJuL3YxL3VzZXIucHJvdG8SCnBvc3Rlcm4udjEizAEKBFVzZXISCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIkCgVzdGF0ZRgDIAEoDjIVLnBvc3Rlcm4udjEuVXNlclN0YXRlEhAKCHVzZXJuYW1lGAQgASgJEiYKBWh1bWFuGAUgASgLMhUucG9zdGVybi52MS5IdW1hblVzZXJIABIqCgdtYWNoaW5lGAYgASgLMhcucG9zdGVybi52MS5NYWNoaW5lVXNlckgAQgYKBGtpbmQieQoJSHVtYW5Vc2VyEhIKCmdpdmVuX25hbWUYASABKAkSEwoLZmFtaWx5X25hbWUYAiABKAkSDQoFZW1haWwYAyABKAkSEgoFcGhvbmUYBCABKAlIAIgBARIWCg5waG9uZV92ZXJpZmllZBgFIAEoCEIICgZfcGhvbmUiGwoLTWFjaGluZVVzZXISDAoEbmFtZRgBIAEoCSKFAQoLQWNjZXNzVG9rZW4SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIPCgd1c2VyX2lkGAMgASgJEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiDwoNU2VuZFBob25lQ29kZSIRCg9SZXR1cm5QaG9uZUNvZGUi/gEKFkNyZWF0ZUh1bWFuVXNlclJlcXVlc3QSLwoIdXNlcm5hbWUYASABKAlCHbpIFnIUEAEYyAEyDV5bXlxzXHB7Q31dKiSQtRgBEiIKCmdpdmVuX25hbWUYAiABKAlCDrpIB3IFEAEYyAGQtRgBEiMKC2ZhbWlseV9uYW1lGAMgASgJQg66SAdyBRABGMgBkLUYARIdCgVlbWFpbBgEIAEoCUIOukgHcgUYyAFgAZC1GAESGwoFcGhvbmUYBSABKAlCDLpIBXIDGMgBkLUYARIhCghwYXNzd29yZBgGIAEoCUIKukgHcgUQARjoB0gAiAEBQgsKCV9wYXNzd29yZCJQChdDcmVhdGVIdW1hblVzZXJSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiaQoYQ3JlYXRlTWFjaGluZVVzZXJSZXF1ZXN0Ei8KCHVzZXJuYW1lGAEgASgJQh26SBZyFBABGMgBMg1eW15cc1xwe0N9XSokkLUYARIcCgRuYW1lGAIgASgJQg66SAdyBRABGMgBkLUYASJSChlDcmVhdGVNYWNoaW5lVXNlclJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIxCg5HZXRVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASIxCg9HZXRVc2VyUmVzcG9uc2USHgoEdXNlchgBIAEoCzIQLnBvc3Rlcm4udjEuVXNlciJPChBMaXN0VXNlcnNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjQDyJNChFMaXN0VXNlcnNSZXNwb25zZRIfCgV1c2VycxgBIAMoCzIQLnBvc3Rlcm4udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki3gEKEkNoYW5nZVBob25lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIdCgVwaG9uZRgCIAEoCUIOukgHcgUQARjIAZC1GAESLAoJc2VuZF9jb2RlGAMgASgLMhkucG9zdGVybi52MS5TZW5kUGhvbmVDb2RlEjAKC3JldHVybl9jb2RlGAQgASgLMhsucG9zdGVybi52MS5SZXR1cm5QaG9uZUNvZGUSGAoLaXNfdmVyaWZpZWQYBSABKAhIAIgBAUIOCgxfaXNfdmVyaWZpZWQicQoTQ2hhbmdlUGhvbmVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEh4KEXZlcmlmaWNhdGlvbl9jb2RlGAIgASgJSACIAQFCFAoSX3ZlcmlmaWNhdGlvbl9jb2RlImAKElZlcmlmeVBob25lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIpChF2ZXJpZmljYXRpb25fY29kZRgCIAEoCUIOukgHcgUQARjIAZC1GAEiOwoTVmVyaWZ5UGhvbmVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpkBChZSZXNlbmRQaG9uZUNvZGVSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEiwKCXNlbmRfY29kZRgCIAEoCzIZLnBvc3Rlcm4udjEuU2VuZFBob25lQ29kZRIwCgtyZXR1cm5fY29kZRgDIAEoCzIbLnBvc3Rlcm4udjEuUmV0dXJuUGhvbmVDb2RlInUKF1Jlc2VuZFBob25lQ29kZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSHgoRdmVyaWZpY2F0aW9uX2NvZGUYAiABKAlIAIgBAUIUChJfdmVyaWZpY2F0aW9uX2NvZGUiNQoSUmVtb3ZlUGhvbmVSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIjsKE1JlbW92ZVBob25lUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJTChJTZXRQYXNzd29yZFJlcXVlc3QSGwoHdXNlcl9pZBgBIAEoCUIKukgHcgUQARjIARIgCgxuZXdfcGFzc3dvcmQYAiABKAlCCrpIB3IFEAEY6AciOwoTU2V0UGFzc3dvcmRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjgKFURlYWN0aXZhdGVVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASI+ChZEZWFjdGl2YXRlVXNlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOAoVUmVhY3RpdmF0ZVVzZXJSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIj4KFlJlYWN0aXZhdGVVc2VyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI0ChFVbmxvY2tVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASI6ChJVbmxvY2tVc2VyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIwChFEZWxldGVVc2VyUmVxdWVzdBIbCgd1c2VyX2lkGAEgASgJQgq6SAdyBRABGMgBIjoKEkRlbGV0ZVVzZXJSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzInAKGENyZWF0ZUFjY2Vzc1Rva2VuUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIzCg9leHBpcmF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImIKGUNyZWF0ZUFjY2Vzc1Rva2VuUmVzcG9uc2USEAoIdG9rZW5faWQYASABKAkSDQoFdG9rZW4YAiABKAkSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJ3ChdMaXN0QWNjZXNzVG9rZW5zUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iXAoYTGlzdEFjY2Vzc1Rva2Vuc1Jlc3BvbnNlEicKBnRva2VucxgBIAMoCzIXLnBvc3Rlcm4udjEuQWNjZXNzVG9rZW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlkKGFJldm9rZUFjY2Vzc1Rva2VuUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIcCgh0b2tlbl9pZBgCIAEoCUIKukgHcgUQARjIASJBChlSZXZva2VBY2Nlc3NUb2tlblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMisg0KCFVzZXJGYWN0EjoKDWh1bWFuX2NyZWF0ZWQYASABKAsyIS5wb3N0ZXJuLnYxLlVzZXJGYWN0Lkh1bWFuQ3JlYXRlZEgAEj4KD21hY2hpbmVfY3JlYXRlZBgCIAEoCzIjLnBvc3Rlcm4udjEuVXNlckZhY3QuTWFjaGluZUNyZWF0ZWRIABI6Cg1waG9uZV9jaGFuZ2VkGAMgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5QaG9uZUNoYW5nZWRIABJHChRwaG9uZV9jb2RlX3JlcXVlc3RlZBgEIAEoCzInLnBvc3Rlcm4udjEuVXNlckZhY3QuUGhvbmVDb2RlUmVxdWVzdGVkSAASPAoOcGhvbmVfdmVyaWZpZWQYBSABKAsyIi5wb3N0ZXJuLnYxLlVzZXJGYWN0LlBob25lVmVyaWZpZWRIABI6Cg1waG9uZV9yZW1vdmVkGAYgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5QaG9uZVJlbW92ZWRIABJAChBwYXNzd29yZF9jaGFuZ2VkGAcgASgLMiQucG9zdGVybi52MS5Vc2VyRmFjdC5QYXNzd29yZENoYW5nZWRIABI3CgtkZWFjdGl2YXRlZBgIIAEoCzIgLnBvc3Rlcm4udjEuVXNlckZhY3QuRGVhY3RpdmF0ZWRIABI3CgtyZWFjdGl2YXRlZBgJIAEoCzIgLnBvc3Rlcm4udjEuVXNlckZhY3QuUmVhY3RpdmF0ZWRIABItCgZsb2NrZWQYCiABKAsyGy5wb3N0ZXJuLnYxLlVzZXJGYWN0LkxvY2tlZEgAEjEKCHVubG9ja2VkGAsgASgLMh0ucG9zdGVybi52MS5Vc2VyRmFjdC5VbmxvY2tlZEgAEi8KB2RlbGV0ZWQYDCABKAsyHC5wb3N0ZXJuLnYxLlVzZXJGYWN0LkRlbGV0ZWRIABI6Cg1odW1hbl9jaGFuZ2VkGBQgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5IdW1hbkNoYW5nZWRIABI+Cg9tYWNoaW5lX2NoYW5nZWQYFSABKAsyIy5wb3N0ZXJuLnYxLlVzZXJGYWN0Lk1hY2hpbmVDaGFuZ2VkSAASQAoQdXNlcm5hbWVfY2hhbmdlZBgWIAEoCzIkLnBvc3Rlcm4udjEuVXNlckZhY3QuVXNlcm5hbWVDaGFuZ2VkSAAauAEKDEh1bWFuQ3JlYXRlZBIQCgh1c2VybmFtZRgBIAEoCRISCgpnaXZlbl9uYW1lGAIgASgJEhMKC2ZhbWlseV9uYW1lGAMgASgJEg0KBWVtYWlsGAQgASgJEhIKBXBob25lGAUgASgJSACIAQESGgoNcGhvbmVfY29kZV9pZBgGIAEoCUgBiAEBEhIKCmxvZ2luX25hbWUYCiABKAlCCAoGX3Bob25lQhAKDl9waG9uZV9jb2RlX2lkGkQKDk1hY2hpbmVDcmVhdGVkEhAKCHVzZXJuYW1lGAEgASgJEgwKBG5hbWUYAiABKAkSEgoKbG9naW5fbmFtZRgKIAEoCRpdCgxQaG9uZUNoYW5nZWQSDQoFcGhvbmUYASABKAkSEAoIdmVyaWZpZWQYAiABKAgSGgoNcGhvbmVfY29kZV9pZBgDIAEoCUgAiAEBQhAKDl9waG9uZV9jb2RlX2lkGkIKElBob25lQ29kZVJlcXVlc3RlZBIaCg1waG9uZV9jb2RlX2lkGAEgASgJSACIAQFCEAoOX3Bob25lX2NvZGVfaWQaDwoNUGhvbmVWZXJpZmllZBoOCgxQaG9uZVJlbW92ZWQaXQoPUGFzc3dvcmRDaGFuZ2VkEhgKEGJ5X2FkbWluaXN0cmF0b3IYASABKAgSHAoPa2VlcF9zZXNzaW9uX2lkGAIgASgJSACIAQFCEgoQX2tlZXBfc2Vzc2lvbl9pZBoNCgtEZWFjdGl2YXRlZBoNCgtSZWFjdGl2YXRlZBozCgZMb2NrZWQSKQoFdW50aWwYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGgoKCFVubG9ja2VkGgkKB0RlbGV0ZWQaNwoMSHVtYW5DaGFuZ2VkEhIKCmdpdmVuX25hbWUYASABKAkSEwoLZmFtaWx5X25hbWUYAiABKAkaHgoOTWFjaGluZUNoYW5nZWQSDAoEbmFtZRgBIAEoCRo3Cg9Vc2VybmFtZUNoYW5nZWQSEAoIdXNlcm5hbWUYASABKAkSEgoKbG9naW5fbmFtZRgKIAEoCUIGCgRmYWN0IvYBCg9BY2Nlc3NUb2tlbkZhY3QSNgoHY3JlYXRlZBgBIAEoCzIjLnBvc3Rlcm4udjEuQWNjZXNzVG9rZW5GYWN0LkNyZWF0ZWRIABI2CgdyZXZva2VkGAIgASgLMiMucG9zdGVybi52MS5BY2Nlc3NUb2tlbkZhY3QuUmV2b2tlZEgAGk8KB0NyZWF0ZWQSDwoHdXNlcl9pZBgBIAEoCRIzCg9leHBpcmF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGhoKB1Jldm9rZWQSDwoHdXNlcl9pZBgBIAEoCUIGCgRmYWN0IoMBCg9IdW1hblVzZXJVcGRhdGUSJwoKZ2l2ZW5fbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAFIAIgBARIoCgtmYW1pbHlfbmFtZRgCIAEoCUIOukgHcgUQARjIAZC1GAFIAYgBAUINCgtfZ2l2ZW5fbmFtZUIOCgxfZmFtaWx5X25hbWUi1AEKFlVwZGF0ZUh1bWFuVXNlclJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESMgoFaHVtYW4YAiABKAsyGy5wb3N0ZXJuLnYxLkh1bWFuVXNlclVwZGF0ZUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIeChFleHBlY3RlZF9zZXF1ZW5jZRgEIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSI/ChdVcGRhdGVIdW1hblVzZXJSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIj8KEU1hY2hpbmVVc2VyVXBkYXRlEiEKBG5hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBSACIAQFCBwoFX25hbWUi2gEKGFVwZGF0ZU1hY2hpbmVVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARI2CgdtYWNoaW5lGAIgASgLMh0ucG9zdGVybi52MS5NYWNoaW5lVXNlclVwZGF0ZUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIeChFleHBlY3RlZF9zZXF1ZW5jZRgEIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJBChlVcGRhdGVNYWNoaW5lVXNlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMinwEKFUNoYW5nZVVzZXJuYW1lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIvCgh1c2VybmFtZRgCIAEoCUIdukgWchQQARjIATINXlteXHNccHtDfV0qJJC1GAESHgoRZXhwZWN0ZWRfc2VxdWVuY2UYAyABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiPgoWQ2hhbmdlVXNlcm5hbWVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzKm4KCVVzZXJTdGF0ZRIaChZVU0VSX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRVVNFUl9TVEFURV9BQ1RJVkUQARIXChNVU0VSX1NUQVRFX0lOQUNUSVZFEAISFQoRVVNFUl9TVEFURV9MT0NLRUQQAzLZFwoLVXNlclNlcnZpY2USiAEKD0NyZWF0ZUh1bWFuVXNlchIiLnBvc3Rlcm4udjEuQ3JlYXRlSHVtYW5Vc2VyUmVxdWVzdBojLnBvc3Rlcm4udjEuQ3JlYXRlSHVtYW5Vc2VyUmVzcG9uc2UiLIq1GA44ARoKdXNlci53cml0ZYLT5JMCFDoBKiIPL3YxL3VzZXJzL2h1bWFuEpABChFDcmVhdGVNYWNoaW5lVXNlchIkLnBvc3Rlcm4udjEuQ3JlYXRlTWFjaGluZVVzZXJSZXF1ZXN0GiUucG9zdGVybi52MS5DcmVhdGVNYWNoaW5lVXNlclJlc3BvbnNlIi6KtRgOOAEaCnVzZXIud3JpdGWC0+STAhY6ASoiES92MS91c2Vycy9tYWNoaW5lEnwKB0dldFVzZXISGi5wb3N0ZXJuLnYxLkdldFVzZXJSZXF1ZXN0GhsucG9zdGVybi52MS5HZXRVc2VyUmVzcG9uc2UiOJACAYq1GBYiB3VzZXJfaWQoARoJdXNlci5yZWFkgtPkkwIVEhMvdjEvdXNlcnMve3VzZXJfaWR9Em8KCUxpc3RVc2VycxIcLnBvc3Rlcm4udjEuTGlzdFVzZXJzUmVxdWVzdBodLnBvc3Rlcm4udjEuTGlzdFVzZXJzUmVzcG9uc2UiJZACAYq1GA04ARoJdXNlci5yZWFkgtPkkwILEgkvdjEvdXNlcnMSsgEKC0NoYW5nZVBob25lEh4ucG9zdGVybi52MS5DaGFuZ2VQaG9uZVJlcXVlc3QaHy5wb3N0ZXJuLnYxLkNoYW5nZVBob25lUmVzcG9uc2UiYoq1GDoiB3VzZXJfaWQoATILcmV0dXJuX2NvZGUyC2lzX3ZlcmlmaWVkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIeOgEqIhkvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lEp8BCgtWZXJpZnlQaG9uZRIeLnBvc3Rlcm4udjEuVmVyaWZ5UGhvbmVSZXF1ZXN0Gh8ucG9zdGVybi52MS5WZXJpZnlQaG9uZVJlc3BvbnNlIk+KtRggIgd1c2VyX2lkKAFiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiU6ASoiIC92MS91c2Vycy97dXNlcl9pZH0vcGhvbmU6dmVyaWZ5ErgBCg9SZXNlbmRQaG9uZUNvZGUSIi5wb3N0ZXJuLnYxLlJlc2VuZFBob25lQ29kZVJlcXVlc3QaIy5wb3N0ZXJuLnYxLlJlc2VuZFBob25lQ29kZVJlc3BvbnNlIlyKtRgtIgd1c2VyX2lkKAEyC3JldHVybl9jb2RlYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIlOgEqIiAvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lOnJlc2VuZBKVAQoLUmVtb3ZlUGhvbmUSHi5wb3N0ZXJuLnYxLlJlbW92ZVBob25lUmVxdWVzdBofLnBvc3Rlcm4udjEuUmVtb3ZlUGhvbmVSZXNwb25zZSJFirUYICIHdXNlcl9pZCgBYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIbKhkvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lEpkBCgtTZXRQYXNzd29yZBIeLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRSZXF1ZXN0Gh8ucG9zdGVybi52MS5TZXRQYXNzd29yZFJlc3BvbnNlIkmKtRgeIgd1c2VyX2lkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIhOgEqGhwvdjEvdXNlcnMve3VzZXJfaWR9L3Bhc3N3b3JkEqQBCg5EZWFjdGl2YXRlVXNlchIhLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZVVzZXJSZXF1ZXN0GiIucG9zdGVybi52MS5EZWFjdGl2YXRlVXNlclJlc3BvbnNlIkuKtRgeIgd1c2VyX2lkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIjOgEqIh4vdjEvdXNlcnMve3VzZXJfaWR9OmRlYWN0aXZhdGUSpAEKDlJlYWN0aXZhdGVVc2VyEiEucG9zdGVybi52MS5SZWFjdGl2YXRlVXNlclJlcXVlc3QaIi5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVVc2VyUmVzcG9uc2UiS4q1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiM6ASoiHi92MS91c2Vycy97dXNlcl9pZH06cmVhY3RpdmF0ZRKUAQoKVW5sb2NrVXNlchIdLnBvc3Rlcm4udjEuVW5sb2NrVXNlclJlcXVlc3QaHi5wb3N0ZXJuLnYxLlVubG9ja1VzZXJSZXNwb25zZSJHirUYHiIHdXNlcl9pZGIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHzoBKiIaL3YxL3VzZXJzL3t1c2VyX2lkfTp1bmxvY2sSigEKCkRlbGV0ZVVzZXISHS5wb3N0ZXJuLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0Gh4ucG9zdGVybi52MS5EZWxldGVVc2VyUmVzcG9uc2UiPYq1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAhUqEy92MS91c2Vycy97dXNlcl9pZH0SqwEKEUNyZWF0ZUFjY2Vzc1Rva2VuEiQucG9zdGVybi52MS5DcmVhdGVBY2Nlc3NUb2tlblJlcXVlc3QaJS5wb3N0ZXJuLnYxLkNyZWF0ZUFjY2Vzc1Rva2VuUmVzcG9uc2UiSYq1GCAiB3VzZXJfaWQoAWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHzoBKiIaL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMSnwEKEExpc3RBY2Nlc3NUb2tlbnMSIy5wb3N0ZXJuLnYxLkxpc3RBY2Nlc3NUb2tlbnNSZXF1ZXN0GiQucG9zdGVybi52MS5MaXN0QWNjZXNzVG9rZW5zUmVzcG9uc2UiQJACAYq1GBciB3VzZXJfaWQoARoKdXNlci53cml0ZYLT5JMCHBIaL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMSswEKEVJldm9rZUFjY2Vzc1Rva2VuEiQucG9zdGVybi52MS5SZXZva2VBY2Nlc3NUb2tlblJlcXVlc3QaJS5wb3N0ZXJuLnYxLlJldm9rZUFjY2Vzc1Rva2VuUmVzcG9uc2UiUYq1GCAiB3VzZXJfaWQoAWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCJyolL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMve3Rva2VuX2lkfRKmAQoPVXBkYXRlSHVtYW5Vc2VyEiIucG9zdGVybi52MS5VcGRhdGVIdW1hblVzZXJSZXF1ZXN0GiMucG9zdGVybi52MS5VcGRhdGVIdW1hblVzZXJSZXNwb25zZSJKirUYHiIHdXNlcl9pZGIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCIjoFaHVtYW4yGS92MS91c2Vycy97dXNlcl9pZH0vaHVtYW4SsAEKEVVwZGF0ZU1hY2hpbmVVc2VyEiQucG9zdGVybi52MS5VcGRhdGVNYWNoaW5lVXNlclJlcXVlc3QaJS5wb3N0ZXJuLnYxLlVwZGF0ZU1hY2hpbmVVc2VyUmVzcG9uc2UiToq1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiY6B21hY2hpbmUyGy92MS91c2Vycy97dXNlcl9pZH0vbWFjaGluZRKiAQoOQ2hhbmdlVXNlcm5hbWUSIS5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJuYW1lUmVxdWVzdBoiLnBvc3Rlcm4udjEuQ2hhbmdlVXNlcm5hbWVSZXNwb25zZSJJirUYHiIHdXNlcl9pZGIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCIToBKhocL3YxL3VzZXJzL3t1c2VyX2lkfS91c2VybmFtZWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * Somebody, or something, that calls.
@@ -987,6 +987,24 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
      */
     value: UserFact_Deleted;
     case: "deleted";
+  } | {
+    /**
+     * @generated from field: postern.v1.UserFact.HumanChanged human_changed = 20;
+     */
+    value: UserFact_HumanChanged;
+    case: "humanChanged";
+  } | {
+    /**
+     * @generated from field: postern.v1.UserFact.MachineChanged machine_changed = 21;
+     */
+    value: UserFact_MachineChanged;
+    case: "machineChanged";
+  } | {
+    /**
+     * @generated from field: postern.v1.UserFact.UsernameChanged username_changed = 22;
+     */
+    value: UserFact_UsernameChanged;
+    case: "usernameChanged";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1249,6 +1267,69 @@ export const UserFact_DeletedSchema: GenMessage<UserFact_Deleted> = /*@__PURE__*
   messageDesc(file_postern_v1_user, 38, 11);
 
 /**
+ * @generated from message postern.v1.UserFact.HumanChanged
+ */
+export type UserFact_HumanChanged = Message<"postern.v1.UserFact.HumanChanged"> & {
+  /**
+   * @generated from field: string given_name = 1;
+   */
+  givenName: string;
+
+  /**
+   * @generated from field: string family_name = 2;
+   */
+  familyName: string;
+};
+
+/**
+ * Describes the message postern.v1.UserFact.HumanChanged.
+ * Use `create(UserFact_HumanChangedSchema)` to create a new message.
+ */
+export const UserFact_HumanChangedSchema: GenMessage<UserFact_HumanChanged> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 38, 12);
+
+/**
+ * @generated from message postern.v1.UserFact.MachineChanged
+ */
+export type UserFact_MachineChanged = Message<"postern.v1.UserFact.MachineChanged"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message postern.v1.UserFact.MachineChanged.
+ * Use `create(UserFact_MachineChangedSchema)` to create a new message.
+ */
+export const UserFact_MachineChangedSchema: GenMessage<UserFact_MachineChanged> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 38, 13);
+
+/**
+ * @generated from message postern.v1.UserFact.UsernameChanged
+ */
+export type UserFact_UsernameChanged = Message<"postern.v1.UserFact.UsernameChanged"> & {
+  /**
+   * @generated from field: string username = 1;
+   */
+  username: string;
+
+  /**
+   * The username as login names are compared.
+   *
+   * @generated from field: string login_name = 10;
+   */
+  loginName: string;
+};
+
+/**
+ * Describes the message postern.v1.UserFact.UsernameChanged.
+ * Use `create(UserFact_UsernameChangedSchema)` to create a new message.
+ */
+export const UserFact_UsernameChangedSchema: GenMessage<UserFact_UsernameChanged> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 38, 14);
+
+/**
  * What can happen to a personal access token.
  *
  * @generated from message postern.v1.AccessTokenFact
@@ -1317,6 +1398,206 @@ export type AccessTokenFact_Revoked = Message<"postern.v1.AccessTokenFact.Revoke
  */
 export const AccessTokenFact_RevokedSchema: GenMessage<AccessTokenFact_Revoked> = /*@__PURE__*/
   messageDesc(file_postern_v1_user, 39, 1);
+
+/**
+ * What can be changed of a human user; phone and username have operations of their own.
+ *
+ * @generated from message postern.v1.HumanUserUpdate
+ */
+export type HumanUserUpdate = Message<"postern.v1.HumanUserUpdate"> & {
+  /**
+   * @generated from field: optional string given_name = 1;
+   */
+  givenName?: string | undefined;
+
+  /**
+   * @generated from field: optional string family_name = 2;
+   */
+  familyName?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.HumanUserUpdate.
+ * Use `create(HumanUserUpdateSchema)` to create a new message.
+ */
+export const HumanUserUpdateSchema: GenMessage<HumanUserUpdate> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 40);
+
+/**
+ * @generated from message postern.v1.UpdateHumanUserRequest
+ */
+export type UpdateHumanUserRequest = Message<"postern.v1.UpdateHumanUserRequest"> & {
+  /**
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * @generated from field: postern.v1.HumanUserUpdate human = 2;
+   */
+  human?: HumanUserUpdate | undefined;
+
+  /**
+   * The fields of `human` that change: those that are populated when it is empty, over REST the keys of the body.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 4;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateHumanUserRequest.
+ * Use `create(UpdateHumanUserRequestSchema)` to create a new message.
+ */
+export const UpdateHumanUserRequestSchema: GenMessage<UpdateHumanUserRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 41);
+
+/**
+ * @generated from message postern.v1.UpdateHumanUserResponse
+ */
+export type UpdateHumanUserResponse = Message<"postern.v1.UpdateHumanUserResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateHumanUserResponse.
+ * Use `create(UpdateHumanUserResponseSchema)` to create a new message.
+ */
+export const UpdateHumanUserResponseSchema: GenMessage<UpdateHumanUserResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 42);
+
+/**
+ * What can be changed of a machine user; the username has an operation of its own.
+ *
+ * @generated from message postern.v1.MachineUserUpdate
+ */
+export type MachineUserUpdate = Message<"postern.v1.MachineUserUpdate"> & {
+  /**
+   * @generated from field: optional string name = 1;
+   */
+  name?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.MachineUserUpdate.
+ * Use `create(MachineUserUpdateSchema)` to create a new message.
+ */
+export const MachineUserUpdateSchema: GenMessage<MachineUserUpdate> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 43);
+
+/**
+ * @generated from message postern.v1.UpdateMachineUserRequest
+ */
+export type UpdateMachineUserRequest = Message<"postern.v1.UpdateMachineUserRequest"> & {
+  /**
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * @generated from field: postern.v1.MachineUserUpdate machine = 2;
+   */
+  machine?: MachineUserUpdate | undefined;
+
+  /**
+   * The fields of `machine` that change: those that are populated when it is empty, over REST the keys of the body.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 4;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateMachineUserRequest.
+ * Use `create(UpdateMachineUserRequestSchema)` to create a new message.
+ */
+export const UpdateMachineUserRequestSchema: GenMessage<UpdateMachineUserRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 44);
+
+/**
+ * @generated from message postern.v1.UpdateMachineUserResponse
+ */
+export type UpdateMachineUserResponse = Message<"postern.v1.UpdateMachineUserResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateMachineUserResponse.
+ * Use `create(UpdateMachineUserResponseSchema)` to create a new message.
+ */
+export const UpdateMachineUserResponseSchema: GenMessage<UpdateMachineUserResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 45);
+
+/**
+ * @generated from message postern.v1.ChangeUsernameRequest
+ */
+export type ChangeUsernameRequest = Message<"postern.v1.ChangeUsernameRequest"> & {
+  /**
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * Without blanks and control characters.
+   *
+   * @generated from field: string username = 2;
+   */
+  username: string;
+
+  /**
+   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 3;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ChangeUsernameRequest.
+ * Use `create(ChangeUsernameRequestSchema)` to create a new message.
+ */
+export const ChangeUsernameRequestSchema: GenMessage<ChangeUsernameRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 46);
+
+/**
+ * @generated from message postern.v1.ChangeUsernameResponse
+ */
+export type ChangeUsernameResponse = Message<"postern.v1.ChangeUsernameResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ChangeUsernameResponse.
+ * Use `create(ChangeUsernameResponseSchema)` to create a new message.
+ */
+export const ChangeUsernameResponseSchema: GenMessage<ChangeUsernameResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 47);
 
 /**
  * Whether a user may call and sign in.
@@ -1530,6 +1811,37 @@ export const UserService: GenService<{
     methodKind: "unary";
     input: typeof RevokeAccessTokenRequestSchema;
     output: typeof RevokeAccessTokenResponseSchema;
+  },
+  /**
+   * Changes the names of a human user. Names that it has already change nothing.
+   *
+   * @generated from rpc postern.v1.UserService.UpdateHumanUser
+   */
+  updateHumanUser: {
+    methodKind: "unary";
+    input: typeof UpdateHumanUserRequestSchema;
+    output: typeof UpdateHumanUserResponseSchema;
+  },
+  /**
+   * Changes the name of a machine user. The name that it has already changes nothing.
+   *
+   * @generated from rpc postern.v1.UserService.UpdateMachineUser
+   */
+  updateMachineUser: {
+    methodKind: "unary";
+    input: typeof UpdateMachineUserRequestSchema;
+    output: typeof UpdateMachineUserResponseSchema;
+  },
+  /**
+   * Changes the name that a user signs in with; it stays unique in the instance whatever its case, and the old one is free at once.
+   * Sessions and access tokens live on. The username that the user has already changes nothing.
+   *
+   * @generated from rpc postern.v1.UserService.ChangeUsername
+   */
+  changeUsername: {
+    methodKind: "unary";
+    input: typeof ChangeUsernameRequestSchema;
+    output: typeof ChangeUsernameResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_user, 0);
