@@ -21,6 +21,7 @@ import { organizationService } from "./services/organization.ts";
 import { policyService } from "./services/policy.ts";
 import { projectService } from "./services/project.ts";
 import { sessionService } from "./services/session.ts";
+import { applicationUpdate } from "./services/update_application.ts";
 import { userService } from "./services/user.ts";
 import { userGrantService } from "./services/user_grant.ts";
 
@@ -43,7 +44,7 @@ export const routesOf =
   ({ deps, tail }: { readonly deps: Deps; readonly tail: Tail }, config: Config): Routes =>
   (router) => {
     router.service(AccountService, accountService(deps));
-    router.service(ApplicationService, applicationService(deps));
+    router.service(ApplicationService, { ...applicationService(deps), ...applicationUpdate(deps) });
     router.service(EventService, eventService(deps, tail));
     router.service(MemberService, memberService(deps));
     router.service(OrganizationService, organizationService(deps));

@@ -58,6 +58,7 @@ import { projectRules } from "./services/project.ts";
 import { projectGrantRules } from "./services/project_grant.ts";
 import { projectRoleRules } from "./services/project_role.ts";
 import { sessionRules } from "./services/session.ts";
+import { applicationUpdateRules } from "./services/update_application.ts";
 import { userRules } from "./services/user.ts";
 import { userGrantRules } from "./services/user_grant.ts";
 import type { Tracing } from "./tracing/tracing.ts";
@@ -305,7 +306,7 @@ function lookupsOf({ instanceId, deps: { sql } }: Runtime): Lookups {
 /** The cross-field rules of every service; rules of one field are options in the proto. */
 function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
   return [
-    ...applicationRules,
+    ...[applicationRules, applicationUpdateRules].flat(),
     ...eventRules,
     ...memberRules,
     ...organizationRules,

@@ -113,6 +113,7 @@ const revokesBy = {
   "project_grant.role_removed": nobody,
   "project_grant.revoked": everyone,
   "application.oidc_created": nobody,
+  "application.oidc_changed": nobody,
   "application.client_secret_rotated": nobody,
   "application.deleted": nobody,
   "user_grant.added": nobody,

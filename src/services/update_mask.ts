@@ -6,8 +6,8 @@ import { field as fieldRules } from "../../gen/buf/validate/validate_pb.ts";
 import { type MessageRule, messageRule, refuse, type Violation } from "../errors.ts";
 import type { Versioned } from "../events/fact.ts";
 
-/** The fields that an update changes, with their new values. */
-export type Changes<T> = Partial<Omit<T, keyof Message>>;
+/** The fields that an update changes, with their new values; a message that is removed has no value. */
+export type Changes<T> = { readonly [K in Exclude<keyof T, keyof Message>]?: Exclude<T[K], undefined> };
 
 /** Returns the fields that an update changes: those of its mask, with their default where unset, or those that are populated. */
 export function changesOf<D extends DescMessage>(
@@ -16,7 +16,9 @@ export function changesOf<D extends DescMessage>(
   mask: FieldMask | undefined,
 ): Changes<MessageShape<D>> {
   const message: Message = content ?? create(type);
-  const values = changedFields(type, message, mask).map((field) => [field.localName, changedValue(message, field)] as const);
+  const values = changedFields(type, message, mask).map(
+    (field) => [field.localName, changedValue(message, field)] as const,
+  );
   return Object.fromEntries(values) as Changes<MessageShape<D>>;
 }
 

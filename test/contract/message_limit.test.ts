@@ -28,6 +28,7 @@ const larger = {
   "AccountService/ChangePassword": 24_576,
   "ApplicationService/CreateOidcApplication": 262_144,
   "ApplicationService/ListApplications": 26_624,
+  "ApplicationService/UpdateOidcApplication": 262_144,
   "EventService/ListEvents": 150_528,
   "EventService/WatchEvents": 162_816,
   "MemberService/ListMembers": 31_744,
@@ -53,6 +54,7 @@ test("each rpc takes messages of so many bytes", () => {
 
 const stated = [
   "ApplicationService/CreateOidcApplication",
+  "ApplicationService/UpdateOidcApplication",
   "ProjectService/GrantProject",
   "UserGrantService/AddUserGrant",
   "UserGrantService/AddUserGrants",

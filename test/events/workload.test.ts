@@ -112,6 +112,14 @@ function operationsOn(world: World, chance: () => number) {
     () => done(remove(`${project()}/grants/${among(world.grants)}`)),
     () => made("apps", post(`${project()}/applications/oidc`, { name: among(["App", "Api", "Web"]) }), (b) => b.appId),
     () => done(post(`${project()}/applications/${among(world.apps)}:rotateClientSecret`)),
+    () => {
+      const authMethodType = among(["BASIC", "POST", "NONE"]);
+      const update = {
+        name: among(["App", "Api", "Web"]),
+        authMethodType: `OIDC_AUTH_METHOD_TYPE_${authMethodType}`,
+      };
+      return done(patch(`${project()}/applications/${among(world.apps)}/oidc`, update));
+    },
     () => done(remove(`${project()}/applications/${among(world.apps)}`)),
     () =>
       made(

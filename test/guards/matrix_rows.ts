@@ -248,6 +248,16 @@ export const rows: Readonly<Record<string, Row>> = {
     reaches: "project",
     request: ({ projectId }) => ({ projectId }),
   },
+  "ApplicationService.UpdateOidcApplication": {
+    needs: "app.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({
+      projectId: f.projectId,
+      appId: await f.newApp(),
+      application: { redirectUris: ["https://app.example/cb"] },
+    }),
+  },
   "ApplicationService.RotateClientSecret": {
     needs: "app.write",
     decides: "organization",

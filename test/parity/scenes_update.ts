@@ -18,6 +18,7 @@ const scenesOf =
 const human = scenesOf("UserService.UpdateHumanUser");
 const project = scenesOf("ProjectService.UpdateProject");
 const role = scenesOf("ProjectService.UpdateProjectRole");
+const oidc = scenesOf("ApplicationService.UpdateOidcApplication");
 const username = scenesOf("UserService.ChangeUsername");
 
 /** An update of a new human, with a look at the user afterwards. */
@@ -41,6 +42,37 @@ async function newProject({ fixture, admin }: Stage, request: JsonObject) {
     (await admin.get(`/v1/projects/${projectId}/roles`, within(fixture.organizationId))).body.roles;
   return { request: { projectId, ...request }, see };
 }
+
+const every = {
+  name: "Portal",
+  redirectUris: ["https://portal.example/cb", "http://portal.example/cb#f"],
+  responseTypes: ["OIDC_RESPONSE_TYPE_CODE", "OIDC_RESPONSE_TYPE_ID_TOKEN"],
+  grantTypes: ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_IMPLICIT"],
+  appType: "OIDC_APP_TYPE_USER_AGENT",
+  authMethodType: "OIDC_AUTH_METHOD_TYPE_POST",
+  postLogoutRedirectUris: ["https://portal.example/bye"],
+  version: "OIDC_VERSION_1_0",
+  devMode: true,
+  accessTokenType: "OIDC_TOKEN_TYPE_JWT",
+  accessTokenRoleAssertion: true,
+  idTokenRoleAssertion: true,
+  idTokenUserinfoAssertion: true,
+  clockSkew: "1.5s",
+  additionalOrigins: ["https://portal.example:8443"],
+  skipNativeAppSuccessPage: true,
+};
+
+/** An update of a new application with two redirect URIs and a clock skew, with a look at it afterwards. */
+const application =
+  (request: JsonObject): Given =>
+  async ({ fixture, admin }) => {
+    const headers = within(fixture.organizationId);
+    const projectId = await fixture.newProject();
+    const before = { name: "Shop", redirectUris: ["https://shop.example/cb", "/cb"], clockSkew: "3s", devMode: true };
+    const { appId } = await made(admin, `/v1/projects/${projectId}/applications/oidc`, before, headers);
+    const see = async () => (await admin.get(`/v1/projects/${projectId}/applications/${appId}`, headers)).body;
+    return { request: { projectId, appId, ...request }, see };
+  };
 
 /** Updates: by mask, by what is populated, and for an expected sequence. */
 export const updateScenes: readonly Scene[] = [
@@ -79,6 +111,90 @@ export const updateScenes: readonly Scene[] = [
     request: { userId: (await machine(postern, fixture)).userId, ...eve },
   })),
   human("nobody", "USER_NOT_FOUND", () => ({ request: { userId: "none", ...eve } })),
+  oidc("empties redirectUris by the mask", "OK", application({ application: {}, updateMask: "redirectUris" })),
+  oidc("empties redirectUris by an empty list in the body", "OK", application({ application: { redirectUris: [] } }), {
+    only: "rest",
+  }),
+  oidc(
+    "an empty list alone, which is not populated",
+    "VALIDATION_FAILED",
+    application({ application: { redirectUris: [] } }),
+    {
+      fields: ["updateMask"],
+      not: { rest: "the mask follows from the keys of the body" },
+    },
+  ),
+  oidc("removes what null stands for", "OK", application({ application: { clockSkew: null, devMode: null } }), {
+    only: "rest",
+  }),
+  oidc(
+    "removes what the mask names and the message lacks",
+    "OK",
+    application({ application: {}, updateMask: "clockSkew,devMode" }),
+  ),
+  oidc("every field", "OK", application({ application: every })),
+  oidc(
+    "every field by *, of which all but the name get their defaults",
+    "OK",
+    application({ application: { name: "Shop" }, updateMask: "*" }),
+  ),
+  oidc(
+    "values that are there, which are populated",
+    "OK",
+    application({ application: { devMode: false, appType: 0 } }),
+  ),
+  oidc("what it has already", "OK", application({ application: { name: "Shop", clockSkew: "3s" } })),
+  oidc("only a report", "OK", application({ application: every, validateOnly: true })),
+  oidc(
+    "a method without a secret",
+    "OK",
+    application({ application: { authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE" } }),
+  ),
+  oidc("for another sequence", "CONFLICT", application({ application: every, expectedSequence: "2" })),
+  oidc(
+    "a response type that no grant type covers",
+    "VALIDATION_FAILED",
+    application({ application: { responseTypes: [1] } }),
+    {
+      fields: ["application.responseTypes[0]"],
+    },
+  ),
+  oidc(
+    "a grant type that leaves the response type uncovered",
+    "VALIDATION_FAILED",
+    application({ application: { grantTypes: [1] } }),
+    {
+      fields: ["application.responseTypes[0]"],
+    },
+  ),
+  oidc(
+    "a response type, with grant types that follow",
+    "OK",
+    application({ application: { responseTypes: [1] }, updateMask: "responseTypes,grantTypes" }),
+  ),
+  oidc(
+    "fields that are wrong, and paths that are",
+    "VALIDATION_FAILED",
+    application({
+      application: { name: " ", appType: 99, clockSkew: "-1s", additionalOrigins: ["a.example"] },
+      updateMask: "clientId,name",
+    }),
+    {
+      fields: [
+        "application.name",
+        "application.appType",
+        "application.clockSkew",
+        "application.additionalOrigins[0]",
+        "updateMask",
+      ],
+    },
+  ),
+  oidc("that is not there", "APPLICATION_NOT_FOUND", async ({ fixture: { projectId } }) => ({
+    request: { projectId, appId: "none", application: every },
+  })),
+  oidc("in another project", "APPLICATION_NOT_FOUND", async ({ fixture }) => ({
+    request: { projectId: await fixture.newProject(), appId: await fixture.newApp(), application: every },
+  })),
   username("a name that is taken, in another case", "LOGIN_NAME_TAKEN", async ({ fixture, admin }) => {
     const userId = await fixture.newUser();
     const { user } = (await admin.get(`/v1/users/${userId}`)).body;

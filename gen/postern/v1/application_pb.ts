@@ -6,8 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
-import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/application.proto.
  */
 export const file_postern_v1_application: GenFile = /*@__PURE__*/
-  fileDesc("Chxwb3N0ZXJuL3YxL2FwcGxpY2F0aW9uLnByb3RvEgpwb3N0ZXJuLnYxIvUBCgtBcHBsaWNhdGlvbhIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEhIKCnByb2plY3RfaWQYAyABKAkSDAoEbmFtZRgEIAEoCRIRCgljbGllbnRfaWQYBSABKAkSKwoEb2lkYxgGIAEoCzIdLnBvc3Rlcm4udjEuT2lkY0NvbmZpZ3VyYXRpb24SFgoObm9uZV9jb21wbGlhbnQYByABKAgSOgoTY29tcGxpYW5jZV9wcm9ibGVtcxgIIAMoCzIdLnBvc3Rlcm4udjEuQ29tcGxpYW5jZVByb2JsZW0i5gQKEU9pZGNDb25maWd1cmF0aW9uEhUKDXJlZGlyZWN0X3VyaXMYASADKAkSNAoOcmVzcG9uc2VfdHlwZXMYAiADKA4yHC5wb3N0ZXJuLnYxLk9pZGNSZXNwb25zZVR5cGUSLgoLZ3JhbnRfdHlwZXMYAyADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGUSKQoIYXBwX3R5cGUYBCABKA4yFy5wb3N0ZXJuLnYxLk9pZGNBcHBUeXBlEjgKEGF1dGhfbWV0aG9kX3R5cGUYBSABKA4yHi5wb3N0ZXJuLnYxLk9pZGNBdXRoTWV0aG9kVHlwZRIhChlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAYgAygJEigKB3ZlcnNpb24YByABKA4yFy5wb3N0ZXJuLnYxLk9pZGNWZXJzaW9uEhAKCGRldl9tb2RlGAggASgIEjQKEWFjY2Vzc190b2tlbl90eXBlGAkgASgOMhkucG9zdGVybi52MS5PaWRjVG9rZW5UeXBlEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgKIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgLIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDCABKAgSLQoKY2xvY2tfc2tldxgNIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaChJhZGRpdGlvbmFsX29yaWdpbnMYDiADKAkSJAocc2tpcF9uYXRpdmVfYXBwX3N1Y2Nlc3NfcGFnZRgPIAEoCCI7ChFDb21wbGlhbmNlUHJvYmxlbRILCgNrZXkYASABKAkSGQoRbG9jYWxpemVkX21lc3NhZ2UYAiABKAki3AYKHENyZWF0ZU9pZGNBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIcCgRuYW1lGAIgASgJQg66SAdyBRABGMgBkLUYARIoCg1yZWRpcmVjdF91cmlzGAMgAygJQhG6SA6SAQsQZCIHcgUQARjoBxJHCg5yZXNwb25zZV90eXBlcxgEIAMoDjIcLnBvc3Rlcm4udjEuT2lkY1Jlc3BvbnNlVHlwZUIRukgOkgELEAoYASIFggECEAESQQoLZ3JhbnRfdHlwZXMYBSADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGVCEbpIDpIBCxAKGAEiBYIBAhABEjMKCGFwcF90eXBlGAYgASgOMhcucG9zdGVybi52MS5PaWRjQXBwVHlwZUIIukgFggECEAESQgoQYXV0aF9tZXRob2RfdHlwZRgHIAEoDjIeLnBvc3Rlcm4udjEuT2lkY0F1dGhNZXRob2RUeXBlQgi6SAWCAQIQARI0Chlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAggAygJQhG6SA6SAQsQZCIHcgUQARjoBxIyCgd2ZXJzaW9uGAkgASgOMhcucG9zdGVybi52MS5PaWRjVmVyc2lvbkIIukgFggECEAESEAoIZGV2X21vZGUYCiABKAgSPgoRYWNjZXNzX3Rva2VuX3R5cGUYCyABKA4yGS5wb3N0ZXJuLnYxLk9pZGNUb2tlblR5cGVCCLpIBYIBAhABEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgMIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgNIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDiABKAgSPAoKY2xvY2tfc2tldxgPIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkINukgKqgEHIgMIkBwyABItChJhZGRpdGlvbmFsX29yaWdpbnMYECADKAlCEbpIDpIBCxBkIgdyBRABGKwCEiQKHHNraXBfbmF0aXZlX2FwcF9zdWNjZXNzX3BhZ2UYESABKAgSFQoNdmFsaWRhdGVfb25seRgSIAEoCCLqAQodQ3JlYXRlT2lkY0FwcGxpY2F0aW9uUmVzcG9uc2USDgoGYXBwX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEQoJY2xpZW50X2lkGAMgASgJEhoKDWNsaWVudF9zZWNyZXQYBCABKAlIAIgBARIWCg5ub25lX2NvbXBsaWFudBgFIAEoCBI6ChNjb21wbGlhbmNlX3Byb2JsZW1zGAYgAygLMh0ucG9zdGVybi52MS5Db21wbGlhbmNlUHJvYmxlbUIQCg5fY2xpZW50X3NlY3JldCJTChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAEiRgoWR2V0QXBwbGljYXRpb25SZXNwb25zZRIsCgthcHBsaWNhdGlvbhgBIAEoCzIXLnBvc3Rlcm4udjEuQXBwbGljYXRpb24idgoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iYgoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEi0KDGFwcGxpY2F0aW9ucxgBIAMoCzIXLnBvc3Rlcm4udjEuQXBwbGljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpQBChlSb3RhdGVDbGllbnRTZWNyZXRSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBEjsKB292ZXJsYXAYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CD7pIDKoBCSIFCICangEyACKeAQoaUm90YXRlQ2xpZW50U2VjcmV0UmVzcG9uc2USFQoNY2xpZW50X3NlY3JldBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEkMKH3ByZXZpb3VzX3NlY3JldF9leHBpcmF0aW9uX2RhdGUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlYKGERlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIASJBChlEZWxldGVBcHBsaWNhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMivAMKD0FwcGxpY2F0aW9uRmFjdBI/CgxvaWRjX2NyZWF0ZWQYASABKAsyJy5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uRmFjdC5PaWRjQ3JlYXRlZEgAElAKFWNsaWVudF9zZWNyZXRfcm90YXRlZBgCIAEoCzIvLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LkNsaWVudFNlY3JldFJvdGF0ZWRIABI2CgdkZWxldGVkGAMgASgLMiMucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuRGVsZXRlZEgAGm8KC09pZGNDcmVhdGVkEhIKCnByb2plY3RfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkSKwoEb2lkYxgEIAEoCzIdLnBvc3Rlcm4udjEuT2lkY0NvbmZpZ3VyYXRpb24aWgoTQ2xpZW50U2VjcmV0Um90YXRlZBJDCh9wcmV2aW91c19zZWNyZXRfZXhwaXJhdGlvbl9kYXRlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBoJCgdEZWxldGVkQgYKBGZhY3QqdwoQT2lkY1Jlc3BvbnNlVHlwZRIbChdPSURDX1JFU1BPTlNFX1RZUEVfQ09ERRAAEh8KG09JRENfUkVTUE9OU0VfVFlQRV9JRF9UT0tFThABEiUKIU9JRENfUkVTUE9OU0VfVFlQRV9JRF9UT0tFTl9UT0tFThACKpkBCg1PaWRjR3JhbnRUeXBlEiYKIk9JRENfR1JBTlRfVFlQRV9BVVRIT1JJWkFUSU9OX0NPREUQABIcChhPSURDX0dSQU5UX1RZUEVfSU1QTElDSVQQARIhCh1PSURDX0dSQU5UX1RZUEVfUkVGUkVTSF9UT0tFThACEh8KG09JRENfR1JBTlRfVFlQRV9ERVZJQ0VfQ09ERRADKlwKC09pZGNBcHBUeXBlEhUKEU9JRENfQVBQX1RZUEVfV0VCEAASHAoYT0lEQ19BUFBfVFlQRV9VU0VSX0FHRU5UEAESGAoUT0lEQ19BUFBfVFlQRV9OQVRJVkUQAiqgAQoST2lkY0F1dGhNZXRob2RUeXBlEh8KG09JRENfQVVUSF9NRVRIT0RfVFlQRV9CQVNJQxAAEh4KGk9JRENfQVVUSF9NRVRIT0RfVFlQRV9QT1NUEAESHgoaT0lEQ19BVVRIX01FVEhPRF9UWVBFX05PTkUQAhIpCiVPSURDX0FVVEhfTUVUSE9EX1RZUEVfUFJJVkFURV9LRVlfSldUEAMqIwoLT2lkY1ZlcnNpb24SFAoQT0lEQ19WRVJTSU9OXzFfMBAAKkQKDU9pZGNUb2tlblR5cGUSGgoWT0lEQ19UT0tFTl9UWVBFX0JFQVJFUhAAEhcKE09JRENfVE9LRU5fVFlQRV9KV1QQATLKBwoSQXBwbGljYXRpb25TZXJ2aWNlEscBChVDcmVhdGVPaWRjQXBwbGljYXRpb24SKC5wb3N0ZXJuLnYxLkNyZWF0ZU9pZGNBcHBsaWNhdGlvblJlcXVlc3QaKS5wb3N0ZXJuLnYxLkNyZWF0ZU9pZGNBcHBsaWNhdGlvblJlc3BvbnNlIlmKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZZi1GICAEILT5JMCMDoBKiIrL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMvb2lkYxKvAQoOR2V0QXBwbGljYXRpb24SIS5wb3N0ZXJuLnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBoiLnBvc3Rlcm4udjEuR2V0QXBwbGljYXRpb25SZXNwb25zZSJWkAIBirUYGDgBQgpwcm9qZWN0X2lkGghhcHAucmVhZILT5JMCMRIvL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH0SrAEKEExpc3RBcHBsaWNhdGlvbnMSIy5wb3N0ZXJuLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0GiQucG9zdGVybi52MS5MaXN0QXBwbGljYXRpb25zUmVzcG9uc2UiTZACAYq1GBg4AUIKcHJvamVjdF9pZBoIYXBwLnJlYWSC0+STAigSJi92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zEs8BChJSb3RhdGVDbGllbnRTZWNyZXQSJS5wb3N0ZXJuLnYxLlJvdGF0ZUNsaWVudFNlY3JldFJlcXVlc3QaJi5wb3N0ZXJuLnYxLlJvdGF0ZUNsaWVudFNlY3JldFJlc3BvbnNlImqKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZYLT5JMCRzoBKiJCL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH06cm90YXRlQ2xpZW50U2VjcmV0ErYBChFEZWxldGVBcHBsaWNhdGlvbhIkLnBvc3Rlcm4udjEuRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0GiUucG9zdGVybi52MS5EZWxldGVBcHBsaWNhdGlvblJlc3BvbnNlIlSKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZYLT5JMCMSovL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH1iBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chxwb3N0ZXJuL3YxL2FwcGxpY2F0aW9uLnByb3RvEgpwb3N0ZXJuLnYxIvUBCgtBcHBsaWNhdGlvbhIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEhIKCnByb2plY3RfaWQYAyABKAkSDAoEbmFtZRgEIAEoCRIRCgljbGllbnRfaWQYBSABKAkSKwoEb2lkYxgGIAEoCzIdLnBvc3Rlcm4udjEuT2lkY0NvbmZpZ3VyYXRpb24SFgoObm9uZV9jb21wbGlhbnQYByABKAgSOgoTY29tcGxpYW5jZV9wcm9ibGVtcxgIIAMoCzIdLnBvc3Rlcm4udjEuQ29tcGxpYW5jZVByb2JsZW0i5gQKEU9pZGNDb25maWd1cmF0aW9uEhUKDXJlZGlyZWN0X3VyaXMYASADKAkSNAoOcmVzcG9uc2VfdHlwZXMYAiADKA4yHC5wb3N0ZXJuLnYxLk9pZGNSZXNwb25zZVR5cGUSLgoLZ3JhbnRfdHlwZXMYAyADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGUSKQoIYXBwX3R5cGUYBCABKA4yFy5wb3N0ZXJuLnYxLk9pZGNBcHBUeXBlEjgKEGF1dGhfbWV0aG9kX3R5cGUYBSABKA4yHi5wb3N0ZXJuLnYxLk9pZGNBdXRoTWV0aG9kVHlwZRIhChlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAYgAygJEigKB3ZlcnNpb24YByABKA4yFy5wb3N0ZXJuLnYxLk9pZGNWZXJzaW9uEhAKCGRldl9tb2RlGAggASgIEjQKEWFjY2Vzc190b2tlbl90eXBlGAkgASgOMhkucG9zdGVybi52MS5PaWRjVG9rZW5UeXBlEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgKIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgLIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDCABKAgSLQoKY2xvY2tfc2tldxgNIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaChJhZGRpdGlvbmFsX29yaWdpbnMYDiADKAkSJAocc2tpcF9uYXRpdmVfYXBwX3N1Y2Nlc3NfcGFnZRgPIAEoCCI7ChFDb21wbGlhbmNlUHJvYmxlbRILCgNrZXkYASABKAkSGQoRbG9jYWxpemVkX21lc3NhZ2UYAiABKAki3AYKHENyZWF0ZU9pZGNBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIcCgRuYW1lGAIgASgJQg66SAdyBRABGMgBkLUYARIoCg1yZWRpcmVjdF91cmlzGAMgAygJQhG6SA6SAQsQZCIHcgUQARjoBxJHCg5yZXNwb25zZV90eXBlcxgEIAMoDjIcLnBvc3Rlcm4udjEuT2lkY1Jlc3BvbnNlVHlwZUIRukgOkgELEAoYASIFggECEAESQQoLZ3JhbnRfdHlwZXMYBSADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGVCEbpIDpIBCxAKGAEiBYIBAhABEjMKCGFwcF90eXBlGAYgASgOMhcucG9zdGVybi52MS5PaWRjQXBwVHlwZUIIukgFggECEAESQgoQYXV0aF9tZXRob2RfdHlwZRgHIAEoDjIeLnBvc3Rlcm4udjEuT2lkY0F1dGhNZXRob2RUeXBlQgi6SAWCAQIQARI0Chlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAggAygJQhG6SA6SAQsQZCIHcgUQARjoBxIyCgd2ZXJzaW9uGAkgASgOMhcucG9zdGVybi52MS5PaWRjVmVyc2lvbkIIukgFggECEAESEAoIZGV2X21vZGUYCiABKAgSPgoRYWNjZXNzX3Rva2VuX3R5cGUYCyABKA4yGS5wb3N0ZXJuLnYxLk9pZGNUb2tlblR5cGVCCLpIBYIBAhABEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgMIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgNIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDiABKAgSPAoKY2xvY2tfc2tldxgPIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkINukgKqgEHIgMIkBwyABItChJhZGRpdGlvbmFsX29yaWdpbnMYECADKAlCEbpIDpIBCxBkIgdyBRABGKwCEiQKHHNraXBfbmF0aXZlX2FwcF9zdWNjZXNzX3BhZ2UYESABKAgSFQoNdmFsaWRhdGVfb25seRgSIAEoCCLqAQodQ3JlYXRlT2lkY0FwcGxpY2F0aW9uUmVzcG9uc2USDgoGYXBwX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEQoJY2xpZW50X2lkGAMgASgJEhoKDWNsaWVudF9zZWNyZXQYBCABKAlIAIgBARIWCg5ub25lX2NvbXBsaWFudBgFIAEoCBI6ChNjb21wbGlhbmNlX3Byb2JsZW1zGAYgAygLMh0ucG9zdGVybi52MS5Db21wbGlhbmNlUHJvYmxlbUIQCg5fY2xpZW50X3NlY3JldCJTChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAEiRgoWR2V0QXBwbGljYXRpb25SZXNwb25zZRIsCgthcHBsaWNhdGlvbhgBIAEoCzIXLnBvc3Rlcm4udjEuQXBwbGljYXRpb24idgoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iYgoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEi0KDGFwcGxpY2F0aW9ucxgBIAMoCzIXLnBvc3Rlcm4udjEuQXBwbGljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpQBChlSb3RhdGVDbGllbnRTZWNyZXRSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBEjsKB292ZXJsYXAYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CD7pIDKoBCSIFCICangEyACKeAQoaUm90YXRlQ2xpZW50U2VjcmV0UmVzcG9uc2USFQoNY2xpZW50X3NlY3JldBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEkMKH3ByZXZpb3VzX3NlY3JldF9leHBpcmF0aW9uX2RhdGUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlYKGERlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIASJBChlEZWxldGVBcHBsaWNhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMixwQKD0FwcGxpY2F0aW9uRmFjdBI/CgxvaWRjX2NyZWF0ZWQYASABKAsyJy5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uRmFjdC5PaWRjQ3JlYXRlZEgAElAKFWNsaWVudF9zZWNyZXRfcm90YXRlZBgCIAEoCzIvLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LkNsaWVudFNlY3JldFJvdGF0ZWRIABI2CgdkZWxldGVkGAMgASgLMiMucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuRGVsZXRlZEgAEj8KDG9pZGNfY2hhbmdlZBgUIAEoCzInLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0Lk9pZGNDaGFuZ2VkSAAabwoLT2lkY0NyZWF0ZWQSEgoKcHJvamVjdF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCWNsaWVudF9pZBgDIAEoCRIrCgRvaWRjGAQgASgLMh0ucG9zdGVybi52MS5PaWRjQ29uZmlndXJhdGlvbhpaChNDbGllbnRTZWNyZXRSb3RhdGVkEkMKH3ByZXZpb3VzX3NlY3JldF9leHBpcmF0aW9uX2RhdGUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGgkKB0RlbGV0ZWQaSAoLT2lkY0NoYW5nZWQSDAoEbmFtZRgBIAEoCRIrCgRvaWRjGAIgASgLMh0ucG9zdGVybi52MS5PaWRjQ29uZmlndXJhdGlvbkIGCgRmYWN0IqcIChVPaWRjQXBwbGljYXRpb25VcGRhdGUSIQoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAFIAIgBARIoCg1yZWRpcmVjdF91cmlzGAIgAygJQhG6SA6SAQsQZCIHcgUQARjoBxJHCg5yZXNwb25zZV90eXBlcxgDIAMoDjIcLnBvc3Rlcm4udjEuT2lkY1Jlc3BvbnNlVHlwZUIRukgOkgELEAoYASIFggECEAESQQoLZ3JhbnRfdHlwZXMYBCADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGVCEbpIDpIBCxAKGAEiBYIBAhABEjgKCGFwcF90eXBlGAUgASgOMhcucG9zdGVybi52MS5PaWRjQXBwVHlwZUIIukgFggECEAFIAYgBARJHChBhdXRoX21ldGhvZF90eXBlGAYgASgOMh4ucG9zdGVybi52MS5PaWRjQXV0aE1ldGhvZFR5cGVCCLpIBYIBAhABSAKIAQESNAoZcG9zdF9sb2dvdXRfcmVkaXJlY3RfdXJpcxgHIAMoCUIRukgOkgELEGQiB3IFEAEY6AcSNwoHdmVyc2lvbhgIIAEoDjIXLnBvc3Rlcm4udjEuT2lkY1ZlcnNpb25CCLpIBYIBAhABSAOIAQESFQoIZGV2X21vZGUYCSABKAhIBIgBARJDChFhY2Nlc3NfdG9rZW5fdHlwZRgKIAEoDjIZLnBvc3Rlcm4udjEuT2lkY1Rva2VuVHlwZUIIukgFggECEAFIBYgBARIoChthY2Nlc3NfdG9rZW5fcm9sZV9hc3NlcnRpb24YCyABKAhIBogBARIkChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgMIAEoCEgHiAEBEigKG2lkX3Rva2VuX3VzZXJpbmZvX2Fzc2VydGlvbhgNIAEoCEgIiAEBEjwKCmNsb2NrX3NrZXcYDiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CDbpICqoBByIDCJAcMgASLQoSYWRkaXRpb25hbF9vcmlnaW5zGA8gAygJQhG6SA6SAQsQZCIHcgUQARisAhIpChxza2lwX25hdGl2ZV9hcHBfc3VjY2Vzc19wYWdlGBAgASgISAmIAQFCBwoFX25hbWVCCwoJX2FwcF90eXBlQhMKEV9hdXRoX21ldGhvZF90eXBlQgoKCF92ZXJzaW9uQgsKCV9kZXZfbW9kZUIUChJfYWNjZXNzX3Rva2VuX3R5cGVCHgocX2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbkIaChhfaWRfdG9rZW5fcm9sZV9hc3NlcnRpb25CHgocX2lkX3Rva2VuX3VzZXJpbmZvX2Fzc2VydGlvbkIfCh1fc2tpcF9uYXRpdmVfYXBwX3N1Y2Nlc3NfcGFnZSKYAgocVXBkYXRlT2lkY0FwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIARI+CgthcHBsaWNhdGlvbhgDIAEoCzIhLnBvc3Rlcm4udjEuT2lkY0FwcGxpY2F0aW9uVXBkYXRlQga6SAPIAQESLwoLdXBkYXRlX21hc2sYBCABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAUgASgESACIAQESFQoNdmFsaWRhdGVfb25seRgGIAEoCEIUChJfZXhwZWN0ZWRfc2VxdWVuY2UixwEKHVVwZGF0ZU9pZGNBcHBsaWNhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSGgoNY2xpZW50X3NlY3JldBgCIAEoCUgAiAEBEhYKDm5vbmVfY29tcGxpYW50GAMgASgIEjoKE2NvbXBsaWFuY2VfcHJvYmxlbXMYBCADKAsyHS5wb3N0ZXJuLnYxLkNvbXBsaWFuY2VQcm9ibGVtQhAKDl9jbGllbnRfc2VjcmV0KncKEE9pZGNSZXNwb25zZVR5cGUSGwoXT0lEQ19SRVNQT05TRV9UWVBFX0NPREUQABIfChtPSURDX1JFU1BPTlNFX1RZUEVfSURfVE9LRU4QARIlCiFPSURDX1JFU1BPTlNFX1RZUEVfSURfVE9LRU5fVE9LRU4QAiqZAQoNT2lkY0dyYW50VHlwZRImCiJPSURDX0dSQU5UX1RZUEVfQVVUSE9SSVpBVElPTl9DT0RFEAASHAoYT0lEQ19HUkFOVF9UWVBFX0lNUExJQ0lUEAESIQodT0lEQ19HUkFOVF9UWVBFX1JFRlJFU0hfVE9LRU4QAhIfChtPSURDX0dSQU5UX1RZUEVfREVWSUNFX0NPREUQAypcCgtPaWRjQXBwVHlwZRIVChFPSURDX0FQUF9UWVBFX1dFQhAAEhwKGE9JRENfQVBQX1RZUEVfVVNFUl9BR0VOVBABEhgKFE9JRENfQVBQX1RZUEVfTkFUSVZFEAIqoAEKEk9pZGNBdXRoTWV0aG9kVHlwZRIfChtPSURDX0FVVEhfTUVUSE9EX1RZUEVfQkFTSUMQABIeChpPSURDX0FVVEhfTUVUSE9EX1RZUEVfUE9TVBABEh4KGk9JRENfQVVUSF9NRVRIT0RfVFlQRV9OT05FEAISKQolT0lEQ19BVVRIX01FVEhPRF9UWVBFX1BSSVZBVEVfS0VZX0pXVBADKiMKC09pZGNWZXJzaW9uEhQKEE9JRENfVkVSU0lPTl8xXzAQACpECg1PaWRjVG9rZW5UeXBlEhoKFk9JRENfVE9LRU5fVFlQRV9CRUFSRVIQABIXChNPSURDX1RPS0VOX1RZUEVfSldUEAEypwkKEkFwcGxpY2F0aW9uU2VydmljZRLHAQoVQ3JlYXRlT2lkY0FwcGxpY2F0aW9uEigucG9zdGVybi52MS5DcmVhdGVPaWRjQXBwbGljYXRpb25SZXF1ZXN0GikucG9zdGVybi52MS5DcmVhdGVPaWRjQXBwbGljYXRpb25SZXNwb25zZSJZirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWYtRiAgBCC0+STAjA6ASoiKy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL29pZGMSrwEKDkdldEFwcGxpY2F0aW9uEiEucG9zdGVybi52MS5HZXRBcHBsaWNhdGlvblJlcXVlc3QaIi5wb3N0ZXJuLnYxLkdldEFwcGxpY2F0aW9uUmVzcG9uc2UiVpACAYq1GBg4AUIKcHJvamVjdF9pZBoIYXBwLnJlYWSC0+STAjESLy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9EqwBChBMaXN0QXBwbGljYXRpb25zEiMucG9zdGVybi52MS5MaXN0QXBwbGljYXRpb25zUmVxdWVzdBokLnBvc3Rlcm4udjEuTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlIk2QAgGKtRgYOAFCCnByb2plY3RfaWQaCGFwcC5yZWFkgtPkkwIoEiYvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucxLPAQoSUm90YXRlQ2xpZW50U2VjcmV0EiUucG9zdGVybi52MS5Sb3RhdGVDbGllbnRTZWNyZXRSZXF1ZXN0GiYucG9zdGVybi52MS5Sb3RhdGVDbGllbnRTZWNyZXRSZXNwb25zZSJqirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAkc6ASoiQi92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9OnJvdGF0ZUNsaWVudFNlY3JldBK2AQoRRGVsZXRlQXBwbGljYXRpb24SJC5wb3N0ZXJuLnYxLkRlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBolLnBvc3Rlcm4udjEuRGVsZXRlQXBwbGljYXRpb25SZXNwb25zZSJUirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAjEqLy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9EtoBChVVcGRhdGVPaWRjQXBwbGljYXRpb24SKC5wb3N0ZXJuLnYxLlVwZGF0ZU9pZGNBcHBsaWNhdGlvblJlcXVlc3QaKS5wb3N0ZXJuLnYxLlVwZGF0ZU9pZGNBcHBsaWNhdGlvblJlc3BvbnNlImyKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZZi1GICAEILT5JMCQzoLYXBwbGljYXRpb24yNC92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9L29pZGNiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * Something that signs users in.
@@ -563,6 +563,12 @@ export type ApplicationFact = Message<"postern.v1.ApplicationFact"> & {
      */
     value: ApplicationFact_Deleted;
     case: "deleted";
+  } | {
+    /**
+     * @generated from field: postern.v1.ApplicationFact.OidcChanged oidc_changed = 20;
+     */
+    value: ApplicationFact_OidcChanged;
+    case: "oidcChanged";
   } | { case: undefined; value?: undefined };
 };
 
@@ -634,6 +640,209 @@ export type ApplicationFact_Deleted = Message<"postern.v1.ApplicationFact.Delete
  */
 export const ApplicationFact_DeletedSchema: GenMessage<ApplicationFact_Deleted> = /*@__PURE__*/
   messageDesc(file_postern_v1_application, 13, 2);
+
+/**
+ * @generated from message postern.v1.ApplicationFact.OidcChanged
+ */
+export type ApplicationFact_OidcChanged = Message<"postern.v1.ApplicationFact.OidcChanged"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: postern.v1.OidcConfiguration oidc = 2;
+   */
+  oidc?: OidcConfiguration | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ApplicationFact.OidcChanged.
+ * Use `create(ApplicationFact_OidcChangedSchema)` to create a new message.
+ */
+export const ApplicationFact_OidcChangedSchema: GenMessage<ApplicationFact_OidcChanged> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 13, 3);
+
+/**
+ * What can be changed of an OIDC application; every field means what it means in CreateOidcApplicationRequest.
+ *
+ * @generated from message postern.v1.OidcApplicationUpdate
+ */
+export type OidcApplicationUpdate = Message<"postern.v1.OidcApplicationUpdate"> & {
+  /**
+   * @generated from field: optional string name = 1;
+   */
+  name?: string | undefined;
+
+  /**
+   * @generated from field: repeated string redirect_uris = 2;
+   */
+  redirectUris: string[];
+
+  /**
+   * Each needs its grant type, which stays unless grant_types changes too. Emptied, they follow from grant_types.
+   *
+   * @generated from field: repeated postern.v1.OidcResponseType response_types = 3;
+   */
+  responseTypes: OidcResponseType[];
+
+  /**
+   * Emptied, they follow from response_types.
+   *
+   * @generated from field: repeated postern.v1.OidcGrantType grant_types = 4;
+   */
+  grantTypes: OidcGrantType[];
+
+  /**
+   * @generated from field: optional postern.v1.OidcAppType app_type = 5;
+   */
+  appType?: OidcAppType | undefined;
+
+  /**
+   * @generated from field: optional postern.v1.OidcAuthMethodType auth_method_type = 6;
+   */
+  authMethodType?: OidcAuthMethodType | undefined;
+
+  /**
+   * @generated from field: repeated string post_logout_redirect_uris = 7;
+   */
+  postLogoutRedirectUris: string[];
+
+  /**
+   * @generated from field: optional postern.v1.OidcVersion version = 8;
+   */
+  version?: OidcVersion | undefined;
+
+  /**
+   * @generated from field: optional bool dev_mode = 9;
+   */
+  devMode?: boolean | undefined;
+
+  /**
+   * @generated from field: optional postern.v1.OidcTokenType access_token_type = 10;
+   */
+  accessTokenType?: OidcTokenType | undefined;
+
+  /**
+   * @generated from field: optional bool access_token_role_assertion = 11;
+   */
+  accessTokenRoleAssertion?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool id_token_role_assertion = 12;
+   */
+  idTokenRoleAssertion?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool id_token_userinfo_assertion = 13;
+   */
+  idTokenUserinfoAssertion?: boolean | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Duration clock_skew = 14;
+   */
+  clockSkew?: Duration | undefined;
+
+  /**
+   * @generated from field: repeated string additional_origins = 15;
+   */
+  additionalOrigins: string[];
+
+  /**
+   * @generated from field: optional bool skip_native_app_success_page = 16;
+   */
+  skipNativeAppSuccessPage?: boolean | undefined;
+};
+
+/**
+ * Describes the message postern.v1.OidcApplicationUpdate.
+ * Use `create(OidcApplicationUpdateSchema)` to create a new message.
+ */
+export const OidcApplicationUpdateSchema: GenMessage<OidcApplicationUpdate> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 14);
+
+/**
+ * @generated from message postern.v1.UpdateOidcApplicationRequest
+ */
+export type UpdateOidcApplicationRequest = Message<"postern.v1.UpdateOidcApplicationRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: string app_id = 2;
+   */
+  appId: string;
+
+  /**
+   * @generated from field: postern.v1.OidcApplicationUpdate application = 3;
+   */
+  application?: OidcApplicationUpdate | undefined;
+
+  /**
+   * The fields of `application` that change: those that are populated when it is empty, over REST the keys of the body.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 4;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 5;
+   */
+  expectedSequence?: bigint | undefined;
+
+  /**
+   * Answers what would be wrong with the configuration without changing anything.
+   *
+   * @generated from field: bool validate_only = 6;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message postern.v1.UpdateOidcApplicationRequest.
+ * Use `create(UpdateOidcApplicationRequestSchema)` to create a new message.
+ */
+export const UpdateOidcApplicationRequestSchema: GenMessage<UpdateOidcApplicationRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 15);
+
+/**
+ * @generated from message postern.v1.UpdateOidcApplicationResponse
+ */
+export type UpdateOidcApplicationResponse = Message<"postern.v1.UpdateOidcApplicationResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+
+  /**
+   * Of a secret that the change made, shown this once.
+   *
+   * @generated from field: optional string client_secret = 2;
+   */
+  clientSecret?: string | undefined;
+
+  /**
+   * @generated from field: bool none_compliant = 3;
+   */
+  noneCompliant: boolean;
+
+  /**
+   * @generated from field: repeated postern.v1.ComplianceProblem compliance_problems = 4;
+   */
+  complianceProblems: ComplianceProblem[];
+};
+
+/**
+ * Describes the message postern.v1.UpdateOidcApplicationResponse.
+ * Use `create(UpdateOidcApplicationResponseSchema)` to create a new message.
+ */
+export const UpdateOidcApplicationResponseSchema: GenMessage<UpdateOidcApplicationResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 16);
 
 /**
  * What the authorization endpoint answers to.
@@ -895,6 +1104,18 @@ export const ApplicationService: GenService<{
     methodKind: "unary";
     input: typeof DeleteApplicationRequestSchema;
     output: typeof DeleteApplicationResponseSchema;
+  },
+  /**
+   * Changes the name and the configuration of an OIDC application; its client id stays. What is wrong with the configuration then
+   * is reported and never blocks the change. The first change to the method BASIC or POST makes a client secret, which is shown
+   * this once; a change to another method ends all secrets. What is so already changes nothing.
+   *
+   * @generated from rpc postern.v1.ApplicationService.UpdateOidcApplication
+   */
+  updateOidcApplication: {
+    methodKind: "unary";
+    input: typeof UpdateOidcApplicationRequestSchema;
+    output: typeof UpdateOidcApplicationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_application, 0);
