@@ -47,6 +47,7 @@ import { routesOf, services } from "./routes.ts";
 import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
 import { hashBehindOthers } from "./security/priority.ts";
 import { applicationRules } from "./services/application.ts";
+import { applicationKeyRules } from "./services/application_key.ts";
 import * as lookups from "./services/caller_lookups.ts";
 import { eventRules } from "./services/event.ts";
 import { expiryChores } from "./services/expiry.ts";
@@ -306,7 +307,7 @@ function lookupsOf({ instanceId, deps: { sql } }: Runtime): Lookups {
 /** The cross-field rules of every service; rules of one field are options in the proto. */
 function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
   return [
-    ...[applicationRules, applicationUpdateRules].flat(),
+    ...[applicationRules, applicationUpdateRules, applicationKeyRules].flat(),
     ...eventRules,
     ...memberRules,
     ...organizationRules,

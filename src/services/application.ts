@@ -24,6 +24,8 @@ import { complianceOf, isDeviceOnly } from "./compliance.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { originFault, originOf } from "./web_origin.ts";
 
+type Elsewhere = "updateOidcApplication" | "addApplicationKey" | "listApplicationKeys" | "removeApplicationKey";
+
 /** The applications of projects; their updates and keys are in files of their own. */
 export const applicationService = ({ log, sql, clock, ids }: Deps) => {
   const projectForName = projectForNameRead(sql);
@@ -77,7 +79,7 @@ export const applicationService = ({ log, sql, clock, ids }: Deps) => {
       const deleted = factOf("application", at, { case: "deleted", value: {} });
       return log.append(call, [deleted], { details: detailsAfter(at) });
     },
-  } satisfies Omit<ServiceImpl<typeof ApplicationService>, "updateOidcApplication">;
+  } satisfies Omit<ServiceImpl<typeof ApplicationService>, Elsewhere>;
 };
 
 const methodsWithSecret = [OidcAuthMethodType.BASIC, OidcAuthMethodType.POST]
@@ -120,8 +122,23 @@ export const applicationFolds = {
        where s.app_id = f.stream and f.payload->'oidc'->>'authMethodType' not in (${methodsWithSecret})`,
     ],
   },
+  keyAdded: {
+    views: [
+      `insert into application_keys (owner, app_id, key_id, kid, jwk, jwks_uri, created)
+       select f.owner, f.stream, f.payload->>'keyId', f.payload->'publicKey'->>'kid', f.payload->'publicKey',
+         f.payload->>'jwksUri', f.time from $facts f`,
+      touch("applications", "app_id"),
+    ],
+  },
+  keyRemoved: {
+    views: [
+      `delete from application_keys k using $facts f where k.app_id = f.stream and k.key_id = f.payload->>'keyId'`,
+      touch("applications", "app_id"),
+    ],
+  },
   deleted: {
     views: [
+      `delete from application_keys k using $facts f where k.app_id = f.stream`,
       `delete from applications a using $facts f where a.owner = f.owner and a.app_id = f.stream`,
       `delete from client_ids c using $facts f where c.owner = f.owner and c.app_id = f.stream`,
     ],
@@ -243,6 +260,7 @@ export type ApplicationRow = {
   name: string;
   clientId: string;
   oidc: JsonObject;
+  hasKey: boolean;
   version: bigint;
   created: Date;
   changed: Date;
@@ -276,7 +294,15 @@ const isThere = <R extends ApplicationRow>(row: R | Absent): row is R => row.id 
 function application(row: ApplicationRow, call: Call) {
   const { id, projectId, name, clientId } = row;
   const oidc = configurationIn(row);
-  return { id, details: details(row), projectId, name, clientId, oidc, ...complianceOf(oidc, languageOf(call)) };
+  return {
+    id,
+    details: details(row),
+    projectId,
+    name,
+    clientId,
+    oidc,
+    ...complianceOf(oidc, languageOf(call), row.hasKey),
+  };
 }
 
 /** The configuration in a row. An older node ignores values that it does not know. */
@@ -312,7 +338,8 @@ const projectForNameRead = (sql: Sql) =>
 
 /** The columns of an application's row, for reads of it. */
 export const applicationColumns = `a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
-    a.version, a.created, a.changed`;
+    a.version, a.created, a.changed,
+    exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"`;
 
 /** The application that a shared read asks for, by its key. */
 export const ofApplication = `

@@ -45,7 +45,7 @@ export const applicationUpdate = ({ log, sql, clock }: Deps) => {
       refuseOvertaken(row, request.expectedSequence);
       const { name, before, oidc } = updated(row, request);
       if (row.takenBy !== null) throw applicationNameTaken(name, row.takenBy);
-      const compliance = complianceOf(oidc, languageOf(call));
+      const compliance = complianceOf(oidc, languageOf(call), row.hasKey);
       const isSame = name === row.name && equals(OidcConfigurationSchema, before, oidc);
       if (isSame || request.validateOnly) return log.append(call, [], { details: details(row), ...compliance });
       const at = next(row, clock());

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
 import { folds } from "../../src/runtime.ts";
+import { newJwk } from "../fixture/jwk.ts";
 import { type Answer, organization, type Postern, startPostern } from "../harness.ts";
 import { oneConnection, unique } from "./log_of.ts";
 
@@ -119,6 +120,11 @@ function operationsOn(world: World, chance: () => number) {
         authMethodType: `OIDC_AUTH_METHOD_TYPE_${authMethodType}`,
       };
       return done(patch(`${project()}/applications/${among(world.apps)}/oidc`, update));
+    },
+    async () => {
+      const path = `${project()}/applications/${among(world.apps)}/keys`;
+      const { status, body } = await post(path, { publicKey: newJwk() });
+      return status === 200 && chance() < 0.5 ? done(remove(`${path}/${body.keyId}`)) : status;
     },
     () => done(remove(`${project()}/applications/${among(world.apps)}`)),
     () =>

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { newJwk } from "../fixture/jwk.ts";
 import type { Fixture } from "../fixture/organization.ts";
 
 // Two statements of the same truth meet in matrix.test.ts. The server runs on the option `access` of each rpc in proto/postern/v1
@@ -257,6 +258,24 @@ export const rows: Readonly<Record<string, Row>> = {
       appId: await f.newApp(),
       application: { redirectUris: ["https://app.example/cb"] },
     }),
+  },
+  "ApplicationService.AddApplicationKey": {
+    needs: "app.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, appId: await f.newApp(), publicKey: newJwk("one") }),
+  },
+  "ApplicationService.ListApplicationKeys": {
+    needs: "app.read",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, appId: (await f.newKey()).appId }),
+  },
+  "ApplicationService.RemoveApplicationKey": {
+    needs: "app.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, ...(await f.newKey()) }),
   },
   "ApplicationService.RotateClientSecret": {
     needs: "app.write",

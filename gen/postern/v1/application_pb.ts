@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/application.proto.
  */
 export const file_postern_v1_application: GenFile = /*@__PURE__*/
-  fileDesc("Chxwb3N0ZXJuL3YxL2FwcGxpY2F0aW9uLnByb3RvEgpwb3N0ZXJuLnYxIvUBCgtBcHBsaWNhdGlvbhIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEhIKCnByb2plY3RfaWQYAyABKAkSDAoEbmFtZRgEIAEoCRIRCgljbGllbnRfaWQYBSABKAkSKwoEb2lkYxgGIAEoCzIdLnBvc3Rlcm4udjEuT2lkY0NvbmZpZ3VyYXRpb24SFgoObm9uZV9jb21wbGlhbnQYByABKAgSOgoTY29tcGxpYW5jZV9wcm9ibGVtcxgIIAMoCzIdLnBvc3Rlcm4udjEuQ29tcGxpYW5jZVByb2JsZW0i5gQKEU9pZGNDb25maWd1cmF0aW9uEhUKDXJlZGlyZWN0X3VyaXMYASADKAkSNAoOcmVzcG9uc2VfdHlwZXMYAiADKA4yHC5wb3N0ZXJuLnYxLk9pZGNSZXNwb25zZVR5cGUSLgoLZ3JhbnRfdHlwZXMYAyADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGUSKQoIYXBwX3R5cGUYBCABKA4yFy5wb3N0ZXJuLnYxLk9pZGNBcHBUeXBlEjgKEGF1dGhfbWV0aG9kX3R5cGUYBSABKA4yHi5wb3N0ZXJuLnYxLk9pZGNBdXRoTWV0aG9kVHlwZRIhChlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAYgAygJEigKB3ZlcnNpb24YByABKA4yFy5wb3N0ZXJuLnYxLk9pZGNWZXJzaW9uEhAKCGRldl9tb2RlGAggASgIEjQKEWFjY2Vzc190b2tlbl90eXBlGAkgASgOMhkucG9zdGVybi52MS5PaWRjVG9rZW5UeXBlEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgKIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgLIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDCABKAgSLQoKY2xvY2tfc2tldxgNIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaChJhZGRpdGlvbmFsX29yaWdpbnMYDiADKAkSJAocc2tpcF9uYXRpdmVfYXBwX3N1Y2Nlc3NfcGFnZRgPIAEoCCI7ChFDb21wbGlhbmNlUHJvYmxlbRILCgNrZXkYASABKAkSGQoRbG9jYWxpemVkX21lc3NhZ2UYAiABKAki3AYKHENyZWF0ZU9pZGNBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIcCgRuYW1lGAIgASgJQg66SAdyBRABGMgBkLUYARIoCg1yZWRpcmVjdF91cmlzGAMgAygJQhG6SA6SAQsQZCIHcgUQARjoBxJHCg5yZXNwb25zZV90eXBlcxgEIAMoDjIcLnBvc3Rlcm4udjEuT2lkY1Jlc3BvbnNlVHlwZUIRukgOkgELEAoYASIFggECEAESQQoLZ3JhbnRfdHlwZXMYBSADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGVCEbpIDpIBCxAKGAEiBYIBAhABEjMKCGFwcF90eXBlGAYgASgOMhcucG9zdGVybi52MS5PaWRjQXBwVHlwZUIIukgFggECEAESQgoQYXV0aF9tZXRob2RfdHlwZRgHIAEoDjIeLnBvc3Rlcm4udjEuT2lkY0F1dGhNZXRob2RUeXBlQgi6SAWCAQIQARI0Chlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAggAygJQhG6SA6SAQsQZCIHcgUQARjoBxIyCgd2ZXJzaW9uGAkgASgOMhcucG9zdGVybi52MS5PaWRjVmVyc2lvbkIIukgFggECEAESEAoIZGV2X21vZGUYCiABKAgSPgoRYWNjZXNzX3Rva2VuX3R5cGUYCyABKA4yGS5wb3N0ZXJuLnYxLk9pZGNUb2tlblR5cGVCCLpIBYIBAhABEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgMIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgNIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDiABKAgSPAoKY2xvY2tfc2tldxgPIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkINukgKqgEHIgMIkBwyABItChJhZGRpdGlvbmFsX29yaWdpbnMYECADKAlCEbpIDpIBCxBkIgdyBRABGKwCEiQKHHNraXBfbmF0aXZlX2FwcF9zdWNjZXNzX3BhZ2UYESABKAgSFQoNdmFsaWRhdGVfb25seRgSIAEoCCLqAQodQ3JlYXRlT2lkY0FwcGxpY2F0aW9uUmVzcG9uc2USDgoGYXBwX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEQoJY2xpZW50X2lkGAMgASgJEhoKDWNsaWVudF9zZWNyZXQYBCABKAlIAIgBARIWCg5ub25lX2NvbXBsaWFudBgFIAEoCBI6ChNjb21wbGlhbmNlX3Byb2JsZW1zGAYgAygLMh0ucG9zdGVybi52MS5Db21wbGlhbmNlUHJvYmxlbUIQCg5fY2xpZW50X3NlY3JldCJTChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAEiRgoWR2V0QXBwbGljYXRpb25SZXNwb25zZRIsCgthcHBsaWNhdGlvbhgBIAEoCzIXLnBvc3Rlcm4udjEuQXBwbGljYXRpb24idgoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iYgoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEi0KDGFwcGxpY2F0aW9ucxgBIAMoCzIXLnBvc3Rlcm4udjEuQXBwbGljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpQBChlSb3RhdGVDbGllbnRTZWNyZXRSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBEjsKB292ZXJsYXAYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CD7pIDKoBCSIFCICangEyACKeAQoaUm90YXRlQ2xpZW50U2VjcmV0UmVzcG9uc2USFQoNY2xpZW50X3NlY3JldBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEkMKH3ByZXZpb3VzX3NlY3JldF9leHBpcmF0aW9uX2RhdGUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlYKGERlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIASJBChlEZWxldGVBcHBsaWNhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMixwQKD0FwcGxpY2F0aW9uRmFjdBI/CgxvaWRjX2NyZWF0ZWQYASABKAsyJy5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uRmFjdC5PaWRjQ3JlYXRlZEgAElAKFWNsaWVudF9zZWNyZXRfcm90YXRlZBgCIAEoCzIvLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LkNsaWVudFNlY3JldFJvdGF0ZWRIABI2CgdkZWxldGVkGAMgASgLMiMucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuRGVsZXRlZEgAEj8KDG9pZGNfY2hhbmdlZBgUIAEoCzInLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0Lk9pZGNDaGFuZ2VkSAAabwoLT2lkY0NyZWF0ZWQSEgoKcHJvamVjdF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCWNsaWVudF9pZBgDIAEoCRIrCgRvaWRjGAQgASgLMh0ucG9zdGVybi52MS5PaWRjQ29uZmlndXJhdGlvbhpaChNDbGllbnRTZWNyZXRSb3RhdGVkEkMKH3ByZXZpb3VzX3NlY3JldF9leHBpcmF0aW9uX2RhdGUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGgkKB0RlbGV0ZWQaSAoLT2lkY0NoYW5nZWQSDAoEbmFtZRgBIAEoCRIrCgRvaWRjGAIgASgLMh0ucG9zdGVybi52MS5PaWRjQ29uZmlndXJhdGlvbkIGCgRmYWN0IqcIChVPaWRjQXBwbGljYXRpb25VcGRhdGUSIQoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAFIAIgBARIoCg1yZWRpcmVjdF91cmlzGAIgAygJQhG6SA6SAQsQZCIHcgUQARjoBxJHCg5yZXNwb25zZV90eXBlcxgDIAMoDjIcLnBvc3Rlcm4udjEuT2lkY1Jlc3BvbnNlVHlwZUIRukgOkgELEAoYASIFggECEAESQQoLZ3JhbnRfdHlwZXMYBCADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGVCEbpIDpIBCxAKGAEiBYIBAhABEjgKCGFwcF90eXBlGAUgASgOMhcucG9zdGVybi52MS5PaWRjQXBwVHlwZUIIukgFggECEAFIAYgBARJHChBhdXRoX21ldGhvZF90eXBlGAYgASgOMh4ucG9zdGVybi52MS5PaWRjQXV0aE1ldGhvZFR5cGVCCLpIBYIBAhABSAKIAQESNAoZcG9zdF9sb2dvdXRfcmVkaXJlY3RfdXJpcxgHIAMoCUIRukgOkgELEGQiB3IFEAEY6AcSNwoHdmVyc2lvbhgIIAEoDjIXLnBvc3Rlcm4udjEuT2lkY1ZlcnNpb25CCLpIBYIBAhABSAOIAQESFQoIZGV2X21vZGUYCSABKAhIBIgBARJDChFhY2Nlc3NfdG9rZW5fdHlwZRgKIAEoDjIZLnBvc3Rlcm4udjEuT2lkY1Rva2VuVHlwZUIIukgFggECEAFIBYgBARIoChthY2Nlc3NfdG9rZW5fcm9sZV9hc3NlcnRpb24YCyABKAhIBogBARIkChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgMIAEoCEgHiAEBEigKG2lkX3Rva2VuX3VzZXJpbmZvX2Fzc2VydGlvbhgNIAEoCEgIiAEBEjwKCmNsb2NrX3NrZXcYDiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CDbpICqoBByIDCJAcMgASLQoSYWRkaXRpb25hbF9vcmlnaW5zGA8gAygJQhG6SA6SAQsQZCIHcgUQARisAhIpChxza2lwX25hdGl2ZV9hcHBfc3VjY2Vzc19wYWdlGBAgASgISAmIAQFCBwoFX25hbWVCCwoJX2FwcF90eXBlQhMKEV9hdXRoX21ldGhvZF90eXBlQgoKCF92ZXJzaW9uQgsKCV9kZXZfbW9kZUIUChJfYWNjZXNzX3Rva2VuX3R5cGVCHgocX2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbkIaChhfaWRfdG9rZW5fcm9sZV9hc3NlcnRpb25CHgocX2lkX3Rva2VuX3VzZXJpbmZvX2Fzc2VydGlvbkIfCh1fc2tpcF9uYXRpdmVfYXBwX3N1Y2Nlc3NfcGFnZSKYAgocVXBkYXRlT2lkY0FwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIARI+CgthcHBsaWNhdGlvbhgDIAEoCzIhLnBvc3Rlcm4udjEuT2lkY0FwcGxpY2F0aW9uVXBkYXRlQga6SAPIAQESLwoLdXBkYXRlX21hc2sYBCABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAUgASgESACIAQESFQoNdmFsaWRhdGVfb25seRgGIAEoCEIUChJfZXhwZWN0ZWRfc2VxdWVuY2UixwEKHVVwZGF0ZU9pZGNBcHBsaWNhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSGgoNY2xpZW50X3NlY3JldBgCIAEoCUgAiAEBEhYKDm5vbmVfY29tcGxpYW50GAMgASgIEjoKE2NvbXBsaWFuY2VfcHJvYmxlbXMYBCADKAsyHS5wb3N0ZXJuLnYxLkNvbXBsaWFuY2VQcm9ibGVtQhAKDl9jbGllbnRfc2VjcmV0KncKEE9pZGNSZXNwb25zZVR5cGUSGwoXT0lEQ19SRVNQT05TRV9UWVBFX0NPREUQABIfChtPSURDX1JFU1BPTlNFX1RZUEVfSURfVE9LRU4QARIlCiFPSURDX1JFU1BPTlNFX1RZUEVfSURfVE9LRU5fVE9LRU4QAiqZAQoNT2lkY0dyYW50VHlwZRImCiJPSURDX0dSQU5UX1RZUEVfQVVUSE9SSVpBVElPTl9DT0RFEAASHAoYT0lEQ19HUkFOVF9UWVBFX0lNUExJQ0lUEAESIQodT0lEQ19HUkFOVF9UWVBFX1JFRlJFU0hfVE9LRU4QAhIfChtPSURDX0dSQU5UX1RZUEVfREVWSUNFX0NPREUQAypcCgtPaWRjQXBwVHlwZRIVChFPSURDX0FQUF9UWVBFX1dFQhAAEhwKGE9JRENfQVBQX1RZUEVfVVNFUl9BR0VOVBABEhgKFE9JRENfQVBQX1RZUEVfTkFUSVZFEAIqoAEKEk9pZGNBdXRoTWV0aG9kVHlwZRIfChtPSURDX0FVVEhfTUVUSE9EX1RZUEVfQkFTSUMQABIeChpPSURDX0FVVEhfTUVUSE9EX1RZUEVfUE9TVBABEh4KGk9JRENfQVVUSF9NRVRIT0RfVFlQRV9OT05FEAISKQolT0lEQ19BVVRIX01FVEhPRF9UWVBFX1BSSVZBVEVfS0VZX0pXVBADKiMKC09pZGNWZXJzaW9uEhQKEE9JRENfVkVSU0lPTl8xXzAQACpECg1PaWRjVG9rZW5UeXBlEhoKFk9JRENfVE9LRU5fVFlQRV9CRUFSRVIQABIXChNPSURDX1RPS0VOX1RZUEVfSldUEAEypwkKEkFwcGxpY2F0aW9uU2VydmljZRLHAQoVQ3JlYXRlT2lkY0FwcGxpY2F0aW9uEigucG9zdGVybi52MS5DcmVhdGVPaWRjQXBwbGljYXRpb25SZXF1ZXN0GikucG9zdGVybi52MS5DcmVhdGVPaWRjQXBwbGljYXRpb25SZXNwb25zZSJZirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWYtRiAgBCC0+STAjA6ASoiKy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL29pZGMSrwEKDkdldEFwcGxpY2F0aW9uEiEucG9zdGVybi52MS5HZXRBcHBsaWNhdGlvblJlcXVlc3QaIi5wb3N0ZXJuLnYxLkdldEFwcGxpY2F0aW9uUmVzcG9uc2UiVpACAYq1GBg4AUIKcHJvamVjdF9pZBoIYXBwLnJlYWSC0+STAjESLy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9EqwBChBMaXN0QXBwbGljYXRpb25zEiMucG9zdGVybi52MS5MaXN0QXBwbGljYXRpb25zUmVxdWVzdBokLnBvc3Rlcm4udjEuTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlIk2QAgGKtRgYOAFCCnByb2plY3RfaWQaCGFwcC5yZWFkgtPkkwIoEiYvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucxLPAQoSUm90YXRlQ2xpZW50U2VjcmV0EiUucG9zdGVybi52MS5Sb3RhdGVDbGllbnRTZWNyZXRSZXF1ZXN0GiYucG9zdGVybi52MS5Sb3RhdGVDbGllbnRTZWNyZXRSZXNwb25zZSJqirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAkc6ASoiQi92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9OnJvdGF0ZUNsaWVudFNlY3JldBK2AQoRRGVsZXRlQXBwbGljYXRpb24SJC5wb3N0ZXJuLnYxLkRlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBolLnBvc3Rlcm4udjEuRGVsZXRlQXBwbGljYXRpb25SZXNwb25zZSJUirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAjEqLy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9EtoBChVVcGRhdGVPaWRjQXBwbGljYXRpb24SKC5wb3N0ZXJuLnYxLlVwZGF0ZU9pZGNBcHBsaWNhdGlvblJlcXVlc3QaKS5wb3N0ZXJuLnYxLlVwZGF0ZU9pZGNBcHBsaWNhdGlvblJlc3BvbnNlImyKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZZi1GICAEILT5JMCQzoLYXBwbGljYXRpb24yNC92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9L29pZGNiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chxwb3N0ZXJuL3YxL2FwcGxpY2F0aW9uLnByb3RvEgpwb3N0ZXJuLnYxIvUBCgtBcHBsaWNhdGlvbhIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEhIKCnByb2plY3RfaWQYAyABKAkSDAoEbmFtZRgEIAEoCRIRCgljbGllbnRfaWQYBSABKAkSKwoEb2lkYxgGIAEoCzIdLnBvc3Rlcm4udjEuT2lkY0NvbmZpZ3VyYXRpb24SFgoObm9uZV9jb21wbGlhbnQYByABKAgSOgoTY29tcGxpYW5jZV9wcm9ibGVtcxgIIAMoCzIdLnBvc3Rlcm4udjEuQ29tcGxpYW5jZVByb2JsZW0i5gQKEU9pZGNDb25maWd1cmF0aW9uEhUKDXJlZGlyZWN0X3VyaXMYASADKAkSNAoOcmVzcG9uc2VfdHlwZXMYAiADKA4yHC5wb3N0ZXJuLnYxLk9pZGNSZXNwb25zZVR5cGUSLgoLZ3JhbnRfdHlwZXMYAyADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGUSKQoIYXBwX3R5cGUYBCABKA4yFy5wb3N0ZXJuLnYxLk9pZGNBcHBUeXBlEjgKEGF1dGhfbWV0aG9kX3R5cGUYBSABKA4yHi5wb3N0ZXJuLnYxLk9pZGNBdXRoTWV0aG9kVHlwZRIhChlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAYgAygJEigKB3ZlcnNpb24YByABKA4yFy5wb3N0ZXJuLnYxLk9pZGNWZXJzaW9uEhAKCGRldl9tb2RlGAggASgIEjQKEWFjY2Vzc190b2tlbl90eXBlGAkgASgOMhkucG9zdGVybi52MS5PaWRjVG9rZW5UeXBlEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgKIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgLIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDCABKAgSLQoKY2xvY2tfc2tldxgNIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaChJhZGRpdGlvbmFsX29yaWdpbnMYDiADKAkSJAocc2tpcF9uYXRpdmVfYXBwX3N1Y2Nlc3NfcGFnZRgPIAEoCCI7ChFDb21wbGlhbmNlUHJvYmxlbRILCgNrZXkYASABKAkSGQoRbG9jYWxpemVkX21lc3NhZ2UYAiABKAki3AYKHENyZWF0ZU9pZGNBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIcCgRuYW1lGAIgASgJQg66SAdyBRABGMgBkLUYARIoCg1yZWRpcmVjdF91cmlzGAMgAygJQhG6SA6SAQsQZCIHcgUQARjoBxJHCg5yZXNwb25zZV90eXBlcxgEIAMoDjIcLnBvc3Rlcm4udjEuT2lkY1Jlc3BvbnNlVHlwZUIRukgOkgELEAoYASIFggECEAESQQoLZ3JhbnRfdHlwZXMYBSADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGVCEbpIDpIBCxAKGAEiBYIBAhABEjMKCGFwcF90eXBlGAYgASgOMhcucG9zdGVybi52MS5PaWRjQXBwVHlwZUIIukgFggECEAESQgoQYXV0aF9tZXRob2RfdHlwZRgHIAEoDjIeLnBvc3Rlcm4udjEuT2lkY0F1dGhNZXRob2RUeXBlQgi6SAWCAQIQARI0Chlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAggAygJQhG6SA6SAQsQZCIHcgUQARjoBxIyCgd2ZXJzaW9uGAkgASgOMhcucG9zdGVybi52MS5PaWRjVmVyc2lvbkIIukgFggECEAESEAoIZGV2X21vZGUYCiABKAgSPgoRYWNjZXNzX3Rva2VuX3R5cGUYCyABKA4yGS5wb3N0ZXJuLnYxLk9pZGNUb2tlblR5cGVCCLpIBYIBAhABEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgMIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgNIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDiABKAgSPAoKY2xvY2tfc2tldxgPIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkINukgKqgEHIgMIkBwyABItChJhZGRpdGlvbmFsX29yaWdpbnMYECADKAlCEbpIDpIBCxBkIgdyBRABGKwCEiQKHHNraXBfbmF0aXZlX2FwcF9zdWNjZXNzX3BhZ2UYESABKAgSFQoNdmFsaWRhdGVfb25seRgSIAEoCCLqAQodQ3JlYXRlT2lkY0FwcGxpY2F0aW9uUmVzcG9uc2USDgoGYXBwX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEQoJY2xpZW50X2lkGAMgASgJEhoKDWNsaWVudF9zZWNyZXQYBCABKAlIAIgBARIWCg5ub25lX2NvbXBsaWFudBgFIAEoCBI6ChNjb21wbGlhbmNlX3Byb2JsZW1zGAYgAygLMh0ucG9zdGVybi52MS5Db21wbGlhbmNlUHJvYmxlbUIQCg5fY2xpZW50X3NlY3JldCJTChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAEiRgoWR2V0QXBwbGljYXRpb25SZXNwb25zZRIsCgthcHBsaWNhdGlvbhgBIAEoCzIXLnBvc3Rlcm4udjEuQXBwbGljYXRpb24idgoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iYgoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEi0KDGFwcGxpY2F0aW9ucxgBIAMoCzIXLnBvc3Rlcm4udjEuQXBwbGljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpQBChlSb3RhdGVDbGllbnRTZWNyZXRSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBEjsKB292ZXJsYXAYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CD7pIDKoBCSIFCICangEyACKeAQoaUm90YXRlQ2xpZW50U2VjcmV0UmVzcG9uc2USFQoNY2xpZW50X3NlY3JldBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEkMKH3ByZXZpb3VzX3NlY3JldF9leHBpcmF0aW9uX2RhdGUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlYKGERlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIASJBChlEZWxldGVBcHBsaWNhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMixwYKD0FwcGxpY2F0aW9uRmFjdBI/CgxvaWRjX2NyZWF0ZWQYASABKAsyJy5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uRmFjdC5PaWRjQ3JlYXRlZEgAElAKFWNsaWVudF9zZWNyZXRfcm90YXRlZBgCIAEoCzIvLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LkNsaWVudFNlY3JldFJvdGF0ZWRIABI2CgdkZWxldGVkGAMgASgLMiMucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuRGVsZXRlZEgAEj8KDG9pZGNfY2hhbmdlZBgUIAEoCzInLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0Lk9pZGNDaGFuZ2VkSAASOQoJa2V5X2FkZGVkGBUgASgLMiQucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuS2V5QWRkZWRIABI9CgtrZXlfcmVtb3ZlZBgWIAEoCzImLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LktleVJlbW92ZWRIABpvCgtPaWRjQ3JlYXRlZBISCgpwcm9qZWN0X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJEisKBG9pZGMYBCABKAsyHS5wb3N0ZXJuLnYxLk9pZGNDb25maWd1cmF0aW9uGloKE0NsaWVudFNlY3JldFJvdGF0ZWQSQwofcHJldmlvdXNfc2VjcmV0X2V4cGlyYXRpb25fZGF0ZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaCQoHRGVsZXRlZBpICgtPaWRjQ2hhbmdlZBIMCgRuYW1lGAEgASgJEisKBG9pZGMYAiABKAsyHS5wb3N0ZXJuLnYxLk9pZGNDb25maWd1cmF0aW9uGmYKCEtleUFkZGVkEg4KBmtleV9pZBgBIAEoCRIsCgpwdWJsaWNfa2V5GAIgASgLMhYucG9zdGVybi52MS5Kc29uV2ViS2V5SAASEgoIandrc191cmkYAyABKAlIAEIICgZzb3VyY2UaHAoKS2V5UmVtb3ZlZBIOCgZrZXlfaWQYASABKAlCBgoEZmFjdCKnCAoVT2lkY0FwcGxpY2F0aW9uVXBkYXRlEiEKBG5hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBSACIAQESKAoNcmVkaXJlY3RfdXJpcxgCIAMoCUIRukgOkgELEGQiB3IFEAEY6AcSRwoOcmVzcG9uc2VfdHlwZXMYAyADKA4yHC5wb3N0ZXJuLnYxLk9pZGNSZXNwb25zZVR5cGVCEbpIDpIBCxAKGAEiBYIBAhABEkEKC2dyYW50X3R5cGVzGAQgAygOMhkucG9zdGVybi52MS5PaWRjR3JhbnRUeXBlQhG6SA6SAQsQChgBIgWCAQIQARI4CghhcHBfdHlwZRgFIAEoDjIXLnBvc3Rlcm4udjEuT2lkY0FwcFR5cGVCCLpIBYIBAhABSAGIAQESRwoQYXV0aF9tZXRob2RfdHlwZRgGIAEoDjIeLnBvc3Rlcm4udjEuT2lkY0F1dGhNZXRob2RUeXBlQgi6SAWCAQIQAUgCiAEBEjQKGXBvc3RfbG9nb3V0X3JlZGlyZWN0X3VyaXMYByADKAlCEbpIDpIBCxBkIgdyBRABGOgHEjcKB3ZlcnNpb24YCCABKA4yFy5wb3N0ZXJuLnYxLk9pZGNWZXJzaW9uQgi6SAWCAQIQAUgDiAEBEhUKCGRldl9tb2RlGAkgASgISASIAQESQwoRYWNjZXNzX3Rva2VuX3R5cGUYCiABKA4yGS5wb3N0ZXJuLnYxLk9pZGNUb2tlblR5cGVCCLpIBYIBAhABSAWIAQESKAobYWNjZXNzX3Rva2VuX3JvbGVfYXNzZXJ0aW9uGAsgASgISAaIAQESJAoXaWRfdG9rZW5fcm9sZV9hc3NlcnRpb24YDCABKAhIB4gBARIoChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDSABKAhICIgBARI8CgpjbG9ja19za2V3GA4gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQg26SAqqAQciAwiQHDIAEi0KEmFkZGl0aW9uYWxfb3JpZ2lucxgPIAMoCUIRukgOkgELEGQiB3IFEAEYrAISKQocc2tpcF9uYXRpdmVfYXBwX3N1Y2Nlc3NfcGFnZRgQIAEoCEgJiAEBQgcKBV9uYW1lQgsKCV9hcHBfdHlwZUITChFfYXV0aF9tZXRob2RfdHlwZUIKCghfdmVyc2lvbkILCglfZGV2X21vZGVCFAoSX2FjY2Vzc190b2tlbl90eXBlQh4KHF9hY2Nlc3NfdG9rZW5fcm9sZV9hc3NlcnRpb25CGgoYX2lkX3Rva2VuX3JvbGVfYXNzZXJ0aW9uQh4KHF9pZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb25CHwodX3NraXBfbmF0aXZlX2FwcF9zdWNjZXNzX3BhZ2UimAIKHFVwZGF0ZU9pZGNBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAESPgoLYXBwbGljYXRpb24YAyABKAsyIS5wb3N0ZXJuLnYxLk9pZGNBcHBsaWNhdGlvblVwZGF0ZUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIeChFleHBlY3RlZF9zZXF1ZW5jZRgFIAEoBEgAiAEBEhUKDXZhbGlkYXRlX29ubHkYBiABKAhCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIscBCh1VcGRhdGVPaWRjQXBwbGljYXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEhoKDWNsaWVudF9zZWNyZXQYAiABKAlIAIgBARIWCg5ub25lX2NvbXBsaWFudBgDIAEoCBI6ChNjb21wbGlhbmNlX3Byb2JsZW1zGAQgAygLMh0ucG9zdGVybi52MS5Db21wbGlhbmNlUHJvYmxlbUIQCg5fY2xpZW50X3NlY3JldCK7BAoKSnNvbldlYktleRIgCgNrdHkYASABKAlCE7pIEHIOUgNSU0FSAkVDUgNPS1ASIAoDa2lkGAIgASgJQg66SAdyBRABGMgBkLUYAUgAiAEBEl0KA2FsZxgDIAEoCUJLukhIckZSBVJTMjU2UgVSUzM4NFIFUlM1MTJSBVBTMjU2UgVQUzM4NFIFUFM1MTJSBUVTMjU2UgVFUzM4NFIFRVM1MTJSBUVkRFNBSAGIAQESHAoDdXNlGAQgASgJQgq6SAdyBVIDc2lnSAKIAQESLgoHa2V5X29wcxgFIAMoCUIUukgRkgEOEAEiCnIIUgZ2ZXJpZnlSB2tleV9vcHMSEAoDZXh0GAYgASgISAOIAQESLAoBbhgHIAEoCUIcukgZchcQARj4CjIQXltBLVphLXowLTlfLV0qJEgEiAEBEisKAWUYCCABKAlCG7pIGHIWEAEYDDIQXltBLVphLXowLTlfLV0qJEgFiAEBEjUKA2NydhgJIAEoCUIjukggch5SBVAtMjU2UgVQLTM4NFIFUC01MjFSB0VkMjU1MTlIBogBARIrCgF4GAogASgJQhu6SBhyFhABGGQyEF5bQS1aYS16MC05Xy1dKiRIB4gBARIrCgF5GAsgASgJQhu6SBhyFhABGGQyEF5bQS1aYS16MC05Xy1dKiRICIgBAUIGCgRfa2lkQgYKBF9hbGdCBgoEX3VzZUIGCgRfZXh0QgQKAl9uQgQKAl9lQgYKBF9jcnZCBAoCX3hCBAoCX3kimwEKDkFwcGxpY2F0aW9uS2V5EgoKAmlkGAEgASgJEjEKDWNyZWF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCnB1YmxpY19rZXkYAyABKAsyFi5wb3N0ZXJuLnYxLkpzb25XZWJLZXlIABISCghqd2tzX3VyaRgEIAEoCUgAQggKBnNvdXJjZSKyAQoYQWRkQXBwbGljYXRpb25LZXlSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBEioKCnB1YmxpY19rZXkYAyABKAsyFi5wb3N0ZXJuLnYxLkpzb25XZWJLZXkSIQoIandrc191cmkYBCABKAlCCrpIB3IFEAEY6AdIAIgBAUILCglfandrc191cmkiawoZQWRkQXBwbGljYXRpb25LZXlSZXNwb25zZRIOCgZrZXlfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIQCgNraWQYAyABKAlIAIgBAUIGCgRfa2lkIlgKGkxpc3RBcHBsaWNhdGlvbktleXNSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBIkcKG0xpc3RBcHBsaWNhdGlvbktleXNSZXNwb25zZRIoCgRrZXlzGAEgAygLMhoucG9zdGVybi52MS5BcHBsaWNhdGlvbktleSJ1ChtSZW1vdmVBcHBsaWNhdGlvbktleVJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAESGgoGa2V5X2lkGAMgASgJQgq6SAdyBRABGMgBIkQKHFJlbW92ZUFwcGxpY2F0aW9uS2V5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyp3ChBPaWRjUmVzcG9uc2VUeXBlEhsKF09JRENfUkVTUE9OU0VfVFlQRV9DT0RFEAASHwobT0lEQ19SRVNQT05TRV9UWVBFX0lEX1RPS0VOEAESJQohT0lEQ19SRVNQT05TRV9UWVBFX0lEX1RPS0VOX1RPS0VOEAIqmQEKDU9pZGNHcmFudFR5cGUSJgoiT0lEQ19HUkFOVF9UWVBFX0FVVEhPUklaQVRJT05fQ09ERRAAEhwKGE9JRENfR1JBTlRfVFlQRV9JTVBMSUNJVBABEiEKHU9JRENfR1JBTlRfVFlQRV9SRUZSRVNIX1RPS0VOEAISHwobT0lEQ19HUkFOVF9UWVBFX0RFVklDRV9DT0RFEAMqXAoLT2lkY0FwcFR5cGUSFQoRT0lEQ19BUFBfVFlQRV9XRUIQABIcChhPSURDX0FQUF9UWVBFX1VTRVJfQUdFTlQQARIYChRPSURDX0FQUF9UWVBFX05BVElWRRACKqABChJPaWRjQXV0aE1ldGhvZFR5cGUSHwobT0lEQ19BVVRIX01FVEhPRF9UWVBFX0JBU0lDEAASHgoaT0lEQ19BVVRIX01FVEhPRF9UWVBFX1BPU1QQARIeChpPSURDX0FVVEhfTUVUSE9EX1RZUEVfTk9ORRACEikKJU9JRENfQVVUSF9NRVRIT0RfVFlQRV9QUklWQVRFX0tFWV9KV1QQAyojCgtPaWRjVmVyc2lvbhIUChBPSURDX1ZFUlNJT05fMV8wEAAqRAoNT2lkY1Rva2VuVHlwZRIaChZPSURDX1RPS0VOX1RZUEVfQkVBUkVSEAASFwoTT0lEQ19UT0tFTl9UWVBFX0pXVBABMv4NChJBcHBsaWNhdGlvblNlcnZpY2USxwEKFUNyZWF0ZU9pZGNBcHBsaWNhdGlvbhIoLnBvc3Rlcm4udjEuQ3JlYXRlT2lkY0FwcGxpY2F0aW9uUmVxdWVzdBopLnBvc3Rlcm4udjEuQ3JlYXRlT2lkY0FwcGxpY2F0aW9uUmVzcG9uc2UiWYq1GBk4AUIKcHJvamVjdF9pZBoJYXBwLndyaXRlmLUYgIAQgtPkkwIwOgEqIisvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucy9vaWRjEq8BCg5HZXRBcHBsaWNhdGlvbhIhLnBvc3Rlcm4udjEuR2V0QXBwbGljYXRpb25SZXF1ZXN0GiIucG9zdGVybi52MS5HZXRBcHBsaWNhdGlvblJlc3BvbnNlIlaQAgGKtRgYOAFCCnByb2plY3RfaWQaCGFwcC5yZWFkgtPkkwIxEi8vdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucy97YXBwX2lkfRKsAQoQTGlzdEFwcGxpY2F0aW9ucxIjLnBvc3Rlcm4udjEuTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QaJC5wb3N0ZXJuLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXNwb25zZSJNkAIBirUYGDgBQgpwcm9qZWN0X2lkGghhcHAucmVhZILT5JMCKBImL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMSzwEKElJvdGF0ZUNsaWVudFNlY3JldBIlLnBvc3Rlcm4udjEuUm90YXRlQ2xpZW50U2VjcmV0UmVxdWVzdBomLnBvc3Rlcm4udjEuUm90YXRlQ2xpZW50U2VjcmV0UmVzcG9uc2Uiaoq1GBk4AUIKcHJvamVjdF9pZBoJYXBwLndyaXRlgtPkkwJHOgEqIkIvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucy97YXBwX2lkfTpyb3RhdGVDbGllbnRTZWNyZXQStgEKEURlbGV0ZUFwcGxpY2F0aW9uEiQucG9zdGVybi52MS5EZWxldGVBcHBsaWNhdGlvblJlcXVlc3QaJS5wb3N0ZXJuLnYxLkRlbGV0ZUFwcGxpY2F0aW9uUmVzcG9uc2UiVIq1GBk4AUIKcHJvamVjdF9pZBoJYXBwLndyaXRlgtPkkwIxKi8vdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucy97YXBwX2lkfRLaAQoVVXBkYXRlT2lkY0FwcGxpY2F0aW9uEigucG9zdGVybi52MS5VcGRhdGVPaWRjQXBwbGljYXRpb25SZXF1ZXN0GikucG9zdGVybi52MS5VcGRhdGVPaWRjQXBwbGljYXRpb25SZXNwb25zZSJsirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWYtRiAgBCC0+STAkM6C2FwcGxpY2F0aW9uMjQvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucy97YXBwX2lkfS9vaWRjEr4BChFBZGRBcHBsaWNhdGlvbktleRIkLnBvc3Rlcm4udjEuQWRkQXBwbGljYXRpb25LZXlSZXF1ZXN0GiUucG9zdGVybi52MS5BZGRBcHBsaWNhdGlvbktleVJlc3BvbnNlIlyKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZYLT5JMCOToBKiI0L3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH0va2V5cxLDAQoTTGlzdEFwcGxpY2F0aW9uS2V5cxImLnBvc3Rlcm4udjEuTGlzdEFwcGxpY2F0aW9uS2V5c1JlcXVlc3QaJy5wb3N0ZXJuLnYxLkxpc3RBcHBsaWNhdGlvbktleXNSZXNwb25zZSJbkAIBirUYGDgBQgpwcm9qZWN0X2lkGghhcHAucmVhZILT5JMCNhI0L3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH0va2V5cxLNAQoUUmVtb3ZlQXBwbGljYXRpb25LZXkSJy5wb3N0ZXJuLnYxLlJlbW92ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBooLnBvc3Rlcm4udjEuUmVtb3ZlQXBwbGljYXRpb25LZXlSZXNwb25zZSJiirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAj8qPS92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9L2tleXMve2tleV9pZH1iBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * Something that signs users in.
@@ -569,6 +569,18 @@ export type ApplicationFact = Message<"postern.v1.ApplicationFact"> & {
      */
     value: ApplicationFact_OidcChanged;
     case: "oidcChanged";
+  } | {
+    /**
+     * @generated from field: postern.v1.ApplicationFact.KeyAdded key_added = 21;
+     */
+    value: ApplicationFact_KeyAdded;
+    case: "keyAdded";
+  } | {
+    /**
+     * @generated from field: postern.v1.ApplicationFact.KeyRemoved key_removed = 22;
+     */
+    value: ApplicationFact_KeyRemoved;
+    case: "keyRemoved";
   } | { case: undefined; value?: undefined };
 };
 
@@ -662,6 +674,57 @@ export type ApplicationFact_OidcChanged = Message<"postern.v1.ApplicationFact.Oi
  */
 export const ApplicationFact_OidcChangedSchema: GenMessage<ApplicationFact_OidcChanged> = /*@__PURE__*/
   messageDesc(file_postern_v1_application, 13, 3);
+
+/**
+ * @generated from message postern.v1.ApplicationFact.KeyAdded
+ */
+export type ApplicationFact_KeyAdded = Message<"postern.v1.ApplicationFact.KeyAdded"> & {
+  /**
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * @generated from oneof postern.v1.ApplicationFact.KeyAdded.source
+   */
+  source: {
+    /**
+     * @generated from field: postern.v1.JsonWebKey public_key = 2;
+     */
+    value: JsonWebKey;
+    case: "publicKey";
+  } | {
+    /**
+     * @generated from field: string jwks_uri = 3;
+     */
+    value: string;
+    case: "jwksUri";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message postern.v1.ApplicationFact.KeyAdded.
+ * Use `create(ApplicationFact_KeyAddedSchema)` to create a new message.
+ */
+export const ApplicationFact_KeyAddedSchema: GenMessage<ApplicationFact_KeyAdded> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 13, 4);
+
+/**
+ * @generated from message postern.v1.ApplicationFact.KeyRemoved
+ */
+export type ApplicationFact_KeyRemoved = Message<"postern.v1.ApplicationFact.KeyRemoved"> & {
+  /**
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+};
+
+/**
+ * Describes the message postern.v1.ApplicationFact.KeyRemoved.
+ * Use `create(ApplicationFact_KeyRemovedSchema)` to create a new message.
+ */
+export const ApplicationFact_KeyRemovedSchema: GenMessage<ApplicationFact_KeyRemoved> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 13, 5);
 
 /**
  * What can be changed of an OIDC application; every field means what it means in CreateOidcApplicationRequest.
@@ -843,6 +906,281 @@ export type UpdateOidcApplicationResponse = Message<"postern.v1.UpdateOidcApplic
  */
 export const UpdateOidcApplicationResponseSchema: GenMessage<UpdateOidcApplicationResponse> = /*@__PURE__*/
   messageDesc(file_postern_v1_application, 16);
+
+/**
+ * A public key as JSON Web Key (RFC 7517); a private one has members that are refused. RSA keys have 2048 to 8192 bits, and the
+ * curves are P-256, P-384, P-521 and Ed25519.
+ *
+ * @generated from message postern.v1.JsonWebKey
+ */
+export type JsonWebKey = Message<"postern.v1.JsonWebKey"> & {
+  /**
+   * RSA, EC or OKP.
+   *
+   * @generated from field: string kty = 1;
+   */
+  kty: string;
+
+  /**
+   * Names the key in the header of what it signs; its thumbprint (RFC 7638) when absent.
+   *
+   * @generated from field: optional string kid = 2;
+   */
+  kid?: string | undefined;
+
+  /**
+   * The algorithm that the key is for; every one that fits the key when absent.
+   *
+   * @generated from field: optional string alg = 3;
+   */
+  alg?: string | undefined;
+
+  /**
+   * Only sig.
+   *
+   * @generated from field: optional string use = 4;
+   */
+  use?: string | undefined;
+
+  /**
+   * Only verify, which is answered for every key.
+   *
+   * @generated from field: repeated string key_ops = 5 [json_name = "key_ops"];
+   */
+  keyOps: string[];
+
+  /**
+   * Browsers add it to the keys that they export; it has no effect, and is not answered.
+   *
+   * @generated from field: optional bool ext = 6;
+   */
+  ext?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string n = 7;
+   */
+  n?: string | undefined;
+
+  /**
+   * @generated from field: optional string e = 8;
+   */
+  e?: string | undefined;
+
+  /**
+   * @generated from field: optional string crv = 9;
+   */
+  crv?: string | undefined;
+
+  /**
+   * @generated from field: optional string x = 10;
+   */
+  x?: string | undefined;
+
+  /**
+   * @generated from field: optional string y = 11;
+   */
+  y?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.JsonWebKey.
+ * Use `create(JsonWebKeySchema)` to create a new message.
+ */
+export const JsonWebKeySchema: GenMessage<JsonWebKey> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 17);
+
+/**
+ * A key of an application, or the URI where its keys are.
+ *
+ * @generated from message postern.v1.ApplicationKey
+ */
+export type ApplicationKey = Message<"postern.v1.ApplicationKey"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp creation_date = 2;
+   */
+  creationDate?: Timestamp | undefined;
+
+  /**
+   * @generated from oneof postern.v1.ApplicationKey.source
+   */
+  source: {
+    /**
+     * @generated from field: postern.v1.JsonWebKey public_key = 3;
+     */
+    value: JsonWebKey;
+    case: "publicKey";
+  } | {
+    /**
+     * @generated from field: string jwks_uri = 4;
+     */
+    value: string;
+    case: "jwksUri";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message postern.v1.ApplicationKey.
+ * Use `create(ApplicationKeySchema)` to create a new message.
+ */
+export const ApplicationKeySchema: GenMessage<ApplicationKey> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 18);
+
+/**
+ * @generated from message postern.v1.AddApplicationKeyRequest
+ */
+export type AddApplicationKeyRequest = Message<"postern.v1.AddApplicationKeyRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: string app_id = 2;
+   */
+  appId: string;
+
+  /**
+   * One of public_key and jwks_uri is needed.
+   *
+   * @generated from field: postern.v1.JsonWebKey public_key = 3;
+   */
+  publicKey?: JsonWebKey | undefined;
+
+  /**
+   * An https URI of a JSON Web Key Set, without user information and fragment.
+   *
+   * @generated from field: optional string jwks_uri = 4;
+   */
+  jwksUri?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.AddApplicationKeyRequest.
+ * Use `create(AddApplicationKeyRequestSchema)` to create a new message.
+ */
+export const AddApplicationKeyRequestSchema: GenMessage<AddApplicationKeyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 19);
+
+/**
+ * @generated from message postern.v1.AddApplicationKeyResponse
+ */
+export type AddApplicationKeyResponse = Message<"postern.v1.AddApplicationKeyResponse"> & {
+  /**
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * The application's details: keys are part of its history.
+   *
+   * @generated from field: postern.v1.Details details = 2;
+   */
+  details?: Details | undefined;
+
+  /**
+   * Of a public key.
+   *
+   * @generated from field: optional string kid = 3;
+   */
+  kid?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.AddApplicationKeyResponse.
+ * Use `create(AddApplicationKeyResponseSchema)` to create a new message.
+ */
+export const AddApplicationKeyResponseSchema: GenMessage<AddApplicationKeyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 20);
+
+/**
+ * @generated from message postern.v1.ListApplicationKeysRequest
+ */
+export type ListApplicationKeysRequest = Message<"postern.v1.ListApplicationKeysRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: string app_id = 2;
+   */
+  appId: string;
+};
+
+/**
+ * Describes the message postern.v1.ListApplicationKeysRequest.
+ * Use `create(ListApplicationKeysRequestSchema)` to create a new message.
+ */
+export const ListApplicationKeysRequestSchema: GenMessage<ListApplicationKeysRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 21);
+
+/**
+ * @generated from message postern.v1.ListApplicationKeysResponse
+ */
+export type ListApplicationKeysResponse = Message<"postern.v1.ListApplicationKeysResponse"> & {
+  /**
+   * @generated from field: repeated postern.v1.ApplicationKey keys = 1;
+   */
+  keys: ApplicationKey[];
+};
+
+/**
+ * Describes the message postern.v1.ListApplicationKeysResponse.
+ * Use `create(ListApplicationKeysResponseSchema)` to create a new message.
+ */
+export const ListApplicationKeysResponseSchema: GenMessage<ListApplicationKeysResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 22);
+
+/**
+ * @generated from message postern.v1.RemoveApplicationKeyRequest
+ */
+export type RemoveApplicationKeyRequest = Message<"postern.v1.RemoveApplicationKeyRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: string app_id = 2;
+   */
+  appId: string;
+
+  /**
+   * @generated from field: string key_id = 3;
+   */
+  keyId: string;
+};
+
+/**
+ * Describes the message postern.v1.RemoveApplicationKeyRequest.
+ * Use `create(RemoveApplicationKeyRequestSchema)` to create a new message.
+ */
+export const RemoveApplicationKeyRequestSchema: GenMessage<RemoveApplicationKeyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 23);
+
+/**
+ * @generated from message postern.v1.RemoveApplicationKeyResponse
+ */
+export type RemoveApplicationKeyResponse = Message<"postern.v1.RemoveApplicationKeyResponse"> & {
+  /**
+   * The application's details: keys are part of its history.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.RemoveApplicationKeyResponse.
+ * Use `create(RemoveApplicationKeyResponseSchema)` to create a new message.
+ */
+export const RemoveApplicationKeyResponseSchema: GenMessage<RemoveApplicationKeyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 24);
 
 /**
  * What the authorization endpoint answers to.
@@ -1116,6 +1454,37 @@ export const ApplicationService: GenService<{
     methodKind: "unary";
     input: typeof UpdateOidcApplicationRequestSchema;
     output: typeof UpdateOidcApplicationResponseSchema;
+  },
+  /**
+   * Adds a public key with which an application of the method PRIVATE_KEY_JWT signs, or the URI where its keys are. An application
+   * has up to 20 public keys, or one URI.
+   *
+   * @generated from rpc postern.v1.ApplicationService.AddApplicationKey
+   */
+  addApplicationKey: {
+    methodKind: "unary";
+    input: typeof AddApplicationKeyRequestSchema;
+    output: typeof AddApplicationKeyResponseSchema;
+  },
+  /**
+   * Lists the keys of an application, the oldest first; there are 20 at most.
+   *
+   * @generated from rpc postern.v1.ApplicationService.ListApplicationKeys
+   */
+  listApplicationKeys: {
+    methodKind: "unary";
+    input: typeof ListApplicationKeysRequestSchema;
+    output: typeof ListApplicationKeysResponseSchema;
+  },
+  /**
+   * Removes a key from an application; what it signs is worth nothing from then on.
+   *
+   * @generated from rpc postern.v1.ApplicationService.RemoveApplicationKey
+   */
+  removeApplicationKey: {
+    methodKind: "unary";
+    input: typeof RemoveApplicationKeyRequestSchema;
+    output: typeof RemoveApplicationKeyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_application, 0);
