@@ -124,9 +124,9 @@ export const applicationFolds = {
   },
   keyAdded: {
     views: [
-      `insert into application_keys (owner, app_id, key_id, kid, jwk, jwks_uri, created)
+      `insert into application_keys (owner, app_id, key_id, kid, jwk, jwks_uri, version, created)
        select f.owner, f.stream, f.payload->>'keyId', f.payload->'publicKey'->>'kid', f.payload->'publicKey',
-         f.payload->>'jwksUri', f.time from $facts f`,
+         f.payload->>'jwksUri', f.version, f.time from $facts f`,
       touch("applications", "app_id"),
     ],
   },

@@ -1,4 +1,5 @@
--- The public keys of applications, or one URI where they are. A key is named by its kid in what it signs.
+-- The public keys of applications, or one URI where they are. A key is named by its kid in what it signs; version is that of the
+-- application when the key was added, which orders keys of one millisecond.
 create table application_keys (
   owner text not null,
   app_id text not null constraint application_keys_application references applications (app_id),
@@ -6,6 +7,7 @@ create table application_keys (
   kid text,
   jwk jsonb,
   jwks_uri text,
+  version bigint not null,
   created timestamptz not null,
   primary key (app_id, key_id),
   constraint application_keys_kid unique (app_id, kid),

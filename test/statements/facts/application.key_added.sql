@@ -8,9 +8,9 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"application.key_added/0" as (insert into application_keys (owner, app_id, key_id, kid, jwk, jwks_uri, created)
+"application.key_added/0" as (insert into application_keys (owner, app_id, key_id, kid, jwk, jwks_uri, version, created)
        select f.owner, f.stream, f.payload->>'keyId', f.payload->'publicKey'->>'kid', f.payload->'publicKey',
-         f.payload->>'jwksUri', f.time from (select * from facts where type = 'application.key_added') f),
+         f.payload->>'jwksUri', f.version, f.time from (select * from facts where type = 'application.key_added') f),
 "application.key_added/1" as (update applications t set version = f.version, changed = f.time
    from (select * from facts where type = 'application.key_added') f where t.owner = f.owner and t.app_id = f.stream),
 idempotent as (
