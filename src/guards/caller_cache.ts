@@ -110,6 +110,7 @@ const revokesBy = {
   "project.role_changed": nobody,
   "project.role_removed": nobody,
   "project_grant.created": nobody,
+  "project_grant.changed": nobody,
   "project_grant.role_removed": nobody,
   "project_grant.revoked": everyone,
   "application.oidc_created": nobody,
@@ -128,6 +129,8 @@ const revokesBy = {
   "member.removed": everyone,
   "policy.password_set": nobody,
   "policy.lockout_set": nobody,
+  "policy.password_reset": nobody,
+  "policy.lockout_reset": nobody,
 } satisfies Record<FactType, Revokes>;
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));

@@ -6,6 +6,7 @@ import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { projectGrantChange } from "./change_project_grant.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { projectGrants } from "./project_grant.ts";
 import { type ProjectRow, type ReadableProject, readableProject } from "./project_read.ts";
@@ -19,6 +20,7 @@ export const projectService = (deps: Deps) => {
     ...projects(deps, readable),
     ...projectRoles(deps, readable),
     ...projectGrants(deps, readable),
+    ...projectGrantChange(deps),
     ...projectUpdates(deps),
   } satisfies ServiceImpl<typeof ProjectService>;
 };

@@ -34,6 +34,7 @@ const larger = {
   "EventService/WatchEvents": 162_816,
   "MemberService/ListMembers": 31_744,
   "OrganizationService/ListOrganizations": 24_576,
+  "ProjectService/ChangeProjectGrant": 262_144,
   "ProjectService/GrantProject": 262_144,
   "ProjectService/ListProjectGrants": 26_624,
   "ProjectService/ListProjectRoles": 26_624,
@@ -54,6 +55,7 @@ test("each rpc takes messages of so many bytes", () => {
 });
 
 const stated = [
+  "ProjectService/ChangeProjectGrant",
   "ApplicationService/CreateOidcApplication",
   "ApplicationService/UpdateOidcApplication",
   "ProjectService/GrantProject",

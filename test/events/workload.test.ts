@@ -110,6 +110,7 @@ function operationsOn(world: World, chance: () => number) {
         post(`${project()}/grants`, { grantedOrganizationId: among(world.organizations), roleKeys: some() }),
         (b) => b.projectGrantId,
       ),
+    () => done(put(`${project()}/grants/${among(world.grants)}`, { roleKeys: some() })),
     () => done(remove(`${project()}/grants/${among(world.grants)}`)),
     () => made("apps", post(`${project()}/applications/oidc`, { name: among(["App", "Api", "Web"]) }), (b) => b.appId),
     () => done(post(`${project()}/applications/${among(world.apps)}:rotateClientSecret`)),
@@ -151,6 +152,7 @@ function operationsOn(world: World, chance: () => number) {
       const policy = { minimumLength: 1 + Math.floor(chance() * 8), requiresUpper: true };
       return done(put("/v1/policies/password", { policy, instance: chance() < 0.5 }));
     },
+    () => done(remove(`/v1/policies/${among(["password", "lockout"])}?instance=${chance() < 0.5}`)),
     () => done(put("/v1/policies/lockout", { policy: { ...onlyOne, lockDuration: `${Math.ceil(chance() * 9)}s` } })),
   ];
 }

@@ -225,6 +225,12 @@ export const rows: Readonly<Record<string, Row>> = {
     reaches: "project",
     request: ({ projectId }) => ({ projectId }),
   },
+  "ProjectService.ChangeProjectGrant": {
+    needs: "project.grant.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, projectGrantId: await f.newProjectGrant(), roleKeys: [] }),
+  },
   "ProjectService.RevokeProjectGrant": {
     needs: "project.grant.write",
     decides: "organization",
@@ -377,6 +383,18 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "organization",
     objectless: true,
     request: () => ({ policy: { maximumAttempts: 10 } }),
+  },
+  "PolicyService.ResetPasswordPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
+  "PolicyService.ResetLockoutPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
   },
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "EventService.WatchEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
