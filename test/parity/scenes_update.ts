@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { machine } from "../harness.ts";
+import { machine, organization } from "../harness.ts";
 import { fresh, made, type Scene, type Stage, within } from "./stage.ts";
 
 type Given = Scene["given"];
@@ -18,6 +18,8 @@ const scenesOf =
 const human = scenesOf("UserService.UpdateHumanUser");
 const project = scenesOf("ProjectService.UpdateProject");
 const role = scenesOf("ProjectService.UpdateProjectRole");
+const grant = scenesOf("ProjectService.ChangeProjectGrant");
+const reset = scenesOf("PolicyService.ResetPasswordPolicy");
 const oidc = scenesOf("ApplicationService.UpdateOidcApplication");
 const username = scenesOf("UserService.ChangeUsername");
 
@@ -41,6 +43,22 @@ async function newProject({ fixture, admin }: Stage, request: JsonObject) {
   const see = async () =>
     (await admin.get(`/v1/projects/${projectId}/roles`, within(fixture.organizationId))).body.roles;
   return { request: { projectId, ...request }, see };
+}
+
+/** A change of a new grant of the role `viewer`, on which a user grant rests, with a look at both afterwards. */
+async function lent({ postern, fixture, admin }: Stage, request: JsonObject) {
+  const [headers, other] = [within(fixture.organizationId), await organization(postern)];
+  const projectId = await fixture.newProject();
+  for (const key of ["viewer", "pilot"]) await made(admin, `/v1/projects/${projectId}/roles`, { key }, headers);
+  const wanted = { grantedOrganizationId: other, roleKeys: ["viewer"] };
+  const { projectGrantId } = await made(admin, `/v1/projects/${projectId}/grants`, wanted, headers);
+  const held = { projectId, projectGrantId, roleKeys: ["viewer"] };
+  await made(admin, `/v1/users/${await fixture.newUser()}/grants`, held, within(other));
+  const see = async () => [
+    (await admin.get(`/v1/projects/${projectId}/grants`, headers)).body,
+    (await admin.get("/v1/user-grants", within(other))).body,
+  ];
+  return { request: { projectId, projectGrantId, ...request }, see };
 }
 
 const every = {
@@ -220,6 +238,18 @@ export const updateScenes: readonly Scene[] = [
   project("of another organization, which granted it", "PROJECT_NOT_FOUND", ({ granted: { projectId } }) => ({
     request: { projectId, project: { name: "Mine" } },
   })),
+  grant("roles that are removed and added", "OK", (stage) => lent(stage, { roleKeys: ["pilot"] })),
+  grant("roles that are unknown, by index", "ROLE_UNKNOWN", (stage) => lent(stage, { roleKeys: ["ghost", "pilot"] }), {
+    fields: ["roleKeys[0]"],
+  }),
+  grant("for another sequence", "CONFLICT", (stage) => lent(stage, { roleKeys: [], expectedSequence: "9" })),
+  grant("that is not there", "PROJECT_GRANT_NOT_FOUND", (stage) => lent(stage, { projectGrantId: "none" })),
+  reset("one that was set", "OK", async ({ postern, admin }) => {
+    const headers = within(await organization(postern));
+    await admin.put("/v1/policies/password", { policy: { minimumLength: 4 } }, headers);
+    const see = async () => (await admin.get("/v1/policies/password", headers)).body;
+    return { request: {}, headers, see };
+  }),
   role("a display name", "OK", (stage) => newProject(stage, { roleKey: "pilot", role: { displayName: "Captain" } })),
   role("an empty display name, which is populated", "OK", (stage) =>
     newProject(stage, { roleKey: "pilot", role: { displayName: "" } }),
