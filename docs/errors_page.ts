@@ -21,7 +21,7 @@ export function errorsPage(): string {
       refusals.toSorted(byStatus).map(({ cells }) => cells),
     ),
     "## Other texts",
-    "Compliance problems of an application, by their `key`; what is wrong with a request or a header that cannot be read, by `problem` in the metadata of ErrorInfo; the rest describes field violations (`localizedMessage`), or is a text for `VALIDATION_FAILED` that does not name every field.",
+    "Compliance problems of an application, by their `key`; what is wrong with a request or a header that cannot be read, by `problem` in the metadata of ErrorInfo; the rest describes field violations (`localizedMessage`), or is a text for `VALIDATION_FAILED` that does not name every field, or for `CONFLICT` where another sequence was expected.",
     table(
       ["Name"],
       others.toSorted().map((key) => [`\`${key}\``, ...textsOf(key)]),

@@ -70,6 +70,7 @@ export const reasons = {
   ROLE_NOT_FOUND: Code.NotFound,
   PROJECT_GRANT_NOT_FOUND: Code.NotFound,
   APPLICATION_NOT_FOUND: Code.NotFound,
+  APPLICATION_KEY_NOT_FOUND: Code.NotFound,
   USER_GRANT_NOT_FOUND: Code.NotFound,
   MEMBER_NOT_FOUND: Code.NotFound,
   ORGANIZATION_NAME_TAKEN: Code.AlreadyExists,
@@ -78,9 +79,11 @@ export const reasons = {
   ROLE_TAKEN: Code.AlreadyExists,
   PROJECT_GRANT_EXISTS: Code.AlreadyExists,
   APPLICATION_NAME_TAKEN: Code.AlreadyExists,
+  APPLICATION_KEY_EXISTS: Code.AlreadyExists,
   USER_GRANT_EXISTS: Code.AlreadyExists,
   MEMBER_EXISTS: Code.AlreadyExists,
   USER_NOT_HUMAN: Code.FailedPrecondition,
+  USER_NOT_MACHINE: Code.FailedPrecondition,
   USER_INACTIVE: Code.FailedPrecondition,
   PASSWORD_MISSING: Code.FailedPrecondition,
   PHONE_UNCHANGED: Code.FailedPrecondition,
@@ -89,6 +92,8 @@ export const reasons = {
   ORGANIZATION_INACTIVE: Code.FailedPrecondition,
   PROJECT_INACTIVE: Code.FailedPrecondition,
   CLIENT_SECRET_MISSING: Code.FailedPrecondition,
+  APPLICATION_KEYS_MIXED: Code.FailedPrecondition,
+  APPLICATION_KEY_LIMIT: Code.FailedPrecondition,
   LAST_OWNER: Code.FailedPrecondition,
   CONFLICT: Code.Aborted,
   UNKNOWN_PATH: Code.NotFound,
@@ -196,6 +201,10 @@ export function reasonOf(error: unknown): Reason | undefined {
   return reason !== undefined && isReason(reason) ? reason : undefined;
 }
 
+/** Whether an error is a race that a command may still win when it runs again; not one for a sequence that the caller expects. */
+export const isLostRace = (error: unknown): boolean =>
+  reasonOf(error) === "CONFLICT" && infoOf(error)?.metadata.currentSequence === undefined;
+
 /** A code as gRPC spells it. */
 export const codeName = (code: Code): string => (Code[code] ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 
@@ -240,10 +249,14 @@ function localizeViolations(violations: readonly BadRequest_FieldViolation[], la
   }
 }
 
-/** Finds the text for a reason; a problem is more exact, and with many wrong fields the text says how many are not named. */
+/**
+ * Finds the text for a reason; a problem is more exact. With many wrong fields the text says how many are not named, and where
+ * another sequence was expected, which one there is.
+ */
 function textKeyOf(reason: Reason, params: TextParams): TextKey {
   const { problem } = params;
   if (typeof problem === "string" && isTextKey(problem)) return problem;
+  if (reason === "CONFLICT" && params.currentSequence !== undefined) return "CONFLICT_WITH_SEQUENCE";
   if (reason !== "VALIDATION_FAILED" || params.more === undefined) return reason;
   return params.omittedIsLowerBound ? "VALIDATION_FAILED_AT_LEAST" : "VALIDATION_FAILED_AND_MORE";
 }

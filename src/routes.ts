@@ -15,12 +15,14 @@ import type { Deps } from "./deps.ts";
 import type { Tail } from "./events/follow.ts";
 import { accountService } from "./services/account.ts";
 import { applicationService } from "./services/application.ts";
+import { applicationKeys } from "./services/application_key.ts";
 import { eventService } from "./services/event.ts";
 import { memberService } from "./services/member.ts";
 import { organizationService } from "./services/organization.ts";
 import { policyService } from "./services/policy.ts";
 import { projectService } from "./services/project.ts";
 import { sessionService } from "./services/session.ts";
+import { applicationUpdate } from "./services/update_application.ts";
 import { userService } from "./services/user.ts";
 import { userGrantService } from "./services/user_grant.ts";
 
@@ -43,7 +45,11 @@ export const routesOf =
   ({ deps, tail }: { readonly deps: Deps; readonly tail: Tail }, config: Config): Routes =>
   (router) => {
     router.service(AccountService, accountService(deps));
-    router.service(ApplicationService, applicationService(deps));
+    router.service(ApplicationService, {
+      ...applicationService(deps),
+      ...applicationUpdate(deps),
+      ...applicationKeys(deps),
+    });
     router.service(EventService, eventService(deps, tail));
     router.service(MemberService, memberService(deps));
     router.service(OrganizationService, organizationService(deps));

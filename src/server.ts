@@ -54,6 +54,7 @@ import { routesOf, services } from "./routes.ts";
 import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
 import { hashBehindOthers } from "./security/priority.ts";
 import { applicationRules } from "./services/application.ts";
+import { applicationKeyRules } from "./services/application_key.ts";
 import * as lookups from "./services/caller_lookups.ts";
 import { deletedOrganizations } from "./services/delete_organization.ts";
 import { eventRules } from "./services/event.ts";
@@ -66,6 +67,7 @@ import { projectRules } from "./services/project.ts";
 import { projectGrantRules } from "./services/project_grant.ts";
 import { projectRoleRules } from "./services/project_role.ts";
 import { sessionRules } from "./services/session.ts";
+import { applicationUpdateRules } from "./services/update_application.ts";
 import { userRules } from "./services/user.ts";
 import { userGrantRules } from "./services/user_grant.ts";
 import type { Tracing } from "./tracing/tracing.ts";
@@ -417,7 +419,7 @@ function deletedSince({ tail, onAppended }: Runtime): ReadonlySet<string> {
 /** The cross-field rules of every service; rules of one field are options in the proto. */
 function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
   return [
-    ...applicationRules,
+    ...[applicationRules, applicationUpdateRules, applicationKeyRules].flat(),
     ...eventRules,
     ...memberRules,
     ...organizationRules,

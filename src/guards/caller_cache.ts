@@ -101,6 +101,7 @@ const revokesBy = {
   "organization.reactivated": everyone,
   "organization.deleted": everyone,
   "organization.purged": nobody,
+  "organization.changed": nobody,
   // A user who was just created has made no call yet, and a phone does not affect permissions.
   "user.human_created": nobody,
   "user.machine_created": nobody,
@@ -108,6 +109,9 @@ const revokesBy = {
   "user.phone_code_requested": nobody,
   "user.phone_verified": nobody,
   "user.phone_removed": nobody,
+  "user.human_changed": nobody,
+  "user.machine_changed": nobody,
+  "user.username_changed": nobody,
   "user.password_changed": user,
   "user.deactivated": user,
   "user.reactivated": user,
@@ -124,12 +128,18 @@ const revokesBy = {
   // The roles of its members count all the same: they reactivate it.
   "project.deactivated": nobody,
   "project.reactivated": nobody,
+  "project.changed": nobody,
   "project.role_added": nobody,
+  "project.role_changed": nobody,
   "project.role_removed": nobody,
   "project_grant.created": nobody,
+  "project_grant.changed": nobody,
   "project_grant.role_removed": nobody,
   "project_grant.revoked": everyone,
   "application.oidc_created": nobody,
+  "application.oidc_changed": nobody,
+  "application.key_added": nobody,
+  "application.key_removed": nobody,
   "application.client_secret_rotated": nobody,
   "application.deleted": nobody,
   "application.deactivated": nobody,
@@ -146,6 +156,8 @@ const revokesBy = {
   "member.removed": everyone,
   "policy.password_set": nobody,
   "policy.lockout_set": nobody,
+  "policy.password_reset": nobody,
+  "policy.lockout_reset": nobody,
 } satisfies Record<FactType, Revokes>;
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));

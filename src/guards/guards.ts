@@ -24,6 +24,7 @@ import { type IdempotencyOptions, idempotency, type Keyed } from "./idempotency.
 import { type Outages, outage } from "./outage.ts";
 import { type Report, responseFieldsOf } from "./report.ts";
 import { retry } from "./retry.ts";
+import { completeMask } from "./update_mask.ts";
 import { type RulesOf, validate } from "./validate.ts";
 
 /** Options of the guards. */
@@ -59,11 +60,12 @@ export function guards(options: GuardOptions): Interceptor[] {
   ];
 }
 
-/** Resolves the caller's alias first: permissions depend on the user that the request names. */
+/** Resolves the caller's alias first: permissions depend on the user that the request names. Masks are completed here too. */
 function resolvedAndAllowed(method: Request["method"], lookups: Lookups): Step {
-  const [resolve, allow] = [resolveAlias(method.input), authorize(method, lookups)];
+  const [resolve, complete, allow] = [resolveAlias(method.input), completeMask(method), authorize(method, lookups)];
   return (request, call) => {
     resolve(request, call);
+    complete(request);
     return allow(request, call);
   };
 }

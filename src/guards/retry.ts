@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Call } from "../deps.ts";
-import { reasonOf } from "../errors.ts";
+import { isLostRace } from "../errors.ts";
 
 const tries = 8;
 const longestPauseMs = 20;
@@ -11,7 +11,7 @@ export async function retry<T>(command: () => Promise<T>, call: Pick<Call, "sign
     try {
       return await command();
     } catch (error) {
-      if (reasonOf(error) !== "CONFLICT" || attempt === tries || call.signal.aborted) throw error;
+      if (!isLostRace(error) || attempt === tries || call.signal.aborted) throw error;
       await pause(Math.random() * longestPauseMs * attempt);
     }
   }

@@ -68,6 +68,12 @@ export const callTexts = {
     fr: "D'autres modifient le même objet en ce moment, veuillez réessayer.",
     es: "Otros están modificando el mismo objeto; vuelva a intentarlo.",
   },
+  CONFLICT_WITH_SEQUENCE: {
+    en: "The object has changed meanwhile; its sequence is {currentSequence} now.",
+    de: "Das Objekt hat sich inzwischen geändert; seine Sequenz ist jetzt {currentSequence}.",
+    fr: "L'objet a changé entre-temps, sa séquence est maintenant {currentSequence}.",
+    es: "El objeto ha cambiado entretanto; su secuencia es ahora {currentSequence}.",
+  },
   UNKNOWN_PATH: {
     en: "There is nothing at this path.",
     de: "Unter diesem Pfad gibt es nichts.",

@@ -1,6 +1,7 @@
 import { applicationTexts } from "./application.ts";
 import { bodyTexts } from "./body.ts";
 import { callTexts } from "./call.ts";
+import { changeTexts } from "./change.ts";
 import { fieldTexts } from "./field.ts";
 import type { Language } from "./language.ts";
 import { nounTexts } from "./nouns.ts";
@@ -13,6 +14,7 @@ const catalogue = {
   ...callTexts,
   ...bodyTexts,
   ...fieldTexts,
+  ...changeTexts,
   ...nounTexts,
   ...passwordTexts,
   ...phoneTexts,

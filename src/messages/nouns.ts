@@ -92,6 +92,30 @@ export const nounTexts = {
     fr: "Le nom d'application «\u00a0{name}\u00a0» est déjà pris dans ce projet.",
     es: "El nombre de aplicación «{name}» ya está en uso en este proyecto.",
   },
+  APPLICATION_KEY_NOT_FOUND: {
+    en: "Application key {id} does not exist.",
+    de: "Der Anwendungsschlüssel {id} existiert nicht.",
+    fr: "La clé d'application {id} n'existe pas.",
+    es: "La clave de aplicación {id} no existe.",
+  },
+  APPLICATION_KEY_EXISTS: {
+    en: 'The application already has a key with the kid "{name}".',
+    de: "Die Anwendung hat schon einen Schlüssel mit der kid „{name}“.",
+    fr: "L'application a déjà une clé avec le kid «\u00a0{name}\u00a0».",
+    es: "La aplicación ya tiene una clave con el kid «{name}».",
+  },
+  APPLICATION_KEYS_MIXED: {
+    en: "An application has either public keys or one JWKS URI; remove its keys first.",
+    de: "Eine Anwendung hat entweder öffentliche Schlüssel oder eine JWKS-URI; entfernen Sie zuerst ihre Schlüssel.",
+    fr: "Une application a soit des clés publiques, soit une URI JWKS, retirez d'abord ses clés.",
+    es: "Una aplicación tiene claves públicas o una URI JWKS; quite antes sus claves.",
+  },
+  APPLICATION_KEY_LIMIT: {
+    en: "An application has at most {limit} keys.",
+    de: "Eine Anwendung hat höchstens {limit} Schlüssel.",
+    fr: "Une application a au plus {limit} clés.",
+    es: "Una aplicación tiene como máximo {limit} claves.",
+  },
   ROLE_TAKEN: {
     en: 'Role "{name}" already exists in this project.',
     de: "Die Rolle „{name}“ gibt es in diesem Projekt schon.",
@@ -165,9 +189,15 @@ export const nounTexts = {
     es: "Esta aplicación se autentica sin secreto de cliente.",
   },
   USER_NOT_HUMAN: {
-    en: "The user is a machine, and machines have neither password nor phone.",
-    de: "Der Benutzer ist eine Maschine, und Maschinen haben weder Passwort noch Telefon.",
-    fr: "L'utilisateur est une machine, et les machines n'ont ni mot de passe ni téléphone.",
-    es: "El usuario es una máquina, y las máquinas no tienen contraseña ni teléfono.",
+    en: "The user is a machine; this is for people only, who have full names, a password and a phone.",
+    de: "Der Benutzer ist eine Maschine; das gibt es nur für Menschen, die Vor- und Nachnamen, Passwort und Telefon haben.",
+    fr: "L'utilisateur est une machine, et ceci ne concerne que les personnes, qui ont prénom, nom, mot de passe et téléphone.",
+    es: "El usuario es una máquina, y esto es solo para personas, que tienen nombre, apellidos, contraseña y teléfono.",
+  },
+  USER_NOT_MACHINE: {
+    en: "The user is a human, and this is for machines only.",
+    de: "Der Benutzer ist ein Mensch, und das gibt es nur für Maschinen.",
+    fr: "L'utilisateur est une personne, et ceci ne concerne que les machines.",
+    es: "El usuario es una persona, y esto es solo para máquinas.",
   },
 } as const satisfies Record<string, Texts>;

@@ -8,6 +8,7 @@ import {
   CreateOidcApplicationRequestSchema,
   ListApplicationsRequestSchema,
   OidcAuthMethodType,
+  OidcAuthMethodTypeSchema,
   type OidcConfiguration,
   OidcConfigurationSchema,
   OidcGrantType,
@@ -25,7 +26,9 @@ import { complianceOf, isDeviceOnly } from "./compliance.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { originFault, originOf } from "./web_origin.ts";
 
-/** The applications of projects. */
+type Elsewhere = "updateOidcApplication" | "addApplicationKey" | "listApplicationKeys" | "removeApplicationKey";
+
+/** The applications of projects; their updates and keys are in files of their own. */
 export const applicationService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
   const projectForName = projectForNameRead(sql);
@@ -42,7 +45,7 @@ export const applicationService = (deps: Deps) => {
       const owner = organizationOf(call);
       const project = await projectForName({ owner, project: projectId, name }, call.signal);
       if (!project) throw refuse.notFound("project", projectId);
-      if (project.takenBy) throw nameTaken(name, project.takenBy);
+      if (project.takenBy) throw applicationNameTaken(name, project.takenBy);
       const compliance = complianceOf(oidc, languageOf(call));
       if (request.validateOnly) return log.append(call, [], compliance);
       const at = first(owner, ids(), clock());
@@ -83,8 +86,12 @@ export const applicationService = (deps: Deps) => {
       const deleted = factOf("application", at, { case: "deleted", value: {} });
       return log.append(call, [deleted], { details: detailsAfter(at) });
     },
-  } satisfies ServiceImpl<typeof ApplicationService>;
+  } satisfies Omit<ServiceImpl<typeof ApplicationService>, Elsewhere>;
 };
+
+const methodsWithSecret = [OidcAuthMethodType.BASIC, OidcAuthMethodType.POST]
+  .map((method) => `'${OidcAuthMethodTypeSchema.value[method]?.name}'`)
+  .join(", ");
 
 const replaced = `(i.payload->>'previousSecretExpirationDate')::timestamptz`;
 
@@ -113,8 +120,33 @@ export const applicationFolds = {
       `insert into client_secrets (app_id, hash) select i.stream, decode(i.secret->>'hash', 'hex') from $input i`,
     ],
   },
+  oidcChanged: {
+    views: [touch("applications", "app_id", "name = f.payload->>'name', oidc = f.payload->'oidc'")],
+    // A new secret comes only where there was none; methods without one end those that there are.
+    credentials: [
+      `insert into client_secrets (app_id, hash)
+       select i.stream, decode(i.secret->>'hash', 'hex') from $input i where i.secret->>'hash' is not null`,
+      `delete from client_secrets s using $facts f
+       where s.app_id = f.stream and f.payload->'oidc'->>'authMethodType' not in (${methodsWithSecret})`,
+    ],
+  },
+  keyAdded: {
+    views: [
+      `insert into application_keys (owner, app_id, key_id, kid, jwk, jwks_uri, version, created)
+       select f.owner, f.stream, f.payload->>'keyId', f.payload->'publicKey'->>'kid', f.payload->'publicKey',
+         f.payload->>'jwksUri', f.version, f.time from $facts f`,
+      touch("applications", "app_id"),
+    ],
+  },
+  keyRemoved: {
+    views: [
+      `delete from application_keys k using $facts f where k.app_id = f.stream and k.key_id = f.payload->>'keyId'`,
+      touch("applications", "app_id"),
+    ],
+  },
   deleted: {
     views: [
+      `delete from application_keys k using $facts f where k.app_id = f.stream`,
       `delete from applications a using $facts f where a.owner = f.owner and a.app_id = f.stream`,
       `delete from client_ids c using $facts f where c.owner = f.owner and c.app_id = f.stream`,
     ],
@@ -123,26 +155,35 @@ export const applicationFolds = {
 } satisfies NounFolds<"application">;
 
 /** Completes the configuration of a request by the default flow. */
-export function configurationOf(request: CreateOidcApplicationRequest): OidcConfiguration {
-  const flow = flowOf(request);
-  const { clockSkew } = request;
+export const configurationOf = (request: CreateOidcApplicationRequest): OidcConfiguration =>
+  completed({ ...request, additionalOrigins: originsOf(request.additionalOrigins) });
+
+/** Completes settings by the default flow. */
+export function completed(settings: Settings): OidcConfiguration {
+  const { clockSkew } = settings;
   return create(OidcConfigurationSchema, {
-    ...flow,
-    redirectUris: request.redirectUris,
-    appType: request.appType,
-    authMethodType: request.authMethodType,
-    postLogoutRedirectUris: request.postLogoutRedirectUris,
-    version: request.version,
-    devMode: request.devMode,
-    accessTokenType: request.accessTokenType,
-    accessTokenRoleAssertion: request.accessTokenRoleAssertion,
-    idTokenRoleAssertion: request.idTokenRoleAssertion,
-    idTokenUserinfoAssertion: request.idTokenUserinfoAssertion,
-    additionalOrigins: [...new Set(request.additionalOrigins.map(originOf))],
-    skipNativeAppSuccessPage: request.skipNativeAppSuccessPage,
+    ...flowOf(settings),
+    redirectUris: settings.redirectUris,
+    appType: settings.appType,
+    authMethodType: settings.authMethodType,
+    postLogoutRedirectUris: settings.postLogoutRedirectUris,
+    version: settings.version,
+    devMode: settings.devMode,
+    accessTokenType: settings.accessTokenType,
+    accessTokenRoleAssertion: settings.accessTokenRoleAssertion,
+    idTokenRoleAssertion: settings.idTokenRoleAssertion,
+    idTokenUserinfoAssertion: settings.idTokenUserinfoAssertion,
+    additionalOrigins: settings.additionalOrigins,
+    skipNativeAppSuccessPage: settings.skipNativeAppSuccessPage,
     ...(clockSkew ? { clockSkew } : {}),
-  } satisfies Omit<OidcConfiguration, keyof Message>);
+  } satisfies Settings);
 }
+
+/** Normalizes origins to the form that browsers send, each once. */
+export const originsOf = (origins: readonly string[]): string[] => [...new Set(origins.map(originOf))];
+
+/** The settings that make up a configuration. */
+type Settings = Omit<OidcConfiguration, keyof Message>;
 
 type Flow = Pick<OidcConfiguration, "responseTypes" | "grantTypes">;
 
@@ -152,7 +193,7 @@ export const applicationRules = [
     "responseTypes",
     "grantTypes",
   ]),
-  messageRule(CreateOidcApplicationRequestSchema, apartViolations),
+  messageRule(CreateOidcApplicationRequestSchema, (request) => settingViolations(request)),
   pageRule(ListApplicationsRequestSchema, 1),
 ];
 
@@ -172,19 +213,20 @@ function flowOf({ responseTypes, grantTypes }: Flow): Flow {
 
 const grantTypeOf = (type: OidcResponseType) => (type === CODE ? AUTHORIZATION_CODE : IMPLICIT);
 
-function flowViolations({ responseTypes, grantTypes }: Flow): Violation[] {
+/** Finds response types and grant types that do not fit each other; `path` leads to them in the request. */
+export function flowViolations({ responseTypes, grantTypes }: Flow, path = ""): Violation[] {
   // Other servers store CODE for applications of the device flow, which never use the authorization endpoint.
   const isIdle = (type: OidcResponseType) => type === CODE && isDeviceOnly({ grantTypes });
   const uncovered = responseTypes.flatMap((type, index) => {
     const needed = grantTypeOf(type);
     return grantTypes.includes(needed) || isIdle(type)
       ? []
-      : [flowViolation(`responseTypes[${index}]`, `grant type ${grantName[needed]}`)];
+      : [flowViolation(`${path}responseTypes[${index}]`, `grant type ${grantName[needed]}`)];
   });
   const implicit = responseTypes.length === 0 ? grantTypes.indexOf(IMPLICIT) : -1;
   return implicit < 0
     ? uncovered
-    : [flowViolation(`grantTypes[${implicit}]`, "response type ID_TOKEN or ID_TOKEN_TOKEN")];
+    : [flowViolation(`${path}grantTypes[${implicit}]`, "response type ID_TOKEN or ID_TOKEN_TOKEN")];
 }
 
 const grantName = { [AUTHORIZATION_CODE]: "AUTHORIZATION_CODE", [IMPLICIT]: "IMPLICIT" } as const;
@@ -193,13 +235,15 @@ function flowViolation(field: string, needs: string): Violation {
   return { field, description: `needs the ${needs}`, reason: "FLOW_INCOMPLETE" };
 }
 
-function apartViolations(request: CreateOidcApplicationRequest): Violation[] {
-  return [...skewViolations(request), ...originViolations(request)];
+/** Finds a malformed clock skew and malformed origins; `path` leads to them in the request. */
+export function settingViolations(settings: Pick<Settings, "clockSkew" | "additionalOrigins">, path = ""): Violation[] {
+  const violations = [...skewViolations(settings), ...originViolations(settings)];
+  return violations.map(({ field, ...rest }) => ({ field: `${path}${field}`, ...rest }));
 }
 
 const longestSeconds = 315_576_000_000n;
 
-function skewViolations({ clockSkew }: CreateOidcApplicationRequest): Violation[] {
+function skewViolations({ clockSkew }: Pick<Settings, "clockSkew">): Violation[] {
   if (!clockSkew) return [];
   const { seconds, nanos } = clockSkew;
   const valid = seconds >= 0n && seconds <= longestSeconds && nanos >= 0 && nanos < 1_000_000_000;
@@ -208,7 +252,7 @@ function skewViolations({ clockSkew }: CreateOidcApplicationRequest): Violation[
     : [{ field: "clockSkew", description: "must be a duration of 0 or more", reason: "DURATION_MALFORMED" }];
 }
 
-function originViolations({ additionalOrigins }: CreateOidcApplicationRequest): Violation[] {
+function originViolations({ additionalOrigins }: Pick<Settings, "additionalOrigins">): Violation[] {
   return additionalOrigins.flatMap((origin, index) => {
     const fault = originFault(origin);
     const description = `must be scheme://hostname[:port]: ${fault}`;
@@ -225,47 +269,66 @@ export type ApplicationRow = {
   clientId: string;
   oidc: JsonObject;
   active: boolean;
+  hasKey: boolean;
   version: bigint;
   created: Date;
   changed: Date;
 };
 
 /** The row of a project that has no application to show. */
-type Absent = { id: null };
+export type Absent = { id: null };
 
-type ApplicationKey = { owner: string; project: string; app: string };
+/** The key of an application in its project. */
+export type ApplicationKey = { owner: string; project: string; app: string };
 
-const keyOf = ({ projectId, appId }: { projectId: string; appId: string }, call: Call): ApplicationKey => ({
+/** Returns the key of the application that a request names. */
+export const keyOf = ({ projectId, appId }: { projectId: string; appId: string }, call: Call): ApplicationKey => ({
   owner: organizationOf(call),
   project: projectId,
   app: appId,
 });
 
-function found(row: ApplicationRow | Absent | undefined, ids: { projectId: string; appId: string }): ApplicationRow {
+/** Returns the row of an application; refuses a missing one, or a missing project. */
+export function found<R extends ApplicationRow>(
+  row: R | Absent | undefined,
+  ids: { projectId: string; appId: string },
+): R {
   if (!row) throw refuse.notFound("project", ids.projectId);
   if (!isThere(row)) throw refuse.notFound("application", ids.appId);
   return row;
 }
 
-const isThere = (row: ApplicationRow | Absent): row is ApplicationRow => row.id !== null;
+const isThere = <R extends ApplicationRow>(row: R | Absent): row is R => row.id !== null;
 
 function application(row: ApplicationRow, call: Call) {
   const { id, projectId, name, clientId } = row;
   const oidc = configurationIn(row);
   const state = row.active ? ApplicationState.ACTIVE : ApplicationState.INACTIVE;
-  return { id, details: details(row), projectId, name, clientId, oidc, state, ...complianceOf(oidc, languageOf(call)) };
+  return {
+    id,
+    details: details(row),
+    projectId,
+    name,
+    clientId,
+    oidc,
+    state,
+    ...complianceOf(oidc, languageOf(call), row.hasKey),
+  };
 }
 
-// An older node ignores values that it does not know.
-const configurationIn = ({ oidc }: ApplicationRow) =>
+/** The configuration in a row. An older node ignores values that it does not know. */
+export const configurationIn = ({ oidc }: ApplicationRow) =>
   fromJson(OidcConfigurationSchema, oidc, { ignoreUnknownFields: true });
 
-const languageOf = (call: Call) => call.values.get(keys.language) ?? "en";
+/** The language of the texts in a response. */
+export const languageOf = (call: Call) => call.values.get(keys.language) ?? "en";
 
-const keepsSecret = ({ authMethodType }: OidcConfiguration) =>
+/** Whether an application has a client secret. */
+export const keepsSecret = ({ authMethodType }: OidcConfiguration) =>
   authMethodType === OidcAuthMethodType.BASIC || authMethodType === OidcAuthMethodType.POST;
 
-function newSecret() {
+/** Makes a client secret: the text to show, and the hash to keep. */
+export function newSecret() {
   const clientSecret = newToken("cs");
   return { clientSecret, secret: { hash: hashToken(clientSecret).toString("hex") } };
 }
@@ -284,19 +347,25 @@ const projectForNameRead = (sql: Sql) =>
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project`,
   });
 
+/** The columns of an application's row, for reads of it. */
+export const applicationColumns = `a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+    a.active, a.version, a.created, a.changed,
+    exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"`;
+
+/** The application that a shared read asks for, by its key. */
+export const ofApplication = `
+    from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
+    left join applications a on a.owner = p.owner and a.app_id = asked.app and a.project_id = p.project_id`;
+
 const applicationRead = (sql: Sql) =>
   loadOne<ApplicationKey, ApplicationRow | Absent>(sql, {
     asked: "owner text, project text, app text",
-    select: `select n, a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.active,
-               a.version, a.created, a.changed
-             from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
-             left join applications a on a.owner = p.owner and a.app_id = asked.app and a.project_id = p.project_id`,
+    select: `select n, ${applicationColumns} ${ofApplication}`,
   });
 
 const applicationsByName = (sql: Sql, { owner, projectId }: { owner: string; projectId: string }, page: Page) =>
   sql<(ApplicationRow | Absent)[]>`
-  select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.active,
-    a.version, a.created, a.changed
+  select ${sql.unsafe(applicationColumns)}
   from projects p left join lateral (
     select app_id, owner, project_id, name, client_id, oidc, active, version, created, changed from applications
     where project_id = p.project_id and ${page.after ? sql`name > ${page.after[0] ?? ""}` : sql`true`}
@@ -304,7 +373,8 @@ const applicationsByName = (sql: Sql, { owner, projectId }: { owner: string; pro
   where p.owner = ${owner} and p.project_id = ${projectId}
   order by a.name`;
 
-function nameTaken(name: string, appId: string) {
+/** Makes the refusal of a name that another application of the project has. */
+export function applicationNameTaken(name: string, appId: string) {
   return refuse.because("APPLICATION_NAME_TAKEN", {
     params: { name, appId },
     resource: { noun: "application", id: appId },

@@ -9,20 +9,20 @@ export type FieldAtFault = { readonly path: string; readonly uri?: string };
 /** A rule that a configuration breaks, with every place. */
 export type Problem = { readonly key: ComplianceKey; readonly fields: readonly FieldAtFault[] };
 
-/** Finds every rule that a configuration breaks, in the order of the table. */
-export function problemsOf(oidc: OidcConfiguration): Problem[] {
+/** Finds every rule that the configuration of an application breaks, with a key or without one, in the order of the table. */
+export function problemsOf(oidc: OidcConfiguration, hasKey = false): Problem[] {
   // Sign-out is possible with every flow.
   const signIn = isDeviceOnly(oidc) ? [] : redirects("redirectUris", oidc);
   const uris = [...signIn, ...redirects("postLogoutRedirectUris", oidc)];
   const standing = rules.filter(({ inDevMode }) => inDevMode || !oidc.devMode);
   return standing
-    .map(({ key, broken }) => ({ key, fields: broken(oidc, uris) }))
+    .map(({ key, broken }) => ({ key, fields: broken(oidc, uris, hasKey) }))
     .filter(({ fields }) => fields.length > 0);
 }
 
 /** Describes the compliance of a configuration for a response, in the language. */
-export function complianceOf(oidc: OidcConfiguration, language: Language) {
-  const complianceProblems = problemsOf(oidc).map(({ key, fields }) => ({
+export function complianceOf(oidc: OidcConfiguration, language: Language, hasKey = false) {
+  const complianceProblems = problemsOf(oidc, hasKey).map(({ key, fields }) => ({
     key,
     localizedMessage: text(key, language, { uris: listed(fields) }),
   }));
@@ -50,7 +50,7 @@ type Rule = {
   readonly key: ComplianceKey;
   /** Whether the rule applies in development mode too. */
   readonly inDevMode: boolean;
-  readonly broken: (oidc: OidcConfiguration, uris: readonly Redirect[]) => readonly FieldAtFault[];
+  readonly broken: (oidc: OidcConfiguration, uris: readonly Redirect[], hasKey: boolean) => readonly FieldAtFault[];
 };
 
 const { AUTHORIZATION_CODE, IMPLICIT, REFRESH_TOKEN, DEVICE_CODE } = OidcGrantType;
@@ -106,10 +106,10 @@ const rules: readonly Rule[] = [
     broken: at("authMethodType", ({ appType, authMethodType }) => appType === NATIVE && authMethodType !== NONE),
   },
   {
-    // No operation takes the key of an application, so no application has one.
     key: "PRIVATE_KEY_JWT_WITHOUT_KEY",
     inDevMode: true,
-    broken: at("authMethodType", ({ authMethodType }) => authMethodType === PRIVATE_KEY_JWT),
+    broken: ({ authMethodType }, _uris, hasKey) =>
+      authMethodType === PRIVATE_KEY_JWT && !hasKey ? [{ path: "authMethodType" }] : [],
   },
   { key: "REFRESH_WITHOUT_CODE_OR_DEVICE", inDevMode: true, broken: strayRefresh },
   { key: "CLOCK_SKEW_TOO_LONG", inDevMode: true, broken: at("clockSkew", isSkewLong) },

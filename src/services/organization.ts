@@ -13,6 +13,7 @@ import type { Sql } from "../postgres/connect.ts";
 import { userIsThere } from "./in_force.ts";
 import { organizationState, organizationStateFolds } from "./organization_state.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { organizationNameTaken, organizationUpdate, organizationUpdateRules } from "./update_organization.ts";
 
 /** The organizations of the instance. */
 export const organizationService = (deps: Deps) => {
@@ -29,11 +30,12 @@ export const organizationService = (deps: Deps) => {
 
   return {
     ...organizationState(deps),
+    ...organizationUpdate(deps),
 
     async createOrganization({ name, ownerUserId }, call) {
       const { takenBy = null, ownerExists = false } =
         (await newOrganization({ name, owner: ownerUserId }, call.signal)) ?? {};
-      if (takenBy !== null) throw nameTaken(name, takenBy);
+      if (takenBy !== null) throw organizationNameTaken(name, takenBy);
       if (ownerUserId && !ownerExists) throw refuse.notFound("user", ownerUserId);
       const id = ids();
       const at = first(id, id, clock());
@@ -61,7 +63,7 @@ export const organizationService = (deps: Deps) => {
 };
 
 /** Cross-field rules of requests about organizations. */
-export const organizationRules = [pageRule(ListOrganizationsRequestSchema, 2)];
+export const organizationRules = [pageRule(ListOrganizationsRequestSchema, 2), ...organizationUpdateRules];
 
 /** The folds of facts about an organization: they write its row. */
 export const organizationFolds = {
@@ -70,6 +72,12 @@ export const organizationFolds = {
     views: [
       `insert into organizations (organization_id, name, version, created, changed)
        select f.stream, f.payload->>'name', f.version, f.time, f.time from $facts f`,
+    ],
+  },
+  changed: {
+    views: [
+      `update organizations o set name = f.payload->>'name', version = f.version, changed = f.time
+       from $facts f where o.organization_id = f.stream`,
     ],
   },
 } satisfies NounFolds<"organization">;
@@ -111,8 +119,3 @@ const organizationsByName = (sql: Sql, only: readonly string[] | undefined, { af
   where not deleted and ${only ? sql`organization_id = any(${[...only]})` : sql`true`}
     and ${after ? sql`(name, organization_id) > (${after[0] ?? ""}, ${after[1] ?? ""})` : sql`true`}
   order by name, organization_id limit ${limit}`;
-
-function nameTaken(name: string, organizationId: string) {
-  const resource = { noun: "organization", id: organizationId };
-  return refuse.because("ORGANIZATION_NAME_TAKEN", { params: { name, organizationId }, resource });
-}

@@ -16,12 +16,10 @@ import type { Sql } from "../postgres/connect.ts";
 
 /** The rules for passwords and lockout. */
 export const policyService = ({ log, sql, clock }: Deps) => {
-  const passwordsOf = rowInForce<Passwords>(sql, {
-    table: "password_policies",
-    columns: passwords,
-    stream: passwordStream,
-  });
-  const lockoutOf = rowInForce<Lockouts>(sql, { table: "lockout_policies", columns: lockouts, stream: lockoutStream });
+  const passwordsOf = rowInForce<Passwords>(sql, passwordTable);
+  const lockoutOf = rowInForce<Lockouts>(sql, lockoutTable);
+  const ownPasswords = ownRow<Passwords>(sql, passwordTable);
+  const ownLockout = ownRow<Lockouts>(sql, lockoutTable);
 
   return {
     async getPasswordPolicy(request, call) {
@@ -31,8 +29,8 @@ export const policyService = ({ log, sql, clock }: Deps) => {
 
     async setPasswordPolicy(request, call) {
       const policy = given(request.policy);
-      const row = own(await passwordsOf({ owner: organizationOf(call) }, call.signal), call);
-      if (row && equals(PasswordPolicySchema, policy, create(PasswordPolicySchema, passwordPolicy(row))))
+      const row = await ownPasswords(call);
+      if (row.isSet && equals(PasswordPolicySchema, policy, create(PasswordPolicySchema, passwordPolicy(row))))
         return log.append(call, [], { details: details(row) });
       const at = place(row, call, passwordStream);
       const set = factOf("policy", at, { case: "passwordSet", value: policy });
@@ -46,17 +44,37 @@ export const policyService = ({ log, sql, clock }: Deps) => {
 
     async setLockoutPolicy(request, call) {
       const policy = given(request.policy);
-      const row = own(await lockoutOf({ owner: organizationOf(call) }, call.signal), call);
-      if (row && equals(LockoutPolicySchema, policy, create(LockoutPolicySchema, lockoutPolicy(row))))
+      const row = await ownLockout(call);
+      if (row.isSet && equals(LockoutPolicySchema, policy, create(LockoutPolicySchema, lockoutPolicy(row))))
         return log.append(call, [], { details: details(row) });
       const at = place(row, call, lockoutStream);
       const set = factOf("policy", at, { case: "lockoutSet", value: policy });
       return log.append(call, [set], { details: detailsAfter(at) });
     },
+
+    async resetPasswordPolicy(_request, call) {
+      const row = await ownPasswords(call);
+      if (!row.isSet) return log.append(call, [], {});
+      const at = next(row, clock());
+      const reset = factOf("policy", at, { case: "passwordReset", value: {} });
+      return log.append(call, [reset], { details: detailsAfter(at) });
+    },
+
+    async resetLockoutPolicy(_request, call) {
+      const row = await ownLockout(call);
+      if (!row.isSet) return log.append(call, [], {});
+      const at = next(row, clock());
+      const reset = factOf("policy", at, { case: "lockoutReset", value: {} });
+      return log.append(call, [reset], { details: detailsAfter(at) });
+    },
   } satisfies ServiceImpl<typeof PolicyService>;
 
-  function place(row: Versioned | undefined, call: Call, stream: string): At {
-    return row ? next(row, clock()) : first(organizationOf(call), stream, clock());
+  /** The place of the next fact. A policy that was reset and is set again begins anew, but its history goes on. */
+  function place(row: OwnRow<unknown>, call: Call, stream: string): At {
+    if (row.isSet) return next(row, clock());
+    const at = first(organizationOf(call), stream, clock());
+    if (row.version === null || row.changed === null) return at;
+    return { ...at, version: row.version + 1n, time: at.time < row.changed ? row.changed : at.time };
   }
 };
 
@@ -103,6 +121,8 @@ export const policyFolds = {
          lock_seconds = excluded.lock_seconds, until_unlocked = excluded.until_unlocked, version = excluded.version, changed = excluded.changed`,
     ],
   },
+  passwordReset: { views: [`delete from password_policies p using $facts f where p.owner = f.owner`] },
+  lockoutReset: { views: [`delete from lockout_policies l using $facts f where l.owner = f.owner`] },
 } satisfies NounFolds<"policy">;
 
 /** The policies in force for an organization's users. */
@@ -164,7 +184,32 @@ const lockouts = `maximum_attempts as "maximumAttempts", lock_seconds as "lockSe
 const nearest = (table: string, owner: string) =>
   `select q.* from ${table} q where q.owner in (${owner}, instance_id) order by q.owner = ${owner} desc limit 1`;
 
-function rowInForce<P>(sql: Sql, { table, columns, stream }: { table: string; columns: string; stream: string }) {
+/** A table of policies, the columns of a policy, and the stream of its facts. */
+type PolicyTable = { readonly table: string; readonly columns: string; readonly stream: string };
+
+const passwordTable: PolicyTable = { table: "password_policies", columns: passwords, stream: passwordStream };
+const lockoutTable: PolicyTable = { table: "lockout_policies", columns: lockouts, stream: lockoutStream };
+
+/** An organization's own policy; where there is none, the last fact about one that was reset. */
+type OwnRow<P> =
+  | (Versioned & P & { readonly isSet: true })
+  | { readonly isSet: false; readonly version: bigint | null; readonly changed: Date | null };
+
+function ownRow<P>(sql: Sql, { table, columns, stream }: PolicyTable): (call: Call) => Promise<OwnRow<P>> {
+  const read = loadOne<{ owner: string }, OwnRow<P>>(sql, {
+    asked: "owner text",
+    select: `select n, p.owner is not null as "isSet", p.owner, '${stream}' as id, ${columns}, e.version, p.created,
+               e.time as changed
+             from asked left join ${table} p on p.owner = asked.owner
+             left join lateral (
+               select e.version, e.time from events e
+               where e.owner = asked.owner and e.stream = '${stream}' order by e.version desc limit 1) e on true`,
+  });
+  return async (call) =>
+    (await read({ owner: organizationOf(call) }, call.signal)) ?? { isSet: false, version: null, changed: null };
+}
+
+function rowInForce<P>(sql: Sql, { table, columns, stream }: PolicyTable) {
   return loadOne<{ owner: string }, Versioned & P>(sql, {
     asked: "owner text",
     select: `select n, p.owner, '${stream}' as id, ${columns}, version, created, changed

@@ -6,12 +6,14 @@ import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { projectGrantChange } from "./change_project_grant.ts";
 import { organizationIsThere } from "./in_force.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { projectGrants } from "./project_grant.ts";
 import { type ProjectRow, type ReadableProject, readableProject } from "./project_read.ts";
 import { projectRoles } from "./project_role.ts";
 import { projectState, projectStateFolds, stateOfProject } from "./project_state.ts";
+import { projectNameTaken, projectUpdateRules, projectUpdates } from "./update_project.ts";
 
 /** Projects, the roles they define, and the grants of projects to other organizations. */
 export const projectService = (deps: Deps) => {
@@ -21,6 +23,8 @@ export const projectService = (deps: Deps) => {
     ...projectRoles(deps, readable),
     ...projectGrants(deps, readable),
     ...projectState(deps, readable),
+    ...projectGrantChange(deps),
+    ...projectUpdates(deps),
   } satisfies ServiceImpl<typeof ProjectService>;
 };
 
@@ -40,7 +44,7 @@ const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => 
     async createProject({ name }, call) {
       const organization = organizationOf(call);
       const taken = await projectNamed({ organization, name }, call.signal);
-      if (taken) throw nameTaken(name, taken.id);
+      if (taken) throw projectNameTaken(name, taken.id);
       const projectId = ids();
       const at = first(organization, projectId, clock());
       const created = factOf("project", at, { case: "created", value: { name } });
@@ -70,7 +74,7 @@ const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => 
 };
 
 /** Cross-field rules of requests about projects. */
-export const projectRules = [pageRule(ListProjectsRequestSchema, 2)];
+export const projectRules = [pageRule(ListProjectsRequestSchema, 2), ...projectUpdateRules];
 
 /** The folds of facts about a project: they write its row and its roles. */
 export const projectFolds = {
@@ -114,6 +118,14 @@ export const projectFolds = {
     views: [
       `insert into project_roles (owner, project_id, role_key, display_name)
        select f.owner, f.stream, f.payload->>'key', f.payload->>'displayName' from $facts f`,
+      touch("projects", "project_id"),
+    ],
+  },
+  changed: { views: [touch("projects", "project_id", "name = f.payload->>'name'")] },
+  roleChanged: {
+    views: [
+      `update project_roles r set display_name = f.payload->>'displayName' from $facts f
+       where r.project_id = f.stream and r.role_key = f.payload->>'key'`,
       touch("projects", "project_id"),
     ],
   },
@@ -164,9 +176,4 @@ function projectsByName(sql: Sql, { organization, reach, granted }: Scope, { aft
       (select ${columns} from project_grants g join projects p on p.project_id = g.project_id
        where ${granted} and ${sql.unsafe(organizationIsThere("g.owner"))} and g.granted_organization_id = ${organization} and ${lent} ${rest})
     ) both_kinds order by name, id limit ${limit}`;
-}
-
-function nameTaken(name: string, projectId: string) {
-  const resource = { noun: "project", id: projectId };
-  return refuse.because("PROJECT_NAME_TAKEN", { params: { name, projectId }, resource });
 }

@@ -69,6 +69,36 @@ export const projectGrantFolds = {
        from $facts f, jsonb_array_elements_text(f.payload->'roleKeys') role_key`,
     ],
   },
+  changed: {
+    // In the order in which a user grant locks them: the project grant, then its roles.
+    views: [
+      touch("project_grants", "project_grant_id"),
+      `delete from project_grant_roles r using $facts f
+       where r.project_grant_id = f.stream and not f.payload->'roleKeys' ? r.role_key`,
+      `insert into project_grant_roles (owner, project_grant_id, project_id, role_key)
+       select g.owner, g.project_grant_id, g.project_id, k.role_key
+       from $facts f join project_grants g on g.owner = f.owner and g.project_grant_id = f.stream
+       cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)
+       on conflict (project_grant_id, role_key) do nothing`,
+    ],
+    cascades: [
+      {
+        // A user grant may lose several roles at once, by one fact.
+        makes: "user_grant.changed",
+        select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('roleKeys', array(
+                   select k.role_key from user_grant_roles k
+                   where k.user_grant_id = g.user_grant_id and i.payload->'roleKeys' ? k.role_key
+                   order by k.role_key))
+                 from $input i
+                 cross join lateral (
+                   select distinct r.user_grant_id
+                   from project_grant_roles p join user_grant_roles r using (project_grant_id, role_key)
+                   where p.project_grant_id = i.stream and not i.payload->'roleKeys' ? p.role_key
+                 ) lost
+                 join user_grants g using (user_grant_id)`,
+      },
+    ],
+  },
   roleRemoved: {
     views: [
       `delete from project_grant_roles r using $facts f
@@ -132,10 +162,15 @@ function refuseUnfit({ owner, project, granted, keys }: ProspectKey, prospect: P
   if (prospect.organizationActive === null) throw refuse.notFound("organization", granted);
   const shut = inactiveIn({ owner, project, granted }, prospect);
   if (shut) throw refuse.because(shut.reason, shut);
-  const known = new Set(prospect.known);
+  refuseUnknownRoles(keys, prospect.known);
+  if (prospect.grantId !== null) throw grantExists(prospect.grantId);
+}
+
+/** Refuses roles that the project does not have, each by its index. */
+export function refuseUnknownRoles(keys: readonly string[], there: readonly string[]): void {
+  const known = new Set(there);
   const violations = keys.flatMap((key, at) => (known.has(key) ? [] : roleUnknown(key, at)));
   if (violations.length > 0) throw refuse.because("ROLE_UNKNOWN", { violations });
-  if (prospect.grantId !== null) throw grantExists(prospect.grantId);
 }
 
 type Named = Pick<ProspectKey, "owner" | "project" | "granted">;

@@ -6,7 +6,7 @@ import {
   type UserService,
   UserState,
 } from "../../gen/postern/v1/user_pb.ts";
-import { type Call, callerOf, type Deps, organizationOf } from "../deps.ts";
+import { type Call, type Deps, organizationOf } from "../deps.ts";
 import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
@@ -27,7 +27,9 @@ import {
 import { type PhoneSettings, phoneOfNewUser } from "./phone_code.ts";
 import { phoneNumber, wrongForSms } from "./phone_number.ts";
 import { type PolicyInForce, policyColumn } from "./policy.ts";
+import { userUpdateRules, userUpdates } from "./update_user.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
+import { loginNameTaken, longName, usernameChange, usernameRules } from "./username.ts";
 
 /** The users of an organization, human and machine. */
 export const userService = (deps: Deps, settings: PhoneSettings) => {
@@ -40,6 +42,8 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
   return {
     ...userPhone(deps, settings),
     ...userAccessTokens(deps),
+    ...userUpdates(deps),
+    ...usernameChange(deps),
 
     async createHumanUser({ username, givenName, familyName, email, phone, password }, call) {
       const at = first(organizationOf(call), ids(), clock());
@@ -129,7 +133,8 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
     const loginName = loginNameOf(username);
     const found = await nameAndPolicy({ owner: organizationOf(call), login_name: loginName }, call.signal);
     if (!found) throw new Error("policies are always in force");
-    if (found.takenBy !== null && found.takenIn !== null) throw nameTaken(username, found.takenBy, found.takenIn, call);
+    const { takenBy, takenIn } = found;
+    if (takenBy !== null && takenIn !== null) throw loginNameTaken(username, { userId: takenBy, owner: takenIn }, call);
     return { loginName, policy: found.policy };
   }
 
@@ -222,30 +227,12 @@ export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & A
   pageRule(ListUsersRequestSchema, 2),
   ...phoneRules(settings),
   ...accessTokenRules(deps, settings),
+  ...userUpdateRules,
+  ...usernameRules,
 ];
 
 type NewHuman = { readonly username: string; readonly phone: string };
 
 function wrongInNew({ username, phone }: NewHuman, { phoneDefaultRegion: region }: PhoneSettings): Violation[] {
   return [...longName({ username }), ...(phone === "" ? [] : wrongForSms(phoneNumber(phone, region)))];
-}
-
-const longestLoginName = 200;
-
-/** Finds a username that is too long in its compatibility form, which can be many times as long as the text typed. */
-function longName({ username }: Pick<NewHuman, "username">): Violation[] {
-  if ([...loginNameOf(username)].length <= longestLoginName) return [];
-  const description = `must have at most ${longestLoginName} characters also in its compatibility form`;
-  return [{ field: "username", description, reason: "USERNAME_TOO_LONG" }];
-}
-
-/** Makes the refusal of a taken username; it names the user only to callers who may see that user. */
-function nameTaken(name: string, userId: string, owner: string, call: Call) {
-  const seen =
-    owner === organizationOf(call) ||
-    callerOf(call).memberships.some(
-      ({ scope, id }) => scope === "instance" || (scope === "organization" && id === owner),
-    );
-  if (!seen) return refuse.because("LOGIN_NAME_TAKEN", { params: { name } });
-  return refuse.because("LOGIN_NAME_TAKEN", { params: { name, userId }, resource: { noun: "user", id: userId } });
 }

@@ -2,7 +2,9 @@ import type { Cascade, NounFolds } from "../events/fold.ts";
 import { keepsAnOwner } from "./member.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "./password.ts";
 import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "./phone_code.ts";
+import { userUpdateFolds } from "./update_user.ts";
 import { phoneFolds, touchUser } from "./user_phone.ts";
+import { usernameFolds } from "./username.ts";
 
 const loginName = `insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from $facts f`;
@@ -37,6 +39,8 @@ const gone = (table: string) => `delete from ${table} t using $facts f where t.u
 /** The folds of facts about a user: they write its row, its credentials, and the rows that depend on it. */
 export const userFolds = {
   ...phoneFolds,
+  ...userUpdateFolds,
+  ...usernameFolds,
   humanCreated: {
     views: [
       `insert into users (owner, user_id, kind, username, given_name, family_name, email, phone, version, created, changed)

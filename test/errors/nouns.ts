@@ -1,4 +1,5 @@
 import type { Reason } from "../../src/errors.ts";
+import { newJwk } from "../fixture/jwk.ts";
 import { machine, organization, signedUp } from "../harness.ts";
 import { fresh, type Row, type Scene } from "./provocation.ts";
 
@@ -19,6 +20,9 @@ const taken = (path: string, body: (scene: Scene) => object | Promise<object>): 
   details: ["ResourceInfo"],
 });
 
+const keysPath = async ({ fixture }: Scene) =>
+  `/v1/projects/${fixture.projectId}/applications/${await fixture.newApp()}/keys`;
+
 const app = ({ fixture }: Scene) => `/v1/projects/${fixture.projectId}/applications/oidc`;
 
 /** The refusals for objects that are missing, exist already, or are in the wrong state. */
@@ -31,6 +35,32 @@ export const nounRows = {
   ROLE_NOT_FOUND: missing("/v1/projects/{project}/roles/none"),
   PROJECT_GRANT_NOT_FOUND: missing("/v1/projects/{project}/grants/none"),
   APPLICATION_NOT_FOUND: missing("/v1/projects/{project}/applications/none"),
+  APPLICATION_KEY_NOT_FOUND: {
+    by: async (scene) => scene.german.delete(`${await keysPath(scene)}/none`),
+    details: ["ResourceInfo"],
+  },
+  APPLICATION_KEY_EXISTS: {
+    async by(scene) {
+      const path = await keysPath(scene);
+      await scene.admin.post(path, { publicKey: newJwk("one") });
+      return scene.german.post(path, { publicKey: newJwk("one") });
+    },
+    details: ["ResourceInfo"],
+  },
+  APPLICATION_KEYS_MIXED: {
+    async by(scene) {
+      const path = await keysPath(scene);
+      await scene.admin.post(path, { jwksUri: "https://app.example/jwks.json" });
+      return scene.german.post(path, { publicKey: newJwk() });
+    },
+  },
+  APPLICATION_KEY_LIMIT: {
+    async by(scene) {
+      const path = await keysPath(scene);
+      for (let added = 0; added < 20; added++) await scene.admin.post(path, { publicKey: newJwk() });
+      return scene.german.post(path, { publicKey: newJwk() });
+    },
+  },
   USER_GRANT_NOT_FOUND: missing("/v1/user-grants/none"),
   MEMBER_NOT_FOUND: missing("/v1/members/{user}"),
   ORGANIZATION_NAME_TAKEN: taken("/v1/organizations", () => ({ name: fresh("organization") })),
@@ -70,6 +100,9 @@ export const nounRows = {
   USER_NOT_HUMAN: {
     by: async ({ postern, german }) =>
       german.post(`/v1/users/${(await machine(postern)).userId}/phone`, { phone: "+41446681800" }),
+  },
+  USER_NOT_MACHINE: {
+    by: ({ german, fixture: { userId } }) => german.call("PATCH", `/v1/users/${userId}/machine`, { name: "Robot" }),
   },
   CLIENT_SECRET_MISSING: {
     async by(scene) {

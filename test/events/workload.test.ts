@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
 import { folds } from "../../src/runtime.ts";
 import { deletedOrganizations } from "../../src/services/delete_organization.ts";
+import { newJwk } from "../fixture/jwk.ts";
 import { type Answer, organization, type Postern, startPostern } from "../harness.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
 import { oneConnection, unique } from "./log_of.ts";
@@ -33,7 +34,8 @@ function operationsOn(world: World, chance: () => number) {
   const among = (things: readonly string[]) =>
     things.slice(-10)[Math.floor(chance() * Math.min(things.length, 10))] ?? "nothing";
   const some = () => roles.filter(() => chance() < 0.5);
-  const { post, put, delete: remove } = postern.admin;
+  const { post, put, delete: remove, call } = postern.admin;
+  const patch = (path: string, body: object) => call("PATCH", path, body);
   const made = async (kind: keyof World, answer: Promise<Answer>, id: (body: Answer["body"]) => string) => {
     const { status, body } = await answer;
     if (status === 200) world[kind].push(id(body));
@@ -128,6 +130,12 @@ function operationsOn(world: World, chance: () => number) {
     () => done(post(`${user()}/phone:resend`, { returnCode: {} })),
     verified,
     () => made("projects", post("/v1/projects", { name: `Project ${Math.floor(chance() * 12)}` }), (b) => b.projectId),
+    () => done(put(`${user()}/username`, { username: name() })),
+    () => done(patch(`${user()}/human`, { givenName: unique("Ada") })),
+    () => done(patch(`${user()}/machine`, { name: unique("M") })),
+    () => done(patch(`/v1/organizations/${among(world.organizations)}`, { name: unique("Organization") })),
+    () => done(patch(project(), { name: `Project ${Math.floor(chance() * 12)}` })),
+    () => done(patch(`${project()}/roles/${among(roles)}`, { displayName: unique("Role") })),
     () => done(post(`${project()}/roles`, { key: among(roles) })),
     () => done(post(`${project()}/roles`, { key: among(roles) })),
     () => done(remove(`${project()}/roles/${among(roles)}`)),
@@ -138,9 +146,23 @@ function operationsOn(world: World, chance: () => number) {
         post(`${project()}/grants`, { grantedOrganizationId: among(world.organizations), roleKeys: some() }),
         (b) => b.projectGrantId,
       ),
+    () => done(put(`${project()}/grants/${among(world.grants)}`, { roleKeys: some() })),
     () => done(remove(`${project()}/grants/${among(world.grants)}`)),
     () => made("apps", post(`${project()}/applications/oidc`, { name: among(["App", "Api", "Web"]) }), (b) => b.appId),
     () => done(post(`${project()}/applications/${among(world.apps)}:rotateClientSecret`)),
+    () => {
+      const authMethodType = among(["BASIC", "POST", "NONE"]);
+      const update = {
+        name: among(["App", "Api", "Web"]),
+        authMethodType: `OIDC_AUTH_METHOD_TYPE_${authMethodType}`,
+      };
+      return done(patch(`${project()}/applications/${among(world.apps)}/oidc`, update));
+    },
+    async () => {
+      const path = `${project()}/applications/${among(world.apps)}/keys`;
+      const { status, body } = await post(path, { publicKey: newJwk() });
+      return status === 200 && chance() < 0.5 ? done(remove(`${path}/${body.keyId}`)) : status;
+    },
     () => done(remove(`${project()}/applications/${among(world.apps)}`)),
     () =>
       made(
@@ -168,6 +190,7 @@ function operationsOn(world: World, chance: () => number) {
       const policy = { minimumLength: 1 + Math.floor(chance() * 8), requiresUpper: true };
       return done(put("/v1/policies/password", { policy, instance: chance() < 0.5 }));
     },
+    () => done(remove(`/v1/policies/${among(["password", "lockout"])}?instance=${chance() < 0.5}`)),
     () => done(put("/v1/policies/lockout", { policy: { ...onlyOne, lockDuration: `${Math.ceil(chance() * 9)}s` } })),
   ];
 }

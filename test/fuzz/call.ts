@@ -1,5 +1,5 @@
 import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { create, type DescMethod, fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf";
+import { create, type DescMethod, fromJson, type JsonObject, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { seeded } from "../../packages/gateway/test/http/http2/seeded.ts";
 import { restRequest } from "../fixture/rest_call.ts";
 import { methods } from "../guards/methods.ts";
@@ -40,7 +40,7 @@ const post = (method: DescMethod, body: Uint8Array, headers: Readonly<Record<str
   body,
 });
 
-const json = (message: JsonObject) => Buffer.from(JSON.stringify(message));
+const json = (message: JsonValue) => Buffer.from(JSON.stringify(message));
 
 /** The message in protobuf; of one that is none, bytes that are nearly protobuf. */
 function binary(random: Random, method: DescMethod, message: JsonObject): Buffer {

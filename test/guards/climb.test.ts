@@ -62,6 +62,8 @@ const covered: Readonly<Record<string, readonly string[]>> = {
 
 type Act = (caller: Client, userId: string) => Promise<{ status: number; body: unknown }>;
 
+const ofMachine = "UserService.UpdateMachineUser";
+
 /** Every write about one user, done to somebody else. */
 const acts: Readonly<Record<string, Act>> = {
   "UserService.SetPassword": (caller, userId) =>
@@ -91,6 +93,11 @@ const acts: Readonly<Record<string, Act>> = {
   },
   "UserService.UnlockUser": (caller, userId) => caller.post(`/v1/users/${userId}:unlock`),
   "UserService.DeleteUser": (caller, userId) => caller.delete(`/v1/users/${userId}`),
+  "UserService.UpdateHumanUser": (caller, userId) =>
+    caller.call("PATCH", `/v1/users/${userId}/human`, { givenName: "Augusta" }),
+  [ofMachine]: (caller, userId) => caller.call("PATCH", `/v1/users/${userId}/machine`, { name: "Engine" }),
+  "UserService.ChangeUsername": (caller, userId) =>
+    caller.put(`/v1/users/${userId}/username`, { username: `${userId}-renamed` }),
   async "UserService.RevokeAccessToken"(caller, userId) {
     const { body } = await postern.admin.post(`/v1/users/${userId}/tokens`);
     return caller.delete(`/v1/users/${userId}/tokens/${body.tokenId}`);
@@ -157,7 +164,7 @@ const scopes: Readonly<Record<string, string>> = {
 describe.each(Object.keys(acts))("who may %s", (act) => {
   test.each(Object.keys(covered))("%s", async (role) => {
     for (const target of [...people.keys()].filter((one) => one !== role)) {
-      const fresh = await twin(target);
+      const fresh = await twin(target, act);
       const answer = await acts[act]?.(of(role), fresh);
       const allowed = covered[role]?.includes(target);
       expect({ target, status: answer?.status, body: answer?.body }).toMatchObject({
@@ -169,8 +176,8 @@ describe.each(Object.keys(acts))("who may %s", (act) => {
 });
 
 /** Somebody new who holds what the other holds: the acts change their target. */
-async function twin(role: string): Promise<string> {
-  const { userId } = await machineOrHuman();
+async function twin(role: string, act: string): Promise<string> {
+  const { userId } = await (act === ofMachine ? machine : signedUp)(postern, { organizationId: acme });
   const memberships: Readonly<Record<string, [object, Record<string, string>]>> = {
     PROJECT_OWNER: [{ roles: ["PROJECT_OWNER"], projectId }, headers],
     PROJECT_GRANT_OWNER: [{ roles: ["PROJECT_GRANT_OWNER"], projectGrantId }, headers],
@@ -187,12 +194,10 @@ async function twin(role: string): Promise<string> {
   return userId;
 }
 
-const machineOrHuman = () => signedUp(postern, { organizationId: acme });
-
 test("nobody else may act in anybody's place", async () => {
   for (const role of ["nobody", "ORG_VIEWER", "INSTANCE_VIEWER", ...onProjects])
     for (const [act, attempt] of Object.entries(acts)) {
-      const { status } = await attempt(of(role), await twin("nobody"));
+      const { status } = await attempt(of(role), await twin("nobody", act));
       expect({ role, act, status }).toMatchObject({ status: 403 });
     }
 });

@@ -36,6 +36,7 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
   session_id: () => other.newSession(),
   token_id: async () => (await other.newToken()).tokenId,
   app_id: () => other.newApp(),
+  key_id: async () => (await other.newKey()).keyId,
   user_grant_id: () => other.newUserGrant(),
 };
 
@@ -43,6 +44,7 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
 const anyone = [
   "ProjectService.GrantProject granted_organization_id",
   "MemberService.AddMember user_id",
+  "OrganizationService.CreateOrganization owner_user_id",
   "UserGrantService.AddUserGrant user_id",
   "UserGrantService.AddUserGrants items.user_id",
 ];

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { newJwk } from "../fixture/jwk.ts";
 import type { Fixture } from "../fixture/organization.ts";
 
 // Two statements of the same truth meet in matrix.test.ts. The server runs on the option `access` of each rpc in proto/postern/v1
@@ -62,6 +63,12 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "organization",
     ownPlace: true,
     request: ({ organizationId }) => ({ organizationId }),
+  },
+  "OrganizationService.UpdateOrganization": {
+    needs: "org.write",
+    decides: "organization",
+    ownPlace: true,
+    request: ({ organizationId }) => ({ organizationId, organization: { name: fresh("org") } }),
   },
   "OrganizationService.ListOrganizations": { needs: "org.read", decides: "nobody", request: () => ({}) },
   "OrganizationService.DeactivateOrganization": {
@@ -136,6 +143,21 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "user",
     request: async (f) => ({ userId: await f.newUser() }),
   },
+  "UserService.UpdateHumanUser": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser(), human: { givenName: "Augusta" } }),
+  },
+  "UserService.UpdateMachineUser": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: (await f.newToken()).userId, machine: { name: "Engine" } }),
+  },
+  "UserService.ChangeUsername": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser(), username: fresh("u").replace(" ", "-") }),
+  },
   "UserService.CreateAccessToken": {
     needs: "user.write",
     decides: "user",
@@ -167,6 +189,22 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "organization",
     reaches: "project",
     request: async (f) => ({ projectId: await f.newProject() }),
+  },
+  "ProjectService.UpdateProject": {
+    needs: "project.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: await f.newProject(), project: { name: fresh("project") } }),
+  },
+  "ProjectService.UpdateProjectRole": {
+    needs: "role.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({
+      projectId: f.projectId,
+      roleKey: await f.newRole(),
+      role: { displayName: "Somebody who looks" },
+    }),
   },
   "ProjectService.AddProjectRole": {
     needs: "role.write",
@@ -201,6 +239,12 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "organization",
     reaches: "project",
     request: ({ projectId }) => ({ projectId }),
+  },
+  "ProjectService.ChangeProjectGrant": {
+    needs: "project.grant.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, projectGrantId: await f.newProjectGrant(), roleKeys: [] }),
   },
   "ProjectService.RevokeProjectGrant": {
     needs: "project.grant.write",
@@ -237,6 +281,34 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "organization",
     reaches: "project",
     request: ({ projectId }) => ({ projectId }),
+  },
+  "ApplicationService.UpdateOidcApplication": {
+    needs: "app.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({
+      projectId: f.projectId,
+      appId: await f.newApp(),
+      application: { redirectUris: ["https://app.example/cb"] },
+    }),
+  },
+  "ApplicationService.AddApplicationKey": {
+    needs: "app.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, appId: await f.newApp(), publicKey: newJwk("one") }),
+  },
+  "ApplicationService.ListApplicationKeys": {
+    needs: "app.read",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, appId: (await f.newKey()).appId }),
+  },
+  "ApplicationService.RemoveApplicationKey": {
+    needs: "app.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ projectId: f.projectId, ...(await f.newKey()) }),
   },
   "ApplicationService.RotateClientSecret": {
     needs: "app.write",
@@ -363,6 +435,18 @@ export const rows: Readonly<Record<string, Row>> = {
     objectless: true,
     request: () => ({ policy: { maximumAttempts: 10 } }),
   },
+  "PolicyService.ResetPasswordPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
+  "PolicyService.ResetLockoutPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "EventService.WatchEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
 };
@@ -371,7 +455,7 @@ export const rows: Readonly<Record<string, Row>> = {
 export type OwnRow = {
   readonly says: "OK" | "PERMISSION_DENIED" | "PHONE_MISSING" | "TOKEN_NOT_FOUND";
   /** What the request has beside the id. */
-  readonly request?: Readonly<Record<string, string | readonly string[]>>;
+  readonly request?: Readonly<Record<string, string | object>>;
 };
 
 const denied: OwnRow = { says: "PERMISSION_DENIED" };
@@ -387,6 +471,9 @@ export const ownRows: Readonly<Record<string, OwnRow>> = {
   "UserService.DeactivateUser": denied,
   "UserService.ReactivateUser": denied,
   "UserService.UnlockUser": denied,
+  "UserService.UpdateHumanUser": { ...denied, request: { human: { givenName: "Eve" } } },
+  "UserService.UpdateMachineUser": { ...denied, request: { machine: { name: "Eve" } } },
+  "UserService.ChangeUsername": { ...denied, request: { username: "eve" } },
   "UserService.CreateAccessToken": { says: "OK" },
   "UserService.ListAccessTokens": { says: "OK" },
   "UserService.RevokeAccessToken": { says: "TOKEN_NOT_FOUND", request: { tokenId: "none" } },

@@ -30,6 +30,9 @@ const passing: Readonly<Record<string, string>> = {
   nextPageToken: "<page token>",
   verificationCode: "<code>",
   requestId: "<request>",
+  // Of new keys.
+  x: "<number>",
+  y: "<number>",
 };
 
 const patterns: readonly [string, RegExp][] = [

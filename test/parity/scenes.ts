@@ -1,17 +1,19 @@
 import { applicationScenes } from "./scenes_application.ts";
 import { everyScenes } from "./scenes_every.ts";
 import { grantScenes } from "./scenes_grant.ts";
+import { keyScenes } from "./scenes_key.ts";
 import { ownScenes } from "./scenes_own.ts";
 import { passwordScenes } from "./scenes_password.ts";
 import { phoneScenes } from "./scenes_phone.ts";
 import { refusedScenes } from "./scenes_refused.ts";
 import { stateScenes } from "./scenes_state.ts";
 import { tokenScenes } from "./scenes_token.ts";
+import { updateScenes } from "./scenes_update.ts";
 import { wireScenes } from "./scenes_wire.ts";
 
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
-  ...[stateScenes, tokenScenes, wireScenes],
+  ...[stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

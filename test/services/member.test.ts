@@ -84,7 +84,7 @@ test("a role of another scope is refused with what to set", async () => {
   const answer = await postern.admin.post(`/v1/projects/${projectId}/members`, { userId, roles });
   expect(refused(answer)).toEqual([400, "MEMBER_ROLE_SCOPE"]);
   expect(violations(answer)).toMatchObject([
-    { field: "roles[1]", description: "INSTANCE_VIEWER is a role on the instance: set instance" },
+    { field: "roles[1]", description: "role INSTANCE_VIEWER is a role on the instance: set instance" },
     { field: "roles[2]", description: expect.stringContaining("set none of instance") },
     { field: "roles[3]", description: expect.stringContaining("set projectGrantId") },
   ]);

@@ -125,3 +125,44 @@ test("the instance's policies need the instance's permission", async () => {
   const denied = await owner.put("/v1/policies/password", { instance: true, policy: strict });
   expect(refused(denied)).toEqual([403, "PERMISSION_DENIED"]);
 });
+
+test("a policy that is reset gives way to the instance's, and that one to the built-in", async () => {
+  await using own = await startPostern();
+  const read = async () => done(await own.admin.get("/v1/policies/password"));
+  done(await own.admin.put("/v1/policies/password", { instance: true, policy: strict }));
+  done(await own.admin.put("/v1/policies/password", { policy: lax }));
+  const reset = done(await own.admin.delete("/v1/policies/password"));
+  expect(reset.details).toMatchObject({ sequence: "2", resourceOwner: own.organizationId });
+  expect(await read()).toMatchObject({ policy: strict, isDefault: true, details: { sequence: "1" } });
+  expect(done(await own.admin.delete("/v1/policies/password"))).toEqual({});
+  expect(done(await own.admin.delete("/v1/policies/password?instance=true")).details.sequence).toBe("2");
+  expect(await read()).toEqual({ policy: builtIn, isDefault: true });
+  // Its history goes on where it ended, also for the same policy again.
+  const again = done(await own.admin.put("/v1/policies/password", { policy: lax }));
+  expect(again.details.sequence).toBe("3");
+  expect(again.details.creationDate).toBe(again.details.changeDate);
+  expect(await read()).toEqual({ policy: lax, isDefault: false, details: again.details });
+});
+
+test("the lockout policy is reset likewise, and passwords and sign-ins follow at once", async () => {
+  const id = await organization(postern);
+  const headers = within(id);
+  const { username, password } = await signedUp(postern, { organizationId: id });
+  const signIn = (secret: string) => postern.as().post("/v1/sessions", { loginName: username, password: secret });
+  done(await postern.admin.put("/v1/policies/lockout", { policy: { maximumAttempts: 1 } }, headers));
+  expect(done(await postern.admin.delete("/v1/policies/lockout", headers)).details.sequence).toBe("2");
+  expect(done(await postern.admin.get("/v1/policies/lockout", headers)).isDefault).toBe(true);
+  expect((await signIn("wrong")).status).toBe(401);
+  done(await signIn(password));
+});
+
+test("of many that set and reset one policy at once each has its version", async () => {
+  const headers = within(await organization(postern));
+  const calls = Array.from({ length: 12 }, (_, at) =>
+    at % 2 === 0
+      ? postern.admin.put("/v1/policies/password", { policy: { minimumLength: at + 1 } }, headers)
+      : postern.admin.delete("/v1/policies/password", headers),
+  );
+  const sequences = (await Promise.all(calls)).flatMap((answer) => done(answer).details?.sequence ?? []);
+  expect(new Set(sequences).size).toBe(sequences.length);
+});

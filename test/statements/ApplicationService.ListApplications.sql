@@ -1,5 +1,6 @@
-select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.active,
-  a.version, a.created, a.changed
+select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+  a.active, a.version, a.created, a.changed,
+  exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"
 from projects p left join lateral (
   select app_id, owner, project_id, name, client_id, oidc, active, version, created, changed from applications
   where project_id = p.project_id and true
@@ -7,8 +8,9 @@ from projects p left join lateral (
 where p.owner = $2 and p.project_id = $3
 order by a.name;
 
-select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.active,
-  a.version, a.created, a.changed
+select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+  a.active, a.version, a.created, a.changed,
+  exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"
 from projects p left join lateral (
   select app_id, owner, project_id, name, client_id, oidc, active, version, created, changed from applications
   where project_id = p.project_id and name > $1

@@ -1,7 +1,11 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text)
 )
-select n, p.owner, 'lockout-policy' as id, maximum_attempts as "maximumAttempts", lock_seconds as "lockSeconds", until_unlocked as "untilUnlocked", version, created, changed
-             from asked cross join instance cross join lateral (select q.* from lockout_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) p;
+select n, p.owner is not null as "isSet", p.owner, 'lockout-policy' as id, maximum_attempts as "maximumAttempts", lock_seconds as "lockSeconds", until_unlocked as "untilUnlocked", e.version, p.created,
+               e.time as changed
+             from asked left join lockout_policies p on p.owner = asked.owner
+             left join lateral (
+               select e.version, e.time from events e
+               where e.owner = asked.owner and e.stream = 'lockout-policy' order by e.version desc limit 1) e on true;
 
 -- appends: facts/policy.lockout_set.sql

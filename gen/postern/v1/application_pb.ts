@@ -6,8 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
-import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/application.proto.
  */
 export const file_postern_v1_application: GenFile = /*@__PURE__*/
-  fileDesc("Chxwb3N0ZXJuL3YxL2FwcGxpY2F0aW9uLnByb3RvEgpwb3N0ZXJuLnYxIqICCgtBcHBsaWNhdGlvbhIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEhIKCnByb2plY3RfaWQYAyABKAkSDAoEbmFtZRgEIAEoCRIRCgljbGllbnRfaWQYBSABKAkSKwoEb2lkYxgGIAEoCzIdLnBvc3Rlcm4udjEuT2lkY0NvbmZpZ3VyYXRpb24SFgoObm9uZV9jb21wbGlhbnQYByABKAgSOgoTY29tcGxpYW5jZV9wcm9ibGVtcxgIIAMoCzIdLnBvc3Rlcm4udjEuQ29tcGxpYW5jZVByb2JsZW0SKwoFc3RhdGUYCSABKA4yHC5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uU3RhdGUi5gQKEU9pZGNDb25maWd1cmF0aW9uEhUKDXJlZGlyZWN0X3VyaXMYASADKAkSNAoOcmVzcG9uc2VfdHlwZXMYAiADKA4yHC5wb3N0ZXJuLnYxLk9pZGNSZXNwb25zZVR5cGUSLgoLZ3JhbnRfdHlwZXMYAyADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGUSKQoIYXBwX3R5cGUYBCABKA4yFy5wb3N0ZXJuLnYxLk9pZGNBcHBUeXBlEjgKEGF1dGhfbWV0aG9kX3R5cGUYBSABKA4yHi5wb3N0ZXJuLnYxLk9pZGNBdXRoTWV0aG9kVHlwZRIhChlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAYgAygJEigKB3ZlcnNpb24YByABKA4yFy5wb3N0ZXJuLnYxLk9pZGNWZXJzaW9uEhAKCGRldl9tb2RlGAggASgIEjQKEWFjY2Vzc190b2tlbl90eXBlGAkgASgOMhkucG9zdGVybi52MS5PaWRjVG9rZW5UeXBlEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgKIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgLIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDCABKAgSLQoKY2xvY2tfc2tldxgNIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaChJhZGRpdGlvbmFsX29yaWdpbnMYDiADKAkSJAocc2tpcF9uYXRpdmVfYXBwX3N1Y2Nlc3NfcGFnZRgPIAEoCCI7ChFDb21wbGlhbmNlUHJvYmxlbRILCgNrZXkYASABKAkSGQoRbG9jYWxpemVkX21lc3NhZ2UYAiABKAki3AYKHENyZWF0ZU9pZGNBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIcCgRuYW1lGAIgASgJQg66SAdyBRABGMgBkLUYARIoCg1yZWRpcmVjdF91cmlzGAMgAygJQhG6SA6SAQsQZCIHcgUQARjoBxJHCg5yZXNwb25zZV90eXBlcxgEIAMoDjIcLnBvc3Rlcm4udjEuT2lkY1Jlc3BvbnNlVHlwZUIRukgOkgELEAoYASIFggECEAESQQoLZ3JhbnRfdHlwZXMYBSADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGVCEbpIDpIBCxAKGAEiBYIBAhABEjMKCGFwcF90eXBlGAYgASgOMhcucG9zdGVybi52MS5PaWRjQXBwVHlwZUIIukgFggECEAESQgoQYXV0aF9tZXRob2RfdHlwZRgHIAEoDjIeLnBvc3Rlcm4udjEuT2lkY0F1dGhNZXRob2RUeXBlQgi6SAWCAQIQARI0Chlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAggAygJQhG6SA6SAQsQZCIHcgUQARjoBxIyCgd2ZXJzaW9uGAkgASgOMhcucG9zdGVybi52MS5PaWRjVmVyc2lvbkIIukgFggECEAESEAoIZGV2X21vZGUYCiABKAgSPgoRYWNjZXNzX3Rva2VuX3R5cGUYCyABKA4yGS5wb3N0ZXJuLnYxLk9pZGNUb2tlblR5cGVCCLpIBYIBAhABEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgMIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgNIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDiABKAgSPAoKY2xvY2tfc2tldxgPIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkINukgKqgEHIgMIkBwyABItChJhZGRpdGlvbmFsX29yaWdpbnMYECADKAlCEbpIDpIBCxBkIgdyBRABGKwCEiQKHHNraXBfbmF0aXZlX2FwcF9zdWNjZXNzX3BhZ2UYESABKAgSFQoNdmFsaWRhdGVfb25seRgSIAEoCCLqAQodQ3JlYXRlT2lkY0FwcGxpY2F0aW9uUmVzcG9uc2USDgoGYXBwX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEQoJY2xpZW50X2lkGAMgASgJEhoKDWNsaWVudF9zZWNyZXQYBCABKAlIAIgBARIWCg5ub25lX2NvbXBsaWFudBgFIAEoCBI6ChNjb21wbGlhbmNlX3Byb2JsZW1zGAYgAygLMh0ucG9zdGVybi52MS5Db21wbGlhbmNlUHJvYmxlbUIQCg5fY2xpZW50X3NlY3JldCJTChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAEiRgoWR2V0QXBwbGljYXRpb25SZXNwb25zZRIsCgthcHBsaWNhdGlvbhgBIAEoCzIXLnBvc3Rlcm4udjEuQXBwbGljYXRpb24idgoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iYgoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEi0KDGFwcGxpY2F0aW9ucxgBIAMoCzIXLnBvc3Rlcm4udjEuQXBwbGljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpQBChlSb3RhdGVDbGllbnRTZWNyZXRSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBEjsKB292ZXJsYXAYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CD7pIDKoBCSIFCICangEyACKeAQoaUm90YXRlQ2xpZW50U2VjcmV0UmVzcG9uc2USFQoNY2xpZW50X3NlY3JldBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEkMKH3ByZXZpb3VzX3NlY3JldF9leHBpcmF0aW9uX2RhdGUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlYKGERlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIASJBChlEZWxldGVBcHBsaWNhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMi2gQKD0FwcGxpY2F0aW9uRmFjdBI/CgxvaWRjX2NyZWF0ZWQYASABKAsyJy5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uRmFjdC5PaWRjQ3JlYXRlZEgAElAKFWNsaWVudF9zZWNyZXRfcm90YXRlZBgCIAEoCzIvLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LkNsaWVudFNlY3JldFJvdGF0ZWRIABI2CgdkZWxldGVkGAMgASgLMiMucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuRGVsZXRlZEgAEj4KC2RlYWN0aXZhdGVkGBQgASgLMicucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuRGVhY3RpdmF0ZWRIABI+CgtyZWFjdGl2YXRlZBgVIAEoCzInLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LlJlYWN0aXZhdGVkSAAabwoLT2lkY0NyZWF0ZWQSEgoKcHJvamVjdF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCWNsaWVudF9pZBgDIAEoCRIrCgRvaWRjGAQgASgLMh0ucG9zdGVybi52MS5PaWRjQ29uZmlndXJhdGlvbhpaChNDbGllbnRTZWNyZXRSb3RhdGVkEkMKH3ByZXZpb3VzX3NlY3JldF9leHBpcmF0aW9uX2RhdGUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGgkKB0RlbGV0ZWQaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWRCBgoEZmFjdCJaChxEZWFjdGl2YXRlQXBwbGljYXRpb25SZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBIkUKHURlYWN0aXZhdGVBcHBsaWNhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiWgocUmVhY3RpdmF0ZUFwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIASJFCh1SZWFjdGl2YXRlQXBwbGljYXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzKncKEE9pZGNSZXNwb25zZVR5cGUSGwoXT0lEQ19SRVNQT05TRV9UWVBFX0NPREUQABIfChtPSURDX1JFU1BPTlNFX1RZUEVfSURfVE9LRU4QARIlCiFPSURDX1JFU1BPTlNFX1RZUEVfSURfVE9LRU5fVE9LRU4QAiqZAQoNT2lkY0dyYW50VHlwZRImCiJPSURDX0dSQU5UX1RZUEVfQVVUSE9SSVpBVElPTl9DT0RFEAASHAoYT0lEQ19HUkFOVF9UWVBFX0lNUExJQ0lUEAESIQodT0lEQ19HUkFOVF9UWVBFX1JFRlJFU0hfVE9LRU4QAhIfChtPSURDX0dSQU5UX1RZUEVfREVWSUNFX0NPREUQAypcCgtPaWRjQXBwVHlwZRIVChFPSURDX0FQUF9UWVBFX1dFQhAAEhwKGE9JRENfQVBQX1RZUEVfVVNFUl9BR0VOVBABEhgKFE9JRENfQVBQX1RZUEVfTkFUSVZFEAIqoAEKEk9pZGNBdXRoTWV0aG9kVHlwZRIfChtPSURDX0FVVEhfTUVUSE9EX1RZUEVfQkFTSUMQABIeChpPSURDX0FVVEhfTUVUSE9EX1RZUEVfUE9TVBABEh4KGk9JRENfQVVUSF9NRVRIT0RfVFlQRV9OT05FEAISKQolT0lEQ19BVVRIX01FVEhPRF9UWVBFX1BSSVZBVEVfS0VZX0pXVBADKiMKC09pZGNWZXJzaW9uEhQKEE9JRENfVkVSU0lPTl8xXzAQACpECg1PaWRjVG9rZW5UeXBlEhoKFk9JRENfVE9LRU5fVFlQRV9CRUFSRVIQABIXChNPSURDX1RPS0VOX1RZUEVfSldUEAEqcwoQQXBwbGljYXRpb25TdGF0ZRIhCh1BUFBMSUNBVElPTl9TVEFURV9VTlNQRUNJRklFRBAAEhwKGEFQUExJQ0FUSU9OX1NUQVRFX0FDVElWRRABEh4KGkFQUExJQ0FUSU9OX1NUQVRFX0lOQUNUSVZFEAIy8AoKEkFwcGxpY2F0aW9uU2VydmljZRLHAQoVQ3JlYXRlT2lkY0FwcGxpY2F0aW9uEigucG9zdGVybi52MS5DcmVhdGVPaWRjQXBwbGljYXRpb25SZXF1ZXN0GikucG9zdGVybi52MS5DcmVhdGVPaWRjQXBwbGljYXRpb25SZXNwb25zZSJZirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWYtRiAgBCC0+STAjA6ASoiKy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL29pZGMSrwEKDkdldEFwcGxpY2F0aW9uEiEucG9zdGVybi52MS5HZXRBcHBsaWNhdGlvblJlcXVlc3QaIi5wb3N0ZXJuLnYxLkdldEFwcGxpY2F0aW9uUmVzcG9uc2UiVpACAYq1GBg4AUIKcHJvamVjdF9pZBoIYXBwLnJlYWSC0+STAjESLy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9EqwBChBMaXN0QXBwbGljYXRpb25zEiMucG9zdGVybi52MS5MaXN0QXBwbGljYXRpb25zUmVxdWVzdBokLnBvc3Rlcm4udjEuTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlIk2QAgGKtRgYOAFCCnByb2plY3RfaWQaCGFwcC5yZWFkgtPkkwIoEiYvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucxLPAQoSUm90YXRlQ2xpZW50U2VjcmV0EiUucG9zdGVybi52MS5Sb3RhdGVDbGllbnRTZWNyZXRSZXF1ZXN0GiYucG9zdGVybi52MS5Sb3RhdGVDbGllbnRTZWNyZXRSZXNwb25zZSJqirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAkc6ASoiQi92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9OnJvdGF0ZUNsaWVudFNlY3JldBK2AQoRRGVsZXRlQXBwbGljYXRpb24SJC5wb3N0ZXJuLnYxLkRlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBolLnBvc3Rlcm4udjEuRGVsZXRlQXBwbGljYXRpb25SZXNwb25zZSJUirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAjEqLy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9EtABChVEZWFjdGl2YXRlQXBwbGljYXRpb24SKC5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVBcHBsaWNhdGlvblJlcXVlc3QaKS5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVBcHBsaWNhdGlvblJlc3BvbnNlImKKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZYLT5JMCPzoBKiI6L3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH06ZGVhY3RpdmF0ZRLQAQoVUmVhY3RpdmF0ZUFwcGxpY2F0aW9uEigucG9zdGVybi52MS5SZWFjdGl2YXRlQXBwbGljYXRpb25SZXF1ZXN0GikucG9zdGVybi52MS5SZWFjdGl2YXRlQXBwbGljYXRpb25SZXNwb25zZSJiirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAj86ASoiOi92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9OnJlYWN0aXZhdGViBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chxwb3N0ZXJuL3YxL2FwcGxpY2F0aW9uLnByb3RvEgpwb3N0ZXJuLnYxIqICCgtBcHBsaWNhdGlvbhIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEhIKCnByb2plY3RfaWQYAyABKAkSDAoEbmFtZRgEIAEoCRIRCgljbGllbnRfaWQYBSABKAkSKwoEb2lkYxgGIAEoCzIdLnBvc3Rlcm4udjEuT2lkY0NvbmZpZ3VyYXRpb24SFgoObm9uZV9jb21wbGlhbnQYByABKAgSOgoTY29tcGxpYW5jZV9wcm9ibGVtcxgIIAMoCzIdLnBvc3Rlcm4udjEuQ29tcGxpYW5jZVByb2JsZW0SKwoFc3RhdGUYCSABKA4yHC5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uU3RhdGUi5gQKEU9pZGNDb25maWd1cmF0aW9uEhUKDXJlZGlyZWN0X3VyaXMYASADKAkSNAoOcmVzcG9uc2VfdHlwZXMYAiADKA4yHC5wb3N0ZXJuLnYxLk9pZGNSZXNwb25zZVR5cGUSLgoLZ3JhbnRfdHlwZXMYAyADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGUSKQoIYXBwX3R5cGUYBCABKA4yFy5wb3N0ZXJuLnYxLk9pZGNBcHBUeXBlEjgKEGF1dGhfbWV0aG9kX3R5cGUYBSABKA4yHi5wb3N0ZXJuLnYxLk9pZGNBdXRoTWV0aG9kVHlwZRIhChlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAYgAygJEigKB3ZlcnNpb24YByABKA4yFy5wb3N0ZXJuLnYxLk9pZGNWZXJzaW9uEhAKCGRldl9tb2RlGAggASgIEjQKEWFjY2Vzc190b2tlbl90eXBlGAkgASgOMhkucG9zdGVybi52MS5PaWRjVG9rZW5UeXBlEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgKIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgLIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDCABKAgSLQoKY2xvY2tfc2tldxgNIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaChJhZGRpdGlvbmFsX29yaWdpbnMYDiADKAkSJAocc2tpcF9uYXRpdmVfYXBwX3N1Y2Nlc3NfcGFnZRgPIAEoCCI7ChFDb21wbGlhbmNlUHJvYmxlbRILCgNrZXkYASABKAkSGQoRbG9jYWxpemVkX21lc3NhZ2UYAiABKAki3AYKHENyZWF0ZU9pZGNBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIcCgRuYW1lGAIgASgJQg66SAdyBRABGMgBkLUYARIoCg1yZWRpcmVjdF91cmlzGAMgAygJQhG6SA6SAQsQZCIHcgUQARjoBxJHCg5yZXNwb25zZV90eXBlcxgEIAMoDjIcLnBvc3Rlcm4udjEuT2lkY1Jlc3BvbnNlVHlwZUIRukgOkgELEAoYASIFggECEAESQQoLZ3JhbnRfdHlwZXMYBSADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGVCEbpIDpIBCxAKGAEiBYIBAhABEjMKCGFwcF90eXBlGAYgASgOMhcucG9zdGVybi52MS5PaWRjQXBwVHlwZUIIukgFggECEAESQgoQYXV0aF9tZXRob2RfdHlwZRgHIAEoDjIeLnBvc3Rlcm4udjEuT2lkY0F1dGhNZXRob2RUeXBlQgi6SAWCAQIQARI0Chlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAggAygJQhG6SA6SAQsQZCIHcgUQARjoBxIyCgd2ZXJzaW9uGAkgASgOMhcucG9zdGVybi52MS5PaWRjVmVyc2lvbkIIukgFggECEAESEAoIZGV2X21vZGUYCiABKAgSPgoRYWNjZXNzX3Rva2VuX3R5cGUYCyABKA4yGS5wb3N0ZXJuLnYxLk9pZGNUb2tlblR5cGVCCLpIBYIBAhABEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgMIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgNIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDiABKAgSPAoKY2xvY2tfc2tldxgPIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkINukgKqgEHIgMIkBwyABItChJhZGRpdGlvbmFsX29yaWdpbnMYECADKAlCEbpIDpIBCxBkIgdyBRABGKwCEiQKHHNraXBfbmF0aXZlX2FwcF9zdWNjZXNzX3BhZ2UYESABKAgSFQoNdmFsaWRhdGVfb25seRgSIAEoCCLqAQodQ3JlYXRlT2lkY0FwcGxpY2F0aW9uUmVzcG9uc2USDgoGYXBwX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEQoJY2xpZW50X2lkGAMgASgJEhoKDWNsaWVudF9zZWNyZXQYBCABKAlIAIgBARIWCg5ub25lX2NvbXBsaWFudBgFIAEoCBI6ChNjb21wbGlhbmNlX3Byb2JsZW1zGAYgAygLMh0ucG9zdGVybi52MS5Db21wbGlhbmNlUHJvYmxlbUIQCg5fY2xpZW50X3NlY3JldCJTChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAEiRgoWR2V0QXBwbGljYXRpb25SZXNwb25zZRIsCgthcHBsaWNhdGlvbhgBIAEoCzIXLnBvc3Rlcm4udjEuQXBwbGljYXRpb24idgoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iYgoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEi0KDGFwcGxpY2F0aW9ucxgBIAMoCzIXLnBvc3Rlcm4udjEuQXBwbGljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpQBChlSb3RhdGVDbGllbnRTZWNyZXRSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBEjsKB292ZXJsYXAYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CD7pIDKoBCSIFCICangEyACKeAQoaUm90YXRlQ2xpZW50U2VjcmV0UmVzcG9uc2USFQoNY2xpZW50X3NlY3JldBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEkMKH3ByZXZpb3VzX3NlY3JldF9leHBpcmF0aW9uX2RhdGUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlYKGERlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIASJBChlEZWxldGVBcHBsaWNhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMi5QcKD0FwcGxpY2F0aW9uRmFjdBI/CgxvaWRjX2NyZWF0ZWQYASABKAsyJy5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uRmFjdC5PaWRjQ3JlYXRlZEgAElAKFWNsaWVudF9zZWNyZXRfcm90YXRlZBgCIAEoCzIvLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LkNsaWVudFNlY3JldFJvdGF0ZWRIABI2CgdkZWxldGVkGAMgASgLMiMucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuRGVsZXRlZEgAEj4KC2RlYWN0aXZhdGVkGBQgASgLMicucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuRGVhY3RpdmF0ZWRIABI+CgtyZWFjdGl2YXRlZBgVIAEoCzInLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LlJlYWN0aXZhdGVkSAASPwoMb2lkY19jaGFuZ2VkGB4gASgLMicucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuT2lkY0NoYW5nZWRIABI5CglrZXlfYWRkZWQYHyABKAsyJC5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uRmFjdC5LZXlBZGRlZEgAEj0KC2tleV9yZW1vdmVkGCAgASgLMiYucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuS2V5UmVtb3ZlZEgAGm8KC09pZGNDcmVhdGVkEhIKCnByb2plY3RfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkSKwoEb2lkYxgEIAEoCzIdLnBvc3Rlcm4udjEuT2lkY0NvbmZpZ3VyYXRpb24aWgoTQ2xpZW50U2VjcmV0Um90YXRlZBJDCh9wcmV2aW91c19zZWNyZXRfZXhwaXJhdGlvbl9kYXRlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBoJCgdEZWxldGVkGg0KC0RlYWN0aXZhdGVkGg0KC1JlYWN0aXZhdGVkGkgKC09pZGNDaGFuZ2VkEgwKBG5hbWUYASABKAkSKwoEb2lkYxgCIAEoCzIdLnBvc3Rlcm4udjEuT2lkY0NvbmZpZ3VyYXRpb24aZgoIS2V5QWRkZWQSDgoGa2V5X2lkGAEgASgJEiwKCnB1YmxpY19rZXkYAiABKAsyFi5wb3N0ZXJuLnYxLkpzb25XZWJLZXlIABISCghqd2tzX3VyaRgDIAEoCUgAQggKBnNvdXJjZRocCgpLZXlSZW1vdmVkEg4KBmtleV9pZBgBIAEoCUIGCgRmYWN0IloKHERlYWN0aXZhdGVBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAEiRQodRGVhY3RpdmF0ZUFwcGxpY2F0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJaChxSZWFjdGl2YXRlQXBwbGljYXRpb25SZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBIkUKHVJlYWN0aXZhdGVBcHBsaWNhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMipwgKFU9pZGNBcHBsaWNhdGlvblVwZGF0ZRIhCgRuYW1lGAEgASgJQg66SAdyBRABGMgBkLUYAUgAiAEBEigKDXJlZGlyZWN0X3VyaXMYAiADKAlCEbpIDpIBCxBkIgdyBRABGOgHEkcKDnJlc3BvbnNlX3R5cGVzGAMgAygOMhwucG9zdGVybi52MS5PaWRjUmVzcG9uc2VUeXBlQhG6SA6SAQsQChgBIgWCAQIQARJBCgtncmFudF90eXBlcxgEIAMoDjIZLnBvc3Rlcm4udjEuT2lkY0dyYW50VHlwZUIRukgOkgELEAoYASIFggECEAESOAoIYXBwX3R5cGUYBSABKA4yFy5wb3N0ZXJuLnYxLk9pZGNBcHBUeXBlQgi6SAWCAQIQAUgBiAEBEkcKEGF1dGhfbWV0aG9kX3R5cGUYBiABKA4yHi5wb3N0ZXJuLnYxLk9pZGNBdXRoTWV0aG9kVHlwZUIIukgFggECEAFIAogBARI0Chlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAcgAygJQhG6SA6SAQsQZCIHcgUQARjoBxI3Cgd2ZXJzaW9uGAggASgOMhcucG9zdGVybi52MS5PaWRjVmVyc2lvbkIIukgFggECEAFIA4gBARIVCghkZXZfbW9kZRgJIAEoCEgEiAEBEkMKEWFjY2Vzc190b2tlbl90eXBlGAogASgOMhkucG9zdGVybi52MS5PaWRjVG9rZW5UeXBlQgi6SAWCAQIQAUgFiAEBEigKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgLIAEoCEgGiAEBEiQKF2lkX3Rva2VuX3JvbGVfYXNzZXJ0aW9uGAwgASgISAeIAQESKAobaWRfdG9rZW5fdXNlcmluZm9fYXNzZXJ0aW9uGA0gASgISAiIAQESPAoKY2xvY2tfc2tldxgOIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkINukgKqgEHIgMIkBwyABItChJhZGRpdGlvbmFsX29yaWdpbnMYDyADKAlCEbpIDpIBCxBkIgdyBRABGKwCEikKHHNraXBfbmF0aXZlX2FwcF9zdWNjZXNzX3BhZ2UYECABKAhICYgBAUIHCgVfbmFtZUILCglfYXBwX3R5cGVCEwoRX2F1dGhfbWV0aG9kX3R5cGVCCgoIX3ZlcnNpb25CCwoJX2Rldl9tb2RlQhQKEl9hY2Nlc3NfdG9rZW5fdHlwZUIeChxfYWNjZXNzX3Rva2VuX3JvbGVfYXNzZXJ0aW9uQhoKGF9pZF90b2tlbl9yb2xlX2Fzc2VydGlvbkIeChxfaWRfdG9rZW5fdXNlcmluZm9fYXNzZXJ0aW9uQh8KHV9za2lwX25hdGl2ZV9hcHBfc3VjY2Vzc19wYWdlIpgCChxVcGRhdGVPaWRjQXBwbGljYXRpb25SZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBEj4KC2FwcGxpY2F0aW9uGAMgASgLMiEucG9zdGVybi52MS5PaWRjQXBwbGljYXRpb25VcGRhdGVCBrpIA8gBARIvCgt1cGRhdGVfbWFzaxgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSHgoRZXhwZWN0ZWRfc2VxdWVuY2UYBSABKARIAIgBARIVCg12YWxpZGF0ZV9vbmx5GAYgASgIQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSLHAQodVXBkYXRlT2lkY0FwcGxpY2F0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIaCg1jbGllbnRfc2VjcmV0GAIgASgJSACIAQESFgoObm9uZV9jb21wbGlhbnQYAyABKAgSOgoTY29tcGxpYW5jZV9wcm9ibGVtcxgEIAMoCzIdLnBvc3Rlcm4udjEuQ29tcGxpYW5jZVByb2JsZW1CEAoOX2NsaWVudF9zZWNyZXQiuwQKCkpzb25XZWJLZXkSIAoDa3R5GAEgASgJQhO6SBByDlIDUlNBUgJFQ1IDT0tQEiAKA2tpZBgCIAEoCUIOukgHcgUQARjIAZC1GAFIAIgBARJdCgNhbGcYAyABKAlCS7pISHJGUgVSUzI1NlIFUlMzODRSBVJTNTEyUgVQUzI1NlIFUFMzODRSBVBTNTEyUgVFUzI1NlIFRVMzODRSBUVTNTEyUgVFZERTQUgBiAEBEhwKA3VzZRgEIAEoCUIKukgHcgVSA3NpZ0gCiAEBEi4KB2tleV9vcHMYBSADKAlCFLpIEZIBDhABIgpyCFIGdmVyaWZ5UgdrZXlfb3BzEhAKA2V4dBgGIAEoCEgDiAEBEiwKAW4YByABKAlCHLpIGXIXEAEY+AoyEF5bQS1aYS16MC05Xy1dKiRIBIgBARIrCgFlGAggASgJQhu6SBhyFhABGAwyEF5bQS1aYS16MC05Xy1dKiRIBYgBARI1CgNjcnYYCSABKAlCI7pIIHIeUgVQLTI1NlIFUC0zODRSBVAtNTIxUgdFZDI1NTE5SAaIAQESKwoBeBgKIAEoCUIbukgYchYQARhkMhBeW0EtWmEtejAtOV8tXSokSAeIAQESKwoBeRgLIAEoCUIbukgYchYQARhkMhBeW0EtWmEtejAtOV8tXSokSAiIAQFCBgoEX2tpZEIGCgRfYWxnQgYKBF91c2VCBgoEX2V4dEIECgJfbkIECgJfZUIGCgRfY3J2QgQKAl94QgQKAl95IpsBCg5BcHBsaWNhdGlvbktleRIKCgJpZBgBIAEoCRIxCg1jcmVhdGlvbl9kYXRlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgpwdWJsaWNfa2V5GAMgASgLMhYucG9zdGVybi52MS5Kc29uV2ViS2V5SAASEgoIandrc191cmkYBCABKAlIAEIICgZzb3VyY2UisgEKGEFkZEFwcGxpY2F0aW9uS2V5UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIARIqCgpwdWJsaWNfa2V5GAMgASgLMhYucG9zdGVybi52MS5Kc29uV2ViS2V5EiEKCGp3a3NfdXJpGAQgASgJQgq6SAdyBRABGOgHSACIAQFCCwoJX2p3a3NfdXJpImsKGUFkZEFwcGxpY2F0aW9uS2V5UmVzcG9uc2USDgoGa2V5X2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEAoDa2lkGAMgASgJSACIAQFCBgoEX2tpZCJYChpMaXN0QXBwbGljYXRpb25LZXlzUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIASJHChtMaXN0QXBwbGljYXRpb25LZXlzUmVzcG9uc2USKAoEa2V5cxgBIAMoCzIaLnBvc3Rlcm4udjEuQXBwbGljYXRpb25LZXkidQobUmVtb3ZlQXBwbGljYXRpb25LZXlSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBEhoKBmtleV9pZBgDIAEoCUIKukgHcgUQARjIASJEChxSZW1vdmVBcHBsaWNhdGlvbktleVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqdwoQT2lkY1Jlc3BvbnNlVHlwZRIbChdPSURDX1JFU1BPTlNFX1RZUEVfQ09ERRAAEh8KG09JRENfUkVTUE9OU0VfVFlQRV9JRF9UT0tFThABEiUKIU9JRENfUkVTUE9OU0VfVFlQRV9JRF9UT0tFTl9UT0tFThACKpkBCg1PaWRjR3JhbnRUeXBlEiYKIk9JRENfR1JBTlRfVFlQRV9BVVRIT1JJWkFUSU9OX0NPREUQABIcChhPSURDX0dSQU5UX1RZUEVfSU1QTElDSVQQARIhCh1PSURDX0dSQU5UX1RZUEVfUkVGUkVTSF9UT0tFThACEh8KG09JRENfR1JBTlRfVFlQRV9ERVZJQ0VfQ09ERRADKlwKC09pZGNBcHBUeXBlEhUKEU9JRENfQVBQX1RZUEVfV0VCEAASHAoYT0lEQ19BUFBfVFlQRV9VU0VSX0FHRU5UEAESGAoUT0lEQ19BUFBfVFlQRV9OQVRJVkUQAiqgAQoST2lkY0F1dGhNZXRob2RUeXBlEh8KG09JRENfQVVUSF9NRVRIT0RfVFlQRV9CQVNJQxAAEh4KGk9JRENfQVVUSF9NRVRIT0RfVFlQRV9QT1NUEAESHgoaT0lEQ19BVVRIX01FVEhPRF9UWVBFX05PTkUQAhIpCiVPSURDX0FVVEhfTUVUSE9EX1RZUEVfUFJJVkFURV9LRVlfSldUEAMqIwoLT2lkY1ZlcnNpb24SFAoQT0lEQ19WRVJTSU9OXzFfMBAAKkQKDU9pZGNUb2tlblR5cGUSGgoWT0lEQ19UT0tFTl9UWVBFX0JFQVJFUhAAEhcKE09JRENfVE9LRU5fVFlQRV9KV1QQASpzChBBcHBsaWNhdGlvblN0YXRlEiEKHUFQUExJQ0FUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASHAoYQVBQTElDQVRJT05fU1RBVEVfQUNUSVZFEAESHgoaQVBQTElDQVRJT05fU1RBVEVfSU5BQ1RJVkUQAjKkEQoSQXBwbGljYXRpb25TZXJ2aWNlEscBChVDcmVhdGVPaWRjQXBwbGljYXRpb24SKC5wb3N0ZXJuLnYxLkNyZWF0ZU9pZGNBcHBsaWNhdGlvblJlcXVlc3QaKS5wb3N0ZXJuLnYxLkNyZWF0ZU9pZGNBcHBsaWNhdGlvblJlc3BvbnNlIlmKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZZi1GICAEILT5JMCMDoBKiIrL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMvb2lkYxKvAQoOR2V0QXBwbGljYXRpb24SIS5wb3N0ZXJuLnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBoiLnBvc3Rlcm4udjEuR2V0QXBwbGljYXRpb25SZXNwb25zZSJWkAIBirUYGDgBQgpwcm9qZWN0X2lkGghhcHAucmVhZILT5JMCMRIvL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH0SrAEKEExpc3RBcHBsaWNhdGlvbnMSIy5wb3N0ZXJuLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0GiQucG9zdGVybi52MS5MaXN0QXBwbGljYXRpb25zUmVzcG9uc2UiTZACAYq1GBg4AUIKcHJvamVjdF9pZBoIYXBwLnJlYWSC0+STAigSJi92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zEs8BChJSb3RhdGVDbGllbnRTZWNyZXQSJS5wb3N0ZXJuLnYxLlJvdGF0ZUNsaWVudFNlY3JldFJlcXVlc3QaJi5wb3N0ZXJuLnYxLlJvdGF0ZUNsaWVudFNlY3JldFJlc3BvbnNlImqKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZYLT5JMCRzoBKiJCL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH06cm90YXRlQ2xpZW50U2VjcmV0ErYBChFEZWxldGVBcHBsaWNhdGlvbhIkLnBvc3Rlcm4udjEuRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0GiUucG9zdGVybi52MS5EZWxldGVBcHBsaWNhdGlvblJlc3BvbnNlIlSKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZYLT5JMCMSovL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH0S0AEKFURlYWN0aXZhdGVBcHBsaWNhdGlvbhIoLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZUFwcGxpY2F0aW9uUmVxdWVzdBopLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZUFwcGxpY2F0aW9uUmVzcG9uc2UiYoq1GBk4AUIKcHJvamVjdF9pZBoJYXBwLndyaXRlgtPkkwI/OgEqIjovdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucy97YXBwX2lkfTpkZWFjdGl2YXRlEtABChVSZWFjdGl2YXRlQXBwbGljYXRpb24SKC5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVBcHBsaWNhdGlvblJlcXVlc3QaKS5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVBcHBsaWNhdGlvblJlc3BvbnNlImKKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZYLT5JMCPzoBKiI6L3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH06cmVhY3RpdmF0ZRLaAQoVVXBkYXRlT2lkY0FwcGxpY2F0aW9uEigucG9zdGVybi52MS5VcGRhdGVPaWRjQXBwbGljYXRpb25SZXF1ZXN0GikucG9zdGVybi52MS5VcGRhdGVPaWRjQXBwbGljYXRpb25SZXNwb25zZSJsirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWYtRiAgBCC0+STAkM6C2FwcGxpY2F0aW9uMjQvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucy97YXBwX2lkfS9vaWRjEr4BChFBZGRBcHBsaWNhdGlvbktleRIkLnBvc3Rlcm4udjEuQWRkQXBwbGljYXRpb25LZXlSZXF1ZXN0GiUucG9zdGVybi52MS5BZGRBcHBsaWNhdGlvbktleVJlc3BvbnNlIlyKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZYLT5JMCOToBKiI0L3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH0va2V5cxLDAQoTTGlzdEFwcGxpY2F0aW9uS2V5cxImLnBvc3Rlcm4udjEuTGlzdEFwcGxpY2F0aW9uS2V5c1JlcXVlc3QaJy5wb3N0ZXJuLnYxLkxpc3RBcHBsaWNhdGlvbktleXNSZXNwb25zZSJbkAIBirUYGDgBQgpwcm9qZWN0X2lkGghhcHAucmVhZILT5JMCNhI0L3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH0va2V5cxLNAQoUUmVtb3ZlQXBwbGljYXRpb25LZXkSJy5wb3N0ZXJuLnYxLlJlbW92ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBooLnBvc3Rlcm4udjEuUmVtb3ZlQXBwbGljYXRpb25LZXlSZXNwb25zZSJiirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAj8qPS92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9L2tleXMve2tleV9pZH1iBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * Something that signs users in.
@@ -580,6 +580,24 @@ export type ApplicationFact = Message<"postern.v1.ApplicationFact"> & {
      */
     value: ApplicationFact_Reactivated;
     case: "reactivated";
+  } | {
+    /**
+     * @generated from field: postern.v1.ApplicationFact.OidcChanged oidc_changed = 30;
+     */
+    value: ApplicationFact_OidcChanged;
+    case: "oidcChanged";
+  } | {
+    /**
+     * @generated from field: postern.v1.ApplicationFact.KeyAdded key_added = 31;
+     */
+    value: ApplicationFact_KeyAdded;
+    case: "keyAdded";
+  } | {
+    /**
+     * @generated from field: postern.v1.ApplicationFact.KeyRemoved key_removed = 32;
+     */
+    value: ApplicationFact_KeyRemoved;
+    case: "keyRemoved";
   } | { case: undefined; value?: undefined };
 };
 
@@ -679,6 +697,79 @@ export const ApplicationFact_ReactivatedSchema: GenMessage<ApplicationFact_React
   messageDesc(file_postern_v1_application, 13, 4);
 
 /**
+ * @generated from message postern.v1.ApplicationFact.OidcChanged
+ */
+export type ApplicationFact_OidcChanged = Message<"postern.v1.ApplicationFact.OidcChanged"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: postern.v1.OidcConfiguration oidc = 2;
+   */
+  oidc?: OidcConfiguration | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ApplicationFact.OidcChanged.
+ * Use `create(ApplicationFact_OidcChangedSchema)` to create a new message.
+ */
+export const ApplicationFact_OidcChangedSchema: GenMessage<ApplicationFact_OidcChanged> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 13, 5);
+
+/**
+ * @generated from message postern.v1.ApplicationFact.KeyAdded
+ */
+export type ApplicationFact_KeyAdded = Message<"postern.v1.ApplicationFact.KeyAdded"> & {
+  /**
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * @generated from oneof postern.v1.ApplicationFact.KeyAdded.source
+   */
+  source: {
+    /**
+     * @generated from field: postern.v1.JsonWebKey public_key = 2;
+     */
+    value: JsonWebKey;
+    case: "publicKey";
+  } | {
+    /**
+     * @generated from field: string jwks_uri = 3;
+     */
+    value: string;
+    case: "jwksUri";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message postern.v1.ApplicationFact.KeyAdded.
+ * Use `create(ApplicationFact_KeyAddedSchema)` to create a new message.
+ */
+export const ApplicationFact_KeyAddedSchema: GenMessage<ApplicationFact_KeyAdded> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 13, 6);
+
+/**
+ * @generated from message postern.v1.ApplicationFact.KeyRemoved
+ */
+export type ApplicationFact_KeyRemoved = Message<"postern.v1.ApplicationFact.KeyRemoved"> & {
+  /**
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+};
+
+/**
+ * Describes the message postern.v1.ApplicationFact.KeyRemoved.
+ * Use `create(ApplicationFact_KeyRemovedSchema)` to create a new message.
+ */
+export const ApplicationFact_KeyRemovedSchema: GenMessage<ApplicationFact_KeyRemoved> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 13, 7);
+
+/**
  * @generated from message postern.v1.DeactivateApplicationRequest
  */
 export type DeactivateApplicationRequest = Message<"postern.v1.DeactivateApplicationRequest"> & {
@@ -755,6 +846,462 @@ export type ReactivateApplicationResponse = Message<"postern.v1.ReactivateApplic
  */
 export const ReactivateApplicationResponseSchema: GenMessage<ReactivateApplicationResponse> = /*@__PURE__*/
   messageDesc(file_postern_v1_application, 17);
+
+/**
+ * What can be changed of an OIDC application; every field means what it means in CreateOidcApplicationRequest.
+ *
+ * @generated from message postern.v1.OidcApplicationUpdate
+ */
+export type OidcApplicationUpdate = Message<"postern.v1.OidcApplicationUpdate"> & {
+  /**
+   * @generated from field: optional string name = 1;
+   */
+  name?: string | undefined;
+
+  /**
+   * @generated from field: repeated string redirect_uris = 2;
+   */
+  redirectUris: string[];
+
+  /**
+   * Each needs its grant type, which stays unless grant_types changes too. Emptied, they follow from grant_types.
+   *
+   * @generated from field: repeated postern.v1.OidcResponseType response_types = 3;
+   */
+  responseTypes: OidcResponseType[];
+
+  /**
+   * Emptied, they follow from response_types.
+   *
+   * @generated from field: repeated postern.v1.OidcGrantType grant_types = 4;
+   */
+  grantTypes: OidcGrantType[];
+
+  /**
+   * @generated from field: optional postern.v1.OidcAppType app_type = 5;
+   */
+  appType?: OidcAppType | undefined;
+
+  /**
+   * @generated from field: optional postern.v1.OidcAuthMethodType auth_method_type = 6;
+   */
+  authMethodType?: OidcAuthMethodType | undefined;
+
+  /**
+   * @generated from field: repeated string post_logout_redirect_uris = 7;
+   */
+  postLogoutRedirectUris: string[];
+
+  /**
+   * @generated from field: optional postern.v1.OidcVersion version = 8;
+   */
+  version?: OidcVersion | undefined;
+
+  /**
+   * @generated from field: optional bool dev_mode = 9;
+   */
+  devMode?: boolean | undefined;
+
+  /**
+   * @generated from field: optional postern.v1.OidcTokenType access_token_type = 10;
+   */
+  accessTokenType?: OidcTokenType | undefined;
+
+  /**
+   * @generated from field: optional bool access_token_role_assertion = 11;
+   */
+  accessTokenRoleAssertion?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool id_token_role_assertion = 12;
+   */
+  idTokenRoleAssertion?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool id_token_userinfo_assertion = 13;
+   */
+  idTokenUserinfoAssertion?: boolean | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Duration clock_skew = 14;
+   */
+  clockSkew?: Duration | undefined;
+
+  /**
+   * @generated from field: repeated string additional_origins = 15;
+   */
+  additionalOrigins: string[];
+
+  /**
+   * @generated from field: optional bool skip_native_app_success_page = 16;
+   */
+  skipNativeAppSuccessPage?: boolean | undefined;
+};
+
+/**
+ * Describes the message postern.v1.OidcApplicationUpdate.
+ * Use `create(OidcApplicationUpdateSchema)` to create a new message.
+ */
+export const OidcApplicationUpdateSchema: GenMessage<OidcApplicationUpdate> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 18);
+
+/**
+ * @generated from message postern.v1.UpdateOidcApplicationRequest
+ */
+export type UpdateOidcApplicationRequest = Message<"postern.v1.UpdateOidcApplicationRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: string app_id = 2;
+   */
+  appId: string;
+
+  /**
+   * @generated from field: postern.v1.OidcApplicationUpdate application = 3;
+   */
+  application?: OidcApplicationUpdate | undefined;
+
+  /**
+   * The fields of `application` that change: those that are populated when it is empty, over REST the keys of the body.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 4;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 5;
+   */
+  expectedSequence?: bigint | undefined;
+
+  /**
+   * Answers what would be wrong with the configuration without changing anything.
+   *
+   * @generated from field: bool validate_only = 6;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message postern.v1.UpdateOidcApplicationRequest.
+ * Use `create(UpdateOidcApplicationRequestSchema)` to create a new message.
+ */
+export const UpdateOidcApplicationRequestSchema: GenMessage<UpdateOidcApplicationRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 19);
+
+/**
+ * @generated from message postern.v1.UpdateOidcApplicationResponse
+ */
+export type UpdateOidcApplicationResponse = Message<"postern.v1.UpdateOidcApplicationResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+
+  /**
+   * Of a secret that the change made, shown this once.
+   *
+   * @generated from field: optional string client_secret = 2;
+   */
+  clientSecret?: string | undefined;
+
+  /**
+   * @generated from field: bool none_compliant = 3;
+   */
+  noneCompliant: boolean;
+
+  /**
+   * @generated from field: repeated postern.v1.ComplianceProblem compliance_problems = 4;
+   */
+  complianceProblems: ComplianceProblem[];
+};
+
+/**
+ * Describes the message postern.v1.UpdateOidcApplicationResponse.
+ * Use `create(UpdateOidcApplicationResponseSchema)` to create a new message.
+ */
+export const UpdateOidcApplicationResponseSchema: GenMessage<UpdateOidcApplicationResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 20);
+
+/**
+ * A public key as JSON Web Key (RFC 7517); a private one has members that are refused. RSA keys have 2048 to 8192 bits, and the
+ * curves are P-256, P-384, P-521 and Ed25519.
+ *
+ * @generated from message postern.v1.JsonWebKey
+ */
+export type JsonWebKey = Message<"postern.v1.JsonWebKey"> & {
+  /**
+   * RSA, EC or OKP.
+   *
+   * @generated from field: string kty = 1;
+   */
+  kty: string;
+
+  /**
+   * Names the key in the header of what it signs; its thumbprint (RFC 7638) when absent.
+   *
+   * @generated from field: optional string kid = 2;
+   */
+  kid?: string | undefined;
+
+  /**
+   * The algorithm that the key is for; every one that fits the key when absent.
+   *
+   * @generated from field: optional string alg = 3;
+   */
+  alg?: string | undefined;
+
+  /**
+   * Only sig.
+   *
+   * @generated from field: optional string use = 4;
+   */
+  use?: string | undefined;
+
+  /**
+   * Only verify, which is answered for every key.
+   *
+   * @generated from field: repeated string key_ops = 5 [json_name = "key_ops"];
+   */
+  keyOps: string[];
+
+  /**
+   * Browsers add it to the keys that they export; it has no effect, and is not answered.
+   *
+   * @generated from field: optional bool ext = 6;
+   */
+  ext?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string n = 7;
+   */
+  n?: string | undefined;
+
+  /**
+   * @generated from field: optional string e = 8;
+   */
+  e?: string | undefined;
+
+  /**
+   * @generated from field: optional string crv = 9;
+   */
+  crv?: string | undefined;
+
+  /**
+   * @generated from field: optional string x = 10;
+   */
+  x?: string | undefined;
+
+  /**
+   * @generated from field: optional string y = 11;
+   */
+  y?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.JsonWebKey.
+ * Use `create(JsonWebKeySchema)` to create a new message.
+ */
+export const JsonWebKeySchema: GenMessage<JsonWebKey> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 21);
+
+/**
+ * A key of an application, or the URI where its keys are.
+ *
+ * @generated from message postern.v1.ApplicationKey
+ */
+export type ApplicationKey = Message<"postern.v1.ApplicationKey"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp creation_date = 2;
+   */
+  creationDate?: Timestamp | undefined;
+
+  /**
+   * @generated from oneof postern.v1.ApplicationKey.source
+   */
+  source: {
+    /**
+     * @generated from field: postern.v1.JsonWebKey public_key = 3;
+     */
+    value: JsonWebKey;
+    case: "publicKey";
+  } | {
+    /**
+     * @generated from field: string jwks_uri = 4;
+     */
+    value: string;
+    case: "jwksUri";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message postern.v1.ApplicationKey.
+ * Use `create(ApplicationKeySchema)` to create a new message.
+ */
+export const ApplicationKeySchema: GenMessage<ApplicationKey> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 22);
+
+/**
+ * @generated from message postern.v1.AddApplicationKeyRequest
+ */
+export type AddApplicationKeyRequest = Message<"postern.v1.AddApplicationKeyRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: string app_id = 2;
+   */
+  appId: string;
+
+  /**
+   * One of public_key and jwks_uri is needed.
+   *
+   * @generated from field: postern.v1.JsonWebKey public_key = 3;
+   */
+  publicKey?: JsonWebKey | undefined;
+
+  /**
+   * An https URI of a JSON Web Key Set, without user information and fragment.
+   *
+   * @generated from field: optional string jwks_uri = 4;
+   */
+  jwksUri?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.AddApplicationKeyRequest.
+ * Use `create(AddApplicationKeyRequestSchema)` to create a new message.
+ */
+export const AddApplicationKeyRequestSchema: GenMessage<AddApplicationKeyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 23);
+
+/**
+ * @generated from message postern.v1.AddApplicationKeyResponse
+ */
+export type AddApplicationKeyResponse = Message<"postern.v1.AddApplicationKeyResponse"> & {
+  /**
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * The application's details: keys are part of its history.
+   *
+   * @generated from field: postern.v1.Details details = 2;
+   */
+  details?: Details | undefined;
+
+  /**
+   * Of a public key.
+   *
+   * @generated from field: optional string kid = 3;
+   */
+  kid?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.AddApplicationKeyResponse.
+ * Use `create(AddApplicationKeyResponseSchema)` to create a new message.
+ */
+export const AddApplicationKeyResponseSchema: GenMessage<AddApplicationKeyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 24);
+
+/**
+ * @generated from message postern.v1.ListApplicationKeysRequest
+ */
+export type ListApplicationKeysRequest = Message<"postern.v1.ListApplicationKeysRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: string app_id = 2;
+   */
+  appId: string;
+};
+
+/**
+ * Describes the message postern.v1.ListApplicationKeysRequest.
+ * Use `create(ListApplicationKeysRequestSchema)` to create a new message.
+ */
+export const ListApplicationKeysRequestSchema: GenMessage<ListApplicationKeysRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 25);
+
+/**
+ * @generated from message postern.v1.ListApplicationKeysResponse
+ */
+export type ListApplicationKeysResponse = Message<"postern.v1.ListApplicationKeysResponse"> & {
+  /**
+   * @generated from field: repeated postern.v1.ApplicationKey keys = 1;
+   */
+  keys: ApplicationKey[];
+};
+
+/**
+ * Describes the message postern.v1.ListApplicationKeysResponse.
+ * Use `create(ListApplicationKeysResponseSchema)` to create a new message.
+ */
+export const ListApplicationKeysResponseSchema: GenMessage<ListApplicationKeysResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 26);
+
+/**
+ * @generated from message postern.v1.RemoveApplicationKeyRequest
+ */
+export type RemoveApplicationKeyRequest = Message<"postern.v1.RemoveApplicationKeyRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: string app_id = 2;
+   */
+  appId: string;
+
+  /**
+   * @generated from field: string key_id = 3;
+   */
+  keyId: string;
+};
+
+/**
+ * Describes the message postern.v1.RemoveApplicationKeyRequest.
+ * Use `create(RemoveApplicationKeyRequestSchema)` to create a new message.
+ */
+export const RemoveApplicationKeyRequestSchema: GenMessage<RemoveApplicationKeyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 27);
+
+/**
+ * @generated from message postern.v1.RemoveApplicationKeyResponse
+ */
+export type RemoveApplicationKeyResponse = Message<"postern.v1.RemoveApplicationKeyResponse"> & {
+  /**
+   * The application's details: keys are part of its history.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.RemoveApplicationKeyResponse.
+ * Use `create(RemoveApplicationKeyResponseSchema)` to create a new message.
+ */
+export const RemoveApplicationKeyResponseSchema: GenMessage<RemoveApplicationKeyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_application, 28);
 
 /**
  * What the authorization endpoint answers to.
@@ -1071,6 +1618,49 @@ export const ApplicationService: GenService<{
     methodKind: "unary";
     input: typeof ReactivateApplicationRequestSchema;
     output: typeof ReactivateApplicationResponseSchema;
+  },
+  /**
+   * Changes the name and the configuration of an OIDC application; its client id stays. What is wrong with the configuration then
+   * is reported and never blocks the change. The first change to the method BASIC or POST makes a client secret, which is shown
+   * this once; a change to another method ends all secrets. What is so already changes nothing.
+   *
+   * @generated from rpc postern.v1.ApplicationService.UpdateOidcApplication
+   */
+  updateOidcApplication: {
+    methodKind: "unary";
+    input: typeof UpdateOidcApplicationRequestSchema;
+    output: typeof UpdateOidcApplicationResponseSchema;
+  },
+  /**
+   * Adds a public key with which an application of the method PRIVATE_KEY_JWT signs, or the URI where its keys are. An application
+   * has up to 20 public keys, or one URI.
+   *
+   * @generated from rpc postern.v1.ApplicationService.AddApplicationKey
+   */
+  addApplicationKey: {
+    methodKind: "unary";
+    input: typeof AddApplicationKeyRequestSchema;
+    output: typeof AddApplicationKeyResponseSchema;
+  },
+  /**
+   * Lists the keys of an application, the oldest first; there are 20 at most.
+   *
+   * @generated from rpc postern.v1.ApplicationService.ListApplicationKeys
+   */
+  listApplicationKeys: {
+    methodKind: "unary";
+    input: typeof ListApplicationKeysRequestSchema;
+    output: typeof ListApplicationKeysResponseSchema;
+  },
+  /**
+   * Removes a key from an application; what it signs is worth nothing from then on.
+   *
+   * @generated from rpc postern.v1.ApplicationService.RemoveApplicationKey
+   */
+  removeApplicationKey: {
+    methodKind: "unary";
+    input: typeof RemoveApplicationKeyRequestSchema;
+    output: typeof RemoveApplicationKeyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_application, 0);

@@ -6,6 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import type { FieldMask } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
@@ -15,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/organization.proto.
  */
 export const file_postern_v1_organization: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wb3N0ZXJuL3YxL29yZ2FuaXphdGlvbi5wcm90bxIKcG9zdGVybi52MSJ8CgxPcmdhbml6YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIMCgRuYW1lGAMgASgJEiwKBXN0YXRlGAQgASgOMh0ucG9zdGVybi52MS5Pcmdhbml6YXRpb25TdGF0ZSJeChlDcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhwKBG5hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBEiMKDW93bmVyX3VzZXJfaWQYAiABKAlCDLpIBXIDGMgBqLUYASJbChpDcmVhdGVPcmdhbml6YXRpb25SZXNwb25zZRIXCg9vcmdhbml6YXRpb25faWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI9ChZHZXRPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJJChdHZXRPcmdhbml6YXRpb25SZXNwb25zZRIuCgxvcmdhbml6YXRpb24YASABKAsyGC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbiJXChhMaXN0T3JnYW5pemF0aW9uc1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGNAPImUKGUxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2USLwoNb3JnYW5pemF0aW9ucxgBIAMoCzIYLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJWCgxJbnN0YW5jZUZhY3QSMwoHY3JlYXRlZBgBIAEoCzIgLnBvc3Rlcm4udjEuSW5zdGFuY2VGYWN0LkNyZWF0ZWRIABoJCgdDcmVhdGVkQgYKBGZhY3QikQMKEE9yZ2FuaXphdGlvbkZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5DcmVhdGVkSAASPwoLZGVhY3RpdmF0ZWQYFCABKAsyKC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuRGVhY3RpdmF0ZWRIABI/CgtyZWFjdGl2YXRlZBgVIAEoCzIoLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5SZWFjdGl2YXRlZEgAEjcKB2RlbGV0ZWQYFiABKAsyJC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuRGVsZXRlZEgAEjUKBnB1cmdlZBgXIAEoCzIjLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5QdXJnZWRIABoXCgdDcmVhdGVkEgwKBG5hbWUYASABKAkaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWQaCQoHRGVsZXRlZBoICgZQdXJnZWRCBgoEZmFjdCJECh1EZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVxdWVzdBIjCg9vcmdhbml6YXRpb25faWQYASABKAlCCrpIB3IFEAEYyAEiRgoeRGVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiRAodUmVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSIwoPb3JnYW5pemF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkYKHlJlYWN0aXZhdGVPcmdhbml6YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIkAKGURlbGV0ZU9yZ2FuaXphdGlvblJlcXVlc3QSIwoPb3JnYW5pemF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkIKGkRlbGV0ZU9yZ2FuaXphdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqdwoRT3JnYW5pemF0aW9uU3RhdGUSIgoeT1JHQU5JWkFUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASHQoZT1JHQU5JWkFUSU9OX1NUQVRFX0FDVElWRRABEh8KG09SR0FOSVpBVElPTl9TVEFURV9JTkFDVElWRRACMrEIChNPcmdhbml6YXRpb25TZXJ2aWNlErEBChJDcmVhdGVPcmdhbml6YXRpb24SJS5wb3N0ZXJuLnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaJi5wb3N0ZXJuLnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIkyKtRgsigEJT1JHX09XTkVSkgENb3duZXJfdXNlcl9pZBoOaW5zdGFuY2Uud3JpdGWC0+STAhY6ASoiES92MS9vcmdhbml6YXRpb25zEqsBCg9HZXRPcmdhbml6YXRpb24SIi5wb3N0ZXJuLnYxLkdldE9yZ2FuaXphdGlvblJlcXVlc3QaIy5wb3N0ZXJuLnYxLkdldE9yZ2FuaXphdGlvblJlc3BvbnNlIk+QAgGKtRgdOAFCD29yZ2FuaXphdGlvbl9pZBoIb3JnLnJlYWSC0+STAiUSIy92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9Eo4BChFMaXN0T3JnYW5pemF0aW9ucxIkLnBvc3Rlcm4udjEuTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0GiUucG9zdGVybi52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlIiyQAgGKtRgMWAEaCG9yZy5yZWFkgtPkkwITEhEvdjEvb3JnYW5pemF0aW9ucxK+AQoWRGVhY3RpdmF0ZU9yZ2FuaXphdGlvbhIpLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaKi5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVPcmdhbml6YXRpb25SZXNwb25zZSJNirUYEBoOaW5zdGFuY2Uud3JpdGWC0+STAjM6ASoiLi92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9OmRlYWN0aXZhdGUSvgEKFlJlYWN0aXZhdGVPcmdhbml6YXRpb24SKS5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVPcmdhbml6YXRpb25SZXF1ZXN0GioucG9zdGVybi52MS5SZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVzcG9uc2UiTYq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIzOgEqIi4vdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfTpyZWFjdGl2YXRlEqQBChJEZWxldGVPcmdhbml6YXRpb24SJS5wb3N0ZXJuLnYxLkRlbGV0ZU9yZ2FuaXphdGlvblJlcXVlc3QaJi5wb3N0ZXJuLnYxLkRlbGV0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIj+KtRgQGg5pbnN0YW5jZS53cml0ZYLT5JMCJSojL3YxL29yZ2FuaXphdGlvbnMve29yZ2FuaXphdGlvbl9pZH1iBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Ch1wb3N0ZXJuL3YxL29yZ2FuaXphdGlvbi5wcm90bxIKcG9zdGVybi52MSJ8CgxPcmdhbml6YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIMCgRuYW1lGAMgASgJEiwKBXN0YXRlGAQgASgOMh0ucG9zdGVybi52MS5Pcmdhbml6YXRpb25TdGF0ZSJeChlDcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhwKBG5hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBEiMKDW93bmVyX3VzZXJfaWQYAiABKAlCDLpIBXIDGMgBqLUYASJbChpDcmVhdGVPcmdhbml6YXRpb25SZXNwb25zZRIXCg9vcmdhbml6YXRpb25faWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI9ChZHZXRPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJJChdHZXRPcmdhbml6YXRpb25SZXNwb25zZRIuCgxvcmdhbml6YXRpb24YASABKAsyGC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbiJXChhMaXN0T3JnYW5pemF0aW9uc1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGNAPImUKGUxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2USLwoNb3JnYW5pemF0aW9ucxgBIAMoCzIYLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJWCgxJbnN0YW5jZUZhY3QSMwoHY3JlYXRlZBgBIAEoCzIgLnBvc3Rlcm4udjEuSW5zdGFuY2VGYWN0LkNyZWF0ZWRIABoJCgdDcmVhdGVkQgYKBGZhY3Qi4wMKEE9yZ2FuaXphdGlvbkZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5DcmVhdGVkSAASPwoLZGVhY3RpdmF0ZWQYFCABKAsyKC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuRGVhY3RpdmF0ZWRIABI/CgtyZWFjdGl2YXRlZBgVIAEoCzIoLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5SZWFjdGl2YXRlZEgAEjcKB2RlbGV0ZWQYFiABKAsyJC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuRGVsZXRlZEgAEjUKBnB1cmdlZBgXIAEoCzIjLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5QdXJnZWRIABI3CgdjaGFuZ2VkGB4gASgLMiQucG9zdGVybi52MS5Pcmdhbml6YXRpb25GYWN0LkNoYW5nZWRIABoXCgdDcmVhdGVkEgwKBG5hbWUYASABKAkaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWQaCQoHRGVsZXRlZBoICgZQdXJnZWQaFwoHQ2hhbmdlZBIMCgRuYW1lGAEgASgJQgYKBGZhY3QiRAodRGVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSIwoPb3JnYW5pemF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkYKHkRlYWN0aXZhdGVPcmdhbml6YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIkQKHVJlYWN0aXZhdGVPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJGCh5SZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJAChlEZWxldGVPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJCChpEZWxldGVPcmdhbml6YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIkAKEk9yZ2FuaXphdGlvblVwZGF0ZRIhCgRuYW1lGAEgASgJQg66SAdyBRABGMgBkLUYAUgAiAEBQgcKBV9uYW1lIuUBChlVcGRhdGVPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIARI8Cgxvcmdhbml6YXRpb24YAiABKAsyHi5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvblVwZGF0ZUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIeChFleHBlY3RlZF9zZXF1ZW5jZRgEIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJCChpVcGRhdGVPcmdhbml6YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzKncKEU9yZ2FuaXphdGlvblN0YXRlEiIKHk9SR0FOSVpBVElPTl9TVEFURV9VTlNQRUNJRklFRBAAEh0KGU9SR0FOSVpBVElPTl9TVEFURV9BQ1RJVkUQARIfChtPUkdBTklaQVRJT05fU1RBVEVfSU5BQ1RJVkUQAjL0CQoTT3JnYW5pemF0aW9uU2VydmljZRKxAQoSQ3JlYXRlT3JnYW5pemF0aW9uEiUucG9zdGVybi52MS5DcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0GiYucG9zdGVybi52MS5DcmVhdGVPcmdhbml6YXRpb25SZXNwb25zZSJMirUYLIoBCU9SR19PV05FUpIBDW93bmVyX3VzZXJfaWQaDmluc3RhbmNlLndyaXRlgtPkkwIWOgEqIhEvdjEvb3JnYW5pemF0aW9ucxKrAQoPR2V0T3JnYW5pemF0aW9uEiIucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXF1ZXN0GiMucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXNwb25zZSJPkAIBirUYHTgBQg9vcmdhbml6YXRpb25faWQaCG9yZy5yZWFkgtPkkwIlEiMvdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfRKOAQoRTGlzdE9yZ2FuaXphdGlvbnMSJC5wb3N0ZXJuLnYxLkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBolLnBvc3Rlcm4udjEuTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZSIskAIBirUYDFgBGghvcmcucmVhZILT5JMCExIRL3YxL29yZ2FuaXphdGlvbnMSvgEKFkRlYWN0aXZhdGVPcmdhbml6YXRpb24SKS5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVPcmdhbml6YXRpb25SZXF1ZXN0GioucG9zdGVybi52MS5EZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVzcG9uc2UiTYq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIzOgEqIi4vdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfTpkZWFjdGl2YXRlEr4BChZSZWFjdGl2YXRlT3JnYW5pemF0aW9uEikucG9zdGVybi52MS5SZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVxdWVzdBoqLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIk2KtRgQGg5pbnN0YW5jZS53cml0ZYLT5JMCMzoBKiIuL3YxL29yZ2FuaXphdGlvbnMve29yZ2FuaXphdGlvbl9pZH06cmVhY3RpdmF0ZRKkAQoSRGVsZXRlT3JnYW5pemF0aW9uEiUucG9zdGVybi52MS5EZWxldGVPcmdhbml6YXRpb25SZXF1ZXN0GiYucG9zdGVybi52MS5EZWxldGVPcmdhbml6YXRpb25SZXNwb25zZSI/irUYEBoOaW5zdGFuY2Uud3JpdGWC0+STAiUqIy92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9EsABChJVcGRhdGVPcmdhbml6YXRpb24SJS5wb3N0ZXJuLnYxLlVwZGF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaJi5wb3N0ZXJuLnYxLlVwZGF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIluKtRgeOAFCD29yZ2FuaXphdGlvbl9pZBoJb3JnLndyaXRlgtPkkwIzOgxvcmdhbml6YXRpb24yIy92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * An organization owns users, projects, applications and grants.
@@ -252,6 +254,12 @@ export type OrganizationFact = Message<"postern.v1.OrganizationFact"> & {
      */
     value: OrganizationFact_Purged;
     case: "purged";
+  } | {
+    /**
+     * @generated from field: postern.v1.OrganizationFact.Changed changed = 30;
+     */
+    value: OrganizationFact_Changed;
+    case: "changed";
   } | { case: undefined; value?: undefined };
 };
 
@@ -334,6 +342,23 @@ export type OrganizationFact_Purged = Message<"postern.v1.OrganizationFact.Purge
  */
 export const OrganizationFact_PurgedSchema: GenMessage<OrganizationFact_Purged> = /*@__PURE__*/
   messageDesc(file_postern_v1_organization, 8, 4);
+
+/**
+ * @generated from message postern.v1.OrganizationFact.Changed
+ */
+export type OrganizationFact_Changed = Message<"postern.v1.OrganizationFact.Changed"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message postern.v1.OrganizationFact.Changed.
+ * Use `create(OrganizationFact_ChangedSchema)` to create a new message.
+ */
+export const OrganizationFact_ChangedSchema: GenMessage<OrganizationFact_Changed> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 8, 5);
 
 /**
  * @generated from message postern.v1.DeactivateOrganizationRequest
@@ -438,6 +463,79 @@ export const DeleteOrganizationResponseSchema: GenMessage<DeleteOrganizationResp
   messageDesc(file_postern_v1_organization, 14);
 
 /**
+ * What can be changed of an organization.
+ *
+ * @generated from message postern.v1.OrganizationUpdate
+ */
+export type OrganizationUpdate = Message<"postern.v1.OrganizationUpdate"> & {
+  /**
+   * @generated from field: optional string name = 1;
+   */
+  name?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.OrganizationUpdate.
+ * Use `create(OrganizationUpdateSchema)` to create a new message.
+ */
+export const OrganizationUpdateSchema: GenMessage<OrganizationUpdate> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 15);
+
+/**
+ * @generated from message postern.v1.UpdateOrganizationRequest
+ */
+export type UpdateOrganizationRequest = Message<"postern.v1.UpdateOrganizationRequest"> & {
+  /**
+   * @generated from field: string organization_id = 1;
+   */
+  organizationId: string;
+
+  /**
+   * @generated from field: postern.v1.OrganizationUpdate organization = 2;
+   */
+  organization?: OrganizationUpdate | undefined;
+
+  /**
+   * The fields of `organization` that change: those that are populated when it is empty, over REST the keys of the body.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 4;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateOrganizationRequest.
+ * Use `create(UpdateOrganizationRequestSchema)` to create a new message.
+ */
+export const UpdateOrganizationRequestSchema: GenMessage<UpdateOrganizationRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 16);
+
+/**
+ * @generated from message postern.v1.UpdateOrganizationResponse
+ */
+export type UpdateOrganizationResponse = Message<"postern.v1.UpdateOrganizationResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateOrganizationResponse.
+ * Use `create(UpdateOrganizationResponseSchema)` to create a new message.
+ */
+export const UpdateOrganizationResponseSchema: GenMessage<UpdateOrganizationResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 17);
+
+/**
  * Whether an organization is open.
  *
  * @generated from enum postern.v1.OrganizationState
@@ -540,6 +638,16 @@ export const OrganizationService: GenService<{
     methodKind: "unary";
     input: typeof DeleteOrganizationRequestSchema;
     output: typeof DeleteOrganizationResponseSchema;
+  },
+  /**
+   * Changes the name of an organization; it stays unique in the instance. The name that it has already changes nothing.
+   *
+   * @generated from rpc postern.v1.OrganizationService.UpdateOrganization
+   */
+  updateOrganization: {
+    methodKind: "unary";
+    input: typeof UpdateOrganizationRequestSchema;
+    output: typeof UpdateOrganizationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_organization, 0);

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/policy.proto.
  */
 export const file_postern_v1_policy: GenFile = /*@__PURE__*/
-  fileDesc("Chdwb3N0ZXJuL3YxL3BvbGljeS5wcm90bxIKcG9zdGVybi52MSK1AQoOUGFzc3dvcmRQb2xpY3kSIgoObWluaW11bV9sZW5ndGgYASABKA1CCrpIByoFGMgBKAESFgoOcmVxdWlyZXNfdXBwZXIYAiABKAgSFgoOcmVxdWlyZXNfbG93ZXIYAyABKAgSFgoOcmVxdWlyZXNfZGlnaXQYBCABKAgSFwoPcmVxdWlyZXNfc3ltYm9sGAUgASgIEh4KDWhpc3RvcnlfZGVwdGgYBiABKA1CB7pIBCoCGBgiiQEKDUxvY2tvdXRQb2xpY3kSIgoQbWF4aW11bV9hdHRlbXB0cxgBIAEoDUIIukgFKgMY6AcSPAoNbG9ja19kdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIKukgHqgEEMgIIARIWCg51bnRpbF91bmxvY2tlZBgDIAEoCCIsChhHZXRQYXNzd29yZFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgigQEKGUdldFBhc3N3b3JkUG9saWN5UmVzcG9uc2USKgoGcG9saWN5GAEgASgLMhoucG9zdGVybi52MS5QYXNzd29yZFBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiYAoYU2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjIKBnBvbGljeRgCIAEoCzIaLnBvc3Rlcm4udjEuUGFzc3dvcmRQb2xpY3lCBrpIA8gBASJBChlTZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiKwoXR2V0TG9ja291dFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgifwoYR2V0TG9ja291dFBvbGljeVJlc3BvbnNlEikKBnBvbGljeRgBIAEoCzIZLnBvc3Rlcm4udjEuTG9ja291dFBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiXgoXU2V0TG9ja291dFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgSMQoGcG9saWN5GAIgASgLMhkucG9zdGVybi52MS5Mb2Nrb3V0UG9saWN5Qga6SAPIAQEiQAoYU2V0TG9ja291dFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiegoKUG9saWN5RmFjdBIyCgxwYXNzd29yZF9zZXQYASABKAsyGi5wb3N0ZXJuLnYxLlBhc3N3b3JkUG9saWN5SAASMAoLbG9ja291dF9zZXQYAiABKAsyGS5wb3N0ZXJuLnYxLkxvY2tvdXRQb2xpY3lIAEIGCgRmYWN0MrQFCg1Qb2xpY3lTZXJ2aWNlEqIBChFHZXRQYXNzd29yZFBvbGljeRIkLnBvc3Rlcm4udjEuR2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0GiUucG9zdGVybi52MS5HZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlIkCQAgGKtRgcOAFKCGluc3RhbmNlgAEBGgtwb2xpY3kucmVhZILT5JMCFxIVL3YxL3BvbGljaWVzL3Bhc3N3b3JkErABChFTZXRQYXNzd29yZFBvbGljeRIkLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0GiUucG9zdGVybi52MS5TZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlIk6KtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIaOgEqGhUvdjEvcG9saWNpZXMvcGFzc3dvcmQSmwEKEEdldExvY2tvdXRQb2xpY3kSIy5wb3N0ZXJuLnYxLkdldExvY2tvdXRQb2xpY3lSZXF1ZXN0GiQucG9zdGVybi52MS5HZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2UiPJACAYq1GBk4AUoIaW5zdGFuY2UaC3BvbGljeS5yZWFkgtPkkwIWEhQvdjEvcG9saWNpZXMvbG9ja291dBKsAQoQU2V0TG9ja291dFBvbGljeRIjLnBvc3Rlcm4udjEuU2V0TG9ja291dFBvbGljeVJlcXVlc3QaJC5wb3N0ZXJuLnYxLlNldExvY2tvdXRQb2xpY3lSZXNwb25zZSJNirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCGToBKhoUL3YxL3BvbGljaWVzL2xvY2tvdXRiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chdwb3N0ZXJuL3YxL3BvbGljeS5wcm90bxIKcG9zdGVybi52MSK1AQoOUGFzc3dvcmRQb2xpY3kSIgoObWluaW11bV9sZW5ndGgYASABKA1CCrpIByoFGMgBKAESFgoOcmVxdWlyZXNfdXBwZXIYAiABKAgSFgoOcmVxdWlyZXNfbG93ZXIYAyABKAgSFgoOcmVxdWlyZXNfZGlnaXQYBCABKAgSFwoPcmVxdWlyZXNfc3ltYm9sGAUgASgIEh4KDWhpc3RvcnlfZGVwdGgYBiABKA1CB7pIBCoCGBgiiQEKDUxvY2tvdXRQb2xpY3kSIgoQbWF4aW11bV9hdHRlbXB0cxgBIAEoDUIIukgFKgMY6AcSPAoNbG9ja19kdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIKukgHqgEEMgIIARIWCg51bnRpbF91bmxvY2tlZBgDIAEoCCIsChhHZXRQYXNzd29yZFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgigQEKGUdldFBhc3N3b3JkUG9saWN5UmVzcG9uc2USKgoGcG9saWN5GAEgASgLMhoucG9zdGVybi52MS5QYXNzd29yZFBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiYAoYU2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjIKBnBvbGljeRgCIAEoCzIaLnBvc3Rlcm4udjEuUGFzc3dvcmRQb2xpY3lCBrpIA8gBASJBChlTZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiKwoXR2V0TG9ja291dFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgifwoYR2V0TG9ja291dFBvbGljeVJlc3BvbnNlEikKBnBvbGljeRgBIAEoCzIZLnBvc3Rlcm4udjEuTG9ja291dFBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiXgoXU2V0TG9ja291dFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgSMQoGcG9saWN5GAIgASgLMhkucG9zdGVybi52MS5Mb2Nrb3V0UG9saWN5Qga6SAPIAQEiQAoYU2V0TG9ja291dFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMimQIKClBvbGljeUZhY3QSMgoMcGFzc3dvcmRfc2V0GAEgASgLMhoucG9zdGVybi52MS5QYXNzd29yZFBvbGljeUgAEjAKC2xvY2tvdXRfc2V0GAIgASgLMhkucG9zdGVybi52MS5Mb2Nrb3V0UG9saWN5SAASPgoOcGFzc3dvcmRfcmVzZXQYFCABKAsyJC5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuUGFzc3dvcmRSZXNldEgAEjwKDWxvY2tvdXRfcmVzZXQYFSABKAsyIy5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuTG9ja291dFJlc2V0SAAaDwoNUGFzc3dvcmRSZXNldBoOCgxMb2Nrb3V0UmVzZXRCBgoEZmFjdCIuChpSZXNldFBhc3N3b3JkUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJDChtSZXNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyItChlSZXNldExvY2tvdXRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIkIKGlJlc2V0TG9ja291dFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMynAgKDVBvbGljeVNlcnZpY2USogEKEUdldFBhc3N3b3JkUG9saWN5EiQucG9zdGVybi52MS5HZXRQYXNzd29yZFBvbGljeVJlcXVlc3QaJS5wb3N0ZXJuLnYxLkdldFBhc3N3b3JkUG9saWN5UmVzcG9uc2UiQJACAYq1GBw4AUoIaW5zdGFuY2WAAQEaC3BvbGljeS5yZWFkgtPkkwIXEhUvdjEvcG9saWNpZXMvcGFzc3dvcmQSsAEKEVNldFBhc3N3b3JkUG9saWN5EiQucG9zdGVybi52MS5TZXRQYXNzd29yZFBvbGljeVJlcXVlc3QaJS5wb3N0ZXJuLnYxLlNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2UiToq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAho6ASoaFS92MS9wb2xpY2llcy9wYXNzd29yZBKbAQoQR2V0TG9ja291dFBvbGljeRIjLnBvc3Rlcm4udjEuR2V0TG9ja291dFBvbGljeVJlcXVlc3QaJC5wb3N0ZXJuLnYxLkdldExvY2tvdXRQb2xpY3lSZXNwb25zZSI8kAIBirUYGTgBSghpbnN0YW5jZRoLcG9saWN5LnJlYWSC0+STAhYSFC92MS9wb2xpY2llcy9sb2Nrb3V0EqwBChBTZXRMb2Nrb3V0UG9saWN5EiMucG9zdGVybi52MS5TZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBokLnBvc3Rlcm4udjEuU2V0TG9ja291dFBvbGljeVJlc3BvbnNlIk2KtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIZOgEqGhQvdjEvcG9saWNpZXMvbG9ja291dBKzAQoTUmVzZXRQYXNzd29yZFBvbGljeRImLnBvc3Rlcm4udjEuUmVzZXRQYXNzd29yZFBvbGljeVJlcXVlc3QaJy5wb3N0ZXJuLnYxLlJlc2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZSJLirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCFyoVL3YxL3BvbGljaWVzL3Bhc3N3b3JkEq8BChJSZXNldExvY2tvdXRQb2xpY3kSJS5wb3N0ZXJuLnYxLlJlc2V0TG9ja291dFBvbGljeVJlcXVlc3QaJi5wb3N0ZXJuLnYxLlJlc2V0TG9ja291dFBvbGljeVJlc3BvbnNlIkqKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIWKhQvdjEvcG9saWNpZXMvbG9ja291dGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * What a password must satisfy.
@@ -307,6 +307,18 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
      */
     value: LockoutPolicy;
     case: "lockoutSet";
+  } | {
+    /**
+     * @generated from field: postern.v1.PolicyFact.PasswordReset password_reset = 20;
+     */
+    value: PolicyFact_PasswordReset;
+    case: "passwordReset";
+  } | {
+    /**
+     * @generated from field: postern.v1.PolicyFact.LockoutReset lockout_reset = 21;
+     */
+    value: PolicyFact_LockoutReset;
+    case: "lockoutReset";
   } | { case: undefined; value?: undefined };
 };
 
@@ -316,6 +328,108 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
  */
 export const PolicyFactSchema: GenMessage<PolicyFact> = /*@__PURE__*/
   messageDesc(file_postern_v1_policy, 10);
+
+/**
+ * @generated from message postern.v1.PolicyFact.PasswordReset
+ */
+export type PolicyFact_PasswordReset = Message<"postern.v1.PolicyFact.PasswordReset"> & {
+};
+
+/**
+ * Describes the message postern.v1.PolicyFact.PasswordReset.
+ * Use `create(PolicyFact_PasswordResetSchema)` to create a new message.
+ */
+export const PolicyFact_PasswordResetSchema: GenMessage<PolicyFact_PasswordReset> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 10, 0);
+
+/**
+ * @generated from message postern.v1.PolicyFact.LockoutReset
+ */
+export type PolicyFact_LockoutReset = Message<"postern.v1.PolicyFact.LockoutReset"> & {
+};
+
+/**
+ * Describes the message postern.v1.PolicyFact.LockoutReset.
+ * Use `create(PolicyFact_LockoutResetSchema)` to create a new message.
+ */
+export const PolicyFact_LockoutResetSchema: GenMessage<PolicyFact_LockoutReset> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 10, 1);
+
+/**
+ * @generated from message postern.v1.ResetPasswordPolicyRequest
+ */
+export type ResetPasswordPolicyRequest = Message<"postern.v1.ResetPasswordPolicyRequest"> & {
+  /**
+   * The instance's default, in place of the organization's own.
+   *
+   * @generated from field: bool instance = 1;
+   */
+  instance: boolean;
+};
+
+/**
+ * Describes the message postern.v1.ResetPasswordPolicyRequest.
+ * Use `create(ResetPasswordPolicyRequestSchema)` to create a new message.
+ */
+export const ResetPasswordPolicyRequestSchema: GenMessage<ResetPasswordPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 11);
+
+/**
+ * @generated from message postern.v1.ResetPasswordPolicyResponse
+ */
+export type ResetPasswordPolicyResponse = Message<"postern.v1.ResetPasswordPolicyResponse"> & {
+  /**
+   * Of the policy that was removed; absent where nothing was set.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ResetPasswordPolicyResponse.
+ * Use `create(ResetPasswordPolicyResponseSchema)` to create a new message.
+ */
+export const ResetPasswordPolicyResponseSchema: GenMessage<ResetPasswordPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 12);
+
+/**
+ * @generated from message postern.v1.ResetLockoutPolicyRequest
+ */
+export type ResetLockoutPolicyRequest = Message<"postern.v1.ResetLockoutPolicyRequest"> & {
+  /**
+   * The instance's default, in place of the organization's own.
+   *
+   * @generated from field: bool instance = 1;
+   */
+  instance: boolean;
+};
+
+/**
+ * Describes the message postern.v1.ResetLockoutPolicyRequest.
+ * Use `create(ResetLockoutPolicyRequestSchema)` to create a new message.
+ */
+export const ResetLockoutPolicyRequestSchema: GenMessage<ResetLockoutPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 13);
+
+/**
+ * @generated from message postern.v1.ResetLockoutPolicyResponse
+ */
+export type ResetLockoutPolicyResponse = Message<"postern.v1.ResetLockoutPolicyResponse"> & {
+  /**
+   * Of the policy that was removed; absent where nothing was set.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ResetLockoutPolicyResponse.
+ * Use `create(ResetLockoutPolicyResponseSchema)` to create a new message.
+ */
+export const ResetLockoutPolicyResponseSchema: GenMessage<ResetLockoutPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 14);
 
 /**
  * The rules for passwords and lockout: a default of the instance, which an organization may replace with its own.
@@ -362,6 +476,28 @@ export const PolicyService: GenService<{
     methodKind: "unary";
     input: typeof SetLockoutPolicyRequestSchema;
     output: typeof SetLockoutPolicyResponseSchema;
+  },
+  /**
+   * Removes the password policy of the organization, so that the instance's default is in force, or the instance's default, so that
+   * the built-in one is. Where nothing was set it changes nothing.
+   *
+   * @generated from rpc postern.v1.PolicyService.ResetPasswordPolicy
+   */
+  resetPasswordPolicy: {
+    methodKind: "unary";
+    input: typeof ResetPasswordPolicyRequestSchema;
+    output: typeof ResetPasswordPolicyResponseSchema;
+  },
+  /**
+   * Removes the lockout policy of the organization, so that the instance's default is in force, or the instance's default, so that
+   * the built-in one is. Where nothing was set it changes nothing.
+   *
+   * @generated from rpc postern.v1.PolicyService.ResetLockoutPolicy
+   */
+  resetLockoutPolicy: {
+    methodKind: "unary";
+    input: typeof ResetLockoutPolicyRequestSchema;
+    output: typeof ResetLockoutPolicyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_policy, 0);

@@ -6,6 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import type { FieldMask } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
@@ -15,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/project.proto.
  */
 export const file_postern_v1_project: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL3Byb2plY3QucHJvdG8SCnBvc3Rlcm4udjEicgoHUHJvamVjdBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEgwKBG5hbWUYAyABKAkSJwoFc3RhdGUYBCABKA4yGC5wb3N0ZXJuLnYxLlByb2plY3RTdGF0ZSIwCgtQcm9qZWN0Um9sZRILCgNrZXkYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJIogBCgxQcm9qZWN0R3JhbnQSCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxISCgpwcm9qZWN0X2lkGAMgASgJEh8KF2dyYW50ZWRfb3JnYW5pemF0aW9uX2lkGAQgASgJEhEKCXJvbGVfa2V5cxgFIAMoCSI0ChRDcmVhdGVQcm9qZWN0UmVxdWVzdBIcCgRuYW1lGAEgASgJQg66SAdyBRABGMgBkLUYASJRChVDcmVhdGVQcm9qZWN0UmVzcG9uc2USEgoKcHJvamVjdF9pZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjMKEUdldFByb2plY3RSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAEiOgoSR2V0UHJvamVjdFJlc3BvbnNlEiQKB3Byb2plY3QYASABKAsyEy5wb3N0ZXJuLnYxLlByb2plY3QiawoTTGlzdFByb2plY3RzUmVxdWVzdBIdCglwYWdlX3NpemUYASABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMY0A8SFwoPaW5jbHVkZV9ncmFudGVkGAMgASgIIlYKFExpc3RQcm9qZWN0c1Jlc3BvbnNlEiUKCHByb2plY3RzGAEgAygLMhMucG9zdGVybi52MS5Qcm9qZWN0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI2ChREZWxldGVQcm9qZWN0UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBIj0KFURlbGV0ZVByb2plY3RSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIocBChVBZGRQcm9qZWN0Um9sZVJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIqCgNrZXkYAiABKAlCHbpIFnIUEAEYyAEyDV5bXlxzXHB7Q31dKiSQtRgBEiIKDGRpc3BsYXlfbmFtZRgDIAEoCUIMukgFcgMYyAGQtRgBIj4KFkFkZFByb2plY3RSb2xlUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJ2ChdMaXN0UHJvamVjdFJvbGVzUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjQDyJbChhMaXN0UHJvamVjdFJvbGVzUmVzcG9uc2USJgoFcm9sZXMYASADKAsyFy5wb3N0ZXJuLnYxLlByb2plY3RSb2xlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJYChhSZW1vdmVQcm9qZWN0Um9sZVJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIcCghyb2xlX2tleRgCIAEoCUIKukgHcgUQARjIASJBChlSZW1vdmVQcm9qZWN0Um9sZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiiwEKE0dyYW50UHJvamVjdFJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIrChdncmFudGVkX29yZ2FuaXphdGlvbl9pZBgCIAEoCUIKukgHcgUQARjIARInCglyb2xlX2tleXMYAyADKAlCFLpIEZIBDhDoBxgBIgdyBRABGMgBIlYKFEdyYW50UHJvamVjdFJlc3BvbnNlEhgKEHByb2plY3RfZ3JhbnRfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJ3ChhMaXN0UHJvamVjdEdyYW50c1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iZgoZTGlzdFByb2plY3RHcmFudHNSZXNwb25zZRIwCg5wcm9qZWN0X2dyYW50cxgBIAMoCzIYLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJhChlSZXZva2VQcm9qZWN0R3JhbnRSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESJAoQcHJvamVjdF9ncmFudF9pZBgCIAEoCUIKukgHcgUQARjIASJCChpSZXZva2VQcm9qZWN0R3JhbnRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIvkDCgtQcm9qZWN0RmFjdBIyCgdjcmVhdGVkGAEgASgLMh8ucG9zdGVybi52MS5Qcm9qZWN0RmFjdC5DcmVhdGVkSAASMgoHZGVsZXRlZBgCIAEoCzIfLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuRGVsZXRlZEgAEjcKCnJvbGVfYWRkZWQYAyABKAsyIS5wb3N0ZXJuLnYxLlByb2plY3RGYWN0LlJvbGVBZGRlZEgAEjsKDHJvbGVfcmVtb3ZlZBgEIAEoCzIjLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuUm9sZVJlbW92ZWRIABI6CgtkZWFjdGl2YXRlZBgUIAEoCzIjLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuRGVhY3RpdmF0ZWRIABI6CgtyZWFjdGl2YXRlZBgVIAEoCzIjLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuUmVhY3RpdmF0ZWRIABoXCgdDcmVhdGVkEgwKBG5hbWUYASABKAkaCQoHRGVsZXRlZBouCglSb2xlQWRkZWQSCwoDa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRoaCgtSb2xlUmVtb3ZlZBILCgNrZXkYASABKAkaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWRCBgoEZmFjdCLIAgoQUHJvamVjdEdyYW50RmFjdBI3CgdjcmVhdGVkGAEgASgLMiQucG9zdGVybi52MS5Qcm9qZWN0R3JhbnRGYWN0LkNyZWF0ZWRIABJACgxyb2xlX3JlbW92ZWQYAiABKAsyKC5wb3N0ZXJuLnYxLlByb2plY3RHcmFudEZhY3QuUm9sZVJlbW92ZWRIABI3CgdyZXZva2VkGAMgASgLMiQucG9zdGVybi52MS5Qcm9qZWN0R3JhbnRGYWN0LlJldm9rZWRIABpRCgdDcmVhdGVkEhIKCnByb2plY3RfaWQYASABKAkSHwoXZ3JhbnRlZF9vcmdhbml6YXRpb25faWQYAiABKAkSEQoJcm9sZV9rZXlzGAMgAygJGhoKC1JvbGVSZW1vdmVkEgsKA2tleRgBIAEoCRoJCgdSZXZva2VkQgYKBGZhY3QiOgoYRGVhY3RpdmF0ZVByb2plY3RSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAEiQQoZRGVhY3RpdmF0ZVByb2plY3RSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjoKGFJlYWN0aXZhdGVQcm9qZWN0UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBIkEKGVJlYWN0aXZhdGVQcm9qZWN0UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscypjCgxQcm9qZWN0U3RhdGUSHQoZUFJPSkVDVF9TVEFURV9VTlNQRUNJRklFRBAAEhgKFFBST0pFQ1RfU1RBVEVfQUNUSVZFEAESGgoWUFJPSkVDVF9TVEFURV9JTkFDVElWRRACMt4PCg5Qcm9qZWN0U2VydmljZRKCAQoNQ3JlYXRlUHJvamVjdBIgLnBvc3Rlcm4udjEuQ3JlYXRlUHJvamVjdFJlcXVlc3QaIS5wb3N0ZXJuLnYxLkNyZWF0ZVByb2plY3RSZXNwb25zZSIsirUYETgBGg1wcm9qZWN0LndyaXRlgtPkkwIROgEqIgwvdjEvcHJvamVjdHMSkQEKCkdldFByb2plY3QSHS5wb3N0ZXJuLnYxLkdldFByb2plY3RSZXF1ZXN0Gh4ucG9zdGVybi52MS5HZXRQcm9qZWN0UmVzcG9uc2UiRJACAYq1GBw4AUIKcHJvamVjdF9pZBoMcHJvamVjdC5yZWFkgtPkkwIbEhkvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9EoABCgxMaXN0UHJvamVjdHMSHy5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0c1JlcXVlc3QaIC5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0c1Jlc3BvbnNlIi2QAgGKtRgSOAFYARoMcHJvamVjdC5yZWFkgtPkkwIOEgwvdjEvcHJvamVjdHMSmAEKDURlbGV0ZVByb2plY3QSIC5wb3N0ZXJuLnYxLkRlbGV0ZVByb2plY3RSZXF1ZXN0GiEucG9zdGVybi52MS5EZWxldGVQcm9qZWN0UmVzcG9uc2UiQoq1GB04AUIKcHJvamVjdF9pZBoNcHJvamVjdC53cml0ZYLT5JMCGyoZL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfRKhAQoOQWRkUHJvamVjdFJvbGUSIS5wb3N0ZXJuLnYxLkFkZFByb2plY3RSb2xlUmVxdWVzdBoiLnBvc3Rlcm4udjEuQWRkUHJvamVjdFJvbGVSZXNwb25zZSJIirUYGjgBQgpwcm9qZWN0X2lkGgpyb2xlLndyaXRlgtPkkwIkOgEqIh8vdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzEqkBChBMaXN0UHJvamVjdFJvbGVzEiMucG9zdGVybi52MS5MaXN0UHJvamVjdFJvbGVzUmVxdWVzdBokLnBvc3Rlcm4udjEuTGlzdFByb2plY3RSb2xlc1Jlc3BvbnNlIkqQAgGKtRgcOAFCCnByb2plY3RfaWQaDHByb2plY3QucmVhZILT5JMCIRIfL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9yb2xlcxKyAQoRUmVtb3ZlUHJvamVjdFJvbGUSJC5wb3N0ZXJuLnYxLlJlbW92ZVByb2plY3RSb2xlUmVxdWVzdBolLnBvc3Rlcm4udjEuUmVtb3ZlUHJvamVjdFJvbGVSZXNwb25zZSJQirUYGjgBQgpwcm9qZWN0X2lkGgpyb2xlLndyaXRlgtPkkwIsKiovdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzL3tyb2xlX2tleX0SqwEKDEdyYW50UHJvamVjdBIfLnBvc3Rlcm4udjEuR3JhbnRQcm9qZWN0UmVxdWVzdBogLnBvc3Rlcm4udjEuR3JhbnRQcm9qZWN0UmVzcG9uc2UiWIq1GCM4AUIKcHJvamVjdF9pZBoTcHJvamVjdC5ncmFudC53cml0ZZi1GICAEILT5JMCJToBKiIgL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9ncmFudHMSrQEKEUxpc3RQcm9qZWN0R3JhbnRzEiQucG9zdGVybi52MS5MaXN0UHJvamVjdEdyYW50c1JlcXVlc3QaJS5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0R3JhbnRzUmVzcG9uc2UiS5ACAYq1GBw4AUIKcHJvamVjdF9pZBoMcHJvamVjdC5yZWFkgtPkkwIiEiAvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cxLHAQoSUmV2b2tlUHJvamVjdEdyYW50EiUucG9zdGVybi52MS5SZXZva2VQcm9qZWN0R3JhbnRSZXF1ZXN0GiYucG9zdGVybi52MS5SZXZva2VQcm9qZWN0R3JhbnRSZXNwb25zZSJiirUYIzgBQgpwcm9qZWN0X2lkGhNwcm9qZWN0LmdyYW50LndyaXRlgtPkkwI1KjMvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cy97cHJvamVjdF9ncmFudF9pZH0SsgEKEURlYWN0aXZhdGVQcm9qZWN0EiQucG9zdGVybi52MS5EZWFjdGl2YXRlUHJvamVjdFJlcXVlc3QaJS5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVQcm9qZWN0UmVzcG9uc2UiUIq1GB04AUIKcHJvamVjdF9pZBoNcHJvamVjdC53cml0ZYLT5JMCKToBKiIkL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfTpkZWFjdGl2YXRlErIBChFSZWFjdGl2YXRlUHJvamVjdBIkLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZVByb2plY3RSZXF1ZXN0GiUucG9zdGVybi52MS5SZWFjdGl2YXRlUHJvamVjdFJlc3BvbnNlIlCKtRgdOAFCCnByb2plY3RfaWQaDXByb2plY3Qud3JpdGWC0+STAik6ASoiJC92MS9wcm9qZWN0cy97cHJvamVjdF9pZH06cmVhY3RpdmF0ZWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chhwb3N0ZXJuL3YxL3Byb2plY3QucHJvdG8SCnBvc3Rlcm4udjEicgoHUHJvamVjdBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEgwKBG5hbWUYAyABKAkSJwoFc3RhdGUYBCABKA4yGC5wb3N0ZXJuLnYxLlByb2plY3RTdGF0ZSIwCgtQcm9qZWN0Um9sZRILCgNrZXkYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJIogBCgxQcm9qZWN0R3JhbnQSCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxISCgpwcm9qZWN0X2lkGAMgASgJEh8KF2dyYW50ZWRfb3JnYW5pemF0aW9uX2lkGAQgASgJEhEKCXJvbGVfa2V5cxgFIAMoCSI0ChRDcmVhdGVQcm9qZWN0UmVxdWVzdBIcCgRuYW1lGAEgASgJQg66SAdyBRABGMgBkLUYASJRChVDcmVhdGVQcm9qZWN0UmVzcG9uc2USEgoKcHJvamVjdF9pZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjMKEUdldFByb2plY3RSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAEiOgoSR2V0UHJvamVjdFJlc3BvbnNlEiQKB3Byb2plY3QYASABKAsyEy5wb3N0ZXJuLnYxLlByb2plY3QiawoTTGlzdFByb2plY3RzUmVxdWVzdBIdCglwYWdlX3NpemUYASABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMY0A8SFwoPaW5jbHVkZV9ncmFudGVkGAMgASgIIlYKFExpc3RQcm9qZWN0c1Jlc3BvbnNlEiUKCHByb2plY3RzGAEgAygLMhMucG9zdGVybi52MS5Qcm9qZWN0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI2ChREZWxldGVQcm9qZWN0UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBIj0KFURlbGV0ZVByb2plY3RSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIocBChVBZGRQcm9qZWN0Um9sZVJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIqCgNrZXkYAiABKAlCHbpIFnIUEAEYyAEyDV5bXlxzXHB7Q31dKiSQtRgBEiIKDGRpc3BsYXlfbmFtZRgDIAEoCUIMukgFcgMYyAGQtRgBIj4KFkFkZFByb2plY3RSb2xlUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJ2ChdMaXN0UHJvamVjdFJvbGVzUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjQDyJbChhMaXN0UHJvamVjdFJvbGVzUmVzcG9uc2USJgoFcm9sZXMYASADKAsyFy5wb3N0ZXJuLnYxLlByb2plY3RSb2xlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJYChhSZW1vdmVQcm9qZWN0Um9sZVJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIcCghyb2xlX2tleRgCIAEoCUIKukgHcgUQARjIASJBChlSZW1vdmVQcm9qZWN0Um9sZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiiwEKE0dyYW50UHJvamVjdFJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIrChdncmFudGVkX29yZ2FuaXphdGlvbl9pZBgCIAEoCUIKukgHcgUQARjIARInCglyb2xlX2tleXMYAyADKAlCFLpIEZIBDhDoBxgBIgdyBRABGMgBIlYKFEdyYW50UHJvamVjdFJlc3BvbnNlEhgKEHByb2plY3RfZ3JhbnRfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJ3ChhMaXN0UHJvamVjdEdyYW50c1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iZgoZTGlzdFByb2plY3RHcmFudHNSZXNwb25zZRIwCg5wcm9qZWN0X2dyYW50cxgBIAMoCzIYLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJhChlSZXZva2VQcm9qZWN0R3JhbnRSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESJAoQcHJvamVjdF9ncmFudF9pZBgCIAEoCUIKukgHcgUQARjIASJCChpSZXZva2VQcm9qZWN0R3JhbnRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIrUFCgtQcm9qZWN0RmFjdBIyCgdjcmVhdGVkGAEgASgLMh8ucG9zdGVybi52MS5Qcm9qZWN0RmFjdC5DcmVhdGVkSAASMgoHZGVsZXRlZBgCIAEoCzIfLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuRGVsZXRlZEgAEjcKCnJvbGVfYWRkZWQYAyABKAsyIS5wb3N0ZXJuLnYxLlByb2plY3RGYWN0LlJvbGVBZGRlZEgAEjsKDHJvbGVfcmVtb3ZlZBgEIAEoCzIjLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuUm9sZVJlbW92ZWRIABI6CgtkZWFjdGl2YXRlZBgUIAEoCzIjLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuRGVhY3RpdmF0ZWRIABI6CgtyZWFjdGl2YXRlZBgVIAEoCzIjLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuUmVhY3RpdmF0ZWRIABIyCgdjaGFuZ2VkGB4gASgLMh8ucG9zdGVybi52MS5Qcm9qZWN0RmFjdC5DaGFuZ2VkSAASOwoMcm9sZV9jaGFuZ2VkGB8gASgLMiMucG9zdGVybi52MS5Qcm9qZWN0RmFjdC5Sb2xlQ2hhbmdlZEgAGhcKB0NyZWF0ZWQSDAoEbmFtZRgBIAEoCRoJCgdEZWxldGVkGi4KCVJvbGVBZGRlZBILCgNrZXkYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJGhoKC1JvbGVSZW1vdmVkEgsKA2tleRgBIAEoCRoNCgtEZWFjdGl2YXRlZBoNCgtSZWFjdGl2YXRlZBoXCgdDaGFuZ2VkEgwKBG5hbWUYASABKAkaMAoLUm9sZUNoYW5nZWQSCwoDa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCUIGCgRmYWN0Ip8DChBQcm9qZWN0R3JhbnRGYWN0EjcKB2NyZWF0ZWQYASABKAsyJC5wb3N0ZXJuLnYxLlByb2plY3RHcmFudEZhY3QuQ3JlYXRlZEgAEkAKDHJvbGVfcmVtb3ZlZBgCIAEoCzIoLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50RmFjdC5Sb2xlUmVtb3ZlZEgAEjcKB3Jldm9rZWQYAyABKAsyJC5wb3N0ZXJuLnYxLlByb2plY3RHcmFudEZhY3QuUmV2b2tlZEgAEjcKB2NoYW5nZWQYFCABKAsyJC5wb3N0ZXJuLnYxLlByb2plY3RHcmFudEZhY3QuQ2hhbmdlZEgAGlEKB0NyZWF0ZWQSEgoKcHJvamVjdF9pZBgBIAEoCRIfChdncmFudGVkX29yZ2FuaXphdGlvbl9pZBgCIAEoCRIRCglyb2xlX2tleXMYAyADKAkaGgoLUm9sZVJlbW92ZWQSCwoDa2V5GAEgASgJGgkKB1Jldm9rZWQaHAoHQ2hhbmdlZBIRCglyb2xlX2tleXMYASADKAlCBgoEZmFjdCI6ChhEZWFjdGl2YXRlUHJvamVjdFJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIASJBChlEZWFjdGl2YXRlUHJvamVjdFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOgoYUmVhY3RpdmF0ZVByb2plY3RSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAEiQQoZUmVhY3RpdmF0ZVByb2plY3RSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjsKDVByb2plY3RVcGRhdGUSIQoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAFIAIgBAUIHCgVfbmFtZSLRAQoUVXBkYXRlUHJvamVjdFJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIyCgdwcm9qZWN0GAIgASgLMhkucG9zdGVybi52MS5Qcm9qZWN0VXBkYXRlQga6SAPIAQESLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAQgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIj0KFVVwZGF0ZVByb2plY3RSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIk0KEVByb2plY3RSb2xlVXBkYXRlEicKDGRpc3BsYXlfbmFtZRgBIAEoCUIMukgFcgMYyAGQtRgBSACIAQFCDwoNX2Rpc3BsYXlfbmFtZSL0AQoYVXBkYXRlUHJvamVjdFJvbGVSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESHAoIcm9sZV9rZXkYAiABKAlCCrpIB3IFEAEYyAESMwoEcm9sZRgDIAEoCzIdLnBvc3Rlcm4udjEuUHJvamVjdFJvbGVVcGRhdGVCBrpIA8gBARIvCgt1cGRhdGVfbWFzaxgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSHgoRZXhwZWN0ZWRfc2VxdWVuY2UYBSABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiQQoZVXBkYXRlUHJvamVjdFJvbGVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIsABChlDaGFuZ2VQcm9qZWN0R3JhbnRSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESJAoQcHJvamVjdF9ncmFudF9pZBgCIAEoCUIKukgHcgUQARjIARInCglyb2xlX2tleXMYAyADKAlCFLpIEZIBDhDoBxgBIgdyBRABGMgBEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAQgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIkIKGkNoYW5nZVByb2plY3RHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqYwoMUHJvamVjdFN0YXRlEh0KGVBST0pFQ1RfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRQUk9KRUNUX1NUQVRFX0FDVElWRRABEhoKFlBST0pFQ1RfU1RBVEVfSU5BQ1RJVkUQAjKQFAoOUHJvamVjdFNlcnZpY2USggEKDUNyZWF0ZVByb2plY3QSIC5wb3N0ZXJuLnYxLkNyZWF0ZVByb2plY3RSZXF1ZXN0GiEucG9zdGVybi52MS5DcmVhdGVQcm9qZWN0UmVzcG9uc2UiLIq1GBE4ARoNcHJvamVjdC53cml0ZYLT5JMCEToBKiIML3YxL3Byb2plY3RzEpEBCgpHZXRQcm9qZWN0Eh0ucG9zdGVybi52MS5HZXRQcm9qZWN0UmVxdWVzdBoeLnBvc3Rlcm4udjEuR2V0UHJvamVjdFJlc3BvbnNlIkSQAgGKtRgcOAFCCnByb2plY3RfaWQaDHByb2plY3QucmVhZILT5JMCGxIZL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfRKAAQoMTGlzdFByb2plY3RzEh8ucG9zdGVybi52MS5MaXN0UHJvamVjdHNSZXF1ZXN0GiAucG9zdGVybi52MS5MaXN0UHJvamVjdHNSZXNwb25zZSItkAIBirUYEjgBWAEaDHByb2plY3QucmVhZILT5JMCDhIML3YxL3Byb2plY3RzEpgBCg1EZWxldGVQcm9qZWN0EiAucG9zdGVybi52MS5EZWxldGVQcm9qZWN0UmVxdWVzdBohLnBvc3Rlcm4udjEuRGVsZXRlUHJvamVjdFJlc3BvbnNlIkKKtRgdOAFCCnByb2plY3RfaWQaDXByb2plY3Qud3JpdGWC0+STAhsqGS92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0SoQEKDkFkZFByb2plY3RSb2xlEiEucG9zdGVybi52MS5BZGRQcm9qZWN0Um9sZVJlcXVlc3QaIi5wb3N0ZXJuLnYxLkFkZFByb2plY3RSb2xlUmVzcG9uc2UiSIq1GBo4AUIKcHJvamVjdF9pZBoKcm9sZS53cml0ZYLT5JMCJDoBKiIfL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9yb2xlcxKpAQoQTGlzdFByb2plY3RSb2xlcxIjLnBvc3Rlcm4udjEuTGlzdFByb2plY3RSb2xlc1JlcXVlc3QaJC5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0Um9sZXNSZXNwb25zZSJKkAIBirUYHDgBQgpwcm9qZWN0X2lkGgxwcm9qZWN0LnJlYWSC0+STAiESHy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vcm9sZXMSsgEKEVJlbW92ZVByb2plY3RSb2xlEiQucG9zdGVybi52MS5SZW1vdmVQcm9qZWN0Um9sZVJlcXVlc3QaJS5wb3N0ZXJuLnYxLlJlbW92ZVByb2plY3RSb2xlUmVzcG9uc2UiUIq1GBo4AUIKcHJvamVjdF9pZBoKcm9sZS53cml0ZYLT5JMCLCoqL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9yb2xlcy97cm9sZV9rZXl9EqsBCgxHcmFudFByb2plY3QSHy5wb3N0ZXJuLnYxLkdyYW50UHJvamVjdFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkdyYW50UHJvamVjdFJlc3BvbnNlIliKtRgjOAFCCnByb2plY3RfaWQaE3Byb2plY3QuZ3JhbnQud3JpdGWYtRiAgBCC0+STAiU6ASoiIC92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vZ3JhbnRzEq0BChFMaXN0UHJvamVjdEdyYW50cxIkLnBvc3Rlcm4udjEuTGlzdFByb2plY3RHcmFudHNSZXF1ZXN0GiUucG9zdGVybi52MS5MaXN0UHJvamVjdEdyYW50c1Jlc3BvbnNlIkuQAgGKtRgcOAFCCnByb2plY3RfaWQaDHByb2plY3QucmVhZILT5JMCIhIgL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9ncmFudHMSxwEKElJldm9rZVByb2plY3RHcmFudBIlLnBvc3Rlcm4udjEuUmV2b2tlUHJvamVjdEdyYW50UmVxdWVzdBomLnBvc3Rlcm4udjEuUmV2b2tlUHJvamVjdEdyYW50UmVzcG9uc2UiYoq1GCM4AUIKcHJvamVjdF9pZBoTcHJvamVjdC5ncmFudC53cml0ZYLT5JMCNSozL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9ncmFudHMve3Byb2plY3RfZ3JhbnRfaWR9ErIBChFEZWFjdGl2YXRlUHJvamVjdBIkLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZVByb2plY3RSZXF1ZXN0GiUucG9zdGVybi52MS5EZWFjdGl2YXRlUHJvamVjdFJlc3BvbnNlIlCKtRgdOAFCCnByb2plY3RfaWQaDXByb2plY3Qud3JpdGWC0+STAik6ASoiJC92MS9wcm9qZWN0cy97cHJvamVjdF9pZH06ZGVhY3RpdmF0ZRKyAQoRUmVhY3RpdmF0ZVByb2plY3QSJC5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVQcm9qZWN0UmVxdWVzdBolLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZVByb2plY3RSZXNwb25zZSJQirUYHTgBQgpwcm9qZWN0X2lkGg1wcm9qZWN0LndyaXRlgtPkkwIpOgEqIiQvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9OnJlYWN0aXZhdGUSoQEKDVVwZGF0ZVByb2plY3QSIC5wb3N0ZXJuLnYxLlVwZGF0ZVByb2plY3RSZXF1ZXN0GiEucG9zdGVybi52MS5VcGRhdGVQcm9qZWN0UmVzcG9uc2UiS4q1GB04AUIKcHJvamVjdF9pZBoNcHJvamVjdC53cml0ZYLT5JMCJDoHcHJvamVjdDIZL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfRK4AQoRVXBkYXRlUHJvamVjdFJvbGUSJC5wb3N0ZXJuLnYxLlVwZGF0ZVByb2plY3RSb2xlUmVxdWVzdBolLnBvc3Rlcm4udjEuVXBkYXRlUHJvamVjdFJvbGVSZXNwb25zZSJWirUYGjgBQgpwcm9qZWN0X2lkGgpyb2xlLndyaXRlgtPkkwIyOgRyb2xlMiovdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzL3tyb2xlX2tleX0S0AEKEkNoYW5nZVByb2plY3RHcmFudBIlLnBvc3Rlcm4udjEuQ2hhbmdlUHJvamVjdEdyYW50UmVxdWVzdBomLnBvc3Rlcm4udjEuQ2hhbmdlUHJvamVjdEdyYW50UmVzcG9uc2Uia4q1GCM4AUIKcHJvamVjdF9pZBoTcHJvamVjdC5ncmFudC53cml0ZZi1GICAEILT5JMCODoBKhozL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9ncmFudHMve3Byb2plY3RfZ3JhbnRfaWR9YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * A project groups applications and defines the roles that users are granted.
@@ -596,6 +598,18 @@ export type ProjectFact = Message<"postern.v1.ProjectFact"> & {
      */
     value: ProjectFact_Reactivated;
     case: "reactivated";
+  } | {
+    /**
+     * @generated from field: postern.v1.ProjectFact.Changed changed = 30;
+     */
+    value: ProjectFact_Changed;
+    case: "changed";
+  } | {
+    /**
+     * @generated from field: postern.v1.ProjectFact.RoleChanged role_changed = 31;
+     */
+    value: ProjectFact_RoleChanged;
+    case: "roleChanged";
   } | { case: undefined; value?: undefined };
 };
 
@@ -702,6 +716,45 @@ export const ProjectFact_ReactivatedSchema: GenMessage<ProjectFact_Reactivated> 
   messageDesc(file_postern_v1_project, 23, 5);
 
 /**
+ * @generated from message postern.v1.ProjectFact.Changed
+ */
+export type ProjectFact_Changed = Message<"postern.v1.ProjectFact.Changed"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message postern.v1.ProjectFact.Changed.
+ * Use `create(ProjectFact_ChangedSchema)` to create a new message.
+ */
+export const ProjectFact_ChangedSchema: GenMessage<ProjectFact_Changed> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 23, 6);
+
+/**
+ * @generated from message postern.v1.ProjectFact.RoleChanged
+ */
+export type ProjectFact_RoleChanged = Message<"postern.v1.ProjectFact.RoleChanged"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * @generated from field: string display_name = 2;
+   */
+  displayName: string;
+};
+
+/**
+ * Describes the message postern.v1.ProjectFact.RoleChanged.
+ * Use `create(ProjectFact_RoleChangedSchema)` to create a new message.
+ */
+export const ProjectFact_RoleChangedSchema: GenMessage<ProjectFact_RoleChanged> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 23, 7);
+
+/**
  * What can happen to the grant of a project.
  *
  * @generated from message postern.v1.ProjectGrantFact
@@ -728,6 +781,12 @@ export type ProjectGrantFact = Message<"postern.v1.ProjectGrantFact"> & {
      */
     value: ProjectGrantFact_Revoked;
     case: "revoked";
+  } | {
+    /**
+     * @generated from field: postern.v1.ProjectGrantFact.Changed changed = 20;
+     */
+    value: ProjectGrantFact_Changed;
+    case: "changed";
   } | { case: undefined; value?: undefined };
 };
 
@@ -796,6 +855,23 @@ export const ProjectGrantFact_RevokedSchema: GenMessage<ProjectGrantFact_Revoked
   messageDesc(file_postern_v1_project, 24, 2);
 
 /**
+ * @generated from message postern.v1.ProjectGrantFact.Changed
+ */
+export type ProjectGrantFact_Changed = Message<"postern.v1.ProjectGrantFact.Changed"> & {
+  /**
+   * @generated from field: repeated string role_keys = 1;
+   */
+  roleKeys: string[];
+};
+
+/**
+ * Describes the message postern.v1.ProjectGrantFact.Changed.
+ * Use `create(ProjectGrantFact_ChangedSchema)` to create a new message.
+ */
+export const ProjectGrantFact_ChangedSchema: GenMessage<ProjectGrantFact_Changed> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 24, 3);
+
+/**
  * @generated from message postern.v1.DeactivateProjectRequest
  */
 export type DeactivateProjectRequest = Message<"postern.v1.DeactivateProjectRequest"> & {
@@ -862,6 +938,215 @@ export type ReactivateProjectResponse = Message<"postern.v1.ReactivateProjectRes
  */
 export const ReactivateProjectResponseSchema: GenMessage<ReactivateProjectResponse> = /*@__PURE__*/
   messageDesc(file_postern_v1_project, 28);
+
+/**
+ * What can be changed of a project.
+ *
+ * @generated from message postern.v1.ProjectUpdate
+ */
+export type ProjectUpdate = Message<"postern.v1.ProjectUpdate"> & {
+  /**
+   * @generated from field: optional string name = 1;
+   */
+  name?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ProjectUpdate.
+ * Use `create(ProjectUpdateSchema)` to create a new message.
+ */
+export const ProjectUpdateSchema: GenMessage<ProjectUpdate> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 29);
+
+/**
+ * @generated from message postern.v1.UpdateProjectRequest
+ */
+export type UpdateProjectRequest = Message<"postern.v1.UpdateProjectRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: postern.v1.ProjectUpdate project = 2;
+   */
+  project?: ProjectUpdate | undefined;
+
+  /**
+   * The fields of `project` that change: those that are populated when it is empty, over REST the keys of the body.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 4;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateProjectRequest.
+ * Use `create(UpdateProjectRequestSchema)` to create a new message.
+ */
+export const UpdateProjectRequestSchema: GenMessage<UpdateProjectRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 30);
+
+/**
+ * @generated from message postern.v1.UpdateProjectResponse
+ */
+export type UpdateProjectResponse = Message<"postern.v1.UpdateProjectResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateProjectResponse.
+ * Use `create(UpdateProjectResponseSchema)` to create a new message.
+ */
+export const UpdateProjectResponseSchema: GenMessage<UpdateProjectResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 31);
+
+/**
+ * What can be changed of a role.
+ *
+ * @generated from message postern.v1.ProjectRoleUpdate
+ */
+export type ProjectRoleUpdate = Message<"postern.v1.ProjectRoleUpdate"> & {
+  /**
+   * The name that people see; the key when empty.
+   *
+   * @generated from field: optional string display_name = 1;
+   */
+  displayName?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ProjectRoleUpdate.
+ * Use `create(ProjectRoleUpdateSchema)` to create a new message.
+ */
+export const ProjectRoleUpdateSchema: GenMessage<ProjectRoleUpdate> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 32);
+
+/**
+ * @generated from message postern.v1.UpdateProjectRoleRequest
+ */
+export type UpdateProjectRoleRequest = Message<"postern.v1.UpdateProjectRoleRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: string role_key = 2;
+   */
+  roleKey: string;
+
+  /**
+   * @generated from field: postern.v1.ProjectRoleUpdate role = 3;
+   */
+  role?: ProjectRoleUpdate | undefined;
+
+  /**
+   * The fields of `role` that change: those that are populated when it is empty, over REST the keys of the body.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 4;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The change is made only while the project has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 5;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateProjectRoleRequest.
+ * Use `create(UpdateProjectRoleRequestSchema)` to create a new message.
+ */
+export const UpdateProjectRoleRequestSchema: GenMessage<UpdateProjectRoleRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 33);
+
+/**
+ * @generated from message postern.v1.UpdateProjectRoleResponse
+ */
+export type UpdateProjectRoleResponse = Message<"postern.v1.UpdateProjectRoleResponse"> & {
+  /**
+   * The project's details: roles are part of its history.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UpdateProjectRoleResponse.
+ * Use `create(UpdateProjectRoleResponseSchema)` to create a new message.
+ */
+export const UpdateProjectRoleResponseSchema: GenMessage<UpdateProjectRoleResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 34);
+
+/**
+ * @generated from message postern.v1.ChangeProjectGrantRequest
+ */
+export type ChangeProjectGrantRequest = Message<"postern.v1.ChangeProjectGrantRequest"> & {
+  /**
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * @generated from field: string project_grant_id = 2;
+   */
+  projectGrantId: string;
+
+  /**
+   * Some of the project's roles.
+   *
+   * @generated from field: repeated string role_keys = 3;
+   */
+  roleKeys: string[];
+
+  /**
+   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 4;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ChangeProjectGrantRequest.
+ * Use `create(ChangeProjectGrantRequestSchema)` to create a new message.
+ */
+export const ChangeProjectGrantRequestSchema: GenMessage<ChangeProjectGrantRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 35);
+
+/**
+ * @generated from message postern.v1.ChangeProjectGrantResponse
+ */
+export type ChangeProjectGrantResponse = Message<"postern.v1.ChangeProjectGrantResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ChangeProjectGrantResponse.
+ * Use `create(ChangeProjectGrantResponseSchema)` to create a new message.
+ */
+export const ChangeProjectGrantResponseSchema: GenMessage<ChangeProjectGrantResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 36);
 
 /**
  * Whether the roles of a project count.
@@ -1023,6 +1308,37 @@ export const ProjectService: GenService<{
     methodKind: "unary";
     input: typeof ReactivateProjectRequestSchema;
     output: typeof ReactivateProjectResponseSchema;
+  },
+  /**
+   * Changes the name of a project; it stays unique in the organization. The name that it has already changes nothing.
+   *
+   * @generated from rpc postern.v1.ProjectService.UpdateProject
+   */
+  updateProject: {
+    methodKind: "unary";
+    input: typeof UpdateProjectRequestSchema;
+    output: typeof UpdateProjectResponseSchema;
+  },
+  /**
+   * Changes the name of a role that people see; its key stays. The name that it has already changes nothing.
+   *
+   * @generated from rpc postern.v1.ProjectService.UpdateProjectRole
+   */
+  updateProjectRole: {
+    methodKind: "unary";
+    input: typeof UpdateProjectRoleRequestSchema;
+    output: typeof UpdateProjectRoleResponseSchema;
+  },
+  /**
+   * Replaces the roles of a project grant. User grants that rest on it keep the roles that stay and lose those that are removed; no
+   * user grant is removed. The roles that it has already change nothing.
+   *
+   * @generated from rpc postern.v1.ProjectService.ChangeProjectGrant
+   */
+  changeProjectGrant: {
+    methodKind: "unary";
+    input: typeof ChangeProjectGrantRequestSchema;
+    output: typeof ChangeProjectGrantResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_project, 0);

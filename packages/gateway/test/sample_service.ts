@@ -12,6 +12,7 @@ import {
   FieldOptionsSchema,
   FileDescriptorProtoSchema,
   file_google_protobuf_duration,
+  file_google_protobuf_field_mask,
   file_google_protobuf_timestamp,
   file_google_protobuf_wrappers,
   FieldDescriptorProto_Label as Label,
@@ -46,7 +47,7 @@ export function sampleService(rpcs: readonly SampleRpc[]): DescService {
     name: "sample.proto",
     package: "sample",
     syntax: "proto3",
-    dependency: ["google/protobuf/timestamp.proto", "google/protobuf/duration.proto", "google/protobuf/wrappers.proto"],
+    dependency: ["timestamp", "duration", "wrappers", "field_mask"].map((name) => `google/protobuf/${name}.proto`),
     enumType: [
       {
         name: "Kind",
@@ -59,7 +60,10 @@ export function sampleService(rpcs: readonly SampleRpc[]): DescService {
     messageType: [{ name: "Inner", field: [field(1, "id", Type.STRING), field(2, "big_one", Type.INT64)] }, sample],
     service: [{ name: "Samples", method: rpcs.map(method) }],
   });
-  const files = [file_google_protobuf_timestamp, file_google_protobuf_duration, file_google_protobuf_wrappers];
+  const files = [
+    ...[file_google_protobuf_timestamp, file_google_protobuf_duration],
+    ...[file_google_protobuf_wrappers, file_google_protobuf_field_mask],
+  ];
   const registry = createFileRegistry(file, (name) => files.find(({ proto }) => proto.name === name));
   const service = registry.getService("sample.Samples");
   if (!service) throw new Error("the sample has no service");
@@ -95,6 +99,7 @@ const sample = {
     field(15, "left", Type.STRING, { oneofIndex: 0 }),
     field(16, "right", Type.STRING, { oneofIndex: 0 }),
     field(17, "whole", Type.UINT64),
+    field(18, "update_mask", Type.MESSAGE, { typeName: ".google.protobuf.FieldMask" }),
   ],
   oneofDecl: [{ name: "side" }],
   nestedType: [

@@ -86,6 +86,8 @@ const enumSize = (names: readonly string[]): Size => ({
 const wellKnownSizes: Readonly<Record<string, Size & { readonly values: number }>> = {
   "google.protobuf.Timestamp": { binary: 22, json: '"9999-12-31T23:59:59.999999999+00:00"'.length, values: 2 },
   "google.protobuf.Duration": { binary: 22, json: '"-315576000000.999999999s"'.length, values: 2 },
+  // Its paths have no bound by themselves: 64 of 62 characters.
+  "google.protobuf.FieldMask": { binary: 4096, json: 4098, values: 65 },
 };
 
 function scalarSize(field: DescField, bounds: FieldBounds): Size {

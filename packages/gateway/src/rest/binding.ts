@@ -5,12 +5,15 @@ import { fieldIn } from "../codec/json/syntax.ts";
 import { isObject } from "../codec/json/text.ts";
 import type { Violation } from "../errors/violation.ts";
 import type { Template, Variable } from "./parser.ts";
+import { type MaskedBody, maskedBody } from "./update_mask.ts";
 
 /** Maps a REST request to the JSON of a message, and a response to its body. */
 export type Binding = {
   readonly variables: readonly BoundVariable[];
   /** The message, one of its fields, or none. */
   readonly body: "*" | DescField | undefined;
+  /** The body and the mask of an update, where the mask follows from the body. */
+  readonly masked: MaskedBody | undefined;
   /** The field that is the whole response body. */
   readonly responseBody: DescField | undefined;
 };
@@ -32,7 +35,8 @@ export function compileBinding(method: DescMethod, rule: HttpRule, template: Tem
   const responseBody = rule.responseBody ? topField(method.output, "response_body", rule.responseBody) : undefined;
   if (body && variables.some(({ fields }) => fields[0] === body))
     throw new BindingError(`the body ${body.name} is also in the path`);
-  return { variables, body: rule.body === "*" ? "*" : body, responseBody };
+  const masked = rule.pattern.case === "patch" ? maskedBody(method.input, body) : undefined;
+  return { variables, body: rule.body === "*" ? "*" : body, masked, responseBody };
 }
 
 function topField(message: DescMessage, option: string, name: string): DescField {

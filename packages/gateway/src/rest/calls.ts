@@ -9,6 +9,7 @@ import type { Codec, RpcMethod } from "../rpc/rpc_method.ts";
 import { bindPath } from "./binding.ts";
 import { compileRest, type RestTarget } from "./compile.ts";
 import { bindQuery } from "./query.ts";
+import { fillMask } from "./update_mask.ts";
 
 /** A request for an rpc as JSON over HTTP. */
 export type RestCall = {
@@ -66,7 +67,9 @@ function restCall({ rpc, binding, segments, query }: RestRequest): RestCall {
     decode(body) {
       const { json, violations } = bodyJson(body, contentType, { input, body: binding.body });
       const all = [...violations, ...bindPath(binding, segments, json), ...bindQuery(binding, input, query, json)];
-      return rpc.decoder.fromDraft({ value: json, violations: all });
+      const message = rpc.decoder.fromDraft({ value: json, violations: all });
+      if (binding.masked) fillMask(message, binding.masked, json);
+      return message;
     },
     encode: (message) => JSON.stringify(responsePart(rpc.toJson(message), binding.responseBody)),
   });

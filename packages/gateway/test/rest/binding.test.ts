@@ -6,6 +6,8 @@ import { callRest, filled, reasonOf, wrongFields } from "./rest_call.ts";
 const get = (path: string) => ({ pattern: { case: "get", value: path } }) as const;
 const post = (path: string, body = "*") => ({ pattern: { case: "post", value: path }, body }) as const;
 
+const patch = (path: string, body: string) => ({ pattern: { case: "patch", value: path }, body }) as const;
+
 const rpcs: readonly SampleRpc[] = [
   { name: "Query", rule: get("/query") },
   { name: "One", rule: get("/one/{name}") },
@@ -23,7 +25,9 @@ const rpcs: readonly SampleRpc[] = [
   { name: "Listed", rule: { ...get("/listed"), responseBody: "tags" } },
   { name: "Custom", rule: { pattern: { case: "custom", value: { kind: "REPORT", path: "/custom/{name}" } } } },
   { name: "Delete", rule: { pattern: { case: "delete", value: "/one/{name}" } } },
-  { name: "Patch", rule: { pattern: { case: "patch", value: "/one/{name}" }, body: "*" } },
+  { name: "Patch", rule: patch("/one/{name}", "*") },
+  { name: "PatchPart", rule: patch("/part/{name}", "inner") },
+  { name: "PatchMany", rule: patch("/many", "inners") },
 ];
 
 let server: SampleServer;
@@ -130,6 +134,31 @@ const rows: readonly Row[] = [
   { ask: "REPORT /custom/ada", want: { name: "ada" } },
   { ask: "DELETE /one/ada", want: { name: "ada" } },
   { ask: "PATCH /one/ada", body: { on: true }, want: { name: "ada", on: true } },
+  {
+    ask: "PATCH /part/ada",
+    body: { id: "x" },
+    want: { name: "ada", inner: { id: "x", bigOne: "0" }, updateMask: "id" },
+  },
+  {
+    ask: "PATCH /part/ada?on=true",
+    body: { big_one: null, id: "" },
+    want: { name: "ada", on: true, inner: { id: "", bigOne: "0" }, updateMask: "bigOne,id" },
+  },
+  {
+    ask: "PATCH /part/ada?updateMask=bigOne",
+    body: { id: "x" },
+    want: { name: "ada", inner: { id: "x", bigOne: "0" }, updateMask: "bigOne" },
+  },
+  {
+    ask: "PATCH /part/ada?update_mask=",
+    body: { id: "x" },
+    want: { name: "ada", inner: { id: "x", bigOne: "0" }, updateMask: "id" },
+  },
+  { ask: "PATCH /part/ada", body: {}, want: { name: "ada", inner: { id: "", bigOne: "0" } } },
+  { ask: "PATCH /part/ada", want: { name: "ada" } },
+  { ask: "PATCH /part/ada", body: { nope: 1, id: 5 }, wrong: ["inner.nope UNKNOWN_FIELD", "inner.id WRONG_TYPE"] },
+  { ask: "PATCH /part/ada?updateMask=big_one", body: {}, wrong: ["updateMask WRONG_TYPE"] },
+  { ask: "PATCH /many", body: [{ id: "x" }], want: { inners: [{ id: "x", bigOne: "0" }] } },
 ];
 
 for (const { ask: line, body, want, wrong, reason } of rows) {

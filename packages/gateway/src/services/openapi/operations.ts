@@ -84,7 +84,15 @@ function queryParameters(method: DescMethod, binding: Binding, schemas: Schemas)
   return method.input.fields
     .flatMap((field) => leaves([field]))
     .filter((fields) => !bound.has(nameIn(fields)) && fields[0] !== binding.body)
-    .map((fields) => parameter(fields, schemas));
+    .map((fields) => {
+      const described = parameter(fields, schemas);
+      return fields[0] === binding.masked?.mask ? withMaskRule(described) : described;
+    });
+}
+
+/** Adds to the description of an update mask how it follows from the body. */
+function withMaskRule({ description = "", ...rest }: Parameter): Parameter {
+  return { ...rest, description: `${description} By default the keys of the body.`.trim() };
 }
 
 /** The fields that a query can set: single values, and lists of them. */

@@ -1,0 +1,77 @@
+import type { Texts } from "./language.ts";
+
+/** Texts of violations in requests that change objects, deactivated ones among them. */
+export const changeTexts = {
+  MASK_PATH: {
+    en: 'No field "{path}" can be changed here.',
+    de: "Ein Feld „{path}“ lässt sich hier nicht ändern.",
+    fr: "Aucun champ «\u00a0{path}\u00a0» ne peut être modifié ici.",
+    es: "Ningún campo «{path}» puede cambiarse aquí.",
+  },
+  MASK_NOTHING: {
+    en: "Names no field, and none is populated.",
+    de: "Hier ist kein Feld genannt, und keines ist ausgefüllt.",
+    fr: "Aucun champ n'est nommé, et aucun n'est renseigné.",
+    es: "No se nombra ningún campo, y ninguno está relleno.",
+  },
+  FIELD_OR: {
+    en: "Is required, or {other} in its place.",
+    de: "Diese Angabe fehlt, oder {other} an ihrer Stelle.",
+    fr: "Ce champ est obligatoire, ou {other} à sa place.",
+    es: "Este campo es obligatorio, o {other} en su lugar.",
+  },
+  PROJECT_DEACTIVATED: {
+    en: "Project {id} is deactivated.",
+    de: "Das Projekt {id} ist zurzeit deaktiviert.",
+    fr: "Le projet {id} est pour l'instant désactivé.",
+    es: "El proyecto {id} está desactivado por ahora.",
+  },
+  TOKEN_LIFETIME: {
+    en: "Must be within {max} seconds from now.",
+    de: "Der Zeitpunkt muss in den nächsten {max} Sekunden liegen.",
+    fr: "Doit être dans les {max} prochaines secondes.",
+    es: "Debe estar dentro de los próximos {max} segundos.",
+  },
+  KEY_SET_URI: {
+    en: "Must be an https URI without user information, fragment and blanks.",
+    de: "Hier muss eine https-URI ohne Benutzerangaben, Fragment und Leerzeichen stehen.",
+    fr: "Doit être une URI https sans informations d'utilisateur, fragment ni espaces.",
+    es: "Debe ser una URI https sin datos de usuario, fragmento ni espacios.",
+  },
+  KEY_MEMBER_MISSING: {
+    en: "Is required of {kty} keys.",
+    de: "Für Schlüssel der Art {kty} ist das nötig.",
+    fr: "Est obligatoire pour les clés {kty}.",
+    es: "Es obligatorio para las claves {kty}.",
+  },
+  KEY_MEMBER_FOREIGN: {
+    en: "Is no part of {kty} keys.",
+    de: "Schlüssel der Art {kty} haben das nicht.",
+    fr: "Ne fait pas partie des clés {kty}.",
+    es: "No forma parte de las claves {kty}.",
+  },
+  KEY_NUMBERS: {
+    en: "Is not a public key: its numbers do not fit each other.",
+    de: "Das ist kein öffentlicher Schlüssel: Seine Zahlen passen nicht zueinander.",
+    fr: "Ce n'est pas une clé publique\u00a0: ses nombres ne vont pas ensemble.",
+    es: "No es una clave pública: sus números no encajan entre sí.",
+  },
+  KEY_BITS: {
+    en: "Must have {min} to {max} bits.",
+    de: "Erlaubt sind {min} bis {max} Bit.",
+    fr: "Doit avoir de {min} à {max} bits.",
+    es: "Debe tener de {min} a {max} bits.",
+  },
+  KEY_EXPONENT: {
+    en: "Must be an odd number of 3 or more.",
+    de: "Hier muss eine ungerade Zahl ab 3 stehen.",
+    fr: "Doit être un nombre impair de 3 ou plus.",
+    es: "Debe ser un número impar de 3 o más.",
+  },
+  KEY_ALGORITHM: {
+    en: "Must be {names} for this key.",
+    de: "Für diesen Schlüssel muss es {names} sein.",
+    fr: "Doit être {names} pour cette clé.",
+    es: "Debe ser {names} para esta clave.",
+  },
+} as const satisfies Record<string, Texts>;

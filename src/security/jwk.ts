@@ -1,0 +1,93 @@
+import { createHash, createPublicKey, type KeyObject } from "node:crypto";
+
+/** A public key as JSON Web Key, with the members that decide. */
+export type PublicJwk = {
+  readonly kty: string;
+  readonly kid?: string;
+  readonly alg?: string;
+  readonly n?: string;
+  readonly e?: string;
+  readonly crv?: string;
+  readonly x?: string;
+  readonly y?: string;
+};
+
+/** A member at fault, or the whole key where it is empty. */
+export type JwkFault = { readonly member: keyof PublicJwk | ""; readonly description: string };
+
+/** Finds what is wrong with a key: members of other kinds of key, no such point or number, too few bits, an algorithm that does not fit. */
+export function jwkFaults(jwk: PublicJwk): JwkFault[] {
+  const faults = memberFaults(jwk);
+  if (faults.length > 0) return faults;
+  const key = keyOf(jwk);
+  if (!key) return [{ member: "", description: "is not a public key: its numbers do not fit each other" }];
+  return [...rsaFaults(key), ...algorithmFaults(jwk)];
+}
+
+/** Returns the key in its one form, numbers without leading zeros, with its thumbprint as `kid` where it has none. */
+export function canonicalJwk(jwk: PublicJwk) {
+  const { n, e, crv, x, y } = createPublicKey({ key: { ...jwk }, format: "jwk" }).export({ format: "jwk" });
+  const numbers = Object.fromEntries(Object.entries({ n, e, crv, x, y }).filter(([, value]) => value !== undefined));
+  return { ...numbers, kty: jwk.kty, kid: jwk.kid ?? thumbprint({ ...numbers, kty: jwk.kty }) };
+}
+
+/** The thumbprint of a key by RFC 7638: its required members in the order of their names. */
+function thumbprint(members: Readonly<Record<string, string>>): string {
+  const ordered = Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash("sha256")
+    .update(JSON.stringify(Object.fromEntries(ordered)))
+    .digest("base64url");
+}
+
+const numbersOf: Readonly<Record<string, readonly (keyof PublicJwk)[]>> = {
+  RSA: ["n", "e"],
+  EC: ["crv", "x", "y"],
+  OKP: ["crv", "x"],
+};
+
+const algorithms: Readonly<Record<string, readonly string[]>> = {
+  RSA: ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  "P-256": ["ES256"],
+  "P-384": ["ES384"],
+  "P-521": ["ES512"],
+  Ed25519: ["EdDSA"],
+};
+
+function memberFaults(jwk: PublicJwk): JwkFault[] {
+  const needed = numbersOf[jwk.kty] ?? [];
+  const all = ["n", "e", "crv", "x", "y"] as const;
+  return all.flatMap((member) => {
+    if (needed.includes(member) === (jwk[member] !== undefined)) return [];
+    const description = needed.includes(member) ? `is required of ${jwk.kty} keys` : `is no part of ${jwk.kty} keys`;
+    return [{ member, description }];
+  });
+}
+
+function keyOf(jwk: PublicJwk): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: { ...jwk }, format: "jwk" });
+  } catch {
+    return undefined;
+  }
+}
+
+const [fewestBits, mostBits] = [2048, 8192];
+
+function rsaFaults({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): JwkFault[] {
+  if (asymmetricKeyType !== "rsa") return [];
+  const { modulusLength: bits = 0, publicExponent: exponent = 0n } = asymmetricKeyDetails ?? {};
+  return [
+    ...(bits >= fewestBits && bits <= mostBits
+      ? []
+      : [{ member: "n", description: `must have ${fewestBits} to ${mostBits} bits` } as const]),
+    ...(exponent >= 3n && exponent % 2n === 1n
+      ? []
+      : [{ member: "e", description: "must be an odd number of 3 or more" } as const]),
+  ];
+}
+
+function algorithmFaults({ kty, crv = "", alg }: PublicJwk): JwkFault[] {
+  const fitting = algorithms[kty === "RSA" ? kty : crv] ?? [];
+  if (alg === undefined || fitting.includes(alg)) return [];
+  return [{ member: "alg", description: `must be ${fitting.join(" or ")} for this key` }];
+}

@@ -1,0 +1,97 @@
+import { equals } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type ApplicationService,
+  OidcApplicationUpdateSchema,
+  OidcConfigurationSchema,
+  type UpdateOidcApplicationRequest,
+  UpdateOidcApplicationRequestSchema,
+} from "../../gen/postern/v1/application_pb.ts";
+import type { Call, Deps } from "../deps.ts";
+import { messageRule, refuse } from "../errors.ts";
+import { details, detailsAfter, factOf, next } from "../events/fact.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import {
+  type Absent,
+  type ApplicationKey,
+  type ApplicationRow,
+  applicationColumns,
+  applicationNameTaken,
+  completed,
+  configurationIn,
+  flowViolations,
+  found,
+  keepsSecret,
+  keyOf,
+  languageOf,
+  newSecret,
+  ofApplication,
+  originsOf,
+  settingViolations,
+} from "./application.ts";
+import { complianceOf } from "./compliance.ts";
+import { changesOf, refuseOvertaken, updateRule } from "./update_mask.ts";
+
+type Update = Pick<ServiceImpl<typeof ApplicationService>, "updateOidcApplication">;
+
+/** The update of an OIDC application. */
+export const applicationUpdate = ({ log, sql, clock }: Deps) => {
+  const applicationToUpdate = updateRead(sql);
+
+  return {
+    async updateOidcApplication(request, call) {
+      const row = found(await applicationToUpdate(askedOf(request, call), call.signal), request);
+      refuseOvertaken(row, request.expectedSequence);
+      const { name, before, oidc } = updated(row, request);
+      if (row.takenBy !== null) throw applicationNameTaken(name, row.takenBy);
+      const compliance = complianceOf(oidc, languageOf(call), row.hasKey);
+      const isSame = name === row.name && equals(OidcConfigurationSchema, before, oidc);
+      if (isSame || request.validateOnly) return log.append(call, [], { details: details(row), ...compliance });
+      const at = next(row, clock());
+      const { secret, ...shown } = keepsSecret(oidc) && !keepsSecret(before) ? newSecret() : {};
+      const changed = factOf("application", at, { case: "oidcChanged", value: { name, oidc } }, secret);
+      return log.append(call, [changed], { details: detailsAfter(at), ...shown, ...compliance });
+    },
+  } satisfies Update;
+};
+
+/** Cross-field rules of the update of an application. */
+export const applicationUpdateRules = [
+  updateRule(UpdateOidcApplicationRequestSchema, "application"),
+  messageRule(UpdateOidcApplicationRequestSchema, ({ application }) =>
+    application ? settingViolations(application, path) : [],
+  ),
+];
+
+const path = "application.";
+
+/** Applies an update to an application; refuses it if the response types and the grant types do not fit then. */
+function updated(row: ApplicationRow, { application, updateMask }: UpdateOidcApplicationRequest) {
+  const { name = row.name, ...changes } = changesOf(OidcApplicationUpdateSchema, application, updateMask);
+  const before = configurationIn(row);
+  const { additionalOrigins: origins } = changes;
+  const oidc = completed({ ...before, ...changes, ...(origins && { additionalOrigins: originsOf(origins) }) });
+  const violations = flowViolations(oidc, path);
+  if (violations.length > 0) throw refuse.invalid(violations);
+  return { name, before, oidc };
+}
+
+type Asked = ApplicationKey & { readonly name: string | null };
+
+function askedOf(request: UpdateOidcApplicationRequest, call: Call): Asked {
+  const { name = null } = changesOf(OidcApplicationUpdateSchema, request.application, request.updateMask);
+  return { ...keyOf(request, call), name };
+}
+
+type Row = ApplicationRow & { readonly takenBy: string | null };
+
+/** Reads an application, and another one of its project that has the new name. */
+const updateRead = (sql: Sql) =>
+  loadOne<Asked, Row | Absent>(sql, {
+    asked: "owner text, project text, app text, name text",
+    select: `select n, ${applicationColumns},
+               (select t.app_id from applications t
+                where t.project_id = asked.project and t.name = asked.name and t.app_id <> asked.app) as "takenBy"
+             ${ofApplication}`,
+  });

@@ -1,0 +1,9 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text, name text)
+)
+select n, o.organization_id as id, o.organization_id as owner, o.name, o.version, o.created, o.changed,
+               (select t.organization_id from organizations t
+                where t.name = asked.name and t.organization_id <> asked.id and not t.deleted) as "takenBy"
+             from asked join organizations o on o.organization_id = asked.id and not o.deleted;
+
+-- appends: facts/organization.changed.sql
