@@ -289,13 +289,14 @@ async function loadOf(
   };
 }
 
-/** Lookups of owners are cached, since owners never change; memberships change, and are read each time. */
+/** Lookups of owners are cached, since owners never change; login names and memberships change, and are read each time. */
 function lookupsOf({ instanceId, deps: { sql } }: Runtime): Lookups {
   const exists = remember(lookups.organizationExistsRead(sql));
   return {
     instanceId,
     organizationExists: async (id) => (await exists(id)) === true,
     ownerOfUser: remember(lookups.ownerOfUserRead(sql), 1_000_000),
+    userOfLoginName: lookups.userOfLoginNameRead(sql),
     userOfSession: remember(lookups.userOfSessionRead(sql)),
     userGrant: remember(lookups.userGrantPlaceRead(sql)),
     membershipsOf: lookups.membershipsRead(sql),

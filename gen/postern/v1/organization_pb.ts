@@ -8,6 +8,8 @@ import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
+import type { NameOrder } from "./list_order_pb.ts";
+import { file_postern_v1_list_order } from "./list_order_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/organization.proto.
  */
 export const file_postern_v1_organization: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wb3N0ZXJuL3YxL29yZ2FuaXphdGlvbi5wcm90bxIKcG9zdGVybi52MSJOCgxPcmdhbml6YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIMCgRuYW1lGAMgASgJIjkKGUNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSHAoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAEiWwoaQ3JlYXRlT3JnYW5pemF0aW9uUmVzcG9uc2USFwoPb3JnYW5pemF0aW9uX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiPQoWR2V0T3JnYW5pemF0aW9uUmVxdWVzdBIjCg9vcmdhbml6YXRpb25faWQYASABKAlCCrpIB3IFEAEYyAEiSQoXR2V0T3JnYW5pemF0aW9uUmVzcG9uc2USLgoMb3JnYW5pemF0aW9uGAEgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24iVwoYTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjQDyJlChlMaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlEi8KDW9yZ2FuaXphdGlvbnMYASADKAsyGC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVgoMSW5zdGFuY2VGYWN0EjMKB2NyZWF0ZWQYASABKAsyIC5wb3N0ZXJuLnYxLkluc3RhbmNlRmFjdC5DcmVhdGVkSAAaCQoHQ3JlYXRlZEIGCgRmYWN0ImwKEE9yZ2FuaXphdGlvbkZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5DcmVhdGVkSAAaFwoHQ3JlYXRlZBIMCgRuYW1lGAEgASgJQgYKBGZhY3Qy7AMKE09yZ2FuaXphdGlvblNlcnZpY2USlQEKEkNyZWF0ZU9yZ2FuaXphdGlvbhIlLnBvc3Rlcm4udjEuQ3JlYXRlT3JnYW5pemF0aW9uUmVxdWVzdBomLnBvc3Rlcm4udjEuQ3JlYXRlT3JnYW5pemF0aW9uUmVzcG9uc2UiMIq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIWOgEqIhEvdjEvb3JnYW5pemF0aW9ucxKrAQoPR2V0T3JnYW5pemF0aW9uEiIucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXF1ZXN0GiMucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXNwb25zZSJPkAIBirUYHTgBQg9vcmdhbml6YXRpb25faWQaCG9yZy5yZWFkgtPkkwIlEiMvdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfRKOAQoRTGlzdE9yZ2FuaXphdGlvbnMSJC5wb3N0ZXJuLnYxLkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBolLnBvc3Rlcm4udjEuTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZSIskAIBirUYDFgBGghvcmcucmVhZILT5JMCExIRL3YxL29yZ2FuaXphdGlvbnNiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Ch1wb3N0ZXJuL3YxL29yZ2FuaXphdGlvbi5wcm90bxIKcG9zdGVybi52MSJOCgxPcmdhbml6YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIMCgRuYW1lGAMgASgJIjkKGUNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSHAoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAEiWwoaQ3JlYXRlT3JnYW5pemF0aW9uUmVzcG9uc2USFwoPb3JnYW5pemF0aW9uX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiPQoWR2V0T3JnYW5pemF0aW9uUmVxdWVzdBIjCg9vcmdhbml6YXRpb25faWQYASABKAlCCrpIB3IFEAEYyAEiSQoXR2V0T3JnYW5pemF0aW9uUmVzcG9uc2USLgoMb3JnYW5pemF0aW9uGAEgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24irQEKGExpc3RPcmdhbml6YXRpb25zUmVxdWVzdBIdCglwYWdlX3NpemUYASABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMY0A8SLgoGZmlsdGVyGAMgASgLMh4ucG9zdGVybi52MS5Pcmdhbml6YXRpb25GaWx0ZXISJAoFb3JkZXIYBCABKA4yFS5wb3N0ZXJuLnYxLk5hbWVPcmRlciJlChlMaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlEi8KDW9yZ2FuaXphdGlvbnMYASADKAsyGC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVgoMSW5zdGFuY2VGYWN0EjMKB2NyZWF0ZWQYASABKAsyIC5wb3N0ZXJuLnYxLkluc3RhbmNlRmFjdC5DcmVhdGVkSAAaCQoHQ3JlYXRlZEIGCgRmYWN0ImwKEE9yZ2FuaXphdGlvbkZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5DcmVhdGVkSAAaFwoHQ3JlYXRlZBIMCgRuYW1lGAEgASgJQgYKBGZhY3QicQoST3JnYW5pemF0aW9uRmlsdGVyEhoKBG5hbWUYASABKAlCDLpIBXIDGMgBkLUYARIhCgtuYW1lX3ByZWZpeBgCIAEoCUIMukgFcgMYyAGQtRgBEhwKBnNlYXJjaBgDIAEoCUIMukgFcgMYyAGQtRgBMuwDChNPcmdhbml6YXRpb25TZXJ2aWNlEpUBChJDcmVhdGVPcmdhbml6YXRpb24SJS5wb3N0ZXJuLnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaJi5wb3N0ZXJuLnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIjCKtRgQGg5pbnN0YW5jZS53cml0ZYLT5JMCFjoBKiIRL3YxL29yZ2FuaXphdGlvbnMSqwEKD0dldE9yZ2FuaXphdGlvbhIiLnBvc3Rlcm4udjEuR2V0T3JnYW5pemF0aW9uUmVxdWVzdBojLnBvc3Rlcm4udjEuR2V0T3JnYW5pemF0aW9uUmVzcG9uc2UiT5ACAYq1GB04AUIPb3JnYW5pemF0aW9uX2lkGghvcmcucmVhZILT5JMCJRIjL3YxL29yZ2FuaXphdGlvbnMve29yZ2FuaXphdGlvbl9pZH0SjgEKEUxpc3RPcmdhbml6YXRpb25zEiQucG9zdGVybi52MS5MaXN0T3JnYW5pemF0aW9uc1JlcXVlc3QaJS5wb3N0ZXJuLnYxLkxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2UiLJACAYq1GAxYARoIb3JnLnJlYWSC0+STAhMSES92MS9vcmdhbml6YXRpb25zYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_list_order, file_postern_v1_options]);
 
 /**
  * An organization owns users, projects, applications and grants.
@@ -132,6 +134,16 @@ export type ListOrganizationsRequest = Message<"postern.v1.ListOrganizationsRequ
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
+
+  /**
+   * @generated from field: postern.v1.OrganizationFilter filter = 3;
+   */
+  filter?: OrganizationFilter | undefined;
+
+  /**
+   * @generated from field: postern.v1.NameOrder order = 4;
+   */
+  order: NameOrder;
 };
 
 /**
@@ -244,6 +256,39 @@ export const OrganizationFact_CreatedSchema: GenMessage<OrganizationFact_Created
   messageDesc(file_postern_v1_organization, 8, 0);
 
 /**
+ * Which organizations a list shows: those that meet every field that is set. Case never matters.
+ *
+ * @generated from message postern.v1.OrganizationFilter
+ */
+export type OrganizationFilter = Message<"postern.v1.OrganizationFilter"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The beginning of the name.
+   *
+   * @generated from field: string name_prefix = 2;
+   */
+  namePrefix: string;
+
+  /**
+   * Words, of which each must be the beginning of a word of the name; eight at most.
+   *
+   * @generated from field: string search = 3;
+   */
+  search: string;
+};
+
+/**
+ * Describes the message postern.v1.OrganizationFilter.
+ * Use `create(OrganizationFilterSchema)` to create a new message.
+ */
+export const OrganizationFilterSchema: GenMessage<OrganizationFilter> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 9);
+
+/**
  * The organizations of the instance.
  *
  * @generated from service postern.v1.OrganizationService
@@ -270,7 +315,9 @@ export const OrganizationService: GenService<{
     output: typeof GetOrganizationResponseSchema;
   },
   /**
-   * Lists the organizations that the caller may read, by name.
+   * Lists the organizations that the caller may read: all, or those that meet the filter. They come by name unless the request
+   * names an order; with `name_prefix` or search, in the order of the names or words that begin so. A page may have fewer than
+   * asked for, also none, while there are more: `next_page_token` is empty after the last.
    *
    * @generated from rpc postern.v1.OrganizationService.ListOrganizations
    */

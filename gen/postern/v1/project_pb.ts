@@ -8,6 +8,8 @@ import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
+import type { AgeOrder, NameOrder } from "./list_order_pb.ts";
+import { file_postern_v1_list_order } from "./list_order_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/project.proto.
  */
 export const file_postern_v1_project: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL3Byb2plY3QucHJvdG8SCnBvc3Rlcm4udjEiSQoHUHJvamVjdBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEgwKBG5hbWUYAyABKAkiMAoLUHJvamVjdFJvbGUSCwoDa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSKIAQoMUHJvamVjdEdyYW50EgoKAmlkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEgoKcHJvamVjdF9pZBgDIAEoCRIfChdncmFudGVkX29yZ2FuaXphdGlvbl9pZBgEIAEoCRIRCglyb2xlX2tleXMYBSADKAkiNAoUQ3JlYXRlUHJvamVjdFJlcXVlc3QSHAoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAEiUQoVQ3JlYXRlUHJvamVjdFJlc3BvbnNlEhIKCnByb2plY3RfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIzChFHZXRQcm9qZWN0UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBIjoKEkdldFByb2plY3RSZXNwb25zZRIkCgdwcm9qZWN0GAEgASgLMhMucG9zdGVybi52MS5Qcm9qZWN0ImsKE0xpc3RQcm9qZWN0c1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGNAPEhcKD2luY2x1ZGVfZ3JhbnRlZBgDIAEoCCJWChRMaXN0UHJvamVjdHNSZXNwb25zZRIlCghwcm9qZWN0cxgBIAMoCzITLnBvc3Rlcm4udjEuUHJvamVjdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiNgoURGVsZXRlUHJvamVjdFJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIASI9ChVEZWxldGVQcm9qZWN0UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKHAQoVQWRkUHJvamVjdFJvbGVSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESKgoDa2V5GAIgASgJQh26SBZyFBABGMgBMg1eW15cc1xwe0N9XSokkLUYARIiCgxkaXNwbGF5X25hbWUYAyABKAlCDLpIBXIDGMgBkLUYASI+ChZBZGRQcm9qZWN0Um9sZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMidgoXTGlzdFByb2plY3RSb2xlc1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iWwoYTGlzdFByb2plY3RSb2xlc1Jlc3BvbnNlEiYKBXJvbGVzGAEgAygLMhcucG9zdGVybi52MS5Qcm9qZWN0Um9sZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiWAoYUmVtb3ZlUHJvamVjdFJvbGVSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESHAoIcm9sZV9rZXkYAiABKAlCCrpIB3IFEAEYyAEiQQoZUmVtb3ZlUHJvamVjdFJvbGVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIosBChNHcmFudFByb2plY3RSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESKwoXZ3JhbnRlZF9vcmdhbml6YXRpb25faWQYAiABKAlCCrpIB3IFEAEYyAESJwoJcm9sZV9rZXlzGAMgAygJQhS6SBGSAQ4Q6AcYASIHcgUQARjIASJWChRHcmFudFByb2plY3RSZXNwb25zZRIYChBwcm9qZWN0X2dyYW50X2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMidwoYTGlzdFByb2plY3RHcmFudHNSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGNAPImYKGUxpc3RQcm9qZWN0R3JhbnRzUmVzcG9uc2USMAoOcHJvamVjdF9ncmFudHMYASADKAsyGC5wb3N0ZXJuLnYxLlByb2plY3RHcmFudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiYQoZUmV2b2tlUHJvamVjdEdyYW50UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEiQKEHByb2plY3RfZ3JhbnRfaWQYAiABKAlCCrpIB3IFEAEYyAEiQgoaUmV2b2tlUHJvamVjdEdyYW50UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyLjAgoLUHJvamVjdEZhY3QSMgoHY3JlYXRlZBgBIAEoCzIfLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuQ3JlYXRlZEgAEjIKB2RlbGV0ZWQYAiABKAsyHy5wb3N0ZXJuLnYxLlByb2plY3RGYWN0LkRlbGV0ZWRIABI3Cgpyb2xlX2FkZGVkGAMgASgLMiEucG9zdGVybi52MS5Qcm9qZWN0RmFjdC5Sb2xlQWRkZWRIABI7Cgxyb2xlX3JlbW92ZWQYBCABKAsyIy5wb3N0ZXJuLnYxLlByb2plY3RGYWN0LlJvbGVSZW1vdmVkSAAaFwoHQ3JlYXRlZBIMCgRuYW1lGAEgASgJGgkKB0RlbGV0ZWQaLgoJUm9sZUFkZGVkEgsKA2tleRgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkaGgoLUm9sZVJlbW92ZWQSCwoDa2V5GAEgASgJQgYKBGZhY3QiyAIKEFByb2plY3RHcmFudEZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50RmFjdC5DcmVhdGVkSAASQAoMcm9sZV9yZW1vdmVkGAIgASgLMigucG9zdGVybi52MS5Qcm9qZWN0R3JhbnRGYWN0LlJvbGVSZW1vdmVkSAASNwoHcmV2b2tlZBgDIAEoCzIkLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50RmFjdC5SZXZva2VkSAAaUQoHQ3JlYXRlZBISCgpwcm9qZWN0X2lkGAEgASgJEh8KF2dyYW50ZWRfb3JnYW5pemF0aW9uX2lkGAIgASgJEhEKCXJvbGVfa2V5cxgDIAMoCRoaCgtSb2xlUmVtb3ZlZBILCgNrZXkYASABKAkaCQoHUmV2b2tlZEIGCgRmYWN0MvQMCg5Qcm9qZWN0U2VydmljZRKCAQoNQ3JlYXRlUHJvamVjdBIgLnBvc3Rlcm4udjEuQ3JlYXRlUHJvamVjdFJlcXVlc3QaIS5wb3N0ZXJuLnYxLkNyZWF0ZVByb2plY3RSZXNwb25zZSIsirUYETgBGg1wcm9qZWN0LndyaXRlgtPkkwIROgEqIgwvdjEvcHJvamVjdHMSkQEKCkdldFByb2plY3QSHS5wb3N0ZXJuLnYxLkdldFByb2plY3RSZXF1ZXN0Gh4ucG9zdGVybi52MS5HZXRQcm9qZWN0UmVzcG9uc2UiRJACAYq1GBw4AUIKcHJvamVjdF9pZBoMcHJvamVjdC5yZWFkgtPkkwIbEhkvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9EoABCgxMaXN0UHJvamVjdHMSHy5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0c1JlcXVlc3QaIC5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0c1Jlc3BvbnNlIi2QAgGKtRgSOAFYARoMcHJvamVjdC5yZWFkgtPkkwIOEgwvdjEvcHJvamVjdHMSmAEKDURlbGV0ZVByb2plY3QSIC5wb3N0ZXJuLnYxLkRlbGV0ZVByb2plY3RSZXF1ZXN0GiEucG9zdGVybi52MS5EZWxldGVQcm9qZWN0UmVzcG9uc2UiQoq1GB04AUIKcHJvamVjdF9pZBoNcHJvamVjdC53cml0ZYLT5JMCGyoZL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfRKhAQoOQWRkUHJvamVjdFJvbGUSIS5wb3N0ZXJuLnYxLkFkZFByb2plY3RSb2xlUmVxdWVzdBoiLnBvc3Rlcm4udjEuQWRkUHJvamVjdFJvbGVSZXNwb25zZSJIirUYGjgBQgpwcm9qZWN0X2lkGgpyb2xlLndyaXRlgtPkkwIkOgEqIh8vdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzEqkBChBMaXN0UHJvamVjdFJvbGVzEiMucG9zdGVybi52MS5MaXN0UHJvamVjdFJvbGVzUmVxdWVzdBokLnBvc3Rlcm4udjEuTGlzdFByb2plY3RSb2xlc1Jlc3BvbnNlIkqQAgGKtRgcOAFCCnByb2plY3RfaWQaDHByb2plY3QucmVhZILT5JMCIRIfL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9yb2xlcxKyAQoRUmVtb3ZlUHJvamVjdFJvbGUSJC5wb3N0ZXJuLnYxLlJlbW92ZVByb2plY3RSb2xlUmVxdWVzdBolLnBvc3Rlcm4udjEuUmVtb3ZlUHJvamVjdFJvbGVSZXNwb25zZSJQirUYGjgBQgpwcm9qZWN0X2lkGgpyb2xlLndyaXRlgtPkkwIsKiovdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzL3tyb2xlX2tleX0SqwEKDEdyYW50UHJvamVjdBIfLnBvc3Rlcm4udjEuR3JhbnRQcm9qZWN0UmVxdWVzdBogLnBvc3Rlcm4udjEuR3JhbnRQcm9qZWN0UmVzcG9uc2UiWIq1GCM4AUIKcHJvamVjdF9pZBoTcHJvamVjdC5ncmFudC53cml0ZZi1GICAEILT5JMCJToBKiIgL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9ncmFudHMSrQEKEUxpc3RQcm9qZWN0R3JhbnRzEiQucG9zdGVybi52MS5MaXN0UHJvamVjdEdyYW50c1JlcXVlc3QaJS5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0R3JhbnRzUmVzcG9uc2UiS5ACAYq1GBw4AUIKcHJvamVjdF9pZBoMcHJvamVjdC5yZWFkgtPkkwIiEiAvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cxLHAQoSUmV2b2tlUHJvamVjdEdyYW50EiUucG9zdGVybi52MS5SZXZva2VQcm9qZWN0R3JhbnRSZXF1ZXN0GiYucG9zdGVybi52MS5SZXZva2VQcm9qZWN0R3JhbnRSZXNwb25zZSJiirUYIzgBQgpwcm9qZWN0X2lkGhNwcm9qZWN0LmdyYW50LndyaXRlgtPkkwI1KjMvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cy97cHJvamVjdF9ncmFudF9pZH1iBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chhwb3N0ZXJuL3YxL3Byb2plY3QucHJvdG8SCnBvc3Rlcm4udjEiSQoHUHJvamVjdBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEgwKBG5hbWUYAyABKAkiMAoLUHJvamVjdFJvbGUSCwoDa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSKIAQoMUHJvamVjdEdyYW50EgoKAmlkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEgoKcHJvamVjdF9pZBgDIAEoCRIfChdncmFudGVkX29yZ2FuaXphdGlvbl9pZBgEIAEoCRIRCglyb2xlX2tleXMYBSADKAkiNAoUQ3JlYXRlUHJvamVjdFJlcXVlc3QSHAoEbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAEiUQoVQ3JlYXRlUHJvamVjdFJlc3BvbnNlEhIKCnByb2plY3RfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIzChFHZXRQcm9qZWN0UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBIjoKEkdldFByb2plY3RSZXNwb25zZRIkCgdwcm9qZWN0GAEgASgLMhMucG9zdGVybi52MS5Qcm9qZWN0IrwBChNMaXN0UHJvamVjdHNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjQDxIXCg9pbmNsdWRlX2dyYW50ZWQYAyABKAgSKQoGZmlsdGVyGAQgASgLMhkucG9zdGVybi52MS5Qcm9qZWN0RmlsdGVyEiQKBW9yZGVyGAUgASgOMhUucG9zdGVybi52MS5OYW1lT3JkZXIiVgoUTGlzdFByb2plY3RzUmVzcG9uc2USJQoIcHJvamVjdHMYASADKAsyEy5wb3N0ZXJuLnYxLlByb2plY3QSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjYKFERlbGV0ZVByb2plY3RSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAEiPQoVRGVsZXRlUHJvamVjdFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMihwEKFUFkZFByb2plY3RSb2xlUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEioKA2tleRgCIAEoCUIdukgWchQQARjIATINXlteXHNccHtDfV0qJJC1GAESIgoMZGlzcGxheV9uYW1lGAMgASgJQgy6SAVyAxjIAZC1GAEiPgoWQWRkUHJvamVjdFJvbGVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIrkBChdMaXN0UHJvamVjdFJvbGVzUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjQDxItCgZmaWx0ZXIYBCABKAsyHS5wb3N0ZXJuLnYxLlByb2plY3RSb2xlRmlsdGVyEhIKCmRlc2NlbmRpbmcYBSABKAgiWwoYTGlzdFByb2plY3RSb2xlc1Jlc3BvbnNlEiYKBXJvbGVzGAEgAygLMhcucG9zdGVybi52MS5Qcm9qZWN0Um9sZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiWAoYUmVtb3ZlUHJvamVjdFJvbGVSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESHAoIcm9sZV9rZXkYAiABKAlCCrpIB3IFEAEYyAEiQQoZUmVtb3ZlUHJvamVjdFJvbGVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIosBChNHcmFudFByb2plY3RSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESKwoXZ3JhbnRlZF9vcmdhbml6YXRpb25faWQYAiABKAlCCrpIB3IFEAEYyAESJwoJcm9sZV9rZXlzGAMgAygJQhS6SBGSAQ4Q6AcYASIHcgUQARjIASJWChRHcmFudFByb2plY3RSZXNwb25zZRIYChBwcm9qZWN0X2dyYW50X2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMizAEKGExpc3RQcm9qZWN0R3JhbnRzUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjQDxIuCgZmaWx0ZXIYBCABKAsyHi5wb3N0ZXJuLnYxLlByb2plY3RHcmFudEZpbHRlchIjCgVvcmRlchgFIAEoDjIULnBvc3Rlcm4udjEuQWdlT3JkZXIiZgoZTGlzdFByb2plY3RHcmFudHNSZXNwb25zZRIwCg5wcm9qZWN0X2dyYW50cxgBIAMoCzIYLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJhChlSZXZva2VQcm9qZWN0R3JhbnRSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESJAoQcHJvamVjdF9ncmFudF9pZBgCIAEoCUIKukgHcgUQARjIASJCChpSZXZva2VQcm9qZWN0R3JhbnRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIuMCCgtQcm9qZWN0RmFjdBIyCgdjcmVhdGVkGAEgASgLMh8ucG9zdGVybi52MS5Qcm9qZWN0RmFjdC5DcmVhdGVkSAASMgoHZGVsZXRlZBgCIAEoCzIfLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuRGVsZXRlZEgAEjcKCnJvbGVfYWRkZWQYAyABKAsyIS5wb3N0ZXJuLnYxLlByb2plY3RGYWN0LlJvbGVBZGRlZEgAEjsKDHJvbGVfcmVtb3ZlZBgEIAEoCzIjLnBvc3Rlcm4udjEuUHJvamVjdEZhY3QuUm9sZVJlbW92ZWRIABoXCgdDcmVhdGVkEgwKBG5hbWUYASABKAkaCQoHRGVsZXRlZBouCglSb2xlQWRkZWQSCwoDa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRoaCgtSb2xlUmVtb3ZlZBILCgNrZXkYASABKAlCBgoEZmFjdCLIAgoQUHJvamVjdEdyYW50RmFjdBI3CgdjcmVhdGVkGAEgASgLMiQucG9zdGVybi52MS5Qcm9qZWN0R3JhbnRGYWN0LkNyZWF0ZWRIABJACgxyb2xlX3JlbW92ZWQYAiABKAsyKC5wb3N0ZXJuLnYxLlByb2plY3RHcmFudEZhY3QuUm9sZVJlbW92ZWRIABI3CgdyZXZva2VkGAMgASgLMiQucG9zdGVybi52MS5Qcm9qZWN0R3JhbnRGYWN0LlJldm9rZWRIABpRCgdDcmVhdGVkEhIKCnByb2plY3RfaWQYASABKAkSHwoXZ3JhbnRlZF9vcmdhbml6YXRpb25faWQYAiABKAkSEQoJcm9sZV9rZXlzGAMgAygJGhoKC1JvbGVSZW1vdmVkEgsKA2tleRgBIAEoCRoJCgdSZXZva2VkQgYKBGZhY3QibAoNUHJvamVjdEZpbHRlchIaCgRuYW1lGAEgASgJQgy6SAVyAxjIAZC1GAESIQoLbmFtZV9wcmVmaXgYAiABKAlCDLpIBXIDGMgBkLUYARIcCgZzZWFyY2gYAyABKAlCDLpIBXIDGMgBkLUYASJuChFQcm9qZWN0Um9sZUZpbHRlchIZCgNrZXkYASABKAlCDLpIBXIDGMgBkLUYARIgCgprZXlfcHJlZml4GAIgASgJQgy6SAVyAxjIAZC1GAESHAoGc2VhcmNoGAMgASgJQgy6SAVyAxjIAZC1GAEiWwoSUHJvamVjdEdyYW50RmlsdGVyEikKF2dyYW50ZWRfb3JnYW5pemF0aW9uX2lkGAEgASgJQgi6SAVyAxjIARIaCghyb2xlX2tleRgCIAEoCUIIukgFcgMYyAEy9AwKDlByb2plY3RTZXJ2aWNlEoIBCg1DcmVhdGVQcm9qZWN0EiAucG9zdGVybi52MS5DcmVhdGVQcm9qZWN0UmVxdWVzdBohLnBvc3Rlcm4udjEuQ3JlYXRlUHJvamVjdFJlc3BvbnNlIiyKtRgROAEaDXByb2plY3Qud3JpdGWC0+STAhE6ASoiDC92MS9wcm9qZWN0cxKRAQoKR2V0UHJvamVjdBIdLnBvc3Rlcm4udjEuR2V0UHJvamVjdFJlcXVlc3QaHi5wb3N0ZXJuLnYxLkdldFByb2plY3RSZXNwb25zZSJEkAIBirUYHDgBQgpwcm9qZWN0X2lkGgxwcm9qZWN0LnJlYWSC0+STAhsSGS92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0SgAEKDExpc3RQcm9qZWN0cxIfLnBvc3Rlcm4udjEuTGlzdFByb2plY3RzUmVxdWVzdBogLnBvc3Rlcm4udjEuTGlzdFByb2plY3RzUmVzcG9uc2UiLZACAYq1GBI4AVgBGgxwcm9qZWN0LnJlYWSC0+STAg4SDC92MS9wcm9qZWN0cxKYAQoNRGVsZXRlUHJvamVjdBIgLnBvc3Rlcm4udjEuRGVsZXRlUHJvamVjdFJlcXVlc3QaIS5wb3N0ZXJuLnYxLkRlbGV0ZVByb2plY3RSZXNwb25zZSJCirUYHTgBQgpwcm9qZWN0X2lkGg1wcm9qZWN0LndyaXRlgtPkkwIbKhkvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9EqEBCg5BZGRQcm9qZWN0Um9sZRIhLnBvc3Rlcm4udjEuQWRkUHJvamVjdFJvbGVSZXF1ZXN0GiIucG9zdGVybi52MS5BZGRQcm9qZWN0Um9sZVJlc3BvbnNlIkiKtRgaOAFCCnByb2plY3RfaWQaCnJvbGUud3JpdGWC0+STAiQ6ASoiHy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vcm9sZXMSqQEKEExpc3RQcm9qZWN0Um9sZXMSIy5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0Um9sZXNSZXF1ZXN0GiQucG9zdGVybi52MS5MaXN0UHJvamVjdFJvbGVzUmVzcG9uc2UiSpACAYq1GBw4AUIKcHJvamVjdF9pZBoMcHJvamVjdC5yZWFkgtPkkwIhEh8vdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L3JvbGVzErIBChFSZW1vdmVQcm9qZWN0Um9sZRIkLnBvc3Rlcm4udjEuUmVtb3ZlUHJvamVjdFJvbGVSZXF1ZXN0GiUucG9zdGVybi52MS5SZW1vdmVQcm9qZWN0Um9sZVJlc3BvbnNlIlCKtRgaOAFCCnByb2plY3RfaWQaCnJvbGUud3JpdGWC0+STAiwqKi92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vcm9sZXMve3JvbGVfa2V5fRKrAQoMR3JhbnRQcm9qZWN0Eh8ucG9zdGVybi52MS5HcmFudFByb2plY3RSZXF1ZXN0GiAucG9zdGVybi52MS5HcmFudFByb2plY3RSZXNwb25zZSJYirUYIzgBQgpwcm9qZWN0X2lkGhNwcm9qZWN0LmdyYW50LndyaXRlmLUYgIAQgtPkkwIlOgEqIiAvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cxKtAQoRTGlzdFByb2plY3RHcmFudHMSJC5wb3N0ZXJuLnYxLkxpc3RQcm9qZWN0R3JhbnRzUmVxdWVzdBolLnBvc3Rlcm4udjEuTGlzdFByb2plY3RHcmFudHNSZXNwb25zZSJLkAIBirUYHDgBQgpwcm9qZWN0X2lkGgxwcm9qZWN0LnJlYWSC0+STAiISIC92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vZ3JhbnRzEscBChJSZXZva2VQcm9qZWN0R3JhbnQSJS5wb3N0ZXJuLnYxLlJldm9rZVByb2plY3RHcmFudFJlcXVlc3QaJi5wb3N0ZXJuLnYxLlJldm9rZVByb2plY3RHcmFudFJlc3BvbnNlImKKtRgjOAFCCnByb2plY3RfaWQaE3Byb2plY3QuZ3JhbnQud3JpdGWC0+STAjUqMy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vZ3JhbnRzL3twcm9qZWN0X2dyYW50X2lkfWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_list_order, file_postern_v1_options]);
 
 /**
  * A project groups applications and defines the roles that users are granted.
@@ -202,6 +204,16 @@ export type ListProjectsRequest = Message<"postern.v1.ListProjectsRequest"> & {
    * @generated from field: bool include_granted = 3;
    */
   includeGranted: boolean;
+
+  /**
+   * @generated from field: postern.v1.ProjectFilter filter = 4;
+   */
+  filter?: ProjectFilter | undefined;
+
+  /**
+   * @generated from field: postern.v1.NameOrder order = 5;
+   */
+  order: NameOrder;
 };
 
 /**
@@ -335,6 +347,18 @@ export type ListProjectRolesRequest = Message<"postern.v1.ListProjectRolesReques
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * @generated from field: postern.v1.ProjectRoleFilter filter = 4;
+   */
+  filter?: ProjectRoleFilter | undefined;
+
+  /**
+   * From the last key to the first.
+   *
+   * @generated from field: bool descending = 5;
+   */
+  descending: boolean;
 };
 
 /**
@@ -476,6 +500,16 @@ export type ListProjectGrantsRequest = Message<"postern.v1.ListProjectGrantsRequ
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * @generated from field: postern.v1.ProjectGrantFilter filter = 4;
+   */
+  filter?: ProjectGrantFilter | undefined;
+
+  /**
+   * @generated from field: postern.v1.AgeOrder order = 5;
+   */
+  order: AgeOrder;
 };
 
 /**
@@ -753,6 +787,98 @@ export const ProjectGrantFact_RevokedSchema: GenMessage<ProjectGrantFact_Revoked
   messageDesc(file_postern_v1_project, 24, 2);
 
 /**
+ * Which projects a list shows: those that meet every field that is set. Case never matters.
+ *
+ * @generated from message postern.v1.ProjectFilter
+ */
+export type ProjectFilter = Message<"postern.v1.ProjectFilter"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The beginning of the name.
+   *
+   * @generated from field: string name_prefix = 2;
+   */
+  namePrefix: string;
+
+  /**
+   * Words, of which each must be the beginning of a word of the name; eight at most.
+   *
+   * @generated from field: string search = 3;
+   */
+  search: string;
+};
+
+/**
+ * Describes the message postern.v1.ProjectFilter.
+ * Use `create(ProjectFilterSchema)` to create a new message.
+ */
+export const ProjectFilterSchema: GenMessage<ProjectFilter> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 25);
+
+/**
+ * Which roles of a project a list shows: those that meet every field that is set. Case never matters.
+ *
+ * @generated from message postern.v1.ProjectRoleFilter
+ */
+export type ProjectRoleFilter = Message<"postern.v1.ProjectRoleFilter"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * The beginning of the key.
+   *
+   * @generated from field: string key_prefix = 2;
+   */
+  keyPrefix: string;
+
+  /**
+   * Words, of which each must be the beginning of a word of the key or the display name; eight at most.
+   *
+   * @generated from field: string search = 3;
+   */
+  search: string;
+};
+
+/**
+ * Describes the message postern.v1.ProjectRoleFilter.
+ * Use `create(ProjectRoleFilterSchema)` to create a new message.
+ */
+export const ProjectRoleFilterSchema: GenMessage<ProjectRoleFilter> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 26);
+
+/**
+ * Which grants of a project a list shows: those that meet every field that is set.
+ *
+ * @generated from message postern.v1.ProjectGrantFilter
+ */
+export type ProjectGrantFilter = Message<"postern.v1.ProjectGrantFilter"> & {
+  /**
+   * @generated from field: string granted_organization_id = 1;
+   */
+  grantedOrganizationId: string;
+
+  /**
+   * A role that the grant has.
+   *
+   * @generated from field: string role_key = 2;
+   */
+  roleKey: string;
+};
+
+/**
+ * Describes the message postern.v1.ProjectGrantFilter.
+ * Use `create(ProjectGrantFilterSchema)` to create a new message.
+ */
+export const ProjectGrantFilterSchema: GenMessage<ProjectGrantFilter> = /*@__PURE__*/
+  messageDesc(file_postern_v1_project, 27);
+
+/**
  * Projects, the roles they define, and the grants of projects to other organizations.
  *
  * @generated from service postern.v1.ProjectService
@@ -779,7 +905,10 @@ export const ProjectService: GenService<{
     output: typeof GetProjectResponseSchema;
   },
   /**
-   * Lists the projects of the organization that the caller may read, by name; on request also those granted to it.
+   * Lists the projects of the organization that the caller may read, on request also those granted to it: all, or those that
+   * meet the filter. They come by name unless the request names an order; with `name_prefix` or search, in the order of the names
+   * or words that begin so. A page may have fewer than asked for, also none, while there are more: `next_page_token` is empty
+   * after the last.
    *
    * @generated from rpc postern.v1.ProjectService.ListProjects
    */
@@ -809,7 +938,9 @@ export const ProjectService: GenService<{
     output: typeof AddProjectRoleResponseSchema;
   },
   /**
-   * Lists the roles of a project, by key; of a granted project those that were granted.
+   * Lists the roles of a project, of a granted project those that were granted: all, or those that meet the filter. They come
+   * by key; with search, in the order of the words that begin so. A page may have fewer than asked for, also none, while there
+   * are more: `next_page_token` is empty after the last.
    *
    * @generated from rpc postern.v1.ProjectService.ListProjectRoles
    */
@@ -839,7 +970,8 @@ export const ProjectService: GenService<{
     output: typeof GrantProjectResponseSchema;
   },
   /**
-   * Lists the grants of a project, newest first; to an organization that was granted the project, its own.
+   * Lists the grants of a project, newest first unless the request names an order: all, or those that meet the filter. An
+   * organization that was granted the project sees its own.
    *
    * @generated from rpc postern.v1.ProjectService.ListProjectGrants
    */
