@@ -304,10 +304,13 @@ function membersOf(sql: Sql, { object, filter, order }: MemberQuery, { after, li
       select ${columns} from terms w cross join lateral (
         select * from members where owner = ${object.owner} and member_id = w.object_id limit 1) m
       where w.noun = 'member' and w.scope = ${object.id} and w.term = ${role} ${rest("w.object_id")}`;
-  // With an offset the order has no say in how one member is found.
+  // Compared as a row one member is found by its key; else all of a scope are read where the table was not analyzed yet.
+  const key = sql`(${userId}, ${object.scope}, ${object.id})`;
+  const one = sql`(
+    select * from members m where (m.user_id, m.scope, m.scope_id) between ${key} and ${key} offset 0) m where true`;
   const all = sql`members m where m.scope = ${object.scope} and m.scope_id = ${object.id}`;
   return sql<MemberRow[]>`
-    select ${columns} from ${userId ? sql`(select * from ${all} and m.user_id = ${userId} offset 0) m where true` : all}
+    select ${columns} from ${userId ? one : all}
       and ${role ? sql`${role} = any(m.roles)` : sql`true`} ${rest("m.member_id")}`;
 }
 

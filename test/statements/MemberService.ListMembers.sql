@@ -23,7 +23,8 @@ select m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.
 and true
 order by w.object_id desc limit $4;
 
-select m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed from (select * from members m where m.scope = $1 and m.scope_id = $2 and m.user_id = $3 offset 0) m where true
-  and $4 = any(m.roles)
+select m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed from (
+select * from members m where (m.user_id, m.scope, m.scope_id) between ($1, $2, $3) and ($4, $5, $6) offset 0) m where true
+  and $7 = any(m.roles)
 and true
-order by m.member_id desc limit $5;
+order by m.member_id desc limit $8;
