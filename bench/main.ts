@@ -6,6 +6,7 @@ import { chartOf } from "./chart.ts";
 import { doors } from "./doors.ts";
 import { hashing } from "./hashing.ts";
 import { hostile } from "./hostile.ts";
+import { lists } from "./lists.ts";
 import { memory } from "./memory.ts";
 import { operations } from "./operations.ts";
 import { isMissed, type Row, tableOf } from "./report.ts";
@@ -31,6 +32,7 @@ const parts = {
   operations: () => operations(pace, values.only),
   hashing: () => hashing(pace),
   scale: () => scale(pace, { users: Number(values.users), kept: values.data, only: values.only }),
+  lists: () => lists(pace, { users: Number(values.users), kept: values.data, only: values.only }),
   cascade: () => cascade(Number(values.users), values.data),
   memory: () => memory(Number(values.calls)),
   hostile: () => hostile(pace.seconds, values.only),
