@@ -10,6 +10,7 @@ import { cost } from "./cost.ts";
 import { growth } from "./growth.ts";
 import { hashing } from "./hashing.ts";
 import { hostile } from "./hostile.ts";
+import { lists } from "./lists.ts";
 import { memory } from "./memory.ts";
 import { operations } from "./operations.ts";
 import { scale } from "./scale.ts";
@@ -33,6 +34,7 @@ const parts = {
   operations: () => operations(pace, values.only),
   hashing: () => hashing(pace),
   scale: () => scale(pace, { users: Number(values.users), kept: values.data, only: values.only }),
+  lists: () => lists(pace, { users: Number(values.users), kept: values.data, only: values.only }),
   cascade: () => cascade(Number(values.users), values.data),
   cost: () => cost(pace.seconds),
   growth: () => growth(Number(values.users)),

@@ -381,7 +381,7 @@ async function loadOf(
   };
 }
 
-/** Lookups of owners are cached, since owners never change; memberships change, and are read each time. */
+/** Lookups of owners are cached, since owners never change; login names and memberships change, and are read each time. */
 function lookupsOf(runtime: Runtime): Lookups {
   const { instanceId, deps } = runtime;
   const { sql } = deps;
@@ -400,6 +400,7 @@ function lookupsOf(runtime: Runtime): Lookups {
       const found = await userOfSession(id);
       return found && deleted.has(found.owner) ? undefined : found;
     },
+    userOfLoginName: lookups.userOfLoginNameRead(sql),
     userGrant: remember(lookups.userGrantPlaceRead(sql)),
     membershipsOf: lookups.membershipsRead(sql),
   };

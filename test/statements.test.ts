@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { DescMethod } from "@bufbuild/protobuf";
+import { create, type DescMethod, fromJson, type JsonObject } from "@bufbuild/protobuf";
 import type { Node, ObjectLiteralExpression } from "typescript/unstable/ast";
 import {
   isNoSubstitutionTemplateLiteral,
@@ -11,12 +11,14 @@ import {
   isTemplateExpression,
 } from "typescript/unstable/ast/is";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { ListUsersRequestSchema } from "../gen/postern/v1/user_pb.ts";
 import { statementFor } from "../src/events/fold.ts";
 import { beginning, formatPosition } from "../src/events/follow.ts";
 import { folds } from "../src/runtime.ts";
 import * as reads from "../src/services/caller_lookups.ts";
 import { deletedOrganizations } from "../src/services/delete_organization.ts";
 import { expiryChores } from "../src/services/expiry.ts";
+import { type PageRequest, queryOf, tokenOf } from "../src/services/page.ts";
 import { fixtureOf, lentFixtureOf } from "./fixture/organization.ts";
 import { type Row, rows } from "./guards/matrix_rows.ts";
 import { organization, type Postern, signedUp, startPostern } from "./harness.ts";
@@ -112,19 +114,19 @@ const refusedRows = ["AccountService.ChangePassword", "SessionService.CreateSess
 async function usualCalls(method: DescMethod, name: string): Promise<HandlerCall[]> {
   if (refusedRows.includes(name)) return [];
   const fixture = await fixtureOf(postern, postern.organizationId);
-  const request = await (rows[name] as Row).request(fixture);
-  return [{ request }, ...tokenOf(method, name).map((pageToken) => ({ request: { ...request, pageToken } }))];
+  const request = JSON.parse(JSON.stringify(await (rows[name] as Row).request(fixture)));
+  return [{ request }, ...secondPage(method, request)];
 }
 
-const twoKeys = ["OrganizationService.ListOrganizations", "UserService.ListUsers", "ProjectService.ListProjects"];
-const encoded = (keys: readonly string[]) => Buffer.from(JSON.stringify(keys)).toString("base64url");
-
-function tokenOf({ input }: DescMethod, name: string): string[] {
+/** The call for the second page, behind keys that no row has. */
+function secondPage({ input, name }: DescMethod, request: JsonObject): HandlerCall[] {
   if (!input.field.pageToken) return [];
-  if (name === "EventService.ListEvents") return [encoded(["2999-01-01T00:00:00.000Z", "1"])];
-  // A list that goes the other way has its first rows after the last key.
-  return [encoded(twoKeys.includes(name) ? ["a", "b"] : ["a"])];
+  const query = queryOf(input, fromJson(input, request) as PageRequest);
+  const keys = name === "ListEvents" ? ["2999-01-01T00:00:00.000Z", "1"] : ["a", "b"].slice(0, keysOf(name));
+  return [{ request: { ...request, pageToken: tokenOf(query, keys) } }];
 }
+
+const keysOf = (name: string) => (/Users|Organizations|Projects|ProjectRoles|Applications/.test(name) ? 2 : 1);
 
 /** Calls of the rpcs that ask something else of the database when their requests are others. */
 async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerCall[]>>> {
@@ -151,17 +153,57 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       { request: { after: events.at(-1)?.position } },
       { request: { after: formatPosition(beginning) } },
     ],
-    "OrganizationService.ListOrganizations": [{ request: {}, ...someReach }],
-    "ProjectService.ListProjects": [{ request: {}, ...someReach }],
-    "ProjectService.ListProjectRoles": [
-      { request: { projectId }, ...guest },
-      { request: { projectId, pageToken: encoded(["a"]) }, ...guest },
+    "OrganizationService.ListOrganizations": [
+      { request: { filter: { search: "some" } } },
+      { request: {}, ...someReach },
+      { request: { filter: { search: "some" } }, ...someReach },
     ],
-    "ProjectService.ListProjectGrants": [{ request: { projectId }, ...guest }],
-    "UserGrantService.ListUserGrants": [{ request: { userId: "u", projectId: "p" }, ...someReach }],
+    "ProjectService.ListProjects": [
+      { request: { includeGranted: true } },
+      { request: { includeGranted: true }, ...someReach },
+      { request: { includeGranted: true, filter: { search: "some" } }, ...someReach },
+    ],
+    "ApplicationService.ListApplications": [{ request: { projectId, filter: { search: "some" } } }],
+    "ProjectService.ListProjectRoles": [
+      { request: { projectId, filter: { search: "some" } } },
+      { request: { projectId }, ...guest },
+      { request: { projectId, filter: { search: "some" } }, ...guest },
+    ],
+    "ProjectService.ListProjectGrants": [
+      { request: { projectId }, ...guest },
+      { request: { projectId, filter: { roleKey: "r" } } },
+      { request: { projectId, filter: { roleKey: "r", grantedOrganizationId: "o" } } },
+    ],
+    "MemberService.ListMembers": [
+      { request: { filter: { role: "ORG_OWNER" } } },
+      { request: { filter: { role: "ORG_OWNER", userId: "u" } } },
+    ],
+    "UserGrantService.ListUserGrants": [
+      { request: { userId: "u", projectId: "p", roleKey: "r" }, ...someReach },
+      { request: { userId: "u" } },
+      { request: { projectId: "p", roleKey: "r" }, ...someReach },
+      { request: { projectId: "x" }, ...someReach },
+      { request: {}, ...someReach },
+    ],
+    "UserService.ListUsers": [...userQueries, secondOfSearch()].map((request) => ({ request })),
     "UserService.CreateHumanUser": [{ request: { ...person, phone: "+41446681800", password: "Blue-Kettle-42" } }],
     "UserService.ChangePhone": [{ request: { userId, phone: "+41446681801" } }],
   };
+}
+
+const userQueries = [
+  { order: "NAME_ORDER_DESCENDING", filter: { state: "USER_STATE_LOCKED", kind: "USER_KIND_HUMAN" } },
+  { order: "NAME_ORDER_NEWEST", filter: { state: "USER_STATE_INACTIVE" } },
+  { filter: { email: "a@b.c", state: "USER_STATE_ACTIVE", kind: "USER_KIND_MACHINE", search: "ada" } },
+  { filter: { search: "ada byron" } },
+  { filter: { namePrefix: "ada", phonePrefix: "+41" }, order: "NAME_ORDER_DESCENDING" },
+];
+
+/** The second page of a search. */
+function secondOfSearch() {
+  const filter = { search: "ada" };
+  const query = queryOf(ListUsersRequestSchema, create(ListUsersRequestSchema, { filter }));
+  return { filter, pageToken: tokenOf(query, ["ada", "a"]) };
 }
 
 /** The newest events; a position is marked while a transaction is open that may write before it, also one of another test. */

@@ -46,6 +46,7 @@ const interceptors = guards({
     instanceId: "",
     organizationExists: async () => false,
     ownerOfUser: nothing,
+    userOfLoginName: nothing,
     userOfSession: nothing,
     userGrant: nothing,
     membershipsOf: async () => [],

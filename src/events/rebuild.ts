@@ -25,14 +25,17 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
     await client.unsafe("set local statement_timeout = 0");
     const schema = await schemaOf(client);
     const { written, compared, expiries } = tablesOf(folds);
+    const triggers = await triggersOf(client, { schema, tables: written });
     // A connection that is lost and reopened is outside the transaction: this table is missing then, and no fold can run.
     await client.unsafe("create temporary table rebuilding as select");
     // Temporary tables hide others of the same name, so the folds write only them.
-    for (const table of written)
+    for (const table of [...written, ...followers])
       await client.unsafe(`create temporary table ${table} (like ${schema}.${table} including all)`);
+    for (const trigger of triggers) await client.unsafe(trigger);
     await replay(client, folds);
     const found = [];
-    for (const table of compared) found.push(await difference(client, schema, { table, column: expiries.get(table) }));
+    for (const table of [...compared, ...followers])
+      found.push(await difference(client, schema, { table, column: expiries.get(table) }));
     const differences = found.filter(({ rows }) => rows > 0);
     return { equal: differences.length === 0, differences };
   } finally {
@@ -51,6 +54,18 @@ function tablesOf(folds: ReadonlyMap<string, Fold>) {
   const credentials = new Set(all.flatMap(({ credentials = [] }) => named(credentials)));
   const expiries = new Map(all.flatMap(({ expiry }) => (expiry ? [[expiry.table, expiry.column] as const] : [])));
   return { written, compared: written.filter((table) => !credentials.has(table)), expiries };
+}
+
+/** Tables that the triggers of others write. */
+const followers = ["terms"];
+
+/** The triggers of tables, as statements that make the same for the temporary tables of these names. */
+async function triggersOf(client: Sql, { schema, tables }: { schema: string; tables: readonly string[] }) {
+  const rows = await client<{ table: string; text: string }[]>`
+    select c.relname as table, pg_get_triggerdef(t.oid) as text from pg_trigger t join pg_class c on c.oid = t.tgrelid
+    where not t.tgisinternal and c.relnamespace = ${schema}::regnamespace and c.relname = any(string_to_array(${tables.join()}, ','))
+    order by t.tgname`;
+  return rows.map(({ table, text }) => text.replace(/ ON \S+ /, ` ON pg_temp.${table} `));
 }
 
 async function schemaOf(client: Sql): Promise<string> {

@@ -22,12 +22,14 @@ function replacement(type: DescMessage): Replace | undefined {
   };
 }
 
+const itemsOf = (value: unknown) => (Array.isArray(value) ? value : value ? [value] : []) as readonly Fields[];
+
 function ofField(field: DescField): Replace | undefined {
   const { localName: name } = field;
   if (getOption(field, caller_alias))
     return (message, id) => {
       if (message[name] === alias) message[name] = id;
     };
-  const inner = field.fieldKind === "list" && field.message ? replacement(field.message) : undefined;
-  return inner && ((message, id) => (message[name] as Fields[]).forEach((item) => void inner(item, id)));
+  const inner = field.fieldKind !== "map" && field.message ? replacement(field.message) : undefined;
+  return inner && ((message, id) => itemsOf(message[name]).forEach((item) => void inner(item, id)));
 }

@@ -11,6 +11,7 @@ type Target = { readonly userId: string; readonly owner: string };
 export function ofUser({ method, option, permission, lookups }: Rule): (request: Message, call: Call) => Promise<void> {
   const named = textOf(method.input, option.user);
   const { noun, find } = finder(option.user, lookups);
+  const isId = option.user === "user_id";
   const ends = option.selfUnless.map((name) => fieldOf(method.input, name));
 
   return async (request, call) => {
@@ -19,7 +20,7 @@ export function ofUser({ method, option, permission, lookups }: Rule): (request:
     const id = named(request) || caller.userId;
     const exempt = option.self && !caller.isLimited && !ends.some((read) => read(request));
     const held = holding(caller, permission);
-    const target = noun === "user" && id === caller.userId ? itself : await found(id, exempt || held.length > 0);
+    const target = isId && id === caller.userId ? itself : await found(id, exempt || held.length > 0);
     if (!(exempt && target?.userId === caller.userId)) {
       if (held.length === 0) throw denied(permission);
       if (!target || !held.some((one) => one.scope === "instance" || reaches(one, target)))
@@ -40,6 +41,8 @@ function finder(field: string, lookups: Lookups): { noun: Noun; find: (id: strin
   switch (field) {
     case "user_id":
       return { noun: "user", find: (id) => userWithOwner(id, lookups) };
+    case "login_name":
+      return { noun: "user", find: lookups.userOfLoginName };
     case "session_id":
       return { noun: "session", find: lookups.userOfSession };
     default:

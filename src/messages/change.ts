@@ -32,6 +32,36 @@ export const changeTexts = {
     fr: "Doit être dans les {max} prochaines secondes.",
     es: "Debe estar dentro de los próximos {max} segundos.",
   },
+  SEARCH_EMPTY: {
+    en: "Must have a letter or a digit.",
+    de: "Es muss einen Buchstaben oder eine Ziffer geben.",
+    fr: "Doit contenir une lettre ou un chiffre.",
+    es: "Debe tener una letra o un dígito.",
+  },
+  SEARCH_MAX: {
+    en: "Must have at most {max} words.",
+    de: "Höchstens {max} Wörter sind erlaubt.",
+    fr: "Doit comporter au plus {max} mots.",
+    es: "Debe tener como máximo {max} palabras.",
+  },
+  ORDER_BY_NAME: {
+    en: "Must be by name when {other} is set.",
+    de: "Mit {other} muss nach dem Namen geordnet werden.",
+    fr: "Doit être par nom quand {other} est donné.",
+    es: "Debe ser por nombre cuando se indica {other}.",
+  },
+  PAGE_OF_OTHER_QUERY: {
+    en: "Belongs to another query: the first page of this one has no token.",
+    de: "Das gehört zu einer anderen Abfrage: Die erste Seite dieser hat kein Token.",
+    fr: "Appartient à une autre recherche : la première page de celle-ci n'a pas de jeton.",
+    es: "Pertenece a otra consulta: la primera página de esta no tiene token.",
+  },
+  PROJECT_NEEDED: {
+    en: "Is required with {other}: each project has roles of its own.",
+    de: "Mit {other} ist das nötig: Jedes Projekt hat eigene Rollen.",
+    fr: "Est obligatoire avec {other} : chaque projet a ses propres rôles.",
+    es: "Es obligatorio con {other}: cada proyecto tiene sus propios roles.",
+  },
   KEY_SET_URI: {
     en: "Must be an https URI without user information, fragment and blanks.",
     de: "Hier muss eine https-URI ohne Benutzerangaben, Fragment und Leerzeichen stehen.",

@@ -34,9 +34,10 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
       return log.append(call, [created], { tokenId: at.stream, token, details: detailsAfter(at) });
     },
 
-    async listAccessTokens({ userId, ...request }, call) {
+    async listAccessTokens(request, call) {
+      const { userId } = request;
       const owner = organizationOf(call);
-      const page = pageOf(request, 1);
+      const page = pageOf(ListAccessTokensRequestSchema, request, 1);
       if (!(await userExists({ owner, id: userId }, call.signal))) throw refuse.notFound("user", userId);
       const { rows, nextPageToken } = cut(await tokensOf(sql, userId, page), page, ({ id }) => [id]);
       return { tokens: rows.map(accessToken), nextPageToken };

@@ -23,7 +23,8 @@ import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { applicationState, applicationStateFolds } from "./application_state.ts";
 import { complianceOf, isDeviceOnly } from "./compliance.ts";
-import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "./named_list.ts";
+import { cut, pageOf, pageRule } from "./page.ts";
 import { originFault, originOf } from "./web_origin.ts";
 
 type Elsewhere = "updateOidcApplication" | "addApplicationKey" | "listApplicationKeys" | "removeApplicationKey";
@@ -62,10 +63,13 @@ export const applicationService = (deps: Deps) => {
     },
 
     async listApplications(request, call) {
-      const page = pageOf(request, 1);
-      const rows = await applicationsByName(sql, { owner: organizationOf(call), ...request }, page);
-      if (rows.length === 0) throw refuse.notFound("project", request.projectId);
-      const { rows: answered, nextPageToken } = cut(rows.filter(isThere), page, ({ name }) => [name]);
+      const { projectId: project } = request;
+      const page = pageOf(ListApplicationsRequestSchema, request, 2);
+      const isThere = await projectForName({ owner: organizationOf(call), project, name: "" }, call.signal);
+      if (!isThere) throw refuse.notFound("project", project);
+      const query = queryByName(request.filter, request.order, "folded(a.name)");
+      const rows = await readNamed<ApplicationRow>(sql, [applicationList(sql, query, project)], page);
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
       return { applications: answered.map((row) => application(row, call)), nextPageToken };
     },
 
@@ -194,7 +198,8 @@ export const applicationRules = [
     "grantTypes",
   ]),
   messageRule(CreateOidcApplicationRequestSchema, (request) => settingViolations(request)),
-  pageRule(ListApplicationsRequestSchema, 1),
+  pageRule(ListApplicationsRequestSchema, 2),
+  namedRule(ListApplicationsRequestSchema, ["name", "namePrefix"]),
 ];
 
 const { AUTHORIZATION_CODE, IMPLICIT } = OidcGrantType;
@@ -348,9 +353,12 @@ const projectForNameRead = (sql: Sql) =>
   });
 
 /** The columns of an application's row, for reads of it. */
-export const applicationColumns = `a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+const listedColumns = `a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
     a.active, a.version, a.created, a.changed,
     exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"`;
+
+/** The columns of an application `a`. */
+export const applicationColumns = `a.app_id as id, ${listedColumns}`;
 
 /** The application that a shared read asks for, by its key. */
 export const ofApplication = `
@@ -363,15 +371,21 @@ const applicationRead = (sql: Sql) =>
     select: `select n, ${applicationColumns} ${ofApplication}`,
   });
 
-const applicationsByName = (sql: Sql, { owner, projectId }: { owner: string; projectId: string }, page: Page) =>
-  sql<(ApplicationRow | Absent)[]>`
-  select ${sql.unsafe(applicationColumns)}
-  from projects p left join lateral (
-    select app_id, owner, project_id, name, client_id, oidc, active, version, created, changed from applications
-    where project_id = p.project_id and ${page.after ? sql`name > ${page.after[0] ?? ""}` : sql`true`}
-    order by name limit ${page.limit}) a on true
-  where p.owner = ${owner} and p.project_id = ${projectId}
-  order by a.name`;
+/** The list of the applications of a project. */
+const applicationList = (sql: Sql, query: NamedQuery, projectId: string): NamedList => ({
+  texts: query.texts,
+  words: query.words,
+  order: query.order,
+  columns: listedColumns,
+  table: sql`applications a`,
+  alias: "a",
+  id: "a.app_id",
+  name: "a.name",
+  scope: { column: "a.project_id", value: projectId },
+  isAgeByBytes: true,
+  terms: sql`(select * from terms where noun = 'application' and scope = ${projectId}) w`,
+  own: "e.noun = 'application' and e.scope = a.project_id and e.object_id = a.app_id",
+});
 
 /** Makes the refusal of a name that another application of the project has. */
 export function applicationNameTaken(name: string, appId: string) {

@@ -2,6 +2,7 @@ import type { Caller, Membership } from "../deps.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { organizationIsThere, userInForce } from "./in_force.ts";
+import { loginNameOf } from "./password.ts";
 
 type Held = { scope: Membership["scope"]; id: string; organization: string; project: string | null; roles: string[] };
 type BearerRow = {
@@ -74,6 +75,15 @@ export function ownerOfUserRead(sql: Sql) {
     const owner = (await read({ id }))?.owner;
     return owner === undefined ? undefined : same(owner);
   };
+}
+
+/** Reads the user of a login name. */
+export function userOfLoginNameRead(sql: Sql) {
+  const read = loadOne<{ login_name: string }, { userId: string; owner: string }>(sql, {
+    asked: "login_name text",
+    select: `select n, user_id as "userId", owner from asked join login_names using (login_name)`,
+  });
+  return async (name: string) => read({ login_name: loginNameOf(name) });
 }
 
 /** Reads the user of a session. */

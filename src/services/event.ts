@@ -22,13 +22,13 @@ import {
 } from "../events/follow.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { type EventFilter, isReached, matching, watch } from "./event_watch.ts";
-import { cut, keysIn, notAToken, pageOf } from "./page.ts";
+import { cut, notAToken, pageOf, tokenFaults, tokenIn } from "./page.ts";
 
 /** The audit log: every event with its actor and its time. */
 export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
   ({
     async listEvents(request, call) {
-      const page = pageOf(request, 2);
+      const page = pageOf(ListEventsRequestSchema, request, 2);
       const wanted = { ...filterOf(request, organizationOf(call)), ...periodOf(request) };
       const rows = await eventsBefore(sql, wanted, { before: cursorIn(page.after), limit: page.limit });
       const { rows: events, nextPageToken } = cut(rows, page, keysOf);
@@ -57,8 +57,13 @@ function wrongInList(request: ListEventsRequest): Violation[] {
   const times = Object.entries(periodOf(request)).flatMap(([field, time]) =>
     Number.isNaN(time?.getTime()) ? [{ field, description: "is not a time in the years 1 to 9999" }] : [],
   );
-  const isOurs = !request.pageToken || cursorIn(keysIn(request.pageToken, 2));
-  return [...unknownTypes(request), ...times, ...(isOurs ? [] : [notAToken])];
+  return [...unknownTypes(request), ...times, ...wrongToken(request)];
+}
+
+function wrongToken(request: ListEventsRequest): readonly Violation[] {
+  const faults = tokenFaults(ListEventsRequestSchema, request, 2);
+  if (faults.length > 0 || !request.pageToken) return faults;
+  return cursorIn(tokenIn(request.pageToken, 2)?.keys) ? [] : [notAToken];
 }
 
 function wrongInWatch(request: WatchEventsRequest): Violation[] {

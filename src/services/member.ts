@@ -2,6 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   AddMemberRequestSchema,
   ChangeMemberRequestSchema,
+  type ListMembersRequest,
   ListMembersRequestSchema,
   type MemberService,
   RemoveMemberRequestSchema,
@@ -14,11 +15,12 @@ import { loadOne } from "../events/load.ts";
 import type { Role } from "../guards/permissions.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { organizationIsThere, userIsThere } from "./in_force.ts";
-import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { ageDirection, cut, type Page, pageOf, pageRule } from "./page.ts";
 
 /** The members who administer the instance, an organization, a project or a project grant. */
 export const memberService = ({ log, sql, clock, ids }: Deps) => {
   const standingIn = standingRead(sql);
+  const objectThere = objectRead(sql);
 
   return {
     async addMember({ userId, roles, ...request }, call) {
@@ -42,11 +44,11 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
       return log.append(call, [changed], { details: detailsAfter(at) });
     },
 
-    async listMembers({ pageSize, pageToken, ...request }, call) {
-      const page = pageOf({ pageSize, pageToken }, 1);
+    async listMembers(request, call) {
+      const page = pageOf(ListMembersRequestSchema, request, 1);
       const object = objectOf(request, call);
-      await standingIn(object, "", call);
-      const rows = await membersOf(sql, object, page);
+      if (!(await objectThere(object, call.signal))) throw missing(object);
+      const rows = await membersOf(sql, { object, ...request }, page);
       const { rows: answered, nextPageToken } = cut(rows, page, ({ id }) => [id]);
       return { members: answered.map((row) => member(row, object)), nextPageToken };
     },
@@ -277,6 +279,20 @@ type StandingFindings = {
 type StandingKey = MembershipObject & { readonly user: string };
 type Standing = StandingFindings & (MemberRow | { [C in keyof MemberRow]: null });
 
+const askedObject = `from asked
+             left join projects p on asked.scope = 'project' and p.owner = asked.owner and p.project_id = asked.id
+             left join project_grants g on asked.scope = 'project_grant' and g.project_grant_id = asked.id
+               and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)
+               and ${organizationIsThere("g.owner")}`;
+
+/** Reads whether an object is in the organization worked in. */
+const objectRead = (sql: Sql) =>
+  loadOne<MembershipObject, object>(sql, {
+    asked: "owner text, scope text, id text, project text",
+    select: `select n ${askedObject}
+             where asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null`,
+  });
+
 /** Finds the membership of a user on an object; refuses if the object is not in the organization worked in. */
 function standingRead(sql: Sql) {
   const read = loadOne<StandingKey, Standing>(sql, {
@@ -286,11 +302,7 @@ function standingRead(sql: Sql) {
                ${userIsThere('asked."user"')} as "userExists",
                exists (select from ${activeOwners("asked.scope", "asked.id")} and o.user_id <> asked."user") as "othersOwn",
                m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
-             from asked
-             left join projects p on asked.scope = 'project' and p.owner = asked.owner and p.project_id = asked.id
-             left join project_grants g on asked.scope = 'project_grant' and g.project_grant_id = asked.id
-               and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)
-               and ${organizationIsThere("g.owner")}
+             ${askedObject}
              left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id`,
   });
   return async (
@@ -304,10 +316,30 @@ function standingRead(sql: Sql) {
   };
 }
 
-const membersOf = (sql: Sql, { scope, id }: MembershipObject, { after, limit }: Page) => sql<MemberRow[]>`
-  select user_id as "userId", roles, member_id as id, owner, version, created, changed from members
-  where scope = ${scope} and scope_id = ${id} and ${after ? sql`member_id < ${after[0] ?? ""}` : sql`true`}
-  order by member_id desc limit ${limit}`;
+type MemberQuery = Pick<ListMembersRequest, "filter" | "order"> & { readonly object: MembershipObject };
+
+function membersOf(sql: Sql, { object, filter, order }: MemberQuery, { after, limit }: Page) {
+  const { userId = "", role = "" } = filter ?? {};
+  const { backwards, beyond } = ageDirection(order);
+  const columns = sql`m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed`;
+  const rest = (id: string) => sql`
+    and ${after ? sql`${sql.unsafe(`${id} ${beyond}`)} ${after[0] ?? ""}` : sql`true`}
+    order by ${sql.unsafe(`${id} ${backwards}`)} limit ${limit}`;
+  // Terms are in the order of the list; the roles of a member are not.
+  if (role && !userId)
+    return sql<MemberRow[]>`
+      select ${columns} from terms w cross join lateral (
+        select * from members where owner = ${object.owner} and member_id = w.object_id limit 1) m
+      where w.noun = 'member' and w.scope = ${object.id} and w.term = ${role} ${rest("w.object_id")}`;
+  // Compared as a row one member is found by its key; else all of a scope are read where the table was not analyzed yet.
+  const key = sql`(${userId}, ${object.scope}, ${object.id})`;
+  const one = sql`(
+    select * from members m where (m.user_id, m.scope, m.scope_id) between ${key} and ${key} offset 0) m where true`;
+  const all = sql`members m where m.scope = ${object.scope} and m.scope_id = ${object.id}`;
+  return sql<MemberRow[]>`
+    select ${columns} from ${userId ? one : all}
+      and ${role ? sql`${role} = any(m.roles)` : sql`true`} ${rest("m.member_id")}`;
+}
 
 const member = ({ userId, roles, ...row }: MemberRow, { scope, id }: MembershipObject) => ({
   details: details(row),

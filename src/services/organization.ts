@@ -11,8 +11,9 @@ import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { userIsThere } from "./in_force.ts";
+import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "./named_list.ts";
 import { organizationState, organizationStateFolds } from "./organization_state.ts";
-import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { cut, pageOf, pageRule } from "./page.ts";
 import { organizationNameTaken, organizationUpdate, organizationUpdateRules } from "./update_organization.ts";
 
 /** The organizations of the instance. */
@@ -53,17 +54,23 @@ export const organizationService = (deps: Deps) => {
     },
 
     async listOrganizations(request, call) {
-      const page = pageOf(request, 2);
+      const page = pageOf(ListOrganizationsRequestSchema, request, 2);
       const reach = reachOf(call);
-      const rows = await organizationsByName(sql, reach.whole ? undefined : reach.organizations, page);
-      const { rows: answered, nextPageToken } = cut(rows, page, ({ name, id }) => [name, id]);
+      const query = queryByName(request.filter, request.order, "folded(o.name)");
+      const list = organizationList(sql, query, reach.whole ? undefined : reach.organizations);
+      const rows = await readNamed<OrganizationRow>(sql, [list], page);
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
       return { organizations: answered.map(organization), nextPageToken };
     },
   } satisfies ServiceImpl<typeof OrganizationService>;
 };
 
 /** Cross-field rules of requests about organizations. */
-export const organizationRules = [pageRule(ListOrganizationsRequestSchema, 2), ...organizationUpdateRules];
+export const organizationRules = [
+  pageRule(ListOrganizationsRequestSchema, 2),
+  namedRule(ListOrganizationsRequestSchema, ["name", "namePrefix"]),
+  ...organizationUpdateRules,
+];
 
 /** The folds of facts about an organization: they write its row. */
 export const organizationFolds = {
@@ -112,10 +119,25 @@ export const organization = ({ id, name, active, ...row }: OrganizationRow) => (
   state: active ? OrganizationState.ACTIVE : OrganizationState.INACTIVE,
 });
 
-const organizationsByName = (sql: Sql, only: readonly string[] | undefined, { after, limit }: Page) => sql<
-  OrganizationRow[]
->`
-  select organization_id as id, organization_id as owner, name, active, version, created, changed from organizations
-  where not deleted and ${only ? sql`organization_id = any(${[...only]})` : sql`true`}
-    and ${after ? sql`(name, organization_id) > (${after[0] ?? ""}, ${after[1] ?? ""})` : sql`true`}
-  order by name, organization_id limit ${limit}`;
+/** The list of all organizations, or of some. */
+function organizationList(sql: Sql, query: NamedQuery, only: readonly string[] | undefined): NamedList {
+  const some = only && [...only];
+  return {
+    texts: query.texts,
+    words: query.words,
+    order: query.order,
+    columns: "o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed",
+    table: sql`organizations o`,
+    few: some && sql`(select * from organizations where organization_id = any(${some}) offset 0) o`,
+    alias: "o",
+    id: "o.organization_id",
+    name: "o.name",
+    scope: undefined,
+    // The condition of the index by name.
+    served: sql`not o.deleted`,
+    terms: some
+      ? sql`(select * from terms where noun = 'organization' and scope = '' and object_id = any(${some}) offset 0) w`
+      : sql`(select * from terms where noun = 'organization' and scope = '') w`,
+    own: "e.noun = 'organization' and e.scope = '' and e.object_id = o.organization_id",
+  };
+}

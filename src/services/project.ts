@@ -8,7 +8,8 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { projectGrantChange } from "./change_project_grant.ts";
 import { organizationIsThere } from "./in_force.ts";
-import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "./named_list.ts";
+import { cut, pageOf, pageRule } from "./page.ts";
 import { projectGrants } from "./project_grant.ts";
 import { type ProjectRow, type ReadableProject, readableProject } from "./project_read.ts";
 import { projectRoles } from "./project_role.ts";
@@ -56,10 +57,16 @@ const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => 
     },
 
     async listProjects(request, call) {
-      const page = pageOf(request, 2);
-      const scope = { organization: organizationOf(call), reach: reachOf(call), granted: request.includeGranted };
-      const rows = await projectsByName(sql, scope, page);
-      const { rows: answered, nextPageToken } = cut(rows, page, ({ name, id }) => [name, id]);
+      const page = pageOf(ListProjectsRequestSchema, request, 2);
+      const query = queryByName(request.filter, request.order, "folded(p.name)");
+      const scope = { organization: organizationOf(call), reach: reachOf(call) };
+      const lists = [ownList, ...(request.includeGranted ? [grantedList] : [])];
+      const rows = await readNamed<ProjectRow>(
+        sql,
+        lists.map((list) => list(sql, query, scope)),
+        page,
+      );
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
       return { projects: answered.map(project), nextPageToken };
     },
 
@@ -74,7 +81,11 @@ const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => 
 };
 
 /** Cross-field rules of requests about projects. */
-export const projectRules = [pageRule(ListProjectsRequestSchema, 2), ...projectUpdateRules];
+export const projectRules = [
+  pageRule(ListProjectsRequestSchema, 2),
+  namedRule(ListProjectsRequestSchema, ["name", "namePrefix"]),
+  ...projectUpdateRules,
+];
 
 /** The folds of facts about a project: they write its row and its roles. */
 export const projectFolds = {
@@ -160,20 +171,40 @@ const project = ({ id, name, active, ...row }: ProjectRow) => ({
   state: stateOfProject(active),
 });
 
-type Scope = { readonly organization: string; readonly reach: Reach; readonly granted: boolean };
+type Scope = { readonly organization: string; readonly reach: Reach };
 
-function projectsByName(sql: Sql, { organization, reach, granted }: Scope, { after, limit }: Page) {
-  const columns = sql`p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed`;
-  const rest = sql`
-    ${after ? sql`and (p.name, p.project_id) > (${after[0] ?? ""}, ${after[1] ?? ""})` : sql``}
-    order by p.name, p.project_id limit ${limit}`;
-  const owned = reach.whole ? sql`true` : sql`p.project_id = any(${[...reach.projects]})`;
-  const lent = reach.whole ? sql`true` : sql`g.project_grant_id = any(${[...reach.projectGrants]})`;
-  return sql<ProjectRow[]>`
-    select id, owner, name, active, version, created, changed from (
-      (select ${columns} from projects p where p.owner = ${organization} and ${owned} ${rest})
-      union all
-      (select ${columns} from project_grants g join projects p on p.project_id = g.project_id
-       where ${granted} and ${sql.unsafe(organizationIsThere("g.owner"))} and g.granted_organization_id = ${organization} and ${lent} ${rest})
-    ) both_kinds order by name, id limit ${limit}`;
+const listed = {
+  columns: "p.owner, p.name, p.active, p.version, p.created, p.changed",
+  alias: "p",
+  id: "p.project_id",
+  name: "p.name",
+  own: "e.noun = 'project' and e.scope = p.owner and e.object_id = p.project_id",
+} as const;
+
+function ownList(sql: Sql, query: NamedQuery, { organization, reach }: Scope): NamedList {
+  const some = reach.whole ? undefined : [...reach.projects];
+  const terms = sql`select * from terms where noun = 'project' and scope = ${organization}`;
+  return {
+    ...listed,
+    ...query,
+    table: sql`projects p`,
+    few: some && sql`(select * from projects where project_id = any(${some}) offset 0) p`,
+    scope: { column: "p.owner", value: organization },
+    terms: some ? sql`(${terms} and object_id = any(${some}) offset 0) w` : sql`(${terms}) w`,
+  };
+}
+
+function grantedList(sql: Sql, query: NamedQuery, { organization, reach }: Scope): NamedList {
+  const within = reach.whole ? sql`true` : sql`g.project_grant_id = any(${[...reach.projectGrants]})`;
+  const granted = sql`g.granted_organization_id = ${organization} and ${within}
+    and ${sql.unsafe(organizationIsThere("g.owner"))} offset 0`;
+  return {
+    ...listed,
+    ...query,
+    table: sql`projects p`,
+    few: sql`(select p.* from project_grants g join projects p on p.project_id = g.project_id where ${granted}) p`,
+    scope: undefined,
+    terms: sql`(select t.* from project_grants g
+      join terms t on t.noun = 'project' and t.scope = g.owner and t.object_id = g.project_id where ${granted}) w`,
+  };
 }

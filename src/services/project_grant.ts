@@ -1,5 +1,9 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { ListProjectGrantsRequestSchema, type ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import {
+  type ListProjectGrantsRequest,
+  ListProjectGrantsRequestSchema,
+  type ProjectService,
+} from "../../gen/postern/v1/project_pb.ts";
 import { type Deps, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
@@ -7,7 +11,7 @@ import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { inactive, type No } from "./add_user_grant.ts";
-import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { ageDirection, cut, type Page, pageOf, pageRule } from "./page.ts";
 import type { ReadableProject } from "./project_read.ts";
 
 type ProjectGrants = Pick<
@@ -32,10 +36,10 @@ export const projectGrants = ({ log, sql, clock, ids }: Deps, readable: Readable
       return log.append(call, [created], { projectGrantId, details: detailsAfter(at) });
     },
 
-    async listProjectGrants({ projectId, ...request }, call) {
-      const page = pageOf(request, 1);
-      const { grantId } = await readable(projectId, call);
-      const rows = await grantsOf(sql, { projectId, only: grantId }, page);
+    async listProjectGrants(request, call) {
+      const page = pageOf(ListProjectGrantsRequestSchema, request, 1);
+      const { grantId } = await readable(request.projectId, call);
+      const rows = await grantsOf(sql, { ...request, only: grantId }, page);
       const { rows: answered, nextPageToken } = cut(rows, page, ({ id }) => [id]);
       return { projectGrants: answered.map(projectGrant), nextPageToken };
     },
@@ -206,18 +210,34 @@ const grantRead = (sql: Sql) =>
   });
 
 type GrantRow = Versioned & { projectId: string; grantedOrganizationId: string; roleKeys: string[] };
-type GrantsFilter = { readonly projectId: string; readonly only: string | null };
+type GrantsQuery = Pick<ListProjectGrantsRequest, "projectId" | "filter" | "order"> & { readonly only: string | null };
 
-const grantsOf = (sql: Sql, { projectId, only }: GrantsFilter, { after, limit }: Page) => sql<GrantRow[]>`
-  select project_grant_id as id, owner, version, created, changed, project_id as "projectId",
-    granted_organization_id as "grantedOrganizationId",
+function grantsOf(sql: Sql, { projectId, only, filter, order }: GrantsQuery, { after, limit }: Page) {
+  const { grantedOrganizationId: granted = "", roleKey = "" } = filter ?? {};
+  const { backwards, beyond } = ageDirection(order);
+  const columns = sql`g.project_grant_id as id, g.owner, g.version, g.created, g.changed, g.project_id as "projectId",
+    g.granted_organization_id as "grantedOrganizationId",
     array(select role_key from project_grant_roles r
-          where r.project_grant_id = g.project_grant_id order by role_key) as "roleKeys"
-  from project_grants g
-  where project_id = ${projectId}
-    and ${only === null ? sql`true` : sql`project_grant_id = ${only}`}
-    and ${after ? sql`project_grant_id < ${after[0] ?? ""}` : sql`true`}
-  order by project_grant_id desc limit ${limit}`;
+          where r.project_grant_id = g.project_grant_id order by role_key) as "roleKeys"`;
+  const rest = (id: string) => sql`
+    and ${after ? sql`${sql.unsafe(`${id} ${beyond}`)} ${after[0] ?? ""}` : sql`true`}
+    order by ${sql.unsafe(`${id} ${backwards}`)} limit ${limit}`;
+  if (roleKey && !granted && only === null)
+    return sql<GrantRow[]>`
+      select ${columns} from project_grant_roles k cross join lateral (
+        select * from project_grants where project_grant_id = k.project_grant_id limit 1) g
+      where (k.project_id collate "C") = ${projectId} and (k.role_key collate "C") = ${roleKey}
+        ${rest(`(k.project_grant_id collate "C")`)}`;
+  const one = sql`g.project_id = ${projectId}
+    and ${granted ? sql`g.granted_organization_id = ${granted}` : sql`true`}
+    and ${only === null ? sql`true` : sql`g.project_grant_id = ${only}`}`;
+  const few = granted || only !== null ? one : sql`(g.project_id collate "C") = ${projectId}`;
+  const hasRole = sql`exists (
+    select from project_grant_roles k where k.project_grant_id = g.project_grant_id and k.role_key = ${roleKey})`;
+  return sql<GrantRow[]>`
+    select ${columns} from project_grants g
+    where ${few} and ${roleKey ? hasRole : sql`true`} ${rest(`(g.project_grant_id collate "C")`)}`;
+}
 
 const projectGrant = (row: GrantRow) => ({
   id: row.id,

@@ -1,7 +1,8 @@
 import type { ServiceImpl } from "@connectrpc/connect";
+import { NameOrder } from "../../gen/postern/v1/list_order_pb.ts";
 import {
+  type ListProjectRolesRequest,
   ListProjectRolesRequestSchema,
-  type ProjectRole,
   type ProjectService,
 } from "../../gen/postern/v1/project_pb.ts";
 import { type Deps, organizationOf } from "../deps.ts";
@@ -9,7 +10,8 @@ import { refuse } from "../errors.ts";
 import { detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { type NamedList, type NamedQuery, namedRule, readNamed, textFilters, wordsIn } from "./named_list.ts";
+import { cut, pageOf, pageRule } from "./page.ts";
 import type { ReadableProject } from "./project_read.ts";
 
 type ProjectRoles = Pick<
@@ -38,12 +40,14 @@ export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProjec
       return log.append(call, [added], { details: detailsAfter(at) });
     },
 
-    async listProjectRoles({ projectId, ...request }, call) {
-      const page = pageOf(request, 1);
+    async listProjectRoles(request, call) {
+      const { projectId } = request;
+      const page = pageOf(ListProjectRolesRequestSchema, request, 2);
       const { grantId } = await readable(projectId, call);
-      const rows = await (grantId === null ? rolesOf(sql, projectId, page) : rolesGranted(sql, grantId, page));
-      const { rows: roles, nextPageToken } = cut(rows, page, ({ key }) => [key]);
-      return { roles, nextPageToken };
+      const list = roleList(sql, queryOf(request), { projectId, grantId });
+      const rows = await readNamed<RoleRow>(sql, [list], page);
+      const { rows: roles, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
+      return { roles: roles.map(({ id, displayName }) => ({ key: id, displayName })), nextPageToken };
     },
 
     async removeProjectRole({ projectId, roleKey: key }, call) {
@@ -58,20 +62,46 @@ export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProjec
 };
 
 /** Cross-field rules of requests about roles of projects. */
-export const projectRoleRules = [pageRule(ListProjectRolesRequestSchema, 1)];
+export const projectRoleRules = [
+  pageRule(ListProjectRolesRequestSchema, 2),
+  namedRule(ListProjectRolesRequestSchema, ["key", "keyPrefix"]),
+];
 
-type RoleRow = Pick<ProjectRole, "key" | "displayName">;
+type RoleRow = { readonly displayName: string };
 
-const rolesOf = (sql: Sql, projectId: string, { after, limit }: Page) => sql<RoleRow[]>`
-  select role_key as key, display_name as "displayName" from project_roles
-  where project_id = ${projectId} and ${after ? sql`role_key > ${after[0] ?? ""}` : sql`true`}
-  order by role_key limit ${limit}`;
+function queryOf({ filter, descending }: ListProjectRolesRequest): NamedQuery {
+  const { key = "", keyPrefix = "", search = "" } = filter ?? {};
+  return {
+    texts: textFilters([["folded(r.role_key)", key, keyPrefix]]),
+    words: wordsIn(search),
+    order: descending ? NameOrder.DESCENDING : NameOrder.ASCENDING,
+  };
+}
 
-const rolesGranted = (sql: Sql, projectGrantId: string, { after, limit }: Page) => sql<RoleRow[]>`
-  select g.role_key as key, r.display_name as "displayName"
-  from project_grant_roles g join project_roles r on r.project_id = g.project_id and r.role_key = g.role_key
-  where g.project_grant_id = ${projectGrantId} and ${after ? sql`g.role_key > ${after[0] ?? ""}` : sql`true`}
-  order by g.role_key limit ${limit}`;
+type Roles = { readonly projectId: string; readonly grantId: string | null };
+
+/** The list of the roles of a project, or of those that were granted. */
+function roleList(sql: Sql, query: NamedQuery, { projectId, grantId }: Roles): NamedList {
+  const granted = sql`g.project_grant_id = ${grantId} offset 0`;
+  const few = sql`(select r.* from project_grant_roles g
+    join project_roles r on r.project_id = g.project_id and r.role_key = g.role_key where ${granted}) r`;
+  const fewTerms = sql`(select t.* from project_grant_roles g
+    join terms t on t.noun = 'role' and t.scope = g.project_id and t.object_id = g.role_key where ${granted}) w`;
+  return {
+    texts: query.texts,
+    words: query.words,
+    order: query.order,
+    columns: `r.display_name as "displayName"`,
+    table: sql`project_roles r`,
+    few: grantId === null ? undefined : few,
+    alias: "r",
+    id: "r.role_key",
+    name: "r.role_key",
+    scope: { column: "r.project_id", value: projectId },
+    terms: grantId === null ? sql`(select * from terms where noun = 'role' and scope = ${projectId}) w` : fewTerms,
+    own: "e.noun = 'role' and e.scope = r.project_id and e.object_id = r.role_key",
+  };
+}
 
 function roleTaken(key: string) {
   return refuse.because("ROLE_TAKEN", { params: { name: key }, resource: { noun: "role", id: key } });

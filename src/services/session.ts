@@ -37,8 +37,9 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
       return answer;
     },
 
-    async listSessions({ userId, ...request }, call) {
-      const page = pageOf(request, 1);
+    async listSessions(request, call) {
+      const page = pageOf(ListSessionsRequestSchema, request, 1);
+      const { userId } = request;
       const user = { owner: organizationOf(call), id: userId || callerOf(call).userId };
       if (!(await userExists(user, call.signal))) throw refuse.notFound("user", userId);
       const { rows, nextPageToken } = cut(await openConnections(sql, user.id, clock(), page), page, ({ id }) => [id]);

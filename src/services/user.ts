@@ -13,7 +13,8 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "./access_token.ts";
 import { isLastOwner } from "./member.ts";
-import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { namedRule, readNamed } from "./named_list.ts";
+import { cut, pageOf, pageRule } from "./page.ts";
 import {
   hashing,
   isLocked,
@@ -28,6 +29,7 @@ import { type PhoneSettings, phoneOfNewUser } from "./phone_code.ts";
 import { phoneNumber, wrongForSms } from "./phone_number.ts";
 import { type PolicyInForce, policyColumn } from "./policy.ts";
 import { userUpdateRules, userUpdates } from "./update_user.ts";
+import { userColumns as columns, userList, userTexts } from "./user_list.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
 import { loginNameTaken, longName, usernameChange, usernameRules } from "./username.ts";
 
@@ -37,6 +39,7 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
   const nameAndPolicy = newUserRead(sql);
   const phoneOf = phoneOfNewUser(deps, settings);
   const userById = userRead(sql);
+  const userByName = userByLoginNameRead(sql);
   const passwordUser = passwordUserRead(sql);
 
   return {
@@ -70,10 +73,17 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
     },
 
     async listUsers(request, call) {
-      const page = pageOf(request, 2);
-      const rows = await usersByName(sql, organizationOf(call), page);
-      const { rows: answered, nextPageToken } = cut(rows, page, ({ username, id }) => [username, id]);
+      const page = pageOf(ListUsersRequestSchema, request, 2);
+      const query = { ...request, region: settings.phoneDefaultRegion, now: clock() };
+      const rows = await readNamed<Kind>(sql, [userList(sql, organizationOf(call), query)], page);
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
       return { users: answered.map((row) => user(row, clock())), nextPageToken };
+    },
+
+    async getUserByLoginName({ loginName }, call) {
+      const row = await userByName({ owner: organizationOf(call), login_name: loginNameOf(loginName) }, call.signal);
+      if (!row) throw refuse.notFound("user", loginName);
+      return { user: user(row, clock()) };
     },
 
     async setPassword({ userId, newPassword }, call) {
@@ -170,16 +180,20 @@ export type UserRow = Versioned & {
   readonly lastOwner: boolean;
 };
 
-const columns = `u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-  u.email, u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
-  u.version, u.created, u.changed`;
-
 /** Reads a user by its id. */
 export const userRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, UserRow>(sql, {
     asked: "owner text, id text",
-    select: `select n, ${columns}, ${isLastOwner} as "lastOwner"
+    select: `select n, u.user_id as id, ${columns}, ${isLastOwner} as "lastOwner"
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
+  });
+
+const userByLoginNameRead = (sql: Sql) =>
+  loadOne<{ owner: string; login_name: string }, Kind>(sql, {
+    asked: "owner text, login_name text",
+    select: `select n, u.user_id as id, ${columns}
+             from asked join login_names l using (login_name)
+             join users u on u.owner = asked.owner and u.user_id = l.user_id`,
   });
 
 /** Converts a row to the user of a response. */
@@ -205,12 +219,6 @@ function stateOf(row: Kind, now: Date): UserState {
   return isLocked(row, now) ? UserState.LOCKED : UserState.ACTIVE;
 }
 
-const usersByName = (sql: Sql, owner: string, { after, limit }: Page) => sql<Kind[]>`
-  select ${sql.unsafe(columns)} from users u
-  where u.owner = ${owner}
-    and ${after ? sql`(u.username, u.user_id) > (${after[0] ?? ""}, ${after[1] ?? ""})` : sql`true`}
-  order by u.username, u.user_id limit ${limit}`;
-
 type NewUser = { takenBy: string | null; takenIn: string | null; policy: PolicyInForce };
 
 const newUserRead = (sql: Sql) =>
@@ -225,6 +233,7 @@ export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & A
   messageRule(CreateHumanUserRequestSchema, (request) => wrongInNew(request, settings)),
   messageRule(CreateMachineUserRequestSchema, longName),
   pageRule(ListUsersRequestSchema, 2),
+  namedRule(ListUsersRequestSchema, userTexts),
   ...phoneRules(settings),
   ...accessTokenRules(deps, settings),
   ...userUpdateRules,

@@ -4,8 +4,8 @@ import {
   type UserGrantService,
   UserGrantState,
 } from "../../gen/postern/v1/user_grant_pb.ts";
-import { type Call, type Deps, organizationOf, type Reach, reachOf } from "../deps.ts";
-import { refuse } from "../errors.ts";
+import { type Call, type Deps, organizationOf, reachOf } from "../deps.ts";
+import { messageRule, refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
@@ -20,9 +20,9 @@ import {
   wantedOf,
 } from "./add_user_grant.ts";
 import { userGrantBatch } from "./add_user_grants.ts";
-import { grantShutBy } from "./in_force.ts";
-import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { cut, pageOf, pageRule } from "./page.ts";
 import { stateOfProject } from "./project_state.ts";
+import { userGrantColumns as columns, type UserGrantRow, userGrantsByAge } from "./user_grant_list.ts";
 import { userGrantState, userGrantStateFolds } from "./user_grant_state.ts";
 
 /** The roles that users hold in projects. */
@@ -48,10 +48,10 @@ export const userGrantService = (deps: Deps) => {
       return { userGrant: userGrant(await grantOf(userGrantId, call)) };
     },
 
-    async listUserGrants({ userId, projectId, ...request }, call) {
-      const page = pageOf(request, 1);
-      const some = { owner: organizationOf(call), userId, projectId, reach: reachOf(call) };
-      const { rows, nextPageToken } = cut(await grantsNewestFirst(sql, some, page), page, ({ id }) => [id]);
+    async listUserGrants(request, call) {
+      const page = pageOf(ListUserGrantsRequestSchema, request, 1);
+      const listed = await userGrantsByAge(sql, { owner: organizationOf(call), request, reach: reachOf(call) }, page);
+      const { rows, nextPageToken } = cut(listed, page, ({ id }) => [id]);
       return { userGrants: rows.map(userGrant), nextPageToken };
     },
 
@@ -84,7 +84,16 @@ export const userGrantService = (deps: Deps) => {
 };
 
 /** Cross-field rules of requests about user grants. */
-export const userGrantRules = [pageRule(ListUserGrantsRequestSchema, 1)];
+export const userGrantRules = [
+  pageRule(ListUserGrantsRequestSchema, 1),
+  messageRule(ListUserGrantsRequestSchema, ({ projectId, roleKey }) => (roleKey && !projectId ? [withoutProject] : [])),
+];
+
+const withoutProject = {
+  field: "projectId",
+  description: "is required with roleKey: each project has roles of its own",
+  reason: "PROJECT_ID_NEEDED",
+};
 
 /** The folds of facts about a user grant: they write its row and the rows of its roles. */
 export const userGrantFolds = {
@@ -127,25 +136,6 @@ export const userGrantFolds = {
   },
 } satisfies NounFolds<"userGrant">;
 
-type UserGrantRow = {
-  id: string;
-  owner: string;
-  userId: string;
-  projectId: string;
-  projectGrantId: string | null;
-  roleKeys: string[];
-  active: boolean;
-  shutBy: "project" | "organization" | "";
-  version: bigint;
-  created: Date;
-  changed: Date;
-};
-
-const columns = `g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-  g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
-  ${grantShutBy} as "shutBy",
-  array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys"`;
-
 const userGrant = ({ projectGrantId, active, shutBy, ...row }: UserGrantRow) => ({
   id: row.id,
   details: details(row),
@@ -178,19 +168,6 @@ const grantAndRolesRead = (sql: Sql) =>
       end as known
       from asked join user_grants g on g.owner = asked.owner and g.user_grant_id = asked.id`,
   });
-
-type Some = { owner: string; userId: string; projectId: string; reach: Reach };
-
-const grantsNewestFirst = (sql: Sql, { owner, userId, projectId, reach }: Some, { after, limit }: Page) => sql<
-  UserGrantRow[]
->`
-  select ${sql.unsafe(columns)} from user_grants g
-  where g.owner = ${owner}
-    and ${userId ? sql`g.user_id = ${userId}` : sql`true`}
-    and ${projectId ? sql`g.project_id = ${projectId}` : sql`true`}
-    and ${reach.whole ? sql`true` : sql`(g.project_id = any(${[...reach.projects]}) or g.project_grant_id = any(${[...reach.projectGrants]}))`}
-    and ${after ? sql`g.user_grant_id < ${after[0] ?? ""}` : sql`true`}
-  order by g.user_grant_id desc limit ${limit}`;
 
 const sameRoles = (some: readonly string[], others: readonly string[]): boolean =>
   some.length === others.length && new Set([...some, ...others]).size === some.length;

@@ -248,7 +248,9 @@ test("every table of the folds is compared: a row that was changed by hand is fo
   for (const [table, column] of Object.entries(others)) {
     const name = unique("changed");
     await client.sql.unsafe(`update ${table} set ${column} = ${column} || '${name}'`);
-    expect((await rebuild(client.sql, folds)).differences.map((one) => one.table)).toEqual([table]);
+    // The terms of a row follow it.
+    const { differences } = await rebuild(client.sql, folds);
+    expect(differences.map((one) => one.table).filter((one) => one !== "terms")).toEqual([table]);
     await client.sql.unsafe(`update ${table} set ${column} = replace(${column}, '${name}', '')`);
   }
   expect((await rebuild(client.sql, folds)).equal).toBe(true);

@@ -35,6 +35,7 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
   organization_id: () => other.organizationId,
   session_id: () => other.newSession(),
   token_id: async () => (await other.newToken()).tokenId,
+  granted_organization_id: () => other.organizationId,
   app_id: () => other.newApp(),
   key_id: async () => (await other.newKey()).keyId,
   user_grant_id: () => other.newUserGrant(),
@@ -66,7 +67,9 @@ type Json = Readonly<Record<string, unknown>>;
 function withValue(request: Json, [first = "", ...rest]: readonly string[], value: string): Json {
   const key = jsonNameOf(first);
   if (rest.length === 0) return { ...request, [key]: value };
-  const [item, ...items] = request[key] as readonly Json[];
+  const inner: unknown = request[key] ?? {};
+  if (!Array.isArray(inner)) return { ...request, [key]: withValue(inner as Json, rest, value) };
+  const [item, ...items] = inner as readonly Json[];
   return { ...request, [key]: [withValue(item ?? {}, rest, value), ...items] };
 }
 

@@ -94,6 +94,11 @@ export const rows: Readonly<Record<string, Row>> = {
     request: () => ({ username: fresh("m").replace(" ", "-"), name: "Robot" }),
   },
   "UserService.GetUser": { needs: "user.read", decides: "user", request: ({ userId }) => ({ userId }) },
+  "UserService.GetUserByLoginName": {
+    needs: "user.read",
+    decides: "user",
+    request: ({ loginName }) => ({ loginName }),
+  },
   "UserService.ListUsers": { needs: "user.read", decides: "organization", objectless: true, request: () => ({}) },
   "UserService.ChangePhone": {
     needs: "user.write",

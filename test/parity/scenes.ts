@@ -2,6 +2,7 @@ import { applicationScenes } from "./scenes_application.ts";
 import { everyScenes } from "./scenes_every.ts";
 import { grantScenes } from "./scenes_grant.ts";
 import { keyScenes } from "./scenes_key.ts";
+import { listScenes } from "./scenes_list.ts";
 import { ownScenes } from "./scenes_own.ts";
 import { passwordScenes } from "./scenes_password.ts";
 import { phoneScenes } from "./scenes_phone.ts";
@@ -13,7 +14,7 @@ import { wireScenes } from "./scenes_wire.ts";
 
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
-  ...[stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes],
+  ...[stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

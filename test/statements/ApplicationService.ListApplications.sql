@@ -1,19 +1,43 @@
-select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
-  a.active, a.version, a.created, a.changed,
-  exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"
-from projects p left join lateral (
-  select app_id, owner, project_id, name, client_id, oidc, active, version, created, changed from applications
-  where project_id = p.project_id and true
-  order by name limit $1) a on true
-where p.owner = $2 and p.project_id = $3
-order by a.name;
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, project text, name text)
+)
+select n, (
+               select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy"
+             from asked join projects p on p.owner = asked.owner and p.project_id = asked.project;
 
+select * from (
 select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
-  a.active, a.version, a.created, a.changed,
-  exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"
-from projects p left join lateral (
-  select app_id, owner, project_id, name, client_id, oidc, active, version, created, changed from applications
-  where project_id = p.project_id and name > $1
-  order by name limit $2) a on true
-where p.owner = $3 and p.project_id = $4
-order by a.name;
+a.active, a.version, a.created, a.changed,
+exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", a.name as key, true as "isMatch",
+  row_number() over (order by a.name asc, a.app_id asc) = $1 as "isLast"
+from applications a where a.project_id = $2
+  and true
+order by a.name asc, a.app_id asc limit $3) found
+where "isMatch" or "isLast" order by key asc, id asc limit $4;
+
+select * from (
+select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+a.active, a.version, a.created, a.changed,
+exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", a.name as key, true as "isMatch",
+  row_number() over (order by a.name asc, a.app_id asc) = $1 as "isLast"
+from applications a where a.project_id = $2
+  and (a.name, a.app_id) > ($3, $4)
+order by a.name asc, a.app_id asc limit $5) found
+where "isMatch" or "isLast" order by key asc, id asc limit $6;
+
+select * from (
+select w.object_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+a.active, a.version, a.created, a.changed,
+exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", w.term as key,
+  true and not exists (select from terms e where e.noun = 'application' and e.scope = a.project_id and e.object_id = a.app_id and e.term >= (select left(folded($1), 50))
+and e.term < (select left(folded($2), 50) || chr(1114111))
+and e.term < w.term offset 0) as "isMatch",
+  row_number() over (order by w.term asc, w.object_id asc) = $3 as "isLast"
+from (select * from terms where noun = 'application' and scope = $4) w cross join lateral (
+  select * from applications a where a.project_id = $5 and a.app_id = w.object_id limit 1
+) a
+where w.term >= (select left(folded($6), 50))
+and w.term < (select left(folded($7), 50) || chr(1114111))
+  and true
+order by w.term asc, w.object_id asc limit $8) found
+where "isMatch" or "isLast" order by key asc, id asc limit $9;

@@ -1,24 +1,31 @@
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, scope text, id text, project text, "user" text)
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, scope text, id text, project text)
 )
-select n, coalesce(p.project_id, g.project_id) as "projectId",
-               asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "objectExists",
-               exists (select from users u where u.user_id = asked."user" and (select not d.deleted from organizations d where d.organization_id = u.owner)) as "userExists",
-               exists (select from members o join users w on w.user_id = o.user_id and w.active
-  join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
-  where o.scope = asked.scope and o.scope_id = asked.id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) and o.user_id <> asked."user") as "othersOwn",
-               m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
-             from asked
+select n from asked
              left join projects p on asked.scope = 'project' and p.owner = asked.owner and p.project_id = asked.id
              left join project_grants g on asked.scope = 'project_grant' and g.project_grant_id = asked.id
                and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)
                and (select not d.deleted from organizations d where d.organization_id = g.owner)
-             left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id;
+             where asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null;
 
-select user_id as "userId", roles, member_id as id, owner, version, created, changed from members
-where scope = $1 and scope_id = $2 and true
-order by member_id desc limit $3;
+select m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed from members m where m.scope = $1 and m.scope_id = $2
+  and true
+and true
+order by m.member_id desc limit $3;
 
-select user_id as "userId", roles, member_id as id, owner, version, created, changed from members
-where scope = $1 and scope_id = $2 and member_id < $3
-order by member_id desc limit $4;
+select m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed from members m where m.scope = $1 and m.scope_id = $2
+  and true
+and m.member_id < $3
+order by m.member_id desc limit $4;
+
+select m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed from terms w cross join lateral (
+    select * from members where owner = $1 and member_id = w.object_id limit 1) m
+  where w.noun = 'member' and w.scope = $2 and w.term = $3
+and true
+order by w.object_id desc limit $4;
+
+select m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed from (
+select * from members m where (m.user_id, m.scope, m.scope_id) between ($1, $2, $3) and ($4, $5, $6) offset 0) m where true
+  and $7 = any(m.roles)
+and true
+order by m.member_id desc limit $8;

@@ -1,14 +1,53 @@
-select organization_id as id, organization_id as owner, name, active, version, created, changed from organizations
-where not deleted and true
+select * from (
+select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, o.name as key, true as "isMatch",
+  row_number() over (order by o.name asc, o.organization_id asc) = $1 as "isLast"
+from organizations o where true and not o.deleted
   and true
-order by name, organization_id limit $1;
+order by o.name asc, o.organization_id asc limit $2) found
+where "isMatch" or "isLast" order by key asc, id asc limit $3;
 
-select organization_id as id, organization_id as owner, name, active, version, created, changed from organizations
-where not deleted and true
-  and (name, organization_id) > ($1, $2)
-order by name, organization_id limit $3;
+select * from (
+select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, o.name as key, true as "isMatch",
+  row_number() over (order by o.name asc, o.organization_id asc) = $1 as "isLast"
+from organizations o where true and not o.deleted
+  and (o.name, o.organization_id) > ($2, $3)
+order by o.name asc, o.organization_id asc limit $4) found
+where "isMatch" or "isLast" order by key asc, id asc limit $5;
 
-select organization_id as id, organization_id as owner, name, active, version, created, changed from organizations
-where not deleted and organization_id = any($1)
+select * from (
+select w.object_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, w.term as key,
+  true and coalesce(not o.deleted, false) and not exists (select from terms e where e.noun = 'organization' and e.scope = '' and e.object_id = o.organization_id and e.term >= (select left(folded($1), 50))
+and e.term < (select left(folded($2), 50) || chr(1114111))
+and e.term < w.term offset 0) as "isMatch",
+  row_number() over (order by w.term asc, w.object_id asc) = $3 as "isLast"
+from (select * from terms where noun = 'organization' and scope = '') w cross join lateral (
+  select * from organizations o where true and o.organization_id = w.object_id limit 1
+) o
+where w.term >= (select left(folded($4), 50))
+and w.term < (select left(folded($5), 50) || chr(1114111))
   and true
-order by name, organization_id limit $2;
+order by w.term asc, w.object_id asc limit $6) found
+where "isMatch" or "isLast" order by key asc, id asc limit $7;
+
+select * from (
+select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, o.name as key, true as "isMatch",
+  row_number() over (order by o.name asc, o.organization_id asc) = $1 as "isLast"
+from (select * from organizations where organization_id = any($2) offset 0) o where true and not o.deleted
+  and true
+order by o.name asc, o.organization_id asc limit $3) found
+where "isMatch" or "isLast" order by key asc, id asc limit $4;
+
+select * from (
+select w.object_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, w.term as key,
+  true and coalesce(not o.deleted, false) and not exists (select from terms e where e.noun = 'organization' and e.scope = '' and e.object_id = o.organization_id and e.term >= (select left(folded($1), 50))
+and e.term < (select left(folded($2), 50) || chr(1114111))
+and e.term < w.term offset 0) as "isMatch",
+  row_number() over (order by w.term asc, w.object_id asc) = $3 as "isLast"
+from (select * from terms where noun = 'organization' and scope = '' and object_id = any($4) offset 0) w cross join lateral (
+  select * from organizations o where true and o.organization_id = w.object_id limit 1
+) o
+where w.term >= (select left(folded($5), 50))
+and w.term < (select left(folded($6), 50) || chr(1114111))
+  and true
+order by w.term asc, w.object_id asc limit $7) found
+where "isMatch" or "isLast" order by key asc, id asc limit $8;

@@ -3,24 +3,63 @@ with asked as materialized (
 )
 select n, p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, g.project_grant_id as "grantId"
              from asked join projects p on p.project_id = asked.id
-             left join project_grants g
-               on g.project_id = p.project_id and g.granted_organization_id = asked.organization
+             left join lateral (
+               select project_grant_id from project_grants g
+               where g.project_id = p.project_id and g.granted_organization_id = asked.organization limit 1) g on true
              where p.owner = asked.organization or (g.project_grant_id is not null and (select not d.deleted from organizations d where d.organization_id = p.owner));
 
-select role_key as key, display_name as "displayName" from project_roles
-where project_id = $1 and true
-order by role_key limit $2;
+select * from (
+select r.role_key as id, r.display_name as "displayName", r.role_key as key, true as "isMatch",
+  row_number() over (order by r.role_key asc, r.role_key asc) = $1 as "isLast"
+from project_roles r where r.project_id = $2
+  and true
+order by r.role_key asc, r.role_key asc limit $3) found
+where "isMatch" or "isLast" order by key asc, id asc limit $4;
 
-select role_key as key, display_name as "displayName" from project_roles
-where project_id = $1 and role_key > $2
-order by role_key limit $3;
+select * from (
+select r.role_key as id, r.display_name as "displayName", r.role_key as key, true as "isMatch",
+  row_number() over (order by r.role_key asc, r.role_key asc) = $1 as "isLast"
+from project_roles r where r.project_id = $2
+  and (r.role_key, r.role_key) > ($3, $4)
+order by r.role_key asc, r.role_key asc limit $5) found
+where "isMatch" or "isLast" order by key asc, id asc limit $6;
 
-select g.role_key as key, r.display_name as "displayName"
-from project_grant_roles g join project_roles r on r.project_id = g.project_id and r.role_key = g.role_key
-where g.project_grant_id = $1 and true
-order by g.role_key limit $2;
+select * from (
+select w.object_id as id, r.display_name as "displayName", w.term as key,
+  true and not exists (select from terms e where e.noun = 'role' and e.scope = r.project_id and e.object_id = r.role_key and e.term >= (select left(folded($1), 50))
+and e.term < (select left(folded($2), 50) || chr(1114111))
+and e.term < w.term offset 0) as "isMatch",
+  row_number() over (order by w.term asc, w.object_id asc) = $3 as "isLast"
+from (select * from terms where noun = 'role' and scope = $4) w cross join lateral (
+  select * from project_roles r where r.project_id = $5 and r.role_key = w.object_id limit 1
+) r
+where w.term >= (select left(folded($6), 50))
+and w.term < (select left(folded($7), 50) || chr(1114111))
+  and true
+order by w.term asc, w.object_id asc limit $8) found
+where "isMatch" or "isLast" order by key asc, id asc limit $9;
 
-select g.role_key as key, r.display_name as "displayName"
-from project_grant_roles g join project_roles r on r.project_id = g.project_id and r.role_key = g.role_key
-where g.project_grant_id = $1 and g.role_key > $2
-order by g.role_key limit $3;
+select * from (
+select r.role_key as id, r.display_name as "displayName", r.role_key as key, true as "isMatch",
+  row_number() over (order by r.role_key asc, r.role_key asc) = $1 as "isLast"
+from (select r.* from project_grant_roles g
+join project_roles r on r.project_id = g.project_id and r.role_key = g.role_key where g.project_grant_id = $2 offset 0) r where r.project_id = $3
+  and true
+order by r.role_key asc, r.role_key asc limit $4) found
+where "isMatch" or "isLast" order by key asc, id asc limit $5;
+
+select * from (
+select w.object_id as id, r.display_name as "displayName", w.term as key,
+  true and not exists (select from terms e where e.noun = 'role' and e.scope = r.project_id and e.object_id = r.role_key and e.term >= (select left(folded($1), 50))
+and e.term < (select left(folded($2), 50) || chr(1114111))
+and e.term < w.term offset 0) as "isMatch",
+  row_number() over (order by w.term asc, w.object_id asc) = $3 as "isLast"
+from (select t.* from project_grant_roles g
+join terms t on t.noun = 'role' and t.scope = g.project_id and t.object_id = g.role_key where g.project_grant_id = $4 offset 0) w cross join lateral (
+  select * from project_roles r where r.project_id = $5 and r.role_key = w.object_id limit 1
+) r
+where w.term >= (select left(folded($6), 50))
+and w.term < (select left(folded($7), 50) || chr(1114111))
+  and true
+order by w.term asc, w.object_id asc limit $8) found
+where "isMatch" or "isLast" order by key asc, id asc limit $9;

@@ -1,28 +1,72 @@
-select id, owner, name, active, version, created, changed from (
-  (select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed from projects p where p.owner = $1 and true
-order by p.name, p.project_id limit $2)
-  union all
-  (select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed from project_grants g join projects p on p.project_id = g.project_id
-   where $3 and (select not d.deleted from organizations d where d.organization_id = g.owner) and g.granted_organization_id = $4 and true
-order by p.name, p.project_id limit $5)
-) both_kinds order by name, id limit $6;
+select * from (
+select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+  row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
+from projects p where p.owner = $2
+  and true
+order by p.name asc, p.project_id asc limit $3) found
+where "isMatch" or "isLast" order by key asc, id asc limit $4;
 
-select id, owner, name, active, version, created, changed from (
-  (select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed from projects p where p.owner = $1 and true
-and (p.name, p.project_id) > ($2, $3)
-order by p.name, p.project_id limit $4)
-  union all
-  (select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed from project_grants g join projects p on p.project_id = g.project_id
-   where $5 and (select not d.deleted from organizations d where d.organization_id = g.owner) and g.granted_organization_id = $6 and true
-and (p.name, p.project_id) > ($7, $8)
-order by p.name, p.project_id limit $9)
-) both_kinds order by name, id limit $10;
+select * from (
+select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+  row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
+from projects p where p.owner = $2
+  and (p.name, p.project_id) > ($3, $4)
+order by p.name asc, p.project_id asc limit $5) found
+where "isMatch" or "isLast" order by key asc, id asc limit $6;
 
-select id, owner, name, active, version, created, changed from (
-  (select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed from projects p where p.owner = $1 and p.project_id = any($2)
-order by p.name, p.project_id limit $3)
-  union all
-  (select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed from project_grants g join projects p on p.project_id = g.project_id
-   where $4 and (select not d.deleted from organizations d where d.organization_id = g.owner) and g.granted_organization_id = $5 and g.project_grant_id = any($6)
-order by p.name, p.project_id limit $7)
-) both_kinds order by name, id limit $8;
+select * from ((
+select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+  row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
+from projects p where p.owner = $2
+  and true
+order by p.name asc, p.project_id asc limit $3) union all (
+select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+  row_number() over (order by p.name asc, p.project_id asc) = $4 as "isLast"
+from (select p.* from project_grants g join projects p on p.project_id = g.project_id where g.granted_organization_id = $5 and true
+and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) p where true
+  and true
+order by p.name asc, p.project_id asc limit $6)) found
+where "isMatch" or "isLast" order by key asc, id asc limit $7;
+
+select * from ((
+select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+  row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
+from (select * from projects where project_id = any($2) offset 0) p where p.owner = $3
+  and true
+order by p.name asc, p.project_id asc limit $4) union all (
+select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+  row_number() over (order by p.name asc, p.project_id asc) = $5 as "isLast"
+from (select p.* from project_grants g join projects p on p.project_id = g.project_id where g.granted_organization_id = $6 and g.project_grant_id = any($7)
+and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) p where true
+  and true
+order by p.name asc, p.project_id asc limit $8)) found
+where "isMatch" or "isLast" order by key asc, id asc limit $9;
+
+select * from ((
+select w.object_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, w.term as key,
+  true and not exists (select from terms e where e.noun = 'project' and e.scope = p.owner and e.object_id = p.project_id and e.term >= (select left(folded($1), 50))
+and e.term < (select left(folded($2), 50) || chr(1114111))
+and e.term < w.term offset 0) as "isMatch",
+  row_number() over (order by w.term asc, w.object_id asc) = $3 as "isLast"
+from (select * from terms where noun = 'project' and scope = $4 and object_id = any($5) offset 0) w cross join lateral (
+  select * from projects p where p.owner = $6 and p.project_id = w.object_id limit 1
+) p
+where w.term >= (select left(folded($7), 50))
+and w.term < (select left(folded($8), 50) || chr(1114111))
+  and true
+order by w.term asc, w.object_id asc limit $9) union all (
+select w.object_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, w.term as key,
+  true and not exists (select from terms e where e.noun = 'project' and e.scope = p.owner and e.object_id = p.project_id and e.term >= (select left(folded($10), 50))
+and e.term < (select left(folded($11), 50) || chr(1114111))
+and e.term < w.term offset 0) as "isMatch",
+  row_number() over (order by w.term asc, w.object_id asc) = $12 as "isLast"
+from (select t.* from project_grants g
+  join terms t on t.noun = 'project' and t.scope = g.owner and t.object_id = g.project_id where g.granted_organization_id = $13 and g.project_grant_id = any($14)
+and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) w cross join lateral (
+  select * from projects p where true and p.project_id = w.object_id limit 1
+) p
+where w.term >= (select left(folded($15), 50))
+and w.term < (select left(folded($16), 50) || chr(1114111))
+  and true
+order by w.term asc, w.object_id asc limit $17)) found
+where "isMatch" or "isLast" order by key asc, id asc limit $18;

@@ -1,13 +1,96 @@
-select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+select * from (
+  select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
 u.email, u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
-u.version, u.created, u.changed from users u
-where u.owner = $1
-  and true
-order by u.username, u.user_id limit $2;
+u.version, u.created, u.changed, u.username as key, true as "isMatch",
+    row_number() over (order by u.username asc, u.user_id asc) = $1 as "isLast"
+  from users u where u.owner = $2
+    and true
+  order by u.username asc, u.user_id asc limit $3) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $4;
 
-select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+select * from (
+  select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
 u.email, u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
-u.version, u.created, u.changed from users u
-where u.owner = $1
-  and (u.username, u.user_id) > ($2, $3)
-order by u.username, u.user_id limit $4;
+u.version, u.created, u.changed, u.username as key, true as "isMatch",
+    row_number() over (order by u.username asc, u.user_id asc) = $1 as "isLast"
+  from users u where u.owner = $2
+    and (u.username, u.user_id) > ($3, $4)
+  order by u.username asc, u.user_id asc limit $5) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $6;
+
+select * from (
+  select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, u.username as key, true and coalesce(u.active and (u.locked and (u.locked_until is null or u.locked_until > $1)), false) and coalesce((u.kind collate "C") = $2, false) as "isMatch",
+    row_number() over (order by u.username desc, u.user_id desc) = $3 as "isLast"
+  from users u where (u.owner collate "C") = $4 and u.locked
+    and true
+  order by u.username desc, u.user_id desc limit $5) found
+  where "isMatch" or "isLast" order by key desc, id desc limit $6;
+
+select * from (
+  select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, '' as key,
+    true and coalesce(u.active = false, false) as "isMatch",
+    row_number() over (order by u.user_id desc) = $1 as "isLast"
+  from users u where u.owner = $2
+    and true
+  order by u.user_id desc limit $3) found
+  where "isMatch" or "isLast" order by id desc limit $4;
+
+select * from (
+  select (u.user_id collate "C") as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, (folded(u.email) collate "C") as key, true and coalesce(exists (select from terms e where e.noun = 'user' and e.scope = u.owner and e.object_id = u.user_id and e.term >= (select left(folded($1), 50))
+  and e.term < (select left(folded($2), 50) || chr(1114111)) offset 0), false) and coalesce((u.kind collate "C") = $3, false) and coalesce(u.active = true, false) and coalesce(not (u.locked and (u.locked_until is null or u.locked_until > $4)), false) as "isMatch",
+    row_number() over (order by (folded(u.email) collate "C") asc, (u.user_id collate "C") asc) = $5 as "isLast"
+  from users u where (u.owner collate "C") = $6 and (folded(u.email) collate "C") = (select folded($7))
+    and true
+  order by (folded(u.email) collate "C") asc, (u.user_id collate "C") asc limit $8) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $9;
+
+select * from (
+  select w.object_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, w.term as key,
+    true and coalesce(exists (select from terms e where e.noun = 'user' and e.scope = u.owner and e.object_id = u.user_id and e.term >= (select left(folded($1), 50))
+  and e.term < (select left(folded($2), 50) || chr(1114111)) offset 0), false) and not exists (select from terms e where e.noun = 'user' and e.scope = u.owner and e.object_id = u.user_id and e.term >= (select left(folded($3), 50))
+  and e.term < (select left(folded($4), 50) || chr(1114111))
+  and e.term < w.term offset 0) as "isMatch",
+    row_number() over (order by w.term asc, w.object_id asc) = $5 as "isLast"
+  from (select * from terms where noun = 'user' and scope = $6) w cross join lateral (
+    select * from users u where u.owner = $7 and u.user_id = w.object_id limit 1
+  ) u
+  where w.term >= (select left(folded($8), 50))
+  and w.term < (select left(folded($9), 50) || chr(1114111))
+    and true
+  order by w.term asc, w.object_id asc limit $10) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $11;
+
+select * from (
+  select (u.user_id collate "C") as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, (u.phone collate "C") as key, true and coalesce((folded(user_name(u.name, u.given_name, u.family_name)) collate "C") >= (select folded($1)) and (folded(user_name(u.name, u.given_name, u.family_name)) collate "C") < (select folded($2) || chr(1114111)), false) as "isMatch",
+    row_number() over (order by (u.phone collate "C") desc, (u.user_id collate "C") desc) = $3 as "isLast"
+  from users u where (u.owner collate "C") = $4 and (u.phone collate "C") >= (select folded($5)) and (u.phone collate "C") < (select folded($6) || chr(1114111))
+    and true
+  order by (u.phone collate "C") desc, (u.user_id collate "C") desc limit $7) found
+  where "isMatch" or "isLast" order by key desc, id desc limit $8;
+
+select * from (
+  select w.object_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, w.term as key,
+    true and not exists (select from terms e where e.noun = 'user' and e.scope = u.owner and e.object_id = u.user_id and e.term >= (select left(folded($1), 50))
+  and e.term < (select left(folded($2), 50) || chr(1114111))
+  and e.term < w.term offset 0) as "isMatch",
+    row_number() over (order by w.term asc, w.object_id asc) = $3 as "isLast"
+  from (select * from terms where noun = 'user' and scope = $4) w cross join lateral (
+    select * from users u where u.owner = $5 and u.user_id = w.object_id limit 1
+  ) u
+  where w.term >= (select left(folded($6), 50))
+  and w.term < (select left(folded($7), 50) || chr(1114111))
+    and (w.term, w.object_id) > ($8, $9)
+  order by w.term asc, w.object_id asc limit $10) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $11;

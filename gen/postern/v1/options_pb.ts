@@ -50,8 +50,8 @@ export type Access = Message<"postern.v1.Access"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The request field that names a user or a thing of a user (user_id, session_id). The organization of that user decides,
-   * and no header.
+   * The request field that names a user or a thing of a user (user_id, login_name, session_id). The organization of that
+   * user decides, and no header.
    *
    * @generated from field: string user = 4;
    */
