@@ -30,7 +30,7 @@ export default defineConfig({
           name: "server",
           globalSetup: shared.globalSetup,
           include: ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"],
-          // Clients in other languages and faults need more than npm: `npm run clients` and `npm run faults` run them.
+          // Clients in other languages and some faults need more than npm: `npm run clients` and `npm run faults` run them.
           exclude: [...pure, "test/clients/*/**", "test/faults/*.test.ts", "test/faults/long/**"],
         },
       },

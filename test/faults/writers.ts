@@ -16,7 +16,10 @@ export type Writers = {
   readonly reasons: ReadonlyMap<string, number>;
   /** Waits for so many more acknowledgements. */
   readonly more: (count: number) => Promise<void>;
-  /** Waits until each writer had a write acknowledged that it began after now; answers the longest time without any. */
+  /**
+   * Waits until each writer had a write acknowledged that it began after now; answers the longest time without any, since the
+   * last call of `more` ended.
+   */
   readonly back: () => Promise<number>;
   /** Ends when each writer has had its last keyed write acknowledged. */
   readonly stop: () => Promise<void>;
@@ -25,6 +28,7 @@ export type Writers = {
 };
 
 type Writer = {
+  readonly name: string;
   readonly caller: Caller;
   readonly operation: Operation;
   readonly subject: Subject;
@@ -34,7 +38,7 @@ type Writer = {
 };
 
 const restMs = 50;
-const longestMs = 120_000;
+const longestMs = 60_000;
 
 /** Makes the users and their sessions. */
 export async function subjectsOf(admin: Client): Promise<Subject[]> {
@@ -59,13 +63,14 @@ export function startWriters({ url, token, subjects }: WritersOptions): Writers 
   const total = { acknowledged: 0, unknown: 0, refused: 0, repeated: 0 };
   let isStopped = false;
   let [lastAt, longestGapMs] = [performance.now(), 0];
-  const writers = Object.values(operations).flatMap((operationOf, o) =>
+  const writers = Object.entries(operations).flatMap(([called, operationOf], o) =>
     protocols.flatMap((protocol, p) =>
       [true, false].map((isKeyed, k): Writer => {
         const subject = subjects[(o * protocols.length + p) * 2 + k] as Subject;
         const operation = operationOf(subject);
         const by = operation.own ? subject.token : token;
-        return { caller: openCaller(protocol, url), operation, subject, token: by, isKeyed, lastBegan: -1 };
+        const name = `${called} by ${protocol}${isKeyed ? " with keys" : ""}`;
+        return { name, caller: openCaller(protocol, url), operation, subject, token: by, isKeyed, lastBegan: -1 };
       }),
     ),
   );
@@ -76,11 +81,12 @@ export function startWriters({ url, token, subjects }: WritersOptions): Writers 
     async more(count) {
       const enough = total.acknowledged + count;
       await waitFor(() => total.acknowledged >= enough);
+      longestGapMs = 0;
     },
     async back() {
       const since = performance.now();
-      longestGapMs = 0;
-      await waitFor(() => writers.every(({ lastBegan }) => lastBegan > since));
+      const late = () => writers.filter(({ lastBegan }) => lastBegan <= since).map(({ name }) => name);
+      await waitFor(() => late().length === 0, late);
       return longestGapMs;
     },
     async stop() {
@@ -91,9 +97,10 @@ export function startWriters({ url, token, subjects }: WritersOptions): Writers 
       writers.map(({ operation, subject: { loginName } }) => ({ loginName, candidates: operation.passwords() })),
   };
 
-  async function waitFor(condition: () => boolean): Promise<void> {
+  async function waitFor(condition: () => boolean, late?: () => unknown): Promise<void> {
     for (const end = performance.now() + longestMs; !condition(); await Promise.race([pause(10), all]))
-      if (performance.now() > end) throw new Error(`waited too long: ${JSON.stringify([total, [...reasons]])}`);
+      if (performance.now() > end)
+        throw new Error(`waited too long: ${JSON.stringify({ late: late?.(), total, reasons: [...reasons] })}`);
   }
 
   async function work(writer: Writer): Promise<void> {

@@ -1,6 +1,10 @@
 import { test } from "vitest";
-import { killUnderWriters } from "../kills.ts";
+import { openKilled } from "../kills.ts";
+import { endure, long } from "../rounds.ts";
 
-test("twenty kills of each process lose no acknowledged write and double none", { timeout: 1_800_000 }, async () => {
-  await killUnderWriters({ rounds: 20, projects: 40_000 });
+test("kills of the node and of its database lose no acknowledged write and double none", {
+  timeout: 1_800_000,
+}, async () => {
+  await using stage = await openKilled();
+  await endure(stage, long);
 });

@@ -1,6 +1,8 @@
 import { test } from "vitest";
-import { killUnderWriters } from "../kills.ts";
+import { openKilled } from "../kills.ts";
+import { endure, short } from "../rounds.ts";
 
 test("kills of the node and of its database lose no acknowledged write and double none", async () => {
-  await killUnderWriters({ rounds: 2, projects: 5_000 });
+  await using stage = await openKilled();
+  await endure(stage, short);
 });
