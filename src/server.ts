@@ -31,6 +31,7 @@ import { unsettledSeconds } from "./events/follow.ts";
 import { expiredRecords, startSweep } from "./events/sweep.ts";
 import { forAdapter } from "./guards/adapter.ts";
 import { gate } from "./guards/authenticate.ts";
+import { type Capacity, capacity } from "./guards/capacity.ts";
 import { guards } from "./guards/guards.ts";
 import type { Lookups } from "./guards/holding.ts";
 import { remember } from "./guards/remember.ts";
@@ -220,6 +221,7 @@ function serviceOptions(runtime: Runtime, config: Config, lines: Report) {
       declared: declaredRules(runtime, config),
       report: lines,
       trustedProxies: config.trustedProxies,
+      capacity: capacity(config.callsMax),
     }),
     routes: routesOf(runtime, config),
     contextValues: ({ address }: { readonly address: string | undefined }) =>
@@ -239,15 +241,21 @@ export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAda
   };
 }
 
-type GuardedOptions = Readonly<{ declared: readonly MessageRule[]; report: Report; trustedProxies: readonly string[] }>;
+type GuardedOptions = Readonly<{
+  declared: readonly MessageRule[];
+  report: Report;
+  trustedProxies: readonly string[];
+  capacity: Capacity;
+}>;
 
 /** The gate that finds the caller, and the interceptors between the gate and the handler. */
-export function guarded(runtime: Runtime, { declared, report, trustedProxies }: GuardedOptions) {
+export function guarded(runtime: Runtime, { declared, report, trustedProxies, capacity: bound }: GuardedOptions) {
   const { callers, deps } = runtime;
   const rules = messageRules(declared);
   const outages = { isUnavailable, isStatementTimeout };
   const interceptors = guards({
     report,
+    capacity: bound,
     callers,
     rules,
     declared,
@@ -256,7 +264,7 @@ export function guarded(runtime: Runtime, { declared, report, trustedProxies }: 
     outages,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });
-  return { rules, interceptors, requestGate: report.atGate(gate(callers, outages)) };
+  return { rules, interceptors, requestGate: report.atGate(bound.gated(gate(callers, outages))) };
 }
 
 function tracerOf({ call }: Tracing, operations: ReadonlySet<string>) {

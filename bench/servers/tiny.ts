@@ -6,6 +6,7 @@ import { describe } from "../../src/contract/describe.ts";
 import { keys, newId } from "../../src/deps.ts";
 import { inOurWords } from "../../src/errors.ts";
 import { gate } from "../../src/guards/authenticate.ts";
+import { capacity } from "../../src/guards/capacity.ts";
 import { guards } from "../../src/guards/guards.ts";
 import { report } from "../../src/guards/report.ts";
 import { messageRules } from "../../src/guards/validate.ts";
@@ -22,6 +23,7 @@ const outages = { isUnavailable: () => false, isStatementTimeout: () => false };
 const hashing = { concurrency: 1, queue: 1, memoryKib: 8, iterations: 1, parallelism: 1 };
 const interceptors = guards({
   report: lines,
+  capacity: capacity(1_000),
   callers,
   rules,
   declared: [],

@@ -18,6 +18,7 @@ import { authenticate, isForAnyone } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
 import { resolveAlias } from "./caller_alias.ts";
 import type { CallerCache } from "./caller_cache.ts";
+import type { Capacity } from "./capacity.ts";
 import { clientNetwork } from "./client_network.ts";
 import { crossFieldRules } from "./cross_field.ts";
 import type { Lookups } from "./holding.ts";
@@ -30,6 +31,7 @@ import { type RulesOf, validate } from "./validate.ts";
 /** Options of the guards. */
 export type GuardOptions = {
   readonly report: Report;
+  readonly capacity: Capacity;
   readonly callers: CallerCache;
   readonly rules: RulesOf;
   /** The cross-field rules of requests. */
@@ -52,6 +54,7 @@ export function guards(options: GuardOptions): Interceptor[] {
   const keyed = forEachMethod((method) => idempotency(method, options.idempotency));
   return [
     report.interceptor,
+    options.capacity.interceptor,
     inWords(outage(options.outages)),
     before(known),
     before(wellFormed),
