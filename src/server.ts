@@ -146,7 +146,7 @@ function startErrands({ deps, onAppended, logger }: Runtime, config: Config): As
     logger.warn({ err: error, errand }, "an errand failed; trying again");
   const errands = new AsyncDisposableStack();
   const chores = [expiredRecords(sql, clock), ...smsChores({ sql, clock }), ...expiryChores(deps, config)];
-  errands.use(startSweep({ sql, chores, onError }));
+  errands.use(startSweep({ sql, chores, clock, onError }));
   errands.use(
     startSmsWorker({
       sql,
