@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -17,6 +17,8 @@ const endConnections = "select pg_terminate_backend(pid) from pg_stat_activity w
 export async function openRefusing(): Promise<Stage> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "postern-refusing-"));
+  // Under root the server runs as another user, who must be able to enter.
+  await chmod(folder, 0o711);
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   const dataDir = join(folder, "data");
   const server = opened.use(await startEmbedded({ dataDir, log: quiet }));

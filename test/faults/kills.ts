@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbedded } from "../../src/postgres/embedded.ts";
@@ -10,9 +10,11 @@ import { type Stage, untilReady } from "./rounds.ts";
 const settings = { SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "0" };
 
 /** A node on its embedded database, as `npm start` runs it; what is killed is started again where nothing else does it. */
-export async function openKilled(): Promise<Stage> {
+export async function openKilled(inFolder = tmpdir()): Promise<Stage> {
   await using opened = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "postern-kills-"));
+  const folder = await mkdtemp(join(inFolder, "postern-kills-"));
+  // Under root the server runs as another user, who must be able to enter.
+  await chmod(folder, 0o711);
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   const dataDir = join(folder, "data");
   // Made here to learn its URL, and left to the node.

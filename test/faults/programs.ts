@@ -18,6 +18,11 @@ const programs = {
     tests: "a cluster that loses its primary",
     command: ["sh", "-c", "patroni --version && etcd --version"],
   },
+  mount: {
+    run: "short",
+    tests: "a disk that fills up",
+    command: ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
+  },
   faketime: { run: "short", tests: "a node whose clock jumps", command: ["faketime", "--version"] },
   haproxy: { run: "short", tests: "two nodes behind HAProxy", command: ["haproxy", "-v"] },
 } satisfies Record<string, { run: Run; tests: string; command: [string, ...string[]] }>;
