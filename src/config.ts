@@ -171,6 +171,11 @@ const declared = {
     "Request bodies held at once; one caller a quarter at most, unknown callers together as much, one network a sixteenth",
     { least: 8_388_608 },
   ),
+  callsMax: whole(
+    "CALLS_MAX",
+    1000,
+    "Calls that this node works on at once, then OVERLOADED; streams and slow bodies are not counted",
+  ),
   unknownStreamsMax: whole(
     "UNKNOWN_STREAMS_MAX",
     2048,

@@ -155,7 +155,7 @@ function openPools({ config, database, logger: log, observe, opened }: PoolsOpti
   const common = { ...poolOf(config), log, pooler, observe, readOnly, makeRoom };
   const short = opened.use(connect(url, { ...common, connections: shares.short }));
   const long = shares.long
-    ? opened.use(connect(url, { ...common, ...longStatements, connections: shares.long }))
+    ? opened.use(connect(url, { ...common, ...longStatements, connections: shares.long, asking: short.sql }))
     : short;
   const pools: readonly [Connection, Connection] = [short, long];
   const writable = opened.use(openWritable({ url, log, pooler, pools, own: shares.asking > 0 }));

@@ -36,6 +36,7 @@ import { unsettledSeconds } from "./events/follow.ts";
 import { expiredRecords, startSweep } from "./events/sweep.ts";
 import { forAdapter } from "./guards/adapter.ts";
 import { gate } from "./guards/authenticate.ts";
+import { type Capacity, capacity } from "./guards/capacity.ts";
 import { guards } from "./guards/guards.ts";
 import type { Lookups } from "./guards/holding.ts";
 import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
@@ -162,7 +163,7 @@ function startErrands({ deps, onAppended, logger }: Runtime, config: Config): As
     ...expiryChores(deps, config),
     deletedOrganizations(deps),
   ];
-  errands.use(startSweep({ sql, chores, onError }));
+  errands.use(startSweep({ sql, chores, clock, onError }));
   errands.use(
     startSmsWorker({
       sql,
@@ -304,7 +305,12 @@ type Lines = { readonly lines: Report; readonly limits: RateLimits };
 /** The services with their gate, interceptors and context values, in the form that the adapters of Connect take. */
 function serviceOptions(runtime: Runtime, config: Config, { lines, limits }: Lines) {
   return {
-    ...guarded(runtime, { declared: declaredRules(runtime, config), report: lines, limits }),
+    ...guarded(runtime, {
+      declared: declaredRules(runtime, config),
+      report: lines,
+      limits,
+      capacity: capacity(config.callsMax),
+    }),
     routes: routesOf(runtime, config),
     contextValues: ({ network }: { readonly network: string | undefined }) =>
       createContextValues().set(keys.requestId, runtime.deps.ids()).set(keys.network, network),
@@ -331,10 +337,15 @@ export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAda
   };
 }
 
-type GuardedOptions = Readonly<{ declared: readonly MessageRule[]; report: Report; limits: RateLimits }>;
+type GuardedOptions = Readonly<{
+  declared: readonly MessageRule[];
+  report: Report;
+  limits: RateLimits;
+  capacity: Capacity;
+}>;
 
 /** The gate that finds the caller, and the interceptors between the gate and the handler. */
-export function guarded(runtime: Runtime, { declared, report, limits }: GuardedOptions) {
+export function guarded(runtime: Runtime, { declared, report, limits, capacity: bound }: GuardedOptions) {
   const { callers, deps } = runtime;
   const known = { callers, limits };
   const rules = messageRules(declared);
@@ -342,13 +353,14 @@ export function guarded(runtime: Runtime, { declared, report, limits }: GuardedO
   const interceptors = guards({
     report,
     known,
+    capacity: bound,
     rules,
     declared,
     lookups: lookupsOf(runtime),
     outages,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });
-  return { rules, interceptors, requestGate: report.atGate(gate(known, outages)) };
+  return { rules, interceptors, requestGate: report.atGate(bound.gated(gate(known, outages))) };
 }
 
 function tracerOf({ call }: Tracing, operations: ReadonlySet<string>) {

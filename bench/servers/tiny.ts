@@ -11,6 +11,7 @@ import { describe } from "../../src/contract/describe.ts";
 import { keys, newId } from "../../src/deps.ts";
 import { inOurWords } from "../../src/errors.ts";
 import { gate } from "../../src/guards/authenticate.ts";
+import { capacity } from "../../src/guards/capacity.ts";
 import { guards } from "../../src/guards/guards.ts";
 import { rateLimits } from "../../src/guards/rate_limits.ts";
 import { report } from "../../src/guards/report.ts";
@@ -39,6 +40,7 @@ const hashing = { concurrency: 1, queue: 1, memoryKib: 8, iterations: 1, paralle
 const interceptors = guards({
   report: lines,
   known,
+  capacity: capacity(1_000),
   rules,
   declared: [],
   outages,

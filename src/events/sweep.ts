@@ -15,6 +15,8 @@ export type SweepOptions = {
   readonly sql: Sql;
   readonly chores: readonly Chore[];
   readonly everyMs?: number;
+  /** The clock by which chores decide what has expired. */
+  readonly clock?: () => Date;
   /** Called when a chore fails; it is tried again the next time. */
   readonly onError: (error: unknown, chore: string) => void;
 };
@@ -22,7 +24,8 @@ export type SweepOptions = {
 const most = 1_000;
 
 /** Deletes expired data in small batches, on one node at a time. */
-export function startSweep({ sql, chores, everyMs = 60_000, onError }: SweepOptions): AsyncDisposable {
+export function startSweep(options: SweepOptions): AsyncDisposable {
+  const { sql, chores, everyMs = 60_000, clock = () => new Date(), onError } = options;
   const holder = randomUUID();
   const seconds = 30 + (2 * everyMs) / 1000;
   let stopped = false;
@@ -37,6 +40,7 @@ export function startSweep({ sql, chores, everyMs = 60_000, onError }: SweepOpti
   };
 
   async function look(): Promise<boolean> {
+    await refuseAhead(sql, clock);
     for (const chore of chores) await finish(chore).catch((error: unknown) => onError(error, chore.name));
     return false;
   }
@@ -44,6 +48,16 @@ export function startSweep({ sql, chores, everyMs = 60_000, onError }: SweepOpti
   async function finish({ batch }: Chore): Promise<void> {
     while (await mayGoOn()) if ((await batch(most)) < most) return;
   }
+}
+
+const tolerableSeconds = 60;
+
+/** Throws where this node's clock is ahead: it would delete what has not expired, which no later correction brings back. */
+async function refuseAhead(sql: Sql, clock: () => Date): Promise<void> {
+  const [row] = await sql<{ now: Date }[]>`select clock_timestamp() as now`;
+  const seconds = Math.floor((clock().getTime() - (row?.now.getTime() ?? 0)) / 1000);
+  if (seconds > tolerableSeconds)
+    throw new Error(`the clock is ${seconds} s ahead of the database's: nothing is deleted until they agree`);
 }
 
 /** The rows that one batch deletes at most, and the time from which it looks for them. */

@@ -24,24 +24,27 @@ export type CallerCache = {
 export type CallerCacheOptions = {
   readonly lookup: (hash: string) => Promise<FoundCaller | undefined>;
   readonly clock: () => Date;
+  /** A clock in milliseconds that nobody sets back: an entry would live on by as much. */
+  readonly elapsed?: () => number;
   readonly seconds: number;
   readonly most?: number;
 };
 
-type CachedCaller = FoundCaller & { readonly until: number };
+// By the first of these an entry ends: its life by the one clock, its token's by the other.
+type CachedCaller = FoundCaller & { readonly until: number; readonly expiresAt: number };
 type Drops = (one: FoundCaller) => boolean;
 
 /** Caches callers for seconds. A fact that revokes a caller drops it at once on this node, and on the others when they read it. */
-export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCacheOptions): CallerCache {
+export function callerCache(options: CallerCacheOptions): CallerCache {
+  const { lookup, clock, elapsed = () => performance.now(), seconds, most = 10_000 } = options;
   const kept = new Map<string, CachedCaller>();
   const underWay = new Set<Drops[]>();
 
   return {
-    cached: (hash) => cached(hash, clock().getTime()),
+    cached,
 
     find(hash) {
-      const now = clock().getTime();
-      return cached(hash, now) ?? lookedUp(hash, now);
+      return cached(hash) ?? lookedUp(hash);
     },
 
     forget({ type, stream }) {
@@ -53,9 +56,9 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
     forgetAll: () => drop(() => true),
   };
 
-  function cached(hash: string, now: number): Caller | undefined {
+  function cached(hash: string): Caller | undefined {
     const known = kept.get(hash);
-    if (known && known.until > now) return known.caller;
+    if (known && known.until > elapsed() && known.expiresAt > clock().getTime()) return known.caller;
     if (known) kept.delete(hash);
     return undefined;
   }
@@ -65,21 +68,23 @@ export function callerCache({ lookup, clock, seconds, most = 10_000 }: CallerCac
     for (const [hash, one] of kept) if (drops(one)) kept.delete(hash);
   }
 
-  async function lookedUp(hash: string, now: number): Promise<Caller | undefined> {
+  async function lookedUp(hash: string): Promise<Caller | undefined> {
+    const [now, since] = [clock().getTime(), elapsed()];
     // A lookup that began before a revocation must not be cached after it.
     const meanwhile: Drops[] = [];
     underWay.add(meanwhile);
     const found = await lookup(hash).finally(() => underWay.delete(meanwhile));
     if (!found || (found.expires && found.expires.getTime() <= now)) return undefined;
-    if (seconds > 0 && !meanwhile.some((drops) => drops(found))) keep(hash, found, now);
+    if (seconds > 0 && !meanwhile.some((drops) => drops(found))) keep(hash, found, since);
     return found.caller;
   }
 
-  function keep(hash: string, found: FoundCaller, now: number): void {
+  function keep(hash: string, found: FoundCaller, since: number): void {
     if (kept.size >= most) kept.delete(kept.keys().next().value ?? "");
     kept.set(hash, {
       ...found,
-      until: Math.min(now + seconds * 1000, found.expires?.getTime() ?? Number.POSITIVE_INFINITY),
+      until: since + seconds * 1000,
+      expiresAt: found.expires?.getTime() ?? Number.POSITIVE_INFINITY,
     });
   }
 }

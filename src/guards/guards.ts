@@ -18,6 +18,7 @@ import {
 import { authenticate, type KnownCallers } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
 import { resolveAlias } from "./caller_alias.ts";
+import type { Capacity } from "./capacity.ts";
 import { crossFieldRules } from "./cross_field.ts";
 import type { Lookups } from "./holding.ts";
 import { type IdempotencyOptions, idempotency, type Keyed } from "./idempotency.ts";
@@ -31,6 +32,7 @@ import { type RulesOf, validate } from "./validate.ts";
 export type GuardOptions = {
   readonly report: Report;
   readonly known: KnownCallers;
+  readonly capacity: Capacity;
   readonly rules: RulesOf;
   /** The cross-field rules of requests. */
   readonly declared: readonly MessageRule[];
@@ -49,6 +51,7 @@ export function guards(options: GuardOptions): Interceptor[] {
   const keyed = forEachMethod((method) => idempotency(method, options.idempotency));
   return [
     report.interceptor,
+    options.capacity.interceptor,
     inWords(outage(options.outages)),
     before(known),
     before(wellFormed),

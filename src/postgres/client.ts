@@ -10,6 +10,8 @@ export type Client = Watched & {
   expiresAt: number;
   readonly socket: Socket | undefined;
   askedAt: number | undefined;
+  /** The server's process for the last statement; undefined before there is one. */
+  readonly pid: number | undefined;
   /** The connection has ended. */
   readonly closed: boolean;
   readonly send: (statement: Statement) => void;
@@ -29,6 +31,7 @@ export function createClient({ servers, need, closed }: ClientOptions): Client {
   let link: Link | undefined;
   let send: ((statement: Statement) => void) | undefined;
   let isEnding = false;
+  let last: Statement | undefined;
   const ended = (one: Link) => {
     if (one === link && send) closed(client);
   };
@@ -50,10 +53,14 @@ export function createClient({ servers, need, closed }: ClientOptions): Client {
       return link?.socket;
     },
     askedAt: undefined,
+    get pid() {
+      return (last?.state as { pid?: number } | null | undefined)?.pid;
+    },
     get closed() {
       return link?.closed ?? false;
     },
     send(statement) {
+      last = statement;
       if (send) return send(statement);
       findServer({ servers, need }, { made, ended }).then(
         (found) => {

@@ -7,6 +7,7 @@ import { encryptionOf, encryptionParameters } from "./encryption.ts";
 import type { Candidates } from "./find_server.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import type { Server } from "./link.ts";
+import { watchLost } from "./lost_statement.ts";
 import { createPool } from "./pool.ts";
 import type { ProcessLog } from "./process_log.ts";
 import { serversOf } from "./servers.ts";
@@ -29,6 +30,8 @@ export type ConnectOptions = Readonly<{
   connectMs?: number;
   /** Longest silence of a connection whose answer is due; by default all of these times together. */
   answerMs?: number;
+  /** The pool that asks whether a silent statement still runs, where statements may run for long. */
+  asking?: Sql | undefined;
   /** The pooler between this program and the database, where there is one. */
   pooler?: Pooler | undefined;
   /** Called when a write was refused because the database takes none. */
@@ -71,6 +74,8 @@ export function connect(url: string, options: ConnectOptions): Connection {
   const make = (closed: (client: Client) => void) => createClient({ ...candidates, closed });
   const pool = createPool({ most: connections, make, clients });
   const watchdog = watchSilence(clients, answerMs);
+  // The processes that a pooler names are its own.
+  const lost = options.asking && !pooler ? watchLost(clients, { sql: options.asking, everyMs: silenceMs }) : undefined;
   // Makes the statements, and has no connection.
   const [{ url: any, driver }] = candidates.servers;
   const maker = postgres(any, { ...driver, max: 1 });
@@ -89,6 +94,7 @@ export function connect(url: string, options: ConnectOptions): Connection {
     async [Symbol.asyncDispose]() {
       await refuse(5_000);
       watchdog[Symbol.dispose]();
+      lost?.[Symbol.dispose]();
     },
   };
 }

@@ -45,6 +45,33 @@ test("a lease is one node's until it ends, and may be kept", async () => {
   expect(await take(holder)).toBe(false);
 });
 
+test("a lease from before the database's clock was set back is nobody's", async () => {
+  await using database = await openDatabase();
+  const { sql } = database;
+  const take = (holder: string) => takeLease(sql, { work: "sweep", holder, seconds: 30 });
+  expect(await take("gone")).toBe(true);
+  await sql`update leases set until = until + interval '1 day'`;
+  expect(await take("a")).toBe(true);
+  expect(await take("b")).toBe(false);
+});
+
+test("a node whose clock is ahead of the database's clears nothing away, and says so", async () => {
+  await using database = await openDatabase();
+  const { sql } = database;
+  const { chore, left } = pile(3);
+  const errors: unknown[] = [];
+  let ahead = 90_000;
+  const clock = () => new Date(Date.now() + ahead);
+  await using _sweep = startSweep({ sql, chores: [chore], clock, everyMs: 50, onError: (error) => errors.push(error) });
+  await vi.waitFor(
+    () => expect(errors.map(String).join()).toContain("the clock is 90 s ahead of the database's"),
+    60_000,
+  );
+  expect(left()).toBe(3);
+  ahead = 0;
+  await vi.waitFor(() => expect(left()).toBe(0), 60_000);
+});
+
 test("everything is cleared away, batch by batch, by one node", async () => {
   await using database = await openDatabase();
   const { chore, asked, left } = pile(1_200);

@@ -20,6 +20,12 @@ const programs = {
   },
   haproxy: { run: "short", tests: "nodes behind HAProxy", command: ["haproxy", "-v"] },
   nginx: { run: "short", tests: "three nodes behind nginx", command: ["nginx", "-v"] },
+  mount: {
+    run: "short",
+    tests: "a disk that fills up",
+    command: ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
+  },
+  faketime: { run: "short", tests: "a node whose clock jumps", command: ["faketime", "--version"] },
 } satisfies Record<string, { run: Run; tests: string; command: [string, ...string[]] }>;
 
 /** A program that tests of faults need. */

@@ -63,3 +63,20 @@ test("a caller whose session ends while it is looked up is not kept, one with an
 test("a caller whose phone changes is kept", async () => {
   expect(await waitingCache().isKeptAfter({ type: "user.phone_changed", stream: "ada" })).toBe(true);
 });
+
+test("a caller is kept no longer when the clock is set back", async () => {
+  let [lookups, time, elapsed] = [0, 1_000_000, 0];
+  const lookup = async () => {
+    lookups += 1;
+    return ada;
+  };
+  const cache = callerCache({ lookup, clock: () => new Date(time), elapsed: () => elapsed, seconds: 5 });
+  await cache.find("hash");
+  time -= 900_000;
+  elapsed += 4_999;
+  await cache.find("hash");
+  expect(lookups).toBe(1);
+  elapsed += 2;
+  await cache.find("hash");
+  expect(lookups).toBe(2);
+});

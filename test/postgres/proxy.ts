@@ -5,8 +5,8 @@ import { createServer, connect as dial, type Socket } from "node:net";
 export type Faults = {
   /** The delay of bytes each way. */
   readonly delayMs?: number;
-  /** Bytes go nowhere, and no connection is closed. */
-  readonly swallow?: boolean;
+  /** Bytes go nowhere, or only those of the server, and no connection is closed. */
+  readonly swallow?: boolean | "answers";
   /** New connections are reset at once. */
   readonly refuse?: boolean;
   /** Whether the connection is reset instead of sending this message of the client, with which so many statements began. */
@@ -47,7 +47,9 @@ export async function openProxy(databaseUrl: string): Promise<DatabaseProxy> {
     };
     for (const socket of [client, link.server]) socket.on("error", close).on("close", close);
     const fits = messages((message, statements) => faults.resetAt?.(message, statements) !== true);
-    client.on("data", (bytes) => (fits(bytes) ? pass(bytes, link.server, faults) : client.resetAndDestroy()));
+    client.on("data", (bytes) =>
+      fits(bytes) ? pass(bytes, link.server, forQuestions(faults)) : client.resetAndDestroy(),
+    );
     link.server.on("data", (bytes) => pass(bytes, client, faults));
   });
   server.listen(0, "127.0.0.1");
@@ -79,6 +81,9 @@ function urlOf(target: URL, address: ReturnType<ReturnType<typeof createServer>[
   url.port = String(typeof address === "object" ? address?.port : 0);
   return url.href;
 }
+
+const forQuestions = (faults: Faults): Faults =>
+  faults.swallow === "answers" ? { ...faults, swallow: false } : faults;
 
 function pass(bytes: Buffer, to: Socket, { swallow, delayMs }: Faults): void {
   if (swallow || to.destroyed) return;

@@ -2,7 +2,12 @@ import { defineConfig } from "vitest/config";
 import { shared } from "../../../vitest.config.ts";
 import { reportSkipped } from "../programs.ts";
 
-// They take minutes.
+// They take minutes each, and disturb each other.
 export default defineConfig({
-  test: { ...shared, include: ["test/faults/long/*.test.ts"], reporters: [...shared.reporters, reportSkipped("long")] },
+  test: {
+    ...shared,
+    fileParallelism: false,
+    include: ["test/faults/long/*.test.ts"],
+    reporters: [...shared.reporters, reportSkipped("long")],
+  },
 });

@@ -1,0 +1,66 @@
+import { spawnSync } from "node:child_process";
+import { chmod, mkdtemp, open, rm, rmdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { ask } from "../postgres/holder.ts";
+import { openKilled } from "./kills.ts";
+import type { Stage } from "./rounds.ts";
+
+const megabytes = 512;
+const fullMs = 4_000;
+
+/** A small file system in memory, which only root can make. */
+export async function openDisk(): Promise<AsyncDisposable & { readonly folder: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "postern-disk-"));
+  const { status, stderr } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder]);
+  if (status !== 0) throw new Error(`no file system could be mounted: ${stderr}`);
+  await chmod(folder, 0o755);
+  return {
+    folder,
+    async [Symbol.asyncDispose]() {
+      spawnSync("umount", ["-l", folder]);
+      await rmdir(folder);
+    },
+  };
+}
+
+/** A node whose embedded database has its files on a disk that fills up. */
+export async function openFull(): Promise<Stage> {
+  await using opened = new AsyncDisposableStack();
+  const { folder } = opened.use(await openDisk());
+  const stage = opened.use(await openKilled(folder));
+  const ballast = join(folder, "ballast");
+  const stack = opened.move();
+  return {
+    ...stage,
+    faults: {
+      "a full disk": {
+        async strike() {
+          await fill(ballast);
+          // The log has files of its own in advance.
+          for (let file = 0; file < 8; file++) await ask(stage.databaseUrl, "select pg_switch_wal()").catch(() => {});
+        },
+        async heal() {
+          await pause(fullMs);
+          await rm(ballast);
+        },
+        isSlow: true,
+      },
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Writes until nothing more goes in, also what the database gives back meanwhile. */
+async function fill(path: string): Promise<void> {
+  const file = await open(path, "w");
+  for (const size of [1 << 20, 1 << 12])
+    while (await file.write(Buffer.alloc(size)).then(({ bytesWritten }) => bytesWritten > 0, isFull));
+  await file.close();
+}
+
+function isFull(error: NodeJS.ErrnoException): false {
+  if (error.code === "ENOSPC") return false;
+  throw error;
+}

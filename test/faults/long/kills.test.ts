@@ -1,0 +1,10 @@
+import { test } from "vitest";
+import { openKilled } from "../kills.ts";
+import { endure, long } from "../rounds.ts";
+
+test("kills of the node and of its database lose no acknowledged write and double none", {
+  timeout: 1_800_000,
+}, async () => {
+  await using stage = await openKilled();
+  await endure(stage, long);
+});

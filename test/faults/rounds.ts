@@ -1,0 +1,70 @@
+import { expect } from "vitest";
+import { readConfig } from "../../src/config.ts";
+import { doctor } from "../../src/doctor.ts";
+import { eventually, type Node, readyStatus } from "../first_start.ts";
+import { openClient } from "../fixture/database_client.ts";
+import { seed } from "../fixture/seed.ts";
+import { clientOf } from "../harness.ts";
+import { expectEachOnce } from "./tally.ts";
+import { startWriters, subjectsOf, type Writers } from "./writers.ts";
+
+/** A fault, and its end where it does not end by itself. */
+export type Fault = {
+  readonly strike: () => unknown;
+  readonly heal?: () => Promise<unknown>;
+  /** The node needs seconds to notice it: the short run has one round of it. */
+  readonly isSlow?: true;
+};
+
+/** A node, and the faults that can happen to it. */
+export type Stage = AsyncDisposable & {
+  readonly url: string;
+  /** The database as its administrator reaches it, past every fault. */
+  readonly databaseUrl: string;
+  readonly token: string;
+  /** The environment of the node. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly faults: Readonly<Record<string, Fault>>;
+};
+
+type RoundsOptions = { readonly rounds: number; readonly projects: number };
+
+/** The rounds of the tests, and those of a long run; a writer grants a project in each of its writes. */
+export const short: RoundsOptions = { rounds: 2, projects: 10_000 };
+export const long: RoundsOptions = { rounds: 20, projects: 60_000 };
+
+/** Strikes by each fault so many times under 32 writers, and fails on any write that is lost or doubled. */
+export async function endure(stage: Stage, { rounds, projects }: RoundsOptions): Promise<void> {
+  const admin = clientOf(stage.url, stage.token);
+  await seedProjects(stage.databaseUrl, (await admin.get("/v1/users/me")).body.organization.id, projects);
+  const writers = startWriters({ ...stage, subjects: await subjectsOf(admin) });
+  for (const [name, fault] of Object.entries(stage.faults)) {
+    const times: number[] = [];
+    const most = fault.isSlow && rounds < long.rounds ? 1 : rounds;
+    while (times.length < most) times.push(await endureOne(fault, writers));
+    times.sort((a, b) => a - b);
+    console.log(`${name}, ${most} times: no write for`, times.map(Math.round).join(", "), "ms");
+  }
+  await writers.more(200);
+  await writers.stop();
+  await expectEachOnce(`rounds of ${Object.keys(stage.faults).join(", ")}`, stage, writers);
+  const config = readConfig({ ...stage.env, LOG_LEVEL: "warn" });
+  expect(await doctor(config, { rebuild: true })).toMatchObject({ ok: true });
+}
+
+/** Answers the longest time without an acknowledged write, until each writer is served again. */
+async function endureOne({ strike, heal }: Fault, { more, back }: Writers): Promise<number> {
+  await more(200);
+  await strike();
+  await heal?.();
+  return back();
+}
+
+/** Waits until a node takes calls. */
+export const untilReady = (node: Node): Promise<true> =>
+  eventually(async () => (await readyStatus(node.url)) === 200 || undefined, "readiness");
+
+async function seedProjects(databaseUrl: string, owner: string, projects: number): Promise<void> {
+  await using database = openClient(databaseUrl);
+  await seed(database.client, owner, { users: 0, projects, grants: 0, changes: 0 });
+}

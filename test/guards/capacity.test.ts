@@ -1,0 +1,32 @@
+import { Code, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { expect, test } from "vitest";
+import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import { holdTable } from "../fixture/held_row.ts";
+import { startPostern } from "../harness.ts";
+import { ask, until } from "../postgres/holder.ts";
+import { readError, refusalOf } from "../wire/refusal.ts";
+
+test("a node that works on as many calls as it may refuses more at once, and says when to try again", async () => {
+  await using postern = await startPostern({ callsMax: 4, metrics: "on" });
+  const { admin, url, databaseUrl } = postern;
+  const projects = createClient(ProjectService, createGrpcTransport({ baseUrl: url }));
+  const headers = { authorization: `Bearer ${admin.token}` };
+  const held = await holdTable(databaseUrl, "projects");
+  const running = Array.from({ length: 4 }, () => admin.get("/v1/projects"));
+  await until(async () => {
+    const waiting = await ask(databaseUrl, "select 1 from pg_stat_activity where wait_event_type = 'Lock'");
+    return waiting.length === 4;
+  });
+  const { status, body, headers: fields } = await admin.get("/v1/users/me");
+  expect([status, body.code, body.details[0].reason]).toEqual([429, Code.ResourceExhausted, "OVERLOADED"]);
+  expect(fields.get("retry-after")).toBe("1");
+  const refused = readError(await refusalOf(projects.listProjects({}, { headers })));
+  expect([refused.code, refused.reason, refused.retrySeconds]).toEqual(["ResourceExhausted", "OVERLOADED", 1]);
+  // Without a token as well: nothing is looked up for a call that is refused.
+  expect((await postern.as().get("/v1/users/me")).status).toBe(429);
+  for (const path of ["/healthz", "/readyz", "/metrics"]) expect((await fetch(url + path)).status).toBe(200);
+  await held[Symbol.asyncDispose]();
+  expect((await Promise.all(running)).map((answer) => answer.status)).toEqual([200, 200, 200, 200]);
+  for (let round = 0; round < 10; round++) expect((await admin.get("/v1/users/me")).status).toBe(200);
+});
