@@ -57,7 +57,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   deps: ["events#", "security#", "postgres#", "messages#"],
   errors: ["gen", "gateway", "messages"],
   postgres: ["errors", "config#Config"],
-  config: ["postgres/servers"],
+  config: ["setting"],
+  setting: ["postgres/servers"],
   security: [],
   messages: [],
 };
