@@ -198,3 +198,55 @@ export function region(name: string, meaning: string): Setting<string | undefine
   };
   return { name, meaning, default: "", read };
 }
+
+/** A mail server as its URL names it; the connection is encrypted from its beginning, or by STARTTLS. */
+export type SmtpUrl = {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly auth: { readonly user: string; readonly pass: string } | undefined;
+};
+
+/** The URL of a mail server. */
+export function smtpUrl(name: string, meaning: string): Setting<SmtpUrl | undefined> {
+  const read = (written: string) => {
+    if (!written) return undefined;
+    const server = serverIn(written);
+    if (server) return server;
+    throw new ConfigError(
+      `${name} must be smtp:// or smtps:// with a host, and user and password percent-encoded or not at all`,
+    );
+  };
+  return { name, meaning, default: "", read };
+}
+
+function serverIn(written: string): SmtpUrl | undefined {
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  if (!url?.hostname || !/^smtps?:$/.test(url.protocol) || url.hash || url.search || !/^\/?$/.test(url.pathname))
+    return undefined;
+  const tls = url.protocol === "smtps:";
+  const [user, pass] = [decoded(url.username), decoded(url.password)];
+  if (user === undefined || pass === undefined || (user === "") !== (pass === "")) return undefined;
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return { host, port: Number(url.port) || (tls ? 465 : 587), tls, auth: user ? { user, pass } : undefined };
+}
+
+function decoded(value: string): string | undefined {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A mailbox: an address, with a name or without. */
+export function mailbox(name: string, meaning: string): Setting<{ name: string; address: string } | undefined> {
+  const read = (written: string) => {
+    if (!written) return undefined;
+    const [, shown = "", inner] = /^([^<>"\p{C}]*)<([^<>]*)>$/u.exec(written) ?? [];
+    const address = inner ?? written;
+    if (/^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-zA-Z0-9.-]{1,250}$/.test(address)) return { name: shown.trim(), address };
+    throw new ConfigError(`${name} must be an address such as no-reply@example.com, or Example <no-reply@example.com>`);
+  };
+  return { name, meaning, default: "", read };
+}

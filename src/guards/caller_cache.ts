@@ -81,13 +81,16 @@ const token: Revokes = ({ tokenId }, stream) => tokenId === stream;
 const revokesBy = {
   "instance.created": nobody,
   "organization.created": nobody,
-  // A user who was just created has made no call yet, and a phone does not affect permissions.
+  // A user who was just created has made no call yet; neither a phone nor an e-mail address affects permissions.
   "user.human_created": nobody,
   "user.machine_created": nobody,
   "user.phone_changed": nobody,
   "user.phone_code_requested": nobody,
   "user.phone_verified": nobody,
   "user.phone_removed": nobody,
+  "user.email_changed": nobody,
+  "user.email_code_requested": nobody,
+  "user.email_verified": nobody,
   "user.password_changed": user,
   "user.deactivated": user,
   "user.reactivated": user,

@@ -1,5 +1,6 @@
 import { applicationTexts } from "./application.ts";
 import { callTexts } from "./call.ts";
+import { emailTexts } from "./email.ts";
 import type { Language } from "./language.ts";
 import { nounTexts } from "./nouns.ts";
 import { passwordTexts } from "./password.ts";
@@ -7,7 +8,7 @@ import { phoneTexts } from "./phone.ts";
 
 export { chooseLanguage, type Language } from "./language.ts";
 
-const catalogue = { ...callTexts, ...nounTexts, ...passwordTexts, ...phoneTexts, ...applicationTexts };
+const catalogue = { ...callTexts, ...nounTexts, ...passwordTexts, ...phoneTexts, ...emailTexts, ...applicationTexts };
 
 /** The name of a text: the reason of a refusal, a broken password rule, or a compliance problem. */
 export type TextKey = keyof typeof catalogue;

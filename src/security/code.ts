@@ -9,9 +9,9 @@ export type CodeFor = { purpose: string; subject: string; code: string };
 const ALPHABET = "23456789BCDFGHJKMNPQRSTVWXYZ";
 const LENGTH = 6;
 
-/** Makes a code of six characters that are hard to confuse, each equally likely. */
-export function newCode(pick: (below: number) => number = randomInt): string {
-  return Array.from({ length: LENGTH }, () => ALPHABET.charAt(pick(ALPHABET.length))).join("");
+/** Makes a code of characters that are hard to confuse, each equally likely: six of them, to be typed within a few tries. */
+export function newCode(pick: (below: number) => number = randomInt, length = LENGTH): string {
+  return Array.from({ length }, () => ALPHABET.charAt(pick(ALPHABET.length))).join("");
 }
 
 /** Returns the stored form of a code: its HMAC under the current master key, bound to its purpose. */

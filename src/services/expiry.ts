@@ -3,10 +3,11 @@ import { factOf, next, type Versioned } from "../events/fact.ts";
 import { lostRace } from "../events/log.ts";
 import type { Chore } from "../events/sweep.ts";
 import type { Sql } from "../postgres/connect.ts";
+import type { MailSettings } from "./mail_code.ts";
 import type { PhoneSettings } from "./phone_code.ts";
 
 /** Ends expired sessions, as facts, and deletes tokens that can no longer be presented. */
-export const expiryChores = (deps: Deps, { phoneSendWindowSeconds }: PhoneSettings): readonly Chore[] => {
+export const expiryChores = (deps: Deps, settings: PhoneSettings & MailSettings): readonly Chore[] => {
   const { sql, clock } = deps;
   const secondsAgo = (seconds: number) => new Date(clock().getTime() - seconds * 1000);
   return [
@@ -14,8 +15,13 @@ export const expiryChores = (deps: Deps, { phoneSendWindowSeconds }: PhoneSettin
     { name: "expired bearers", batch: async (most) => (await deleteBearers(sql, clock(), most)).count },
     {
       name: "counted sends of codes",
-      batch: async (most) => (await deleteSends(sql, secondsAgo(phoneSendWindowSeconds), most)).count,
+      batch: async (most) => (await deleteSends(sql, secondsAgo(settings.phoneSendWindowSeconds), most)).count,
     },
+    {
+      name: "counted mails",
+      batch: async (most) => (await deleteMailSends(sql, secondsAgo(settings.mailSendWindowSeconds), most)).count,
+    },
+    { name: "expired codes of mails", batch: async (most) => (await deleteMailCodes(sql, clock(), most)).count },
   ];
 };
 
@@ -43,3 +49,12 @@ const deleteBearers = (sql: Sql, now: Date, most: number) => sql`
 const deleteSends = (sql: Sql, before: Date, most: number) => sql`
   delete from phone_sends where (phone, n) in (
     select phone, n from phone_sends where time < ${before} order by time limit ${most} for update skip locked)`;
+
+const deleteMailSends = (sql: Sql, before: Date, most: number) => sql`
+  delete from mail_sends where (email, purpose, n) in (
+    select email, purpose, n from mail_sends where time < ${before} order by time limit ${most} for update skip locked)`;
+
+const deleteMailCodes = (sql: Sql, now: Date, most: number) => sql`
+  delete from mail_codes where mail_code_id in (
+    select mail_code_id from mail_codes where expiration_date <= ${now}
+    order by expiration_date limit ${most} for update skip locked)`;

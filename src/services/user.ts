@@ -12,6 +12,9 @@ import { details, detailsAfter, factOf, first, next, type Versioned } from "../e
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { accessTokenRules, userAccessTokens } from "./access_token.ts";
+import { emailRules, userEmail } from "./email.ts";
+import { wrongInEmail } from "./email_address.ts";
+import type { MailSettings } from "./mail_code.ts";
 import { isLastOwner } from "./member.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import {
@@ -30,7 +33,7 @@ import { type PolicyInForce, policyColumn } from "./policy.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
 
 /** The users of an organization, human and machine. */
-export const userService = (deps: Deps, settings: PhoneSettings) => {
+export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) => {
   const { log, sql, clock, ids, secrets } = deps;
   const nameAndPolicy = newUserRead(sql);
   const phoneOf = phoneOfNewUser(deps, settings);
@@ -39,6 +42,7 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
 
   return {
     ...userPhone(deps, settings),
+    ...userEmail(deps, settings),
     ...userAccessTokens(deps),
 
     async createHumanUser({ username, givenName, familyName, email, phone, password }, call) {
@@ -155,6 +159,7 @@ export type UserRow = Versioned & {
   readonly givenName: string | null;
   readonly familyName: string | null;
   readonly email: string | null;
+  readonly emailVerified: boolean;
   readonly phone: string | null;
   readonly phoneVerified: boolean;
   readonly name: string | null;
@@ -166,7 +171,7 @@ export type UserRow = Versioned & {
 };
 
 const columns = `u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-  u.email, u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
+  u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
   u.version, u.created, u.changed`;
 
 /** Reads a user by its id. */
@@ -188,8 +193,9 @@ export const user = (row: Omit<UserRow, "lastOwner">, now: Date) => ({
 
 type Kind = Omit<UserRow, "lastOwner">;
 
-const human = ({ givenName, familyName, email, phone, phoneVerified }: Kind) => {
-  const known = { givenName: givenName ?? "", familyName: familyName ?? "", email: email ?? "", phoneVerified };
+const human = ({ givenName, familyName, email, phone, phoneVerified, emailVerified }: Kind) => {
+  const names = { givenName: givenName ?? "", familyName: familyName ?? "" };
+  const known = { ...names, email: email ?? "", emailVerified, phoneVerified };
   return { case: "human", value: { ...known, ...(phone === null ? {} : { phone }) } } as const;
 };
 
@@ -221,13 +227,15 @@ export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings) =>
   messageRule(CreateMachineUserRequestSchema, longName),
   pageRule(ListUsersRequestSchema, 2),
   ...phoneRules(settings),
+  ...emailRules,
   ...accessTokenRules(deps),
 ];
 
-type NewHuman = { readonly username: string; readonly phone: string };
+type NewHuman = { readonly username: string; readonly email: string; readonly phone: string };
 
-function wrongInNew({ username, phone }: NewHuman, { phoneDefaultRegion: region }: PhoneSettings): Violation[] {
-  return [...longName({ username }), ...(phone === "" ? [] : wrongForSms(phoneNumber(phone, region)))];
+function wrongInNew({ username, email, phone }: NewHuman, { phoneDefaultRegion: region }: PhoneSettings): Violation[] {
+  const wrongPhone = phone === "" ? [] : wrongForSms(phoneNumber(phone, region));
+  return [...longName({ username }), ...wrongInEmail(email), ...wrongPhone];
 }
 
 const longestLoginName = 200;

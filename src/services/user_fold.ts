@@ -1,4 +1,6 @@
 import type { Cascade, NounFolds } from "../events/fold.ts";
+import { emailFolds } from "./email.ts";
+import { dropAllMailCodes, dropMailCodes } from "./mail_code.ts";
 import { keepsAnOwner } from "./member.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "./password.ts";
 import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "./phone_code.ts";
@@ -37,6 +39,7 @@ const gone = (table: string) => `delete from ${table} t using $facts f where t.u
 /** The folds of facts about a user: they write its row, its credentials, and the rows that depend on it. */
 export const userFolds = {
   ...phoneFolds,
+  ...emailFolds,
   humanCreated: {
     views: [
       `insert into users (owner, user_id, kind, username, given_name, family_name, email, phone, version, created, changed)
@@ -56,12 +59,12 @@ export const userFolds = {
   },
   passwordChanged: {
     views: [touchUser()],
-    credentials: [...replacePassword, ...clearAttempts],
+    credentials: [...replacePassword, ...clearAttempts, ...dropMailCodes("password")],
     cascades: [sessionsEnd],
   },
   deactivated: {
     views: [touchUser("active = false")],
-    credentials: [...endSignIns, ...unsendPhoneCode],
+    credentials: [...endSignIns, ...unsendPhoneCode, ...dropAllMailCodes],
     cascades: [sessionsEnd, keepsAnOwner("user.deactivated", "m.user_id = i.stream")],
   },
   reactivated: { views: [touchUser("active = true")] },
@@ -72,7 +75,7 @@ export const userFolds = {
   unlocked: { views: [touchUser("locked = false, locked_until = null")], credentials: clearAttempts },
   deleted: {
     views: [`delete from users u using $facts f where u.owner = f.owner and u.user_id = f.stream`, gone("login_names")],
-    credentials: [gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode],
+    credentials: [gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode, ...dropAllMailCodes],
     cascades: [sessionsEnd, tokensEnd, membershipsEnd, grantsEnd, keepsAnOwner("user.deleted", "m.user_id = i.stream")],
   },
 } satisfies NounFolds<"user">;

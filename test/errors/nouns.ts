@@ -102,6 +102,16 @@ export const nounRows = {
   PHONE_UNCHANGED: {
     by: async (scene) => scene.german.post(`/v1/users/${await withVerifiedPhone(scene)}/phone`, verified),
   },
+  EMAIL_INVALID: {
+    by: ({ german, fixture: { userId } }) => german.post(`/v1/users/${userId}/email`, { email: "a..da@example.com" }),
+    details: ["BadRequest"],
+  },
+  EMAIL_VERIFIED: {
+    by: async (scene) => scene.german.post(`/v1/users/${await withVerifiedEmail(scene)}/email:resend`),
+  },
+  EMAIL_UNCHANGED: {
+    by: async (scene) => scene.german.post(`/v1/users/${await withVerifiedEmail(scene)}/email`, verifiedEmail),
+  },
   CODE_INVALID: {
     by: async ({ german, fixture }) => tryCode(german, (await fixture.newPhone()).userId),
     details: ["BadRequest"],
@@ -171,4 +181,12 @@ async function change({ postern, germanAs }: Scene, wrong: { oldPassword?: strin
   const { client, password } = await signedUp(postern);
   const asked = { oldPassword: password, newPassword: "Green-Teapot-77", ...wrong };
   return germanAs(client.token).put("/v1/users/me/password", { ...asked, newPassword: asked.newPassword ?? password });
+}
+
+const verifiedEmail = { email: "ada@example.org", isVerified: true };
+
+async function withVerifiedEmail({ admin, fixture }: Scene): Promise<string> {
+  const userId = await fixture.newUser();
+  await admin.post(`/v1/users/${userId}/email`, verifiedEmail);
+  return userId;
 }

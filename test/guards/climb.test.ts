@@ -14,7 +14,7 @@ let projectGrantId: string;
 const people = new Map<string, { userId: string; client: Client }>();
 
 beforeAll(async () => {
-  postern = await startPostern({ phoneSendsPerNumber: 10_000 });
+  postern = await startPostern({ phoneSendsPerNumber: 10_000, mailSendsPerAddress: 10_000 });
   acme = await organization(postern);
   headers = { "x-service-orgid": acme };
   projectId = (await postern.admin.post("/v1/projects", { name: "Rockets" }, headers)).body.projectId;
@@ -80,6 +80,19 @@ const acts: Readonly<Record<string, Act>> = {
     await postern.admin.post(`/v1/users/${userId}/phone`, { phone, isVerified: true });
     return caller.delete(`/v1/users/${userId}/phone`);
   },
+  "UserService.ChangeEmail": (caller, userId) => caller.post(`/v1/users/${userId}/email`, { email }),
+  "UserService.ChangeEmail with the code returned": (caller, userId) =>
+    caller.post(`/v1/users/${userId}/email`, { email, returnCode: {} }),
+  "UserService.ChangeEmail as verified": (caller, userId) =>
+    caller.post(`/v1/users/${userId}/email`, { email, isVerified: true }),
+  async "UserService.VerifyEmail"(caller, userId) {
+    const { body } = await postern.admin.post(`/v1/users/${userId}/email`, { email, returnCode: {} });
+    return caller.post(`/v1/users/${userId}/email:verify`, { verificationCode: body.verificationCode });
+  },
+  async "UserService.ResendEmailCode"(caller, userId) {
+    await postern.admin.post(`/v1/users/${userId}/email`, { email, returnCode: {} });
+    return caller.post(`/v1/users/${userId}/email:resend`);
+  },
   "UserService.DeactivateUser": (caller, userId) => caller.post(`/v1/users/${userId}:deactivate`),
   async "UserService.ReactivateUser"(caller, userId) {
     await postern.admin.post(`/v1/users/${userId}:deactivate`);
@@ -98,6 +111,7 @@ const acts: Readonly<Record<string, Act>> = {
 };
 
 const phone = "+41446681800";
+const email = "ada@example.org";
 
 /** Writes whose requests name a user and do nothing in the user's place, each with what holds them instead. */
 const givesOrTakes = {

@@ -96,6 +96,24 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "user",
     request: async (f) => ({ userId: (await f.newPhone()).userId }),
   },
+  "UserService.ChangeEmail": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser(), email: "ada@example.org", returnCode: {} }),
+  },
+  "UserService.VerifyEmail": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => {
+      const { userId, code } = await f.newEmail();
+      return { userId, verificationCode: code };
+    },
+  },
+  "UserService.ResendEmailCode": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: (await f.newEmail()).userId, returnCode: {} }),
+  },
   "UserService.SetPassword": {
     needs: "user.write",
     decides: "user",
@@ -318,7 +336,7 @@ export const rows: Readonly<Record<string, Row>> = {
 
 /** What a human without any role is told when it calls with `me` in place of a user's id. */
 export type OwnRow = {
-  readonly says: "OK" | "PERMISSION_DENIED" | "PHONE_MISSING" | "TOKEN_NOT_FOUND";
+  readonly says: "OK" | "PERMISSION_DENIED" | "PHONE_MISSING" | "CODE_EXPIRED" | "TOKEN_NOT_FOUND";
   /** What the request has beside the id. */
   readonly request?: Readonly<Record<string, string | readonly string[]>>;
 };
@@ -333,6 +351,9 @@ export const ownRows: Readonly<Record<string, OwnRow>> = {
   "UserService.VerifyPhone": { says: "PHONE_MISSING", request: { verificationCode: "234567" } },
   "UserService.ResendPhoneCode": { says: "PHONE_MISSING" },
   "UserService.RemovePhone": { says: "OK" },
+  "UserService.ChangeEmail": { says: "OK", request: { email: "ada@example.org" } },
+  "UserService.VerifyEmail": { says: "CODE_EXPIRED", request: { verificationCode: "234567" } },
+  "UserService.ResendEmailCode": { says: "OK" },
   "UserService.DeactivateUser": denied,
   "UserService.ReactivateUser": denied,
   "UserService.UnlockUser": denied,

@@ -1,4 +1,5 @@
 import { applicationScenes } from "./scenes_application.ts";
+import { emailScenes } from "./scenes_email.ts";
 import { everyScenes } from "./scenes_every.ts";
 import { grantScenes } from "./scenes_grant.ts";
 import { ownScenes } from "./scenes_own.ts";
@@ -9,7 +10,7 @@ import { wireScenes } from "./scenes_wire.ts";
 
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
-  wireScenes,
+  ...[wireScenes, emailScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

@@ -7,3 +7,10 @@ order by expiration_date limit $2 for update skip locked);
 
 delete from phone_sends where (phone, n) in (
 select phone, n from phone_sends where time < $1 order by time limit $2 for update skip locked);
+
+delete from mail_sends where (email, purpose, n) in (
+select email, purpose, n from mail_sends where time < $1 order by time limit $2 for update skip locked);
+
+delete from mail_codes where mail_code_id in (
+select mail_code_id from mail_codes where expiration_date <= $1
+order by expiration_date limit $2 for update skip locked);

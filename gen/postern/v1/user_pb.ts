@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/user.proto.
  */
 export const file_postern_v1_user: GenFile = /*@__PURE__*/
-  fileDesc("ChVwb3N0ZXJuL3YxL3VzZXIucHJvdG8SCnBvc3Rlcm4udjEizAEKBFVzZXISCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIkCgVzdGF0ZRgDIAEoDjIVLnBvc3Rlcm4udjEuVXNlclN0YXRlEhAKCHVzZXJuYW1lGAQgASgJEiYKBWh1bWFuGAUgASgLMhUucG9zdGVybi52MS5IdW1hblVzZXJIABIqCgdtYWNoaW5lGAYgASgLMhcucG9zdGVybi52MS5NYWNoaW5lVXNlckgAQgYKBGtpbmQieQoJSHVtYW5Vc2VyEhIKCmdpdmVuX25hbWUYASABKAkSEwoLZmFtaWx5X25hbWUYAiABKAkSDQoFZW1haWwYAyABKAkSEgoFcGhvbmUYBCABKAlIAIgBARIWCg5waG9uZV92ZXJpZmllZBgFIAEoCEIICgZfcGhvbmUiGwoLTWFjaGluZVVzZXISDAoEbmFtZRgBIAEoCSKFAQoLQWNjZXNzVG9rZW4SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIPCgd1c2VyX2lkGAMgASgJEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiDwoNU2VuZFBob25lQ29kZSIRCg9SZXR1cm5QaG9uZUNvZGUi/gEKFkNyZWF0ZUh1bWFuVXNlclJlcXVlc3QSLwoIdXNlcm5hbWUYASABKAlCHbpIFnIUEAEYyAEyDV5bXlxzXHB7Q31dKiSQtRgBEiIKCmdpdmVuX25hbWUYAiABKAlCDrpIB3IFEAEYyAGQtRgBEiMKC2ZhbWlseV9uYW1lGAMgASgJQg66SAdyBRABGMgBkLUYARIdCgVlbWFpbBgEIAEoCUIOukgHcgUYyAFgAZC1GAESGwoFcGhvbmUYBSABKAlCDLpIBXIDGMgBkLUYARIhCghwYXNzd29yZBgGIAEoCUIKukgHcgUQARjoB0gAiAEBQgsKCV9wYXNzd29yZCJQChdDcmVhdGVIdW1hblVzZXJSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiaQoYQ3JlYXRlTWFjaGluZVVzZXJSZXF1ZXN0Ei8KCHVzZXJuYW1lGAEgASgJQh26SBZyFBABGMgBMg1eW15cc1xwe0N9XSokkLUYARIcCgRuYW1lGAIgASgJQg66SAdyBRABGMgBkLUYASJSChlDcmVhdGVNYWNoaW5lVXNlclJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIxCg5HZXRVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASIxCg9HZXRVc2VyUmVzcG9uc2USHgoEdXNlchgBIAEoCzIQLnBvc3Rlcm4udjEuVXNlciJPChBMaXN0VXNlcnNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjQDyJNChFMaXN0VXNlcnNSZXNwb25zZRIfCgV1c2VycxgBIAMoCzIQLnBvc3Rlcm4udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki3gEKEkNoYW5nZVBob25lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIdCgVwaG9uZRgCIAEoCUIOukgHcgUQARjIAZC1GAESLAoJc2VuZF9jb2RlGAMgASgLMhkucG9zdGVybi52MS5TZW5kUGhvbmVDb2RlEjAKC3JldHVybl9jb2RlGAQgASgLMhsucG9zdGVybi52MS5SZXR1cm5QaG9uZUNvZGUSGAoLaXNfdmVyaWZpZWQYBSABKAhIAIgBAUIOCgxfaXNfdmVyaWZpZWQicQoTQ2hhbmdlUGhvbmVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEh4KEXZlcmlmaWNhdGlvbl9jb2RlGAIgASgJSACIAQFCFAoSX3ZlcmlmaWNhdGlvbl9jb2RlImAKElZlcmlmeVBob25lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIpChF2ZXJpZmljYXRpb25fY29kZRgCIAEoCUIOukgHcgUQARjIAZC1GAEiOwoTVmVyaWZ5UGhvbmVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpkBChZSZXNlbmRQaG9uZUNvZGVSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEiwKCXNlbmRfY29kZRgCIAEoCzIZLnBvc3Rlcm4udjEuU2VuZFBob25lQ29kZRIwCgtyZXR1cm5fY29kZRgDIAEoCzIbLnBvc3Rlcm4udjEuUmV0dXJuUGhvbmVDb2RlInUKF1Jlc2VuZFBob25lQ29kZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSHgoRdmVyaWZpY2F0aW9uX2NvZGUYAiABKAlIAIgBAUIUChJfdmVyaWZpY2F0aW9uX2NvZGUiNQoSUmVtb3ZlUGhvbmVSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIjsKE1JlbW92ZVBob25lUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJTChJTZXRQYXNzd29yZFJlcXVlc3QSGwoHdXNlcl9pZBgBIAEoCUIKukgHcgUQARjIARIgCgxuZXdfcGFzc3dvcmQYAiABKAlCCrpIB3IFEAEY6AciOwoTU2V0UGFzc3dvcmRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjgKFURlYWN0aXZhdGVVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASI+ChZEZWFjdGl2YXRlVXNlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOAoVUmVhY3RpdmF0ZVVzZXJSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIj4KFlJlYWN0aXZhdGVVc2VyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI0ChFVbmxvY2tVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASI6ChJVbmxvY2tVc2VyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIwChFEZWxldGVVc2VyUmVxdWVzdBIbCgd1c2VyX2lkGAEgASgJQgq6SAdyBRABGMgBIjoKEkRlbGV0ZVVzZXJSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzInAKGENyZWF0ZUFjY2Vzc1Rva2VuUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIzCg9leHBpcmF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImIKGUNyZWF0ZUFjY2Vzc1Rva2VuUmVzcG9uc2USEAoIdG9rZW5faWQYASABKAkSDQoFdG9rZW4YAiABKAkSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJ3ChdMaXN0QWNjZXNzVG9rZW5zUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iXAoYTGlzdEFjY2Vzc1Rva2Vuc1Jlc3BvbnNlEicKBnRva2VucxgBIAMoCzIXLnBvc3Rlcm4udjEuQWNjZXNzVG9rZW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlkKGFJldm9rZUFjY2Vzc1Rva2VuUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIcCgh0b2tlbl9pZBgCIAEoCUIKukgHcgUQARjIASJBChlSZXZva2VBY2Nlc3NUb2tlblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMi4goKCFVzZXJGYWN0EjoKDWh1bWFuX2NyZWF0ZWQYASABKAsyIS5wb3N0ZXJuLnYxLlVzZXJGYWN0Lkh1bWFuQ3JlYXRlZEgAEj4KD21hY2hpbmVfY3JlYXRlZBgCIAEoCzIjLnBvc3Rlcm4udjEuVXNlckZhY3QuTWFjaGluZUNyZWF0ZWRIABI6Cg1waG9uZV9jaGFuZ2VkGAMgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5QaG9uZUNoYW5nZWRIABJHChRwaG9uZV9jb2RlX3JlcXVlc3RlZBgEIAEoCzInLnBvc3Rlcm4udjEuVXNlckZhY3QuUGhvbmVDb2RlUmVxdWVzdGVkSAASPAoOcGhvbmVfdmVyaWZpZWQYBSABKAsyIi5wb3N0ZXJuLnYxLlVzZXJGYWN0LlBob25lVmVyaWZpZWRIABI6Cg1waG9uZV9yZW1vdmVkGAYgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5QaG9uZVJlbW92ZWRIABJAChBwYXNzd29yZF9jaGFuZ2VkGAcgASgLMiQucG9zdGVybi52MS5Vc2VyRmFjdC5QYXNzd29yZENoYW5nZWRIABI3CgtkZWFjdGl2YXRlZBgIIAEoCzIgLnBvc3Rlcm4udjEuVXNlckZhY3QuRGVhY3RpdmF0ZWRIABI3CgtyZWFjdGl2YXRlZBgJIAEoCzIgLnBvc3Rlcm4udjEuVXNlckZhY3QuUmVhY3RpdmF0ZWRIABItCgZsb2NrZWQYCiABKAsyGy5wb3N0ZXJuLnYxLlVzZXJGYWN0LkxvY2tlZEgAEjEKCHVubG9ja2VkGAsgASgLMh0ucG9zdGVybi52MS5Vc2VyRmFjdC5VbmxvY2tlZEgAEi8KB2RlbGV0ZWQYDCABKAsyHC5wb3N0ZXJuLnYxLlVzZXJGYWN0LkRlbGV0ZWRIABq4AQoMSHVtYW5DcmVhdGVkEhAKCHVzZXJuYW1lGAEgASgJEhIKCmdpdmVuX25hbWUYAiABKAkSEwoLZmFtaWx5X25hbWUYAyABKAkSDQoFZW1haWwYBCABKAkSEgoFcGhvbmUYBSABKAlIAIgBARIaCg1waG9uZV9jb2RlX2lkGAYgASgJSAGIAQESEgoKbG9naW5fbmFtZRgKIAEoCUIICgZfcGhvbmVCEAoOX3Bob25lX2NvZGVfaWQaRAoOTWFjaGluZUNyZWF0ZWQSEAoIdXNlcm5hbWUYASABKAkSDAoEbmFtZRgCIAEoCRISCgpsb2dpbl9uYW1lGAogASgJGl0KDFBob25lQ2hhbmdlZBINCgVwaG9uZRgBIAEoCRIQCgh2ZXJpZmllZBgCIAEoCBIaCg1waG9uZV9jb2RlX2lkGAMgASgJSACIAQFCEAoOX3Bob25lX2NvZGVfaWQaQgoSUGhvbmVDb2RlUmVxdWVzdGVkEhoKDXBob25lX2NvZGVfaWQYASABKAlIAIgBAUIQCg5fcGhvbmVfY29kZV9pZBoPCg1QaG9uZVZlcmlmaWVkGg4KDFBob25lUmVtb3ZlZBpdCg9QYXNzd29yZENoYW5nZWQSGAoQYnlfYWRtaW5pc3RyYXRvchgBIAEoCBIcCg9rZWVwX3Nlc3Npb25faWQYAiABKAlIAIgBAUISChBfa2VlcF9zZXNzaW9uX2lkGg0KC0RlYWN0aXZhdGVkGg0KC1JlYWN0aXZhdGVkGjMKBkxvY2tlZBIpCgV1bnRpbBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaCgoIVW5sb2NrZWQaCQoHRGVsZXRlZEIGCgRmYWN0IvYBCg9BY2Nlc3NUb2tlbkZhY3QSNgoHY3JlYXRlZBgBIAEoCzIjLnBvc3Rlcm4udjEuQWNjZXNzVG9rZW5GYWN0LkNyZWF0ZWRIABI2CgdyZXZva2VkGAIgASgLMiMucG9zdGVybi52MS5BY2Nlc3NUb2tlbkZhY3QuUmV2b2tlZEgAGk8KB0NyZWF0ZWQSDwoHdXNlcl9pZBgBIAEoCRIzCg9leHBpcmF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGhoKB1Jldm9rZWQSDwoHdXNlcl9pZBgBIAEoCUIGCgRmYWN0Km4KCVVzZXJTdGF0ZRIaChZVU0VSX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRVVNFUl9TVEFURV9BQ1RJVkUQARIXChNVU0VSX1NUQVRFX0lOQUNUSVZFEAISFQoRVVNFUl9TVEFURV9MT0NLRUQQAzLYEwoLVXNlclNlcnZpY2USiAEKD0NyZWF0ZUh1bWFuVXNlchIiLnBvc3Rlcm4udjEuQ3JlYXRlSHVtYW5Vc2VyUmVxdWVzdBojLnBvc3Rlcm4udjEuQ3JlYXRlSHVtYW5Vc2VyUmVzcG9uc2UiLIq1GA44ARoKdXNlci53cml0ZYLT5JMCFDoBKiIPL3YxL3VzZXJzL2h1bWFuEpABChFDcmVhdGVNYWNoaW5lVXNlchIkLnBvc3Rlcm4udjEuQ3JlYXRlTWFjaGluZVVzZXJSZXF1ZXN0GiUucG9zdGVybi52MS5DcmVhdGVNYWNoaW5lVXNlclJlc3BvbnNlIi6KtRgOOAEaCnVzZXIud3JpdGWC0+STAhY6ASoiES92MS91c2Vycy9tYWNoaW5lEnwKB0dldFVzZXISGi5wb3N0ZXJuLnYxLkdldFVzZXJSZXF1ZXN0GhsucG9zdGVybi52MS5HZXRVc2VyUmVzcG9uc2UiOJACAYq1GBYiB3VzZXJfaWQoARoJdXNlci5yZWFkgtPkkwIVEhMvdjEvdXNlcnMve3VzZXJfaWR9Em8KCUxpc3RVc2VycxIcLnBvc3Rlcm4udjEuTGlzdFVzZXJzUmVxdWVzdBodLnBvc3Rlcm4udjEuTGlzdFVzZXJzUmVzcG9uc2UiJZACAYq1GA04ARoJdXNlci5yZWFkgtPkkwILEgkvdjEvdXNlcnMSsgEKC0NoYW5nZVBob25lEh4ucG9zdGVybi52MS5DaGFuZ2VQaG9uZVJlcXVlc3QaHy5wb3N0ZXJuLnYxLkNoYW5nZVBob25lUmVzcG9uc2UiYoq1GDoiB3VzZXJfaWQoATILcmV0dXJuX2NvZGUyC2lzX3ZlcmlmaWVkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIeOgEqIhkvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lEp8BCgtWZXJpZnlQaG9uZRIeLnBvc3Rlcm4udjEuVmVyaWZ5UGhvbmVSZXF1ZXN0Gh8ucG9zdGVybi52MS5WZXJpZnlQaG9uZVJlc3BvbnNlIk+KtRggIgd1c2VyX2lkKAFiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiU6ASoiIC92MS91c2Vycy97dXNlcl9pZH0vcGhvbmU6dmVyaWZ5ErgBCg9SZXNlbmRQaG9uZUNvZGUSIi5wb3N0ZXJuLnYxLlJlc2VuZFBob25lQ29kZVJlcXVlc3QaIy5wb3N0ZXJuLnYxLlJlc2VuZFBob25lQ29kZVJlc3BvbnNlIlyKtRgtIgd1c2VyX2lkKAEyC3JldHVybl9jb2RlYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIlOgEqIiAvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lOnJlc2VuZBKVAQoLUmVtb3ZlUGhvbmUSHi5wb3N0ZXJuLnYxLlJlbW92ZVBob25lUmVxdWVzdBofLnBvc3Rlcm4udjEuUmVtb3ZlUGhvbmVSZXNwb25zZSJFirUYICIHdXNlcl9pZCgBYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIbKhkvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lEpkBCgtTZXRQYXNzd29yZBIeLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRSZXF1ZXN0Gh8ucG9zdGVybi52MS5TZXRQYXNzd29yZFJlc3BvbnNlIkmKtRgeIgd1c2VyX2lkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIhOgEqGhwvdjEvdXNlcnMve3VzZXJfaWR9L3Bhc3N3b3JkEqQBCg5EZWFjdGl2YXRlVXNlchIhLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZVVzZXJSZXF1ZXN0GiIucG9zdGVybi52MS5EZWFjdGl2YXRlVXNlclJlc3BvbnNlIkuKtRgeIgd1c2VyX2lkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIjOgEqIh4vdjEvdXNlcnMve3VzZXJfaWR9OmRlYWN0aXZhdGUSpAEKDlJlYWN0aXZhdGVVc2VyEiEucG9zdGVybi52MS5SZWFjdGl2YXRlVXNlclJlcXVlc3QaIi5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVVc2VyUmVzcG9uc2UiS4q1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiM6ASoiHi92MS91c2Vycy97dXNlcl9pZH06cmVhY3RpdmF0ZRKUAQoKVW5sb2NrVXNlchIdLnBvc3Rlcm4udjEuVW5sb2NrVXNlclJlcXVlc3QaHi5wb3N0ZXJuLnYxLlVubG9ja1VzZXJSZXNwb25zZSJHirUYHiIHdXNlcl9pZGIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHzoBKiIaL3YxL3VzZXJzL3t1c2VyX2lkfTp1bmxvY2sSigEKCkRlbGV0ZVVzZXISHS5wb3N0ZXJuLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0Gh4ucG9zdGVybi52MS5EZWxldGVVc2VyUmVzcG9uc2UiPYq1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAhUqEy92MS91c2Vycy97dXNlcl9pZH0SqwEKEUNyZWF0ZUFjY2Vzc1Rva2VuEiQucG9zdGVybi52MS5DcmVhdGVBY2Nlc3NUb2tlblJlcXVlc3QaJS5wb3N0ZXJuLnYxLkNyZWF0ZUFjY2Vzc1Rva2VuUmVzcG9uc2UiSYq1GCAiB3VzZXJfaWQoAWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHzoBKiIaL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMSnwEKEExpc3RBY2Nlc3NUb2tlbnMSIy5wb3N0ZXJuLnYxLkxpc3RBY2Nlc3NUb2tlbnNSZXF1ZXN0GiQucG9zdGVybi52MS5MaXN0QWNjZXNzVG9rZW5zUmVzcG9uc2UiQJACAYq1GBciB3VzZXJfaWQoARoKdXNlci53cml0ZYLT5JMCHBIaL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMSswEKEVJldm9rZUFjY2Vzc1Rva2VuEiQucG9zdGVybi52MS5SZXZva2VBY2Nlc3NUb2tlblJlcXVlc3QaJS5wb3N0ZXJuLnYxLlJldm9rZUFjY2Vzc1Rva2VuUmVzcG9uc2UiUYq1GCAiB3VzZXJfaWQoAWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCJyolL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMve3Rva2VuX2lkfWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("ChVwb3N0ZXJuL3YxL3VzZXIucHJvdG8SCnBvc3Rlcm4udjEizAEKBFVzZXISCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIkCgVzdGF0ZRgDIAEoDjIVLnBvc3Rlcm4udjEuVXNlclN0YXRlEhAKCHVzZXJuYW1lGAQgASgJEiYKBWh1bWFuGAUgASgLMhUucG9zdGVybi52MS5IdW1hblVzZXJIABIqCgdtYWNoaW5lGAYgASgLMhcucG9zdGVybi52MS5NYWNoaW5lVXNlckgAQgYKBGtpbmQikQEKCUh1bWFuVXNlchISCgpnaXZlbl9uYW1lGAEgASgJEhMKC2ZhbWlseV9uYW1lGAIgASgJEg0KBWVtYWlsGAMgASgJEhIKBXBob25lGAQgASgJSACIAQESFgoOcGhvbmVfdmVyaWZpZWQYBSABKAgSFgoOZW1haWxfdmVyaWZpZWQYCiABKAhCCAoGX3Bob25lIhsKC01hY2hpbmVVc2VyEgwKBG5hbWUYASABKAkihQEKC0FjY2Vzc1Rva2VuEgoKAmlkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSDwoHdXNlcl9pZBgDIAEoCRIzCg9leHBpcmF0aW9uX2RhdGUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIg8KDVNlbmRQaG9uZUNvZGUiEQoPUmV0dXJuUGhvbmVDb2RlIv4BChZDcmVhdGVIdW1hblVzZXJSZXF1ZXN0Ei8KCHVzZXJuYW1lGAEgASgJQh26SBZyFBABGMgBMg1eW15cc1xwe0N9XSokkLUYARIiCgpnaXZlbl9uYW1lGAIgASgJQg66SAdyBRABGMgBkLUYARIjCgtmYW1pbHlfbmFtZRgDIAEoCUIOukgHcgUQARjIAZC1GAESHQoFZW1haWwYBCABKAlCDrpIB3IFGMgBYAGQtRgBEhsKBXBob25lGAUgASgJQgy6SAVyAxjIAZC1GAESIQoIcGFzc3dvcmQYBiABKAlCCrpIB3IFEAEY6AdIAIgBAUILCglfcGFzc3dvcmQiUAoXQ3JlYXRlSHVtYW5Vc2VyUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzImkKGENyZWF0ZU1hY2hpbmVVc2VyUmVxdWVzdBIvCgh1c2VybmFtZRgBIAEoCUIdukgWchQQARjIATINXlteXHNccHtDfV0qJJC1GAESHAoEbmFtZRgCIAEoCUIOukgHcgUQARjIAZC1GAEiUgoZQ3JlYXRlTWFjaGluZVVzZXJSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiMQoOR2V0VXNlclJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAEiMQoPR2V0VXNlclJlc3BvbnNlEh4KBHVzZXIYASABKAsyEC5wb3N0ZXJuLnYxLlVzZXIiTwoQTGlzdFVzZXJzUmVxdWVzdBIdCglwYWdlX3NpemUYASABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMY0A8iTQoRTGlzdFVzZXJzUmVzcG9uc2USHwoFdXNlcnMYASADKAsyEC5wb3N0ZXJuLnYxLlVzZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIt4BChJDaGFuZ2VQaG9uZVJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESHQoFcGhvbmUYAiABKAlCDrpIB3IFEAEYyAGQtRgBEiwKCXNlbmRfY29kZRgDIAEoCzIZLnBvc3Rlcm4udjEuU2VuZFBob25lQ29kZRIwCgtyZXR1cm5fY29kZRgEIAEoCzIbLnBvc3Rlcm4udjEuUmV0dXJuUGhvbmVDb2RlEhgKC2lzX3ZlcmlmaWVkGAUgASgISACIAQFCDgoMX2lzX3ZlcmlmaWVkInEKE0NoYW5nZVBob25lUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIeChF2ZXJpZmljYXRpb25fY29kZRgCIAEoCUgAiAEBQhQKEl92ZXJpZmljYXRpb25fY29kZSJgChJWZXJpZnlQaG9uZVJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESKQoRdmVyaWZpY2F0aW9uX2NvZGUYAiABKAlCDrpIB3IFEAEYyAGQtRgBIjsKE1ZlcmlmeVBob25lUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKZAQoWUmVzZW5kUGhvbmVDb2RlUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIsCglzZW5kX2NvZGUYAiABKAsyGS5wb3N0ZXJuLnYxLlNlbmRQaG9uZUNvZGUSMAoLcmV0dXJuX2NvZGUYAyABKAsyGy5wb3N0ZXJuLnYxLlJldHVyblBob25lQ29kZSJ1ChdSZXNlbmRQaG9uZUNvZGVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEh4KEXZlcmlmaWNhdGlvbl9jb2RlGAIgASgJSACIAQFCFAoSX3ZlcmlmaWNhdGlvbl9jb2RlIjUKElJlbW92ZVBob25lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASI7ChNSZW1vdmVQaG9uZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiUwoSU2V0UGFzc3dvcmRSZXF1ZXN0EhsKB3VzZXJfaWQYASABKAlCCrpIB3IFEAEYyAESIAoMbmV3X3Bhc3N3b3JkGAIgASgJQgq6SAdyBRABGOgHIjsKE1NldFBhc3N3b3JkUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI4ChVEZWFjdGl2YXRlVXNlclJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAEiPgoWRGVhY3RpdmF0ZVVzZXJSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjgKFVJlYWN0aXZhdGVVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASI+ChZSZWFjdGl2YXRlVXNlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiNAoRVW5sb2NrVXNlclJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAEiOgoSVW5sb2NrVXNlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiMAoRRGVsZXRlVXNlclJlcXVlc3QSGwoHdXNlcl9pZBgBIAEoCUIKukgHcgUQARjIASI6ChJEZWxldGVVc2VyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJwChhDcmVhdGVBY2Nlc3NUb2tlblJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESMwoPZXhwaXJhdGlvbl9kYXRlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJiChlDcmVhdGVBY2Nlc3NUb2tlblJlc3BvbnNlEhAKCHRva2VuX2lkGAEgASgJEg0KBXRva2VuGAIgASgJEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMidwoXTGlzdEFjY2Vzc1Rva2Vuc1JlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGNAPIlwKGExpc3RBY2Nlc3NUb2tlbnNSZXNwb25zZRInCgZ0b2tlbnMYASADKAsyFy5wb3N0ZXJuLnYxLkFjY2Vzc1Rva2VuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJZChhSZXZva2VBY2Nlc3NUb2tlblJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESHAoIdG9rZW5faWQYAiABKAlCCrpIB3IFEAEYyAEiQQoZUmV2b2tlQWNjZXNzVG9rZW5SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIg8KDVNlbmRFbWFpbENvZGUiEQoPUmV0dXJuRW1haWxDb2RlIt4BChJDaGFuZ2VFbWFpbFJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESHQoFZW1haWwYAiABKAlCDrpIB3IFGMgBYAGQtRgBEiwKCXNlbmRfY29kZRgDIAEoCzIZLnBvc3Rlcm4udjEuU2VuZEVtYWlsQ29kZRIwCgtyZXR1cm5fY29kZRgEIAEoCzIbLnBvc3Rlcm4udjEuUmV0dXJuRW1haWxDb2RlEhgKC2lzX3ZlcmlmaWVkGAUgASgISACIAQFCDgoMX2lzX3ZlcmlmaWVkInEKE0NoYW5nZUVtYWlsUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIeChF2ZXJpZmljYXRpb25fY29kZRgCIAEoCUgAiAEBQhQKEl92ZXJpZmljYXRpb25fY29kZSJgChJWZXJpZnlFbWFpbFJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESKQoRdmVyaWZpY2F0aW9uX2NvZGUYAiABKAlCDrpIB3IFEAEYyAGQtRgBIjsKE1ZlcmlmeUVtYWlsUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKZAQoWUmVzZW5kRW1haWxDb2RlUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIsCglzZW5kX2NvZGUYAiABKAsyGS5wb3N0ZXJuLnYxLlNlbmRFbWFpbENvZGUSMAoLcmV0dXJuX2NvZGUYAyABKAsyGy5wb3N0ZXJuLnYxLlJldHVybkVtYWlsQ29kZSJ1ChdSZXNlbmRFbWFpbENvZGVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEh4KEXZlcmlmaWNhdGlvbl9jb2RlGAIgASgJSACIAQFCFAoSX3ZlcmlmaWNhdGlvbl9jb2RlItkNCghVc2VyRmFjdBI6Cg1odW1hbl9jcmVhdGVkGAEgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5IdW1hbkNyZWF0ZWRIABI+Cg9tYWNoaW5lX2NyZWF0ZWQYAiABKAsyIy5wb3N0ZXJuLnYxLlVzZXJGYWN0Lk1hY2hpbmVDcmVhdGVkSAASOgoNcGhvbmVfY2hhbmdlZBgDIAEoCzIhLnBvc3Rlcm4udjEuVXNlckZhY3QuUGhvbmVDaGFuZ2VkSAASRwoUcGhvbmVfY29kZV9yZXF1ZXN0ZWQYBCABKAsyJy5wb3N0ZXJuLnYxLlVzZXJGYWN0LlBob25lQ29kZVJlcXVlc3RlZEgAEjwKDnBob25lX3ZlcmlmaWVkGAUgASgLMiIucG9zdGVybi52MS5Vc2VyRmFjdC5QaG9uZVZlcmlmaWVkSAASOgoNcGhvbmVfcmVtb3ZlZBgGIAEoCzIhLnBvc3Rlcm4udjEuVXNlckZhY3QuUGhvbmVSZW1vdmVkSAASQAoQcGFzc3dvcmRfY2hhbmdlZBgHIAEoCzIkLnBvc3Rlcm4udjEuVXNlckZhY3QuUGFzc3dvcmRDaGFuZ2VkSAASNwoLZGVhY3RpdmF0ZWQYCCABKAsyIC5wb3N0ZXJuLnYxLlVzZXJGYWN0LkRlYWN0aXZhdGVkSAASNwoLcmVhY3RpdmF0ZWQYCSABKAsyIC5wb3N0ZXJuLnYxLlVzZXJGYWN0LlJlYWN0aXZhdGVkSAASLQoGbG9ja2VkGAogASgLMhsucG9zdGVybi52MS5Vc2VyRmFjdC5Mb2NrZWRIABIxCgh1bmxvY2tlZBgLIAEoCzIdLnBvc3Rlcm4udjEuVXNlckZhY3QuVW5sb2NrZWRIABIvCgdkZWxldGVkGAwgASgLMhwucG9zdGVybi52MS5Vc2VyRmFjdC5EZWxldGVkSAASOgoNZW1haWxfY2hhbmdlZBgoIAEoCzIhLnBvc3Rlcm4udjEuVXNlckZhY3QuRW1haWxDaGFuZ2VkSAASRwoUZW1haWxfY29kZV9yZXF1ZXN0ZWQYKSABKAsyJy5wb3N0ZXJuLnYxLlVzZXJGYWN0LkVtYWlsQ29kZVJlcXVlc3RlZEgAEjwKDmVtYWlsX3ZlcmlmaWVkGCogASgLMiIucG9zdGVybi52MS5Vc2VyRmFjdC5FbWFpbFZlcmlmaWVkSAAauAEKDEh1bWFuQ3JlYXRlZBIQCgh1c2VybmFtZRgBIAEoCRISCgpnaXZlbl9uYW1lGAIgASgJEhMKC2ZhbWlseV9uYW1lGAMgASgJEg0KBWVtYWlsGAQgASgJEhIKBXBob25lGAUgASgJSACIAQESGgoNcGhvbmVfY29kZV9pZBgGIAEoCUgBiAEBEhIKCmxvZ2luX25hbWUYCiABKAlCCAoGX3Bob25lQhAKDl9waG9uZV9jb2RlX2lkGkQKDk1hY2hpbmVDcmVhdGVkEhAKCHVzZXJuYW1lGAEgASgJEgwKBG5hbWUYAiABKAkSEgoKbG9naW5fbmFtZRgKIAEoCRpdCgxQaG9uZUNoYW5nZWQSDQoFcGhvbmUYASABKAkSEAoIdmVyaWZpZWQYAiABKAgSGgoNcGhvbmVfY29kZV9pZBgDIAEoCUgAiAEBQhAKDl9waG9uZV9jb2RlX2lkGkIKElBob25lQ29kZVJlcXVlc3RlZBIaCg1waG9uZV9jb2RlX2lkGAEgASgJSACIAQFCEAoOX3Bob25lX2NvZGVfaWQaDwoNUGhvbmVWZXJpZmllZBoOCgxQaG9uZVJlbW92ZWQaXQoPUGFzc3dvcmRDaGFuZ2VkEhgKEGJ5X2FkbWluaXN0cmF0b3IYASABKAgSHAoPa2VlcF9zZXNzaW9uX2lkGAIgASgJSACIAQFCEgoQX2tlZXBfc2Vzc2lvbl9pZBoNCgtEZWFjdGl2YXRlZBoNCgtSZWFjdGl2YXRlZBozCgZMb2NrZWQSKQoFdW50aWwYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGgoKCFVubG9ja2VkGgkKB0RlbGV0ZWQaXQoMRW1haWxDaGFuZ2VkEg0KBWVtYWlsGAEgASgJEhAKCHZlcmlmaWVkGAIgASgIEhoKDWVtYWlsX2NvZGVfaWQYAyABKAlIAIgBAUIQCg5fZW1haWxfY29kZV9pZBpCChJFbWFpbENvZGVSZXF1ZXN0ZWQSGgoNZW1haWxfY29kZV9pZBgBIAEoCUgAiAEBQhAKDl9lbWFpbF9jb2RlX2lkGg8KDUVtYWlsVmVyaWZpZWRCBgoEZmFjdCL2AQoPQWNjZXNzVG9rZW5GYWN0EjYKB2NyZWF0ZWQYASABKAsyIy5wb3N0ZXJuLnYxLkFjY2Vzc1Rva2VuRmFjdC5DcmVhdGVkSAASNgoHcmV2b2tlZBgCIAEoCzIjLnBvc3Rlcm4udjEuQWNjZXNzVG9rZW5GYWN0LlJldm9rZWRIABpPCgdDcmVhdGVkEg8KB3VzZXJfaWQYASABKAkSMwoPZXhwaXJhdGlvbl9kYXRlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBoaCgdSZXZva2VkEg8KB3VzZXJfaWQYASABKAlCBgoEZmFjdCpuCglVc2VyU3RhdGUSGgoWVVNFUl9TVEFURV9VTlNQRUNJRklFRBAAEhUKEVVTRVJfU1RBVEVfQUNUSVZFEAESFwoTVVNFUl9TVEFURV9JTkFDVElWRRACEhUKEVVTRVJfU1RBVEVfTE9DS0VEEAMy6hcKC1VzZXJTZXJ2aWNlEogBCg9DcmVhdGVIdW1hblVzZXISIi5wb3N0ZXJuLnYxLkNyZWF0ZUh1bWFuVXNlclJlcXVlc3QaIy5wb3N0ZXJuLnYxLkNyZWF0ZUh1bWFuVXNlclJlc3BvbnNlIiyKtRgOOAEaCnVzZXIud3JpdGWC0+STAhQ6ASoiDy92MS91c2Vycy9odW1hbhKQAQoRQ3JlYXRlTWFjaGluZVVzZXISJC5wb3N0ZXJuLnYxLkNyZWF0ZU1hY2hpbmVVc2VyUmVxdWVzdBolLnBvc3Rlcm4udjEuQ3JlYXRlTWFjaGluZVVzZXJSZXNwb25zZSIuirUYDjgBGgp1c2VyLndyaXRlgtPkkwIWOgEqIhEvdjEvdXNlcnMvbWFjaGluZRJ8CgdHZXRVc2VyEhoucG9zdGVybi52MS5HZXRVc2VyUmVxdWVzdBobLnBvc3Rlcm4udjEuR2V0VXNlclJlc3BvbnNlIjiQAgGKtRgWIgd1c2VyX2lkKAEaCXVzZXIucmVhZILT5JMCFRITL3YxL3VzZXJzL3t1c2VyX2lkfRJvCglMaXN0VXNlcnMSHC5wb3N0ZXJuLnYxLkxpc3RVc2Vyc1JlcXVlc3QaHS5wb3N0ZXJuLnYxLkxpc3RVc2Vyc1Jlc3BvbnNlIiWQAgGKtRgNOAEaCXVzZXIucmVhZILT5JMCCxIJL3YxL3VzZXJzErIBCgtDaGFuZ2VQaG9uZRIeLnBvc3Rlcm4udjEuQ2hhbmdlUGhvbmVSZXF1ZXN0Gh8ucG9zdGVybi52MS5DaGFuZ2VQaG9uZVJlc3BvbnNlImKKtRg6Igd1c2VyX2lkKAEyC3JldHVybl9jb2RlMgtpc192ZXJpZmllZGIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHjoBKiIZL3YxL3VzZXJzL3t1c2VyX2lkfS9waG9uZRKfAQoLVmVyaWZ5UGhvbmUSHi5wb3N0ZXJuLnYxLlZlcmlmeVBob25lUmVxdWVzdBofLnBvc3Rlcm4udjEuVmVyaWZ5UGhvbmVSZXNwb25zZSJPirUYICIHdXNlcl9pZCgBYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIlOgEqIiAvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lOnZlcmlmeRK4AQoPUmVzZW5kUGhvbmVDb2RlEiIucG9zdGVybi52MS5SZXNlbmRQaG9uZUNvZGVSZXF1ZXN0GiMucG9zdGVybi52MS5SZXNlbmRQaG9uZUNvZGVSZXNwb25zZSJcirUYLSIHdXNlcl9pZCgBMgtyZXR1cm5fY29kZWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCJToBKiIgL3YxL3VzZXJzL3t1c2VyX2lkfS9waG9uZTpyZXNlbmQSlQEKC1JlbW92ZVBob25lEh4ucG9zdGVybi52MS5SZW1vdmVQaG9uZVJlcXVlc3QaHy5wb3N0ZXJuLnYxLlJlbW92ZVBob25lUmVzcG9uc2UiRYq1GCAiB3VzZXJfaWQoAWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCGyoZL3YxL3VzZXJzL3t1c2VyX2lkfS9waG9uZRKZAQoLU2V0UGFzc3dvcmQSHi5wb3N0ZXJuLnYxLlNldFBhc3N3b3JkUmVxdWVzdBofLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRSZXNwb25zZSJJirUYHiIHdXNlcl9pZGIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCIToBKhocL3YxL3VzZXJzL3t1c2VyX2lkfS9wYXNzd29yZBKkAQoORGVhY3RpdmF0ZVVzZXISIS5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVVc2VyUmVxdWVzdBoiLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZVVzZXJSZXNwb25zZSJLirUYHiIHdXNlcl9pZGIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCIzoBKiIeL3YxL3VzZXJzL3t1c2VyX2lkfTpkZWFjdGl2YXRlEqQBCg5SZWFjdGl2YXRlVXNlchIhLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZVVzZXJSZXF1ZXN0GiIucG9zdGVybi52MS5SZWFjdGl2YXRlVXNlclJlc3BvbnNlIkuKtRgeIgd1c2VyX2lkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIjOgEqIh4vdjEvdXNlcnMve3VzZXJfaWR9OnJlYWN0aXZhdGUSlAEKClVubG9ja1VzZXISHS5wb3N0ZXJuLnYxLlVubG9ja1VzZXJSZXF1ZXN0Gh4ucG9zdGVybi52MS5VbmxvY2tVc2VyUmVzcG9uc2UiR4q1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAh86ASoiGi92MS91c2Vycy97dXNlcl9pZH06dW5sb2NrEooBCgpEZWxldGVVc2VyEh0ucG9zdGVybi52MS5EZWxldGVVc2VyUmVxdWVzdBoeLnBvc3Rlcm4udjEuRGVsZXRlVXNlclJlc3BvbnNlIj2KtRgeIgd1c2VyX2lkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIVKhMvdjEvdXNlcnMve3VzZXJfaWR9EqsBChFDcmVhdGVBY2Nlc3NUb2tlbhIkLnBvc3Rlcm4udjEuQ3JlYXRlQWNjZXNzVG9rZW5SZXF1ZXN0GiUucG9zdGVybi52MS5DcmVhdGVBY2Nlc3NUb2tlblJlc3BvbnNlIkmKtRggIgd1c2VyX2lkKAFiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAh86ASoiGi92MS91c2Vycy97dXNlcl9pZH0vdG9rZW5zEp8BChBMaXN0QWNjZXNzVG9rZW5zEiMucG9zdGVybi52MS5MaXN0QWNjZXNzVG9rZW5zUmVxdWVzdBokLnBvc3Rlcm4udjEuTGlzdEFjY2Vzc1Rva2Vuc1Jlc3BvbnNlIkCQAgGKtRgXIgd1c2VyX2lkKAEaCnVzZXIud3JpdGWC0+STAhwSGi92MS91c2Vycy97dXNlcl9pZH0vdG9rZW5zErMBChFSZXZva2VBY2Nlc3NUb2tlbhIkLnBvc3Rlcm4udjEuUmV2b2tlQWNjZXNzVG9rZW5SZXF1ZXN0GiUucG9zdGVybi52MS5SZXZva2VBY2Nlc3NUb2tlblJlc3BvbnNlIlGKtRggIgd1c2VyX2lkKAFiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAicqJS92MS91c2Vycy97dXNlcl9pZH0vdG9rZW5zL3t0b2tlbl9pZH0SsgEKC0NoYW5nZUVtYWlsEh4ucG9zdGVybi52MS5DaGFuZ2VFbWFpbFJlcXVlc3QaHy5wb3N0ZXJuLnYxLkNoYW5nZUVtYWlsUmVzcG9uc2UiYoq1GDoiB3VzZXJfaWQoATILcmV0dXJuX2NvZGUyC2lzX3ZlcmlmaWVkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIeOgEqIhkvdjEvdXNlcnMve3VzZXJfaWR9L2VtYWlsEp8BCgtWZXJpZnlFbWFpbBIeLnBvc3Rlcm4udjEuVmVyaWZ5RW1haWxSZXF1ZXN0Gh8ucG9zdGVybi52MS5WZXJpZnlFbWFpbFJlc3BvbnNlIk+KtRggIgd1c2VyX2lkKAFiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiU6ASoiIC92MS91c2Vycy97dXNlcl9pZH0vZW1haWw6dmVyaWZ5ErgBCg9SZXNlbmRFbWFpbENvZGUSIi5wb3N0ZXJuLnYxLlJlc2VuZEVtYWlsQ29kZVJlcXVlc3QaIy5wb3N0ZXJuLnYxLlJlc2VuZEVtYWlsQ29kZVJlc3BvbnNlIlyKtRgtIgd1c2VyX2lkKAEyC3JldHVybl9jb2RlYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIlOgEqIiAvdjEvdXNlcnMve3VzZXJfaWR9L2VtYWlsOnJlc2VuZGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * Somebody, or something, that calls.
@@ -104,6 +104,11 @@ export type HumanUser = Message<"postern.v1.HumanUser"> & {
    * @generated from field: bool phone_verified = 5;
    */
   phoneVerified: boolean;
+
+  /**
+   * @generated from field: bool email_verified = 10;
+   */
+  emailVerified: boolean;
 };
 
 /**
@@ -220,6 +225,8 @@ export type CreateHumanUserRequest = Message<"postern.v1.CreateHumanUserRequest"
   familyName: string;
 
   /**
+   * Not verified by this, and no code is sent to it: ResendEmailCode sends one.
+   *
    * @generated from field: string email = 4;
    */
   email: string;
@@ -907,6 +914,200 @@ export const RevokeAccessTokenResponseSchema: GenMessage<RevokeAccessTokenRespon
   messageDesc(file_postern_v1_user, 37);
 
 /**
+ * Asks for the code to be sent by mail, which is the default. The mail is in the language of the header accept-language.
+ *
+ * @generated from message postern.v1.SendEmailCode
+ */
+export type SendEmailCode = Message<"postern.v1.SendEmailCode"> & {
+};
+
+/**
+ * Describes the message postern.v1.SendEmailCode.
+ * Use `create(SendEmailCodeSchema)` to create a new message.
+ */
+export const SendEmailCodeSchema: GenMessage<SendEmailCode> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 38);
+
+/**
+ * Asks for the code to be answered; then no mail goes out.
+ *
+ * @generated from message postern.v1.ReturnEmailCode
+ */
+export type ReturnEmailCode = Message<"postern.v1.ReturnEmailCode"> & {
+};
+
+/**
+ * Describes the message postern.v1.ReturnEmailCode.
+ * Use `create(ReturnEmailCodeSchema)` to create a new message.
+ */
+export const ReturnEmailCodeSchema: GenMessage<ReturnEmailCode> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 39);
+
+/**
+ * @generated from message postern.v1.ChangeEmailRequest
+ */
+export type ChangeEmailRequest = Message<"postern.v1.ChangeEmailRequest"> & {
+  /**
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * A domain with letters beyond ASCII in its ASCII form, such as xn--bcher-kva.example.
+   *
+   * @generated from field: string email = 2;
+   */
+  email: string;
+
+  /**
+   * Not together with return_code or is_verified.
+   *
+   * @generated from field: postern.v1.SendEmailCode send_code = 3;
+   */
+  sendCode?: SendEmailCode | undefined;
+
+  /**
+   * Not together with send_code or is_verified; needs user.write, also for oneself.
+   *
+   * @generated from field: postern.v1.ReturnEmailCode return_code = 4;
+   */
+  returnCode?: ReturnEmailCode | undefined;
+
+  /**
+   * True stores the address as verified, without a code; that needs user.write, also for oneself. False is the default for a new
+   * address, and makes a verified one unverified.
+   *
+   * @generated from field: optional bool is_verified = 5;
+   */
+  isVerified?: boolean | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ChangeEmailRequest.
+ * Use `create(ChangeEmailRequestSchema)` to create a new message.
+ */
+export const ChangeEmailRequestSchema: GenMessage<ChangeEmailRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 40);
+
+/**
+ * @generated from message postern.v1.ChangeEmailResponse
+ */
+export type ChangeEmailResponse = Message<"postern.v1.ChangeEmailResponse"> & {
+  /**
+   * Without creation_date.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+
+  /**
+   * @generated from field: optional string verification_code = 2;
+   */
+  verificationCode?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ChangeEmailResponse.
+ * Use `create(ChangeEmailResponseSchema)` to create a new message.
+ */
+export const ChangeEmailResponseSchema: GenMessage<ChangeEmailResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 41);
+
+/**
+ * @generated from message postern.v1.VerifyEmailRequest
+ */
+export type VerifyEmailRequest = Message<"postern.v1.VerifyEmailRequest"> & {
+  /**
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * In whatever case, with or without blanks and dashes.
+   *
+   * @generated from field: string verification_code = 2;
+   */
+  verificationCode: string;
+};
+
+/**
+ * Describes the message postern.v1.VerifyEmailRequest.
+ * Use `create(VerifyEmailRequestSchema)` to create a new message.
+ */
+export const VerifyEmailRequestSchema: GenMessage<VerifyEmailRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 42);
+
+/**
+ * @generated from message postern.v1.VerifyEmailResponse
+ */
+export type VerifyEmailResponse = Message<"postern.v1.VerifyEmailResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.VerifyEmailResponse.
+ * Use `create(VerifyEmailResponseSchema)` to create a new message.
+ */
+export const VerifyEmailResponseSchema: GenMessage<VerifyEmailResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 43);
+
+/**
+ * @generated from message postern.v1.ResendEmailCodeRequest
+ */
+export type ResendEmailCodeRequest = Message<"postern.v1.ResendEmailCodeRequest"> & {
+  /**
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * Not together with return_code.
+   *
+   * @generated from field: postern.v1.SendEmailCode send_code = 2;
+   */
+  sendCode?: SendEmailCode | undefined;
+
+  /**
+   * Not together with send_code; needs user.write, also for oneself.
+   *
+   * @generated from field: postern.v1.ReturnEmailCode return_code = 3;
+   */
+  returnCode?: ReturnEmailCode | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ResendEmailCodeRequest.
+ * Use `create(ResendEmailCodeRequestSchema)` to create a new message.
+ */
+export const ResendEmailCodeRequestSchema: GenMessage<ResendEmailCodeRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 44);
+
+/**
+ * @generated from message postern.v1.ResendEmailCodeResponse
+ */
+export type ResendEmailCodeResponse = Message<"postern.v1.ResendEmailCodeResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+
+  /**
+   * @generated from field: optional string verification_code = 2;
+   */
+  verificationCode?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ResendEmailCodeResponse.
+ * Use `create(ResendEmailCodeResponseSchema)` to create a new message.
+ */
+export const ResendEmailCodeResponseSchema: GenMessage<ResendEmailCodeResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 45);
+
+/**
  * What can happen to a user.
  *
  * @generated from message postern.v1.UserFact
@@ -987,6 +1188,24 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
      */
     value: UserFact_Deleted;
     case: "deleted";
+  } | {
+    /**
+     * @generated from field: postern.v1.UserFact.EmailChanged email_changed = 40;
+     */
+    value: UserFact_EmailChanged;
+    case: "emailChanged";
+  } | {
+    /**
+     * @generated from field: postern.v1.UserFact.EmailCodeRequested email_code_requested = 41;
+     */
+    value: UserFact_EmailCodeRequested;
+    case: "emailCodeRequested";
+  } | {
+    /**
+     * @generated from field: postern.v1.UserFact.EmailVerified email_verified = 42;
+     */
+    value: UserFact_EmailVerified;
+    case: "emailVerified";
   } | { case: undefined; value?: undefined };
 };
 
@@ -995,7 +1214,7 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
  * Use `create(UserFactSchema)` to create a new message.
  */
 export const UserFactSchema: GenMessage<UserFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38);
+  messageDesc(file_postern_v1_user, 46);
 
 /**
  * @generated from message postern.v1.UserFact.HumanCreated
@@ -1046,7 +1265,7 @@ export type UserFact_HumanCreated = Message<"postern.v1.UserFact.HumanCreated"> 
  * Use `create(UserFact_HumanCreatedSchema)` to create a new message.
  */
 export const UserFact_HumanCreatedSchema: GenMessage<UserFact_HumanCreated> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 0);
+  messageDesc(file_postern_v1_user, 46, 0);
 
 /**
  * @generated from message postern.v1.UserFact.MachineCreated
@@ -1075,7 +1294,7 @@ export type UserFact_MachineCreated = Message<"postern.v1.UserFact.MachineCreate
  * Use `create(UserFact_MachineCreatedSchema)` to create a new message.
  */
 export const UserFact_MachineCreatedSchema: GenMessage<UserFact_MachineCreated> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 1);
+  messageDesc(file_postern_v1_user, 46, 1);
 
 /**
  * @generated from message postern.v1.UserFact.PhoneChanged
@@ -1104,7 +1323,7 @@ export type UserFact_PhoneChanged = Message<"postern.v1.UserFact.PhoneChanged"> 
  * Use `create(UserFact_PhoneChangedSchema)` to create a new message.
  */
 export const UserFact_PhoneChangedSchema: GenMessage<UserFact_PhoneChanged> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 2);
+  messageDesc(file_postern_v1_user, 46, 2);
 
 /**
  * @generated from message postern.v1.UserFact.PhoneCodeRequested
@@ -1123,7 +1342,7 @@ export type UserFact_PhoneCodeRequested = Message<"postern.v1.UserFact.PhoneCode
  * Use `create(UserFact_PhoneCodeRequestedSchema)` to create a new message.
  */
 export const UserFact_PhoneCodeRequestedSchema: GenMessage<UserFact_PhoneCodeRequested> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 3);
+  messageDesc(file_postern_v1_user, 46, 3);
 
 /**
  * @generated from message postern.v1.UserFact.PhoneVerified
@@ -1136,7 +1355,7 @@ export type UserFact_PhoneVerified = Message<"postern.v1.UserFact.PhoneVerified"
  * Use `create(UserFact_PhoneVerifiedSchema)` to create a new message.
  */
 export const UserFact_PhoneVerifiedSchema: GenMessage<UserFact_PhoneVerified> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 4);
+  messageDesc(file_postern_v1_user, 46, 4);
 
 /**
  * @generated from message postern.v1.UserFact.PhoneRemoved
@@ -1149,7 +1368,7 @@ export type UserFact_PhoneRemoved = Message<"postern.v1.UserFact.PhoneRemoved"> 
  * Use `create(UserFact_PhoneRemovedSchema)` to create a new message.
  */
 export const UserFact_PhoneRemovedSchema: GenMessage<UserFact_PhoneRemoved> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 5);
+  messageDesc(file_postern_v1_user, 46, 5);
 
 /**
  * @generated from message postern.v1.UserFact.PasswordChanged
@@ -1175,7 +1394,7 @@ export type UserFact_PasswordChanged = Message<"postern.v1.UserFact.PasswordChan
  * Use `create(UserFact_PasswordChangedSchema)` to create a new message.
  */
 export const UserFact_PasswordChangedSchema: GenMessage<UserFact_PasswordChanged> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 6);
+  messageDesc(file_postern_v1_user, 46, 6);
 
 /**
  * @generated from message postern.v1.UserFact.Deactivated
@@ -1188,7 +1407,7 @@ export type UserFact_Deactivated = Message<"postern.v1.UserFact.Deactivated"> & 
  * Use `create(UserFact_DeactivatedSchema)` to create a new message.
  */
 export const UserFact_DeactivatedSchema: GenMessage<UserFact_Deactivated> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 7);
+  messageDesc(file_postern_v1_user, 46, 7);
 
 /**
  * @generated from message postern.v1.UserFact.Reactivated
@@ -1201,7 +1420,7 @@ export type UserFact_Reactivated = Message<"postern.v1.UserFact.Reactivated"> & 
  * Use `create(UserFact_ReactivatedSchema)` to create a new message.
  */
 export const UserFact_ReactivatedSchema: GenMessage<UserFact_Reactivated> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 8);
+  messageDesc(file_postern_v1_user, 46, 8);
 
 /**
  * @generated from message postern.v1.UserFact.Locked
@@ -1220,7 +1439,7 @@ export type UserFact_Locked = Message<"postern.v1.UserFact.Locked"> & {
  * Use `create(UserFact_LockedSchema)` to create a new message.
  */
 export const UserFact_LockedSchema: GenMessage<UserFact_Locked> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 9);
+  messageDesc(file_postern_v1_user, 46, 9);
 
 /**
  * @generated from message postern.v1.UserFact.Unlocked
@@ -1233,7 +1452,7 @@ export type UserFact_Unlocked = Message<"postern.v1.UserFact.Unlocked"> & {
  * Use `create(UserFact_UnlockedSchema)` to create a new message.
  */
 export const UserFact_UnlockedSchema: GenMessage<UserFact_Unlocked> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 10);
+  messageDesc(file_postern_v1_user, 46, 10);
 
 /**
  * @generated from message postern.v1.UserFact.Deleted
@@ -1246,7 +1465,68 @@ export type UserFact_Deleted = Message<"postern.v1.UserFact.Deleted"> & {
  * Use `create(UserFact_DeletedSchema)` to create a new message.
  */
 export const UserFact_DeletedSchema: GenMessage<UserFact_Deleted> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 11);
+  messageDesc(file_postern_v1_user, 46, 11);
+
+/**
+ * @generated from message postern.v1.UserFact.EmailChanged
+ */
+export type UserFact_EmailChanged = Message<"postern.v1.UserFact.EmailChanged"> & {
+  /**
+   * @generated from field: string email = 1;
+   */
+  email: string;
+
+  /**
+   * @generated from field: bool verified = 2;
+   */
+  verified: boolean;
+
+  /**
+   * The code that was generated for the address, to be sent; absent when none is.
+   *
+   * @generated from field: optional string email_code_id = 3;
+   */
+  emailCodeId?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UserFact.EmailChanged.
+ * Use `create(UserFact_EmailChangedSchema)` to create a new message.
+ */
+export const UserFact_EmailChangedSchema: GenMessage<UserFact_EmailChanged> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 46, 12);
+
+/**
+ * @generated from message postern.v1.UserFact.EmailCodeRequested
+ */
+export type UserFact_EmailCodeRequested = Message<"postern.v1.UserFact.EmailCodeRequested"> & {
+  /**
+   * The code that was generated for the address, to be sent; absent when it was answered.
+   *
+   * @generated from field: optional string email_code_id = 1;
+   */
+  emailCodeId?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UserFact.EmailCodeRequested.
+ * Use `create(UserFact_EmailCodeRequestedSchema)` to create a new message.
+ */
+export const UserFact_EmailCodeRequestedSchema: GenMessage<UserFact_EmailCodeRequested> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 46, 13);
+
+/**
+ * @generated from message postern.v1.UserFact.EmailVerified
+ */
+export type UserFact_EmailVerified = Message<"postern.v1.UserFact.EmailVerified"> & {
+};
+
+/**
+ * Describes the message postern.v1.UserFact.EmailVerified.
+ * Use `create(UserFact_EmailVerifiedSchema)` to create a new message.
+ */
+export const UserFact_EmailVerifiedSchema: GenMessage<UserFact_EmailVerified> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 46, 14);
 
 /**
  * What can happen to a personal access token.
@@ -1277,7 +1557,7 @@ export type AccessTokenFact = Message<"postern.v1.AccessTokenFact"> & {
  * Use `create(AccessTokenFactSchema)` to create a new message.
  */
 export const AccessTokenFactSchema: GenMessage<AccessTokenFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 39);
+  messageDesc(file_postern_v1_user, 47);
 
 /**
  * @generated from message postern.v1.AccessTokenFact.Created
@@ -1299,7 +1579,7 @@ export type AccessTokenFact_Created = Message<"postern.v1.AccessTokenFact.Create
  * Use `create(AccessTokenFact_CreatedSchema)` to create a new message.
  */
 export const AccessTokenFact_CreatedSchema: GenMessage<AccessTokenFact_Created> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 39, 0);
+  messageDesc(file_postern_v1_user, 47, 0);
 
 /**
  * @generated from message postern.v1.AccessTokenFact.Revoked
@@ -1316,7 +1596,7 @@ export type AccessTokenFact_Revoked = Message<"postern.v1.AccessTokenFact.Revoke
  * Use `create(AccessTokenFact_RevokedSchema)` to create a new message.
  */
 export const AccessTokenFact_RevokedSchema: GenMessage<AccessTokenFact_Revoked> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 39, 1);
+  messageDesc(file_postern_v1_user, 47, 1);
 
 /**
  * Whether a user may call and sign in.
@@ -1530,6 +1810,39 @@ export const UserService: GenService<{
     methodKind: "unary";
     input: typeof RevokeAccessTokenRequestSchema;
     output: typeof RevokeAccessTokenResponseSchema;
+  },
+  /**
+   * Changes a user's e-mail address. Unless it is stored as verified, a code is generated that VerifyEmail takes; it is sent by mail
+   * or, on request and with the permission, answered. The address that the user has already, and verified, becomes unverified when
+   * the request asks for a code or sets is_verified to false; else it is refused as EMAIL_UNCHANGED. Codes for a password that went to
+   * the address before are worth nothing from then on. A deactivated user gets no mail (USER_INACTIVE).
+   *
+   * @generated from rpc postern.v1.UserService.ChangeEmail
+   */
+  changeEmail: {
+    methodKind: "unary";
+    input: typeof ChangeEmailRequestSchema;
+    output: typeof ChangeEmailResponseSchema;
+  },
+  /**
+   * Verifies a user's e-mail address with the code that was sent to it.
+   *
+   * @generated from rpc postern.v1.UserService.VerifyEmail
+   */
+  verifyEmail: {
+    methodKind: "unary";
+    input: typeof VerifyEmailRequestSchema;
+    output: typeof VerifyEmailResponseSchema;
+  },
+  /**
+   * Generates a fresh code for an e-mail address that is not verified; older codes are worth nothing from then on.
+   *
+   * @generated from rpc postern.v1.UserService.ResendEmailCode
+   */
+  resendEmailCode: {
+    methodKind: "unary";
+    input: typeof ResendEmailCodeRequestSchema;
+    output: typeof ResendEmailCodeResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_user, 0);

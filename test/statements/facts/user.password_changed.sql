@@ -35,6 +35,7 @@ facts as (
      order by k.changed desc limit greatest((i.secret->>'depth')::integer - 1, 0))),
 "user.password_changed/5" as (delete from password_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
 "user.password_changed/6" as (delete from password_change_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
+"user.password_changed/7" as (delete from mail_codes c using (select * from facts where type = 'user.password_changed') f where c.user_id = f.stream and c.purpose = 'password'),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
