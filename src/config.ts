@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import {
   ConfigError,
+  codeUrl,
   database,
   httpUrl,
   keys,
@@ -105,7 +106,13 @@ const declared = {
   signInFailuresPerAddressPerMinute: whole(
     "SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE",
     100,
-    "Failed sign-ins from one address, of IPv6 one /64, on this node, then PASSWORD_ATTEMPTS; 0 sets no limit",
+    "Failed sign-ins from one address, of IPv6 one /64, on this node, then PASSWORD_ATTEMPTS, and as many wrong codes for passwords; 0 sets no limit",
+    { least: 0, most: 60_000 },
+  ),
+  passwordResetsPerAddressPerMinute: whole(
+    "PASSWORD_RESETS_PER_ADDRESS_PER_MINUTE",
+    20,
+    "Requests for a new password from one address, of IPv6 one /64, on this node, then RATE_LIMITED; 0 sets no limit",
     { least: 0, most: 60_000 },
   ),
   trustedProxies: subnets(
@@ -235,6 +242,10 @@ const declared = {
     "Longest wait for the mail server or the webhook to take a mail",
   ),
   mailLanguage: oneOf("MAIL_LANGUAGE", ["en", "de", "fr", "es"], "Language of mails where the call prefers none"),
+  passwordCodeUrl: codeUrl(
+    "PASSWORD_CODE_URL",
+    "Page for codes of mails that set a password: `https://app.example/password?code={code}`; empty sends codes only",
+  ),
   mailSendsPerUser: whole("MAIL_SENDS_PER_USER", 10, "Codes mailed for one user within the window, then SEND_LIMIT"),
   mailSendsPerAddress: whole(
     "MAIL_SENDS_PER_ADDRESS",

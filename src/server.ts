@@ -56,6 +56,8 @@ import { expiryChores } from "./services/expiry.ts";
 import { sendsMail } from "./services/mail_code.ts";
 import { memberRules } from "./services/member.ts";
 import { organizationRules } from "./services/organization.ts";
+import { accountRules } from "./services/password_reset.ts";
+import { startPasswordResets } from "./services/password_reset_worker.ts";
 import { sendsCode } from "./services/phone_code.ts";
 import { policyRules } from "./services/policy.ts";
 import { projectRules } from "./services/project.ts";
@@ -158,6 +160,7 @@ function startErrands(runtime: Runtime, config: Config): AsyncDisposable {
   errands.use(startSweep({ sql, chores, onError }));
   errands.use(deliverSms(runtime, config, (error) => onError(error, "sms")));
   errands.use(deliverMails(runtime, config, (error) => onError(error, "mail")));
+  errands.use(startPasswordResets(deps, config, (error) => onError(error, "password resets")));
   return errands;
 }
 
@@ -191,7 +194,7 @@ function deliverMails({ deps, onAppended, logger }: Runtime, config: Config, onE
       onAppended((facts) => {
         if (facts.some(sendsMail)) look();
       }),
-    codeUrl: undefined,
+    codeUrl: config.passwordCodeUrl,
     attempts: config.mailAttempts,
     timeoutMs: config.mailTimeoutMs,
     onDelivery: ({ id, userId, attempts }, delivery) =>
@@ -340,6 +343,7 @@ function lookupsOf({ instanceId, deps: { sql } }: Runtime): Lookups {
 /** The cross-field rules of every service; rules of one field are options in the proto. */
 function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
   return [
+    ...accountRules,
     ...applicationRules,
     ...eventRules,
     ...memberRules,

@@ -250,3 +250,15 @@ export function mailbox(name: string, meaning: string): Setting<{ name: string; 
   };
   return { name, meaning, default: "", read };
 }
+
+/** The URL of a page that takes a code, with `{code}` in place of it. */
+export function codeUrl(name: string, meaning: string): Setting<string | undefined> {
+  const read = (written: string) => {
+    if (!written) return undefined;
+    const isUrl = URL.canParse(written) && /^https?:$/.test(new URL(written).protocol);
+    if (isUrl && /^[!-~]+$/.test(written) && /[/?#].*\{code\}/.test(written.replace(/^https?:\/\//, "")))
+      return written;
+    throw new ConfigError(`${name} must be an http:// or https:// URL with {code} in its path, query or fragment`);
+  };
+  return { name, meaning, default: "", read };
+}

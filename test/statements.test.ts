@@ -16,6 +16,7 @@ import { beginning, formatPosition } from "../src/events/follow.ts";
 import { folds } from "../src/runtime.ts";
 import * as reads from "../src/services/caller_lookups.ts";
 import { expiryChores } from "../src/services/expiry.ts";
+import { answerRequests } from "../src/services/password_reset_worker.ts";
 import { fixtureOf, lentFixtureOf } from "./fixture/organization.ts";
 import { type Row, rows } from "./guards/matrix_rows.ts";
 import { organization, type Postern, signedUp, startPostern } from "./harness.ts";
@@ -104,8 +105,13 @@ test("each rpc sends the statements of its file", async () => {
   }
 });
 
-// A row of the matrix is refused here: its password is wrong.
-const refusedRows = ["AccountService.ChangePassword", "SessionService.CreateSession", "EventService.WatchEvents"];
+// A row of the matrix is refused here: its password or its code is wrong.
+const refusedRows = [
+  "AccountService.ChangePassword",
+  "AccountService.ResetPassword",
+  "SessionService.CreateSession",
+  "EventService.WatchEvents",
+];
 
 /** The call that the matrix of permissions makes, and the one for the second page where there are pages. */
 async function usualCalls(method: DescMethod, name: string): Promise<HandlerCall[]> {
@@ -136,6 +142,8 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
   const everything = { objectId: "o", actorId: "a", types: ["user.locked"], since: time, until: time };
   const person = { username: "someone", givenName: "Ada", familyName: "Byron", email: "ada@example.com" };
   const { projectId } = fixture;
+  const invited = `/v1/users/${await fixture.newUser()}:invite`;
+  const { verificationCode } = (await postern.admin.post(invited, { returnCode: {} })).body;
   return {
     "AccountService.ChangePassword": [
       {
@@ -143,6 +151,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
         request: { oldPassword: changing.password, newPassword: "Green-Teapot-77" },
       },
     ],
+    "AccountService.ResetPassword": [{ request: { verificationCode, newPassword: "Green-Teapot-77" } }],
     "SessionService.CreateSession": [{ request: { loginName: username, password } }],
     "EventService.ListEvents": [{ request: everything }, { request: { instance: true } }],
     "EventService.WatchEvents": [
@@ -193,6 +202,23 @@ test("what is over is cleared away by the statements of its file", async () => {
   handlers.heard();
   for (const { batch } of expiryChores(handlers.deps, postern.config)) await batch(10);
   await show("expiry.sql", handlers.heard());
+});
+
+test("requests for a new password are answered by the statements of their file", async () => {
+  const { userId, username } = await signedUp(postern);
+  await postern.admin.post(`/v1/users/${userId}/email`, { email: "someone@example.com", isVerified: true });
+  const { sql } = handlers.deps;
+  // The worker of the service may be faster: then another request is made.
+  const answered = async () => {
+    await sql`delete from password_reset_requests`;
+    await sql`insert into password_reset_requests (request_id, login_name, language) values ('r', ${username}, 'en')`;
+    handlers.heard();
+    await answerRequests(handlers.deps, postern.config);
+    const statements = sent(handlers.heard());
+    expect(statements).toContain(`-- appends: ${factsFile("user.password_code_requested")}`);
+    return statements;
+  };
+  await show("password_resets.sql", await vi.waitFor(answered, { timeout: 60_000 }));
 });
 
 test("every file shows statements that are sent", () => {

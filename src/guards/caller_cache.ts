@@ -91,6 +91,7 @@ const revokesBy = {
   "user.email_changed": nobody,
   "user.email_code_requested": nobody,
   "user.email_verified": nobody,
+  "user.password_code_requested": nobody,
   "user.password_changed": user,
   "user.deactivated": user,
   "user.reactivated": user,

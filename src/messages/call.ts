@@ -164,4 +164,10 @@ export const callTexts = {
     fr: "Une erreur s'est produite de notre côté, l'identifiant de la requête permet d'en retrouver la cause.",
     es: "Se ha producido un error por nuestra parte; el identificador de la solicitud nos lleva a la causa.",
   },
+  RATE_LIMITED: {
+    en: "There were too many requests of this kind; please try again later.",
+    de: "Es gab zu viele Anfragen dieser Art; bitte versuchen Sie es später noch einmal.",
+    fr: "Il y a eu trop de demandes de ce genre, veuillez réessayer plus tard.",
+    es: "Ha habido demasiadas solicitudes de este tipo; vuelva a intentarlo más tarde.",
+  },
 } as const satisfies Record<string, Texts>;

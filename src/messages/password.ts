@@ -26,6 +26,12 @@ export const passwordTexts = {
     fr: "L'utilisateur n'a pas encore de mot de passe.",
     es: "El usuario aún no tiene contraseña.",
   },
+  PASSWORD_EXISTS: {
+    en: "The user already has a password.",
+    de: "Der Benutzer hat schon ein Passwort.",
+    fr: "L'utilisateur a déjà un mot de passe.",
+    es: "El usuario ya tiene una contraseña.",
+  },
   PASSWORD_UNCHANGED: {
     en: "The new password is the same as the old one.",
     de: "Das neue Passwort ist dasselbe wie das alte.",

@@ -19,9 +19,12 @@ export function codeMac(keyring: Keyring, code: CodeFor): Buffer {
   return keyring.mac(code.purpose, signed(code));
 }
 
+/** Returns the HMACs of a typed code under every master key, to find it by. */
+export const codeMacs = (keyring: Keyring, typed: CodeFor): Buffer[] => keyring.macs(typed.purpose, signed(typed));
+
 /** Compares a typed code with the stored HMAC in constant time. */
 export function codeMatches(keyring: Keyring, stored: Uint8Array, typed: CodeFor): boolean {
-  const equal = keyring.macs(typed.purpose, signed(typed)).map((mac) => sameBytes(mac, stored));
+  const equal = codeMacs(keyring, typed).map((mac) => sameBytes(mac, stored));
   return equal.includes(true);
 }
 

@@ -1,4 +1,4 @@
-import { codeMac, codeMatches, newCode } from "./code.ts";
+import { codeMac, codeMacs, codeMatches, newCode } from "./code.ts";
 import type { Keyring } from "./seal.ts";
 
 /** The identity of a code that verifies an e-mail address: its id, the user, and the address. */
@@ -22,6 +22,20 @@ export function makeEmailCode(keyring: Keyring, of: EmailCodeOf) {
 export function emailCodeMatches(keyring: Keyring, { mac, ...of }: EmailCodeOf & { mac: Uint8Array }, typed: string) {
   return codeMatches(keyring, mac, { purpose, subject: subjectOf(of), code: typed });
 }
+
+// Whoever guesses at these codes guesses at those of all users at once: 77 random bits leave no chance.
+const passwordCodeLength = 16;
+const passwordPurpose = "password code";
+
+/** Makes a code that sets a password: its text, and its HMAC, by which it is found. */
+export function makePasswordCode(keyring: Keyring) {
+  const code = newCode(undefined, passwordCodeLength);
+  return { code, mac: codeMac(keyring, { purpose: passwordPurpose, subject: "", code }) };
+}
+
+/** Returns the HMACs of a typed code under every master key. */
+export const passwordCodeMacs = (keyring: Keyring, typed: string): readonly Buffer[] =>
+  codeMacs(keyring, { purpose: passwordPurpose, subject: "", code: typed });
 
 /** Seals the codes of a mail, to be opened when it is sent. */
 export const sealMail = (keyring: Keyring, of: MailOf, codes: MailCodes): Uint8Array =>

@@ -16,10 +16,11 @@ import {
   type TriedUser,
 } from "./password.ts";
 import { oldPasswordGuesses } from "./password_change.ts";
+import { passwordResets, type ResetSettings } from "./password_reset.ts";
 import { user, userRead } from "./user.ts";
 
 /** The service for the caller's own account. */
-export const accountService = (deps: Deps) => {
+export const accountService = (deps: Deps, settings: ResetSettings) => {
   const { log, sql, clock, secrets } = deps;
   const userById = userRead(sql);
   const organizationById = organizationRead(sql);
@@ -28,6 +29,8 @@ export const accountService = (deps: Deps) => {
   const guess = oldPasswordGuesses(deps);
 
   return {
+    ...passwordResets(deps, settings),
+
     async getMe(_request, call) {
       const { userId: id, organization: owner, memberships } = callerOf(call);
       const [row, home, projectRoles] = await Promise.all([

@@ -21,6 +21,7 @@ export const expiryChores = (deps: Deps, settings: PhoneSettings & MailSettings)
       name: "counted mails",
       batch: async (most) => (await deleteMailSends(sql, secondsAgo(settings.mailSendWindowSeconds), most)).count,
     },
+    { name: "old requests for a new password", batch: async (most) => (await deleteRequests(sql, most)).count },
     { name: "expired codes of mails", batch: async (most) => (await deleteMailCodes(sql, clock(), most)).count },
   ];
 };
@@ -58,3 +59,9 @@ const deleteMailCodes = (sql: Sql, now: Date, most: number) => sql`
   delete from mail_codes where mail_code_id in (
     select mail_code_id from mail_codes where expiration_date <= ${now}
     order by expiration_date limit ${most} for update skip locked)`;
+
+// A worker answers them within a second; one that still waits failed each time.
+const deleteRequests = (sql: Sql, most: number) => sql`
+  delete from password_reset_requests where request_id in (
+    select request_id from password_reset_requests where created < now() - interval '10 minutes'
+    limit ${most} for update skip locked)`;

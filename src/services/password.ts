@@ -31,7 +31,8 @@ export type PasswordUser = Versioned & {
   readonly policy: PolicyInForce;
 };
 
-const passwordColumns = `u.user_id as id, u.owner, u.kind, u.active, u.locked, u.locked_until as "lockedUntil",
+/** The columns of a PasswordUser, of a user `u` and its password `p`. */
+export const passwordColumns = `u.user_id as id, u.owner, u.kind, u.active, u.locked, u.locked_until as "lockedUntil",
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,

@@ -14,19 +14,12 @@ import type { Sql } from "../postgres/connect.ts";
 import { accessTokenRules, userAccessTokens } from "./access_token.ts";
 import { emailRules, userEmail } from "./email.ts";
 import { wrongInEmail } from "./email_address.ts";
+import { invitationRules, userInvitation } from "./invitation.ts";
 import type { MailSettings } from "./mail_code.ts";
 import { isLastOwner } from "./member.ts";
+import { newPasswordHash } from "./new_password.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
-import {
-  hashing,
-  isLocked,
-  loginNameOf,
-  type PasswordUser,
-  passwordSecret,
-  passwordUserRead,
-  refuseBroken,
-  refuseReused,
-} from "./password.ts";
+import { hashing, isLocked, loginNameOf, passwordSecret, passwordUserRead, refuseBroken } from "./password.ts";
 import { type PhoneSettings, phoneOfNewUser } from "./phone_code.ts";
 import { phoneNumber, wrongForSms } from "./phone_number.ts";
 import { type PolicyInForce, policyColumn } from "./policy.ts";
@@ -43,6 +36,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
   return {
     ...userPhone(deps, settings),
     ...userEmail(deps, settings),
+    ...userInvitation(deps, settings),
     ...userAccessTokens(deps),
 
     async createHumanUser({ username, givenName, familyName, email, phone, password }, call) {
@@ -80,7 +74,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
       const row = await passwordUser({ owner: organizationOf(call), id: userId }, call.signal);
       if (!row) throw refuse.notFound("user", userId);
       if (row.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id: userId } });
-      const hash = await newHash(row, newPassword, call);
+      const hash = await newPasswordHash(secrets, { user: row, password: newPassword, signal: call.signal });
       const at = next(row, clock());
       const fact = { case: "passwordChanged", value: { byAdministrator: true } } as const;
       return log.append(call, [factOf("user", at, fact, passwordSecret(hash, row.policy))], {
@@ -135,20 +129,6 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
     if (!found) throw new Error("policies are always in force");
     if (found.takenBy !== null && found.takenIn !== null) throw nameTaken(username, found.takenBy, found.takenIn, call);
     return { loginName, policy: found.policy };
-  }
-
-  async function newHash(
-    { names, policy, hash, history }: PasswordUser,
-    password: string,
-    call: Call,
-  ): Promise<string> {
-    refuseBroken({ field: "newPassword", password, names, policy }, secrets);
-    const earlier = [...(hash === null ? [] : [hash]), ...history].slice(0, policy.historyDepth);
-    const work = secrets.passwords.inOnePlace(async (bench) => {
-      await refuseReused(bench, password, earlier);
-      return bench.hash(password);
-    }, call.signal);
-    return hashing(work);
   }
 };
 
@@ -228,6 +208,7 @@ export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings) =>
   pageRule(ListUsersRequestSchema, 2),
   ...phoneRules(settings),
   ...emailRules,
+  ...invitationRules,
   ...accessTokenRules(deps),
 ];
 

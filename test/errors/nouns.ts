@@ -102,6 +102,9 @@ export const nounRows = {
   PHONE_UNCHANGED: {
     by: async (scene) => scene.german.post(`/v1/users/${await withVerifiedPhone(scene)}/phone`, verified),
   },
+  PASSWORD_EXISTS: {
+    by: async ({ postern, german }) => german.post(`/v1/users/${(await signedUp(postern)).userId}:invite`),
+  },
   EMAIL_INVALID: {
     by: ({ german, fixture: { userId } }) => german.post(`/v1/users/${userId}/email`, { email: "a..da@example.com" }),
     details: ["BadRequest"],

@@ -64,6 +64,18 @@ export const troubleRows = {
       ),
     details: ["RetryInfo"],
   },
+  RATE_LIMITED: {
+    by: () =>
+      withOwn(
+        async ({ postern }) => {
+          const request = () => germanOf(postern.as()).post("/v1/password-resets", { loginName: "nobody" });
+          await request();
+          return request();
+        },
+        { passwordResetsPerAddressPerMinute: 1 },
+      ),
+    details: ["RetryInfo"],
+  },
   UNAVAILABLE: {
     async by() {
       await using database = await freshDatabase();

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import { permissionsOf } from "../../src/guards/permissions.ts";
 import { type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+import { openProbe } from "../probe.ts";
 import { methods, nameOf } from "./methods.ts";
 
 let postern: Postern;
@@ -93,6 +94,10 @@ const acts: Readonly<Record<string, Act>> = {
     await postern.admin.post(`/v1/users/${userId}/email`, { email, returnCode: {} });
     return caller.post(`/v1/users/${userId}/email:resend`);
   },
+  async "UserService.InviteUser"(caller, userId) {
+    await withoutPassword(userId);
+    return caller.post(`/v1/users/${userId}:invite`);
+  },
   "UserService.DeactivateUser": (caller, userId) => caller.post(`/v1/users/${userId}:deactivate`),
   async "UserService.ReactivateUser"(caller, userId) {
     await postern.admin.post(`/v1/users/${userId}:deactivate`);
@@ -109,6 +114,12 @@ const acts: Readonly<Record<string, Act>> = {
     return caller.delete(`/v1/sessions/${body.sessions[0].id}`);
   },
 };
+
+/** Takes a user's password away, which no operation does: the target of an invitation has none. */
+async function withoutPassword(userId: string): Promise<void> {
+  await using probe = openProbe(postern.databaseUrl);
+  await probe.sql`delete from passwords where user_id = ${userId}`;
+}
 
 const phone = "+41446681800";
 const email = "ada@example.org";

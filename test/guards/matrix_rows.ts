@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Reason } from "../../src/errors.ts";
 import type { Fixture } from "../fixture/organization.ts";
 
 // Two statements of the same truth meet in matrix.test.ts. The server runs on the option `access` of each rpc in proto/postern/v1
@@ -12,6 +13,8 @@ export type Row = {
   readonly needs: string;
   /** `instance`, the organization worked in, or the organization of the user that is named. */
   readonly decides: "nobody" | "instance" | "organization" | "user";
+  /** What a caller without a token is answered, where anyone may call. */
+  readonly unknownCaller?: { readonly status: number; readonly reason?: Reason };
   /** The reach of a role on a project, or on a project grant: the named object, or the entries that the list shows. */
   readonly reaches?: "project" | "list";
   /** Whether the request names no object, so that out of reach is 403 and never 404. */
@@ -41,9 +44,22 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "nobody",
     request: () => ({ oldPassword: "not the one", newPassword: "Green-Teapot-77" }),
   },
+  "AccountService.RequestPasswordReset": {
+    needs: "anyone",
+    decides: "nobody",
+    unknownCaller: { status: 200 },
+    request: () => ({ loginName: "nobody" }),
+  },
+  "AccountService.ResetPassword": {
+    needs: "anyone",
+    decides: "nobody",
+    unknownCaller: { status: 400, reason: "CODE_INVALID" },
+    request: () => ({ verificationCode: "not one", newPassword: "Green-Teapot-77" }),
+  },
   "SessionService.CreateSession": {
     needs: "anyone",
     decides: "nobody",
+    unknownCaller: { status: 401, reason: "SIGN_IN_FAILED" },
     request: () => ({ loginName: "nobody", password: "wrong" }),
   },
   "SessionService.ListSessions": { needs: "user.write", decides: "user", request: ({ userId }) => ({ userId }) },
@@ -113,6 +129,11 @@ export const rows: Readonly<Record<string, Row>> = {
     needs: "user.write",
     decides: "user",
     request: async (f) => ({ userId: (await f.newEmail()).userId, returnCode: {} }),
+  },
+  "UserService.InviteUser": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser(), returnCode: {} }),
   },
   "UserService.SetPassword": {
     needs: "user.write",
@@ -354,6 +375,7 @@ export const ownRows: Readonly<Record<string, OwnRow>> = {
   "UserService.ChangeEmail": { says: "OK", request: { email: "ada@example.org" } },
   "UserService.VerifyEmail": { says: "CODE_EXPIRED", request: { verificationCode: "234567" } },
   "UserService.ResendEmailCode": { says: "OK" },
+  "UserService.InviteUser": denied,
   "UserService.DeactivateUser": denied,
   "UserService.ReactivateUser": denied,
   "UserService.UnlockUser": denied,

@@ -4,13 +4,14 @@ import { everyScenes } from "./scenes_every.ts";
 import { grantScenes } from "./scenes_grant.ts";
 import { ownScenes } from "./scenes_own.ts";
 import { passwordScenes } from "./scenes_password.ts";
+import { passwordResetScenes } from "./scenes_password_reset.ts";
 import { phoneScenes } from "./scenes_phone.ts";
 import { refusedScenes } from "./scenes_refused.ts";
 import { wireScenes } from "./scenes_wire.ts";
 
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
-  ...[wireScenes, emailScenes],
+  ...[wireScenes, emailScenes, passwordResetScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

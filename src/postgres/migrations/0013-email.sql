@@ -53,3 +53,15 @@ create table mail_messages (
 );
 create index mail_messages_due on mail_messages (due) where dead is null;
 create index mail_messages_dead on mail_messages (dead) where dead is not null;
+
+-- Requests of anybody for a new password. Each is written whether a user is known or not; a worker looks for accounts, and deletes it.
+create table password_reset_requests (
+  request_id text primary key,
+  login_name text,
+  email text,
+  language text not null,
+  created timestamptz not null default now(),
+  due timestamptz not null default now(),
+  check (num_nonnulls(login_name, email) = 1)
+);
+create index password_reset_requests_due on password_reset_requests (due);

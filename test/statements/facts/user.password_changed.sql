@@ -17,7 +17,10 @@ facts as (
 ),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
-"user.password_changed/0" as (update users t set version = f.version, changed = f.time
+"user.password_changed/0" as (update users t set
+  email_verified = t.email_verified or coalesce((f.payload->>'emailVerified')::boolean, false),
+  locked = t.locked and (t.locked_until is null or not coalesce((f.payload->>'byCode')::boolean, false)),
+  locked_until = case when not coalesce((f.payload->>'byCode')::boolean, false) then t.locked_until end, version = f.version, changed = f.time
    from (select * from facts where type = 'user.password_changed') f where t.owner = f.owner and t.user_id = f.stream),
 "user.password_changed/1" as (
   update passwords p set hash = i.secret->>'hash', changed = i.time, sign_ins = p.sign_ins + 1,
