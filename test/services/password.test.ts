@@ -7,7 +7,7 @@ const policy = {
   ...{ minimumLength: 8, requiresUpper: true, requiresLower: true, requiresDigit: true, requiresSymbol: true },
   ...{ historyDepth: 0, maximumAttempts: 10, lockSeconds: null, untilUnlocked: false },
 };
-const common = commonPasswords();
+const common = await commonPasswords();
 const check =
   (password: string, names: (string | null)[] = []) =>
   () =>
