@@ -72,6 +72,7 @@ export const reasons = {
   USER_INACTIVE: Code.FailedPrecondition,
   PASSWORD_MISSING: Code.FailedPrecondition,
   PASSWORD_EXISTS: Code.FailedPrecondition,
+  PASSWORD_CHANGE_REQUIRED: Code.FailedPrecondition,
   PHONE_UNCHANGED: Code.FailedPrecondition,
   PHONE_MISSING: Code.FailedPrecondition,
   PHONE_VERIFIED: Code.FailedPrecondition,

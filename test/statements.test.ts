@@ -58,7 +58,12 @@ function readable(statement: string): string {
   );
 }
 
-const appending = new Map([...folds.keys()].map((type) => [statementFor([type], folds), type]));
+// A sign-in that replaces the password appends two types of fact.
+const together = ["session.created", "user.password_changed"];
+const appending = new Map([
+  ...[...folds.keys()].map((type) => [statementFor([type], folds), type] as const),
+  [statementFor(together, folds), together.join("_and_")] as const,
+]);
 
 /** The statements that a handler sent; in place of the statement that appends facts, the file that shows it. */
 const sent = (statements: readonly string[]): string[] =>
@@ -152,7 +157,10 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       },
     ],
     "AccountService.ResetPassword": [{ request: { verificationCode, newPassword: "Green-Teapot-77" } }],
-    "SessionService.CreateSession": [{ request: { loginName: username, password } }],
+    "SessionService.CreateSession": [
+      { request: { loginName: username, password } },
+      { request: { loginName: username, password, newPassword: "Green-Teapot-77" } },
+    ],
     "EventService.ListEvents": [{ request: everything }, { request: { instance: true } }],
     "EventService.WatchEvents": [
       { request: {}, isLeft: true },

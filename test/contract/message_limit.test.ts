@@ -54,6 +54,7 @@ test("each rpc takes messages of so many bytes", () => {
 const stated = [
   "ApplicationService/CreateOidcApplication",
   "ProjectService/GrantProject",
+  "SessionService/CreateSession",
   "UserGrantService/AddUserGrant",
   "UserGrantService/AddUserGrants",
   "UserGrantService/ChangeUserGrant",

@@ -102,6 +102,15 @@ export const nounRows = {
   PHONE_UNCHANGED: {
     by: async (scene) => scene.german.post(`/v1/users/${await withVerifiedPhone(scene)}/phone`, verified),
   },
+  PASSWORD_CHANGE_REQUIRED: {
+    async by({ postern, admin, germanAs }) {
+      const organizationId = await organization(postern);
+      const { username, password } = await signedUp(postern, { organizationId });
+      const policy = { minimumLength: 8, changeAtNextSignIn: true };
+      await admin.put("/v1/policies/password", { policy }, { "x-service-orgid": organizationId });
+      return germanAs().post("/v1/sessions", { loginName: username, password });
+    },
+  },
   PASSWORD_EXISTS: {
     by: async ({ postern, german }) => german.post(`/v1/users/${(await signedUp(postern)).userId}:invite`),
   },

@@ -1,3 +1,4 @@
+import { organization, signedUp } from "../harness.ts";
 import { made, person, type Scene, type Stage, within } from "./stage.ts";
 
 const scene = (rpc: string, name: string, says: Scene["says"], given: Scene["given"], fields?: readonly string[]) =>
@@ -16,6 +17,19 @@ async function invited({ admin, fixture }: Stage): Promise<{ userId: string; ver
   const userId = await fixture.newUser();
   const { verificationCode } = await made(admin, `/v1/users/${userId}:invite`, { returnCode: {} });
   return { userId, verificationCode };
+}
+
+const signIn = (name: string, says: Scene["says"], given: Scene["given"], fields?: readonly string[]) =>
+  scene("SessionService.CreateSession", name, says, given, fields);
+
+/** A user of an organization whose policy wants the first password changed. */
+async function oldPassword({ postern, admin }: Stage) {
+  const organizationId = await organization(postern);
+  const { username, password } = await signedUp(postern, { organizationId });
+  const policy = { minimumLength: 8, changeAtNextSignIn: true };
+  const set = await admin.put("/v1/policies/password", { policy }, within(organizationId));
+  if (set.status !== 200) throw new Error(JSON.stringify(set.body));
+  return { request: { loginName: username, password }, by: postern.as(), headers: {} };
 }
 
 /** Requests for a new password, invitations, and what their codes do. */
@@ -54,12 +68,26 @@ export const passwordResetScenes: readonly Scene[] = [
   reset(
     "with a password that breaks the policy",
     "PASSWORD_POLICY",
-    async (stage) => ({ request: { verificationCode: (await invited(stage)).verificationCode, newPassword: "short" } }),
-    Array(5).fill("newPassword").slice(0, 4),
+    async (stage) => ({ request: { verificationCode: (await invited(stage)).verificationCode, newPassword: "xkvq" } }),
+    Array(4).fill("newPassword"),
   ),
   reset("with nothing", "VALIDATION_FAILED", () => ({ request: { verificationCode: " ", newPassword: "" } }), [
     ...["verificationCode", "newPassword"],
   ]),
+  signIn("with a password that must be changed", "PASSWORD_CHANGE_REQUIRED", oldPassword),
+  signIn("with a password that must be changed, and a new one", "OK", async (stage) => {
+    const given = await oldPassword(stage);
+    return { ...given, request: { ...given.request, newPassword } };
+  }),
+  signIn(
+    "with a new password that will not do",
+    "PASSWORD_POLICY",
+    async (stage) => {
+      const given = await oldPassword(stage);
+      return { ...given, request: { ...given.request, newPassword: "xkvq" } };
+    },
+    ["newPassword"],
+  ),
   invite("a code is sent", "OK", async ({ fixture }) => ({ request: { userId: await fixture.newUser() } })),
   invite("a code is answered", "OK", async ({ fixture }) => ({
     request: { userId: await fixture.newUser(), returnCode: {} },

@@ -65,3 +65,9 @@ create table password_reset_requests (
   check (num_nonnulls(login_name, email) = 1)
 );
 create index password_reset_requests_due on password_reset_requests (due);
+
+-- A policy may want a password changed: one that an administrator set, and one of some age. Who set earlier ones is not known.
+alter table password_policies
+  add column change_at_next_sign_in boolean not null default false,
+  add column maximum_age_days integer not null default 0;
+alter table passwords add column set_by_administrator boolean not null default false;
