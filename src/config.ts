@@ -4,10 +4,12 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import {
   ConfigError,
+  codeUrl,
   database,
   httpUrl,
   keys,
   longestTimer,
+  mailbox,
   milliseconds,
   oneOf,
   optionalPort,
@@ -15,8 +17,10 @@ import {
   pairs,
   parseKeys,
   region,
+  type SmtpUrl,
   share,
   smsText,
+  smtpUrl,
   someOf,
   subnets,
   text,
@@ -24,8 +28,6 @@ import {
   webhookSecret,
   whole,
 } from "./setting.ts";
-
-export { ConfigError };
 
 // The thread pool that hashes also serves files and DNS and has four threads.
 const hashesAtOnce = Math.min(availableParallelism(), 3);
@@ -128,7 +130,13 @@ const declared = {
   signInFailuresPerAddressPerMinute: whole(
     "SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE",
     100,
-    "Failed sign-ins from one address, of IPv6 one /64, on this node, then PASSWORD_ATTEMPTS; 0 sets no limit",
+    "Failed sign-ins from one address, of IPv6 one /64, on this node, then PASSWORD_ATTEMPTS, and as many wrong codes for passwords; 0 sets no limit",
+    { least: 0, most: 60_000 },
+  ),
+  passwordResetsPerAddressPerMinute: whole(
+    "PASSWORD_RESETS_PER_ADDRESS_PER_MINUTE",
+    20,
+    "Requests for a new password from one address, of IPv6 one /64, on this node, then RATE_LIMIT; 0 sets no limit",
     { least: 0, most: 60_000 },
   ),
   callsPerAddressPerMinute: whole(
@@ -252,6 +260,52 @@ const declared = {
   smsTwilioAccountSid: token("SMS_TWILIO_ACCOUNT_SID", "Account at Twilio"),
   smsTwilioAuthToken: token("SMS_TWILIO_AUTH_TOKEN", "Password of the account"),
   smsTwilioFrom: text("SMS_TWILIO_FROM", "", "Sender: a number, a name, or a messaging service (`MG…`)"),
+  mailSender: oneOf(
+    "MAIL_SENDER",
+    ["log", "smtp", "webhook"],
+    "How mails leave: into `mail.log` in the data folder, by SMTP, or to a signed webhook",
+  ),
+  mailFrom: mailbox(
+    "MAIL_FROM",
+    "Sender of mails over SMTP: `no-reply@example.com` or `Example <no-reply@example.com>`",
+  ),
+  mailSmtpUrl: smtpUrl(
+    "MAIL_SMTP_URL",
+    "Mail server: `smtp://user:password@host:587` with STARTTLS, or `smtps://…:465`; both parts percent-encoded",
+  ),
+  mailSmtpStarttls: oneOf(
+    "MAIL_SMTP_STARTTLS",
+    ["required", "off"],
+    "Whether a server of `smtp://` has to encrypt; off is refused with a password",
+  ),
+  mailSmtpCaFile: text(
+    "MAIL_SMTP_CA_FILE",
+    "",
+    "Authorities of the mail server in PEM, in place of those that Node trusts",
+  ),
+  mailWebhookUrl: httpUrl("MAIL_WEBHOOK_URL", "", "Where the webhook posts each mail"),
+  mailWebhookSecret: webhookSecret(
+    "MAIL_WEBHOOK_SECRET",
+    "Base64 of 24 to 64 bytes that sign it, `whsec_` in front or not",
+  ),
+  mailAttempts: whole("MAIL_ATTEMPTS", 10, "Tries to hand over one mail before it is given up"),
+  mailTimeoutMs: milliseconds(
+    "MAIL_TIMEOUT_MS",
+    30_000,
+    "Longest wait for the mail server or the webhook to take a mail",
+  ),
+  mailLanguage: oneOf("MAIL_LANGUAGE", ["en", "de", "fr", "es"], "Language of mails where the call prefers none"),
+  passwordCodeUrl: codeUrl(
+    "PASSWORD_CODE_URL",
+    "Page for codes of mails that set a password: `https://app.example/password?code={code}`; empty sends codes only",
+  ),
+  mailSendsPerUser: whole("MAIL_SENDS_PER_USER", 10, "Codes mailed for one user within the window, then SEND_LIMIT"),
+  mailSendsPerAddress: whole(
+    "MAIL_SENDS_PER_ADDRESS",
+    20,
+    "Codes mailed to one address within the window, then SEND_LIMIT",
+  ),
+  mailSendWindowSeconds: whole("MAIL_SEND_WINDOW_SECONDS", 3_600, "Window in which mailed codes are counted"),
   cacheSeconds: whole("CACHE_SECONDS", 5, "Longest life of a caller's cached permissions; 0 looks every time", {
     least: 0,
   }),
@@ -282,6 +336,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   if (!config.tlsCertFile !== !config.tlsKeyFile)
     throw new ConfigError("TLS_CERT_FILE and TLS_KEY_FILE belong together: a certificate is of no use without its key");
   smsOf(config);
+  mailOf(config);
   return config;
 }
 
@@ -305,6 +360,38 @@ export function smsOf(config: Config) {
       return { kind: "twilio", url: config.smsTwilioUrl ?? "", account, password, from } as const;
     }
   }
+}
+
+/** Returns the settings of the sender of mails, or throws a ConfigError that names a missing one. */
+export function mailOf(config: Config) {
+  const need = <T>(name: string, value: T | undefined): T => {
+    if (value) return value;
+    throw new ConfigError(`${name} is required with MAIL_SENDER=${config.mailSender}`);
+  };
+  switch (config.mailSender) {
+    case "log":
+      return { kind: "log", file: join(config.dataDir, "mail.log") } as const;
+    case "webhook": {
+      const url = need("MAIL_WEBHOOK_URL", config.mailWebhookUrl);
+      return { kind: "webhook", url, secret: need("MAIL_WEBHOOK_SECRET", config.mailWebhookSecret) } as const;
+    }
+    case "smtp": {
+      const server = need("MAIL_SMTP_URL", config.mailSmtpUrl);
+      const from = need("MAIL_FROM", config.mailFrom);
+      const { mailTimeoutMs: timeoutMs } = config;
+      const caFile = config.mailSmtpCaFile || undefined;
+      return { kind: "smtp", ...server, encryption: encryptionOf(config, server), caFile, from, timeoutMs } as const;
+    }
+  }
+}
+
+function encryptionOf({ mailSmtpStarttls }: Config, { tls, auth }: SmtpUrl): "tls" | "starttls" | "none" {
+  if (tls) return "tls";
+  if (mailSmtpStarttls === "required") return "starttls";
+  if (!auth) return "none";
+  throw new ConfigError(
+    "MAIL_SMTP_STARTTLS=off would send the password of MAIL_SMTP_URL unencrypted: leave one of them out",
+  );
 }
 
 /** Returns the settings of tracing: collector, resource and sampler; undefined if nothing is traced. */

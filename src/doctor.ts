@@ -1,6 +1,7 @@
 import type { Config } from "./config.ts";
 import { unsettledSeconds } from "./events/follow.ts";
 import { rebuild } from "./events/rebuild.ts";
+import { mailHealth } from "./notify/mail_outbox.ts";
 import { smsHealth } from "./notify/outbox.ts";
 import { connect, type Sql } from "./postgres/connect.ts";
 import { findPooler } from "./postgres/pooler.ts";
@@ -29,7 +30,8 @@ export async function doctor(config: Config, { rebuild: replay }: { rebuild: boo
     await clockFinding(sql),
     await logFinding(sql),
     ...(await openTransactionFindings(sql)),
-    await smsFinding(sql),
+    deliveryFinding("sms", await smsHealth(sql)),
+    deliveryFinding("mail", await mailHealth(sql)),
     ...(replay ? await replayFindings(runtime) : []),
   ];
   return {
@@ -95,9 +97,10 @@ const openTransactions = (sql: Sql) => sql<OpenTransaction[]>`
     select database::text, null, gid, transaction, prepared from pg_prepared_xacts
   ) open order by age(xid) desc limit 10`;
 
-async function smsFinding(sql: Sql): Promise<Finding> {
-  const { waiting, oldestSeconds, dead } = await smsHealth(sql);
-  const line = `sms: ${waiting} waiting, the oldest for ${Math.round(oldestSeconds)} s, ${dead} given up`;
+type DeliveryHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
+
+function deliveryFinding(name: string, { waiting, oldestSeconds, dead }: DeliveryHealth): Finding {
+  const line = `${name}: ${waiting} waiting, the oldest for ${Math.round(oldestSeconds)} s, ${dead} given up`;
   return { ok: dead === 0, line };
 }
 

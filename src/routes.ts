@@ -44,7 +44,7 @@ export const services: readonly DescService[] = [
 export const routesOf =
   ({ deps, tail }: { readonly deps: Deps; readonly tail: Tail }, config: Config): Routes =>
   (router) => {
-    router.service(AccountService, accountService(deps));
+    router.service(AccountService, accountService(deps, config));
     router.service(ApplicationService, {
       ...applicationService(deps),
       ...applicationUpdate(deps),

@@ -14,6 +14,7 @@ import { migrate } from "./postgres/migrate.ts";
 import { type Database, openDatabase } from "./postgres/open.ts";
 import { startErrorOf } from "./postgres/start_error.ts";
 import { openWritable, type Writable } from "./postgres/writable.ts";
+import { commonPasswords } from "./security/common_passwords.ts";
 import { type Secrets, secretsOf } from "./security/secrets.ts";
 import { accessTokenFolds } from "./services/access_token.ts";
 import { applicationFolds } from "./services/application.ts";
@@ -73,8 +74,11 @@ export type RuntimeOptions = {
 /** Opens the database, migrates its tables, and composes the runtime. */
 export async function openRuntime(config: Config, { logger, join = false, observe }: RuntimeOptions): Promise<Runtime> {
   await using opened = new AsyncDisposableStack();
-  const secrets = secretsOf(await masterKeys(config), hashingOf(config));
+  const sealingKeys = await masterKeys(config);
+  // The list of passwords is unpacked while the database starts.
+  const common = commonPasswords();
   const database = opened.use(await openDatabase(config, logger, { join }));
+  const secrets = secretsOf(sealingKeys, hashingOf(config), await common);
   await migrate({ url: database.migrationUrl, log: logger });
   const { pools, writable } = openPools({ config, database, logger, observe, opened });
   const [{ sql, load }, { sql: patient }] = pools;

@@ -26,7 +26,7 @@ import type { Logger } from "pino";
 import { file_google_rpc_error_details } from "../gen/google/rpc/error_details_pb.ts";
 import { watchPasswordFile } from "./admin_files.ts";
 import { bootstrapInstance } from "./bootstrap.ts";
-import { type Config, smsOf, tracesOf } from "./config.ts";
+import { type Config, mailOf, smsOf, tracesOf } from "./config.ts";
 import { apiOptions } from "./contract/api.ts";
 import { describe, describeAll } from "./contract/describe.ts";
 import { contractBounds } from "./contract/field_bounds.ts";
@@ -46,6 +46,9 @@ import { messageRules } from "./guards/validate.ts";
 import { howToBegin } from "./how_to_begin.ts";
 import { chooseLanguage } from "./messages/catalogue.ts";
 import { type InstanceLoad, instanceFamilies } from "./metrics/instance.ts";
+import { mailChores, mailHealth } from "./notify/mail_outbox.ts";
+import { mailSender } from "./notify/mail_sender.ts";
+import { startMailWorker } from "./notify/mail_worker.ts";
 import { smsChores, smsHealth } from "./notify/outbox.ts";
 import { smsSender } from "./notify/sender.ts";
 import { startSmsWorker } from "./notify/worker.ts";
@@ -60,8 +63,11 @@ import * as lookups from "./services/caller_lookups.ts";
 import { deletedOrganizations } from "./services/delete_organization.ts";
 import { eventRules } from "./services/event.ts";
 import { expiryChores } from "./services/expiry.ts";
+import { sendsMail } from "./services/mail_code.ts";
 import { memberRules } from "./services/member.ts";
 import { organizationRules } from "./services/organization.ts";
+import { accountRules } from "./services/password_reset.ts";
+import { startPasswordResets } from "./services/password_reset_worker.ts";
 import { sendsCode } from "./services/phone_code.ts";
 import { policyRules } from "./services/policy.ts";
 import { projectRules } from "./services/project.ts";
@@ -151,38 +157,64 @@ function reloadOnHangUp({ reload }: Pick<Listening, "reload">, logger: Logger): 
   return { [Symbol.dispose]: () => void process.off("SIGHUP", again) };
 }
 
-/** Starts the background work: SMS are delivered, expired data is deleted. */
-function startErrands({ deps, onAppended, logger }: Runtime, config: Config): AsyncDisposable {
-  const { sql, clock, secrets } = deps;
+/** Starts the background work: SMS and mails are delivered, expired data is deleted. */
+function startErrands(runtime: Runtime, config: Config): AsyncDisposable {
+  const { deps, logger } = runtime;
+  const { sql, clock } = deps;
   const onError = (error: unknown, errand: string) =>
     logger.warn({ err: error, errand }, "an errand failed; trying again");
   const errands = new AsyncDisposableStack();
   const chores = [
     expiredRecords(sql, clock, config),
     ...smsChores({ sql, clock }),
+    ...mailChores({ sql }),
     ...expiryChores(deps, config),
     deletedOrganizations(deps),
   ];
   errands.use(startSweep({ sql, chores, clock, onError }));
-  errands.use(
-    startSmsWorker({
-      sql,
-      clock,
-      keyring: secrets.keyring,
-      sender: smsSender(smsOf(config), clock),
-      onWritten: (look) =>
-        onAppended((facts) => {
-          if (facts.some(sendsCode)) look();
-        }),
-      text: config.smsText,
-      attempts: config.smsAttempts,
-      timeoutMs: config.smsTimeoutMs,
-      onDelivery: ({ id, userId, attempts }, delivery) =>
-        logger.info({ sms: id, userId, attempts, ...delivery }, "sms"),
-      onError: (error) => onError(error, "sms"),
-    }),
-  );
+  errands.use(deliverSms(runtime, config, (error) => onError(error, "sms")));
+  errands.use(deliverMails(runtime, config, (error) => onError(error, "mail")));
+  errands.use(startPasswordResets(deps, config, (error) => onError(error, "password resets")));
   return errands;
+}
+
+type OnError = (error: unknown) => void;
+
+function deliverSms({ deps, onAppended, logger }: Runtime, config: Config, onError: OnError): AsyncDisposable {
+  return startSmsWorker({
+    sql: deps.sql,
+    clock: deps.clock,
+    keyring: deps.secrets.keyring,
+    sender: smsSender(smsOf(config), deps.clock),
+    onWritten: (look) =>
+      onAppended((facts) => {
+        if (facts.some(sendsCode)) look();
+      }),
+    text: config.smsText,
+    attempts: config.smsAttempts,
+    timeoutMs: config.smsTimeoutMs,
+    onDelivery: ({ id, userId, attempts }, delivery) => logger.info({ sms: id, userId, attempts, ...delivery }, "sms"),
+    onError,
+  });
+}
+
+function deliverMails({ deps, onAppended, logger }: Runtime, config: Config, onError: OnError): AsyncDisposable {
+  return startMailWorker({
+    sql: deps.sql,
+    clock: deps.clock,
+    keyring: deps.secrets.keyring,
+    sender: mailSender(mailOf(config), deps.clock),
+    onWritten: (look) =>
+      onAppended((facts) => {
+        if (facts.some(sendsMail)) look();
+      }),
+    codeUrl: config.passwordCodeUrl,
+    attempts: config.mailAttempts,
+    timeoutMs: config.mailTimeoutMs,
+    onDelivery: ({ id, userId, attempts }, delivery) =>
+      logger.info({ mail: id, userId, attempts, ...delivery }, "mail"),
+    onError,
+  });
 }
 
 type Observability = {
@@ -377,15 +409,17 @@ async function loadOf(
   ready: () => Promise<boolean>,
   tracing: Tracing | undefined,
 ): Promise<InstanceLoad> {
-  const [isReady, sms, unsettled] = await Promise.all([
+  const [isReady, sms, mail, unsettled] = await Promise.all([
     ready(),
     smsHealth(deps.sql).catch(() => undefined),
+    mailHealth(deps.sql).catch(() => undefined),
     unsettledSeconds(deps.sql).catch(() => 0),
   ]);
   const { running, waiting } = deps.secrets.passwords.load();
   return {
     ready: isReady,
     sms,
+    mail,
     database: databaseLoad(),
     hashing: { running, waiting },
     logBehindSeconds: Math.max(tail.behindMs() / 1000, unsettled),
@@ -432,6 +466,7 @@ function deletedSince({ tail, onAppended }: Runtime): ReadonlySet<string> {
 /** The cross-field rules of every service; rules of one field are options in the proto. */
 function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
   return [
+    ...accountRules,
     ...[applicationRules, applicationUpdateRules, applicationKeyRules].flat(),
     ...eventRules,
     ...memberRules,

@@ -7,13 +7,13 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/** A setting: its variable, its meaning, its default, and how it is read. */
+/** A setting: its environment variable, meaning and default, and the reading of its value. */
 export type Setting<T> = Readonly<{ name: string; meaning: string; default: string; read: (written: string) => T }>;
 
-/** The longest time of a timer in milliseconds. */
+/** The longest time that a timer of Node can wait, in milliseconds. */
 export const longestTimer = 2 ** 31 - 1;
 
-/** A text. */
+/** A text, taken as it is written. */
 export function text(name: string, fallback: string, meaning: string): Setting<string> {
   return { name, meaning, default: fallback, read: (written) => written || fallback };
 }
@@ -33,12 +33,12 @@ export function whole(name: string, fallback: number, meaning: string, bounds: B
   return { name, meaning, default: shown, read };
 }
 
-/** A time that a timer takes. */
+/** A time in milliseconds. */
 export function milliseconds(name: string, fallback: number, meaning: string, least = 1): Setting<number> {
   return whole(name, fallback, meaning, { least, most: longestTimer });
 }
 
-/** One of some words. */
+/** One of a few words; the first is the default. */
 export function oneOf<const T extends string>(
   name: string,
   allowed: readonly [T, ...T[]],
@@ -52,28 +52,7 @@ export function oneOf<const T extends string>(
   return { name, meaning, default: allowed[0], read };
 }
 
-/** Some of some words. */
-export function someOf<const T extends string>(
-  name: string,
-  allowed: readonly T[],
-  meaning: string,
-): Setting<readonly T[]> {
-  const read = (written: string) => {
-    const named = written === "none" ? [] : written.split(",").map((one) => one.trim());
-    const all = written === "" ? [...allowed] : named.map((one) => allowed.find((known) => known === one));
-    if (all.every((one) => one !== undefined)) return all;
-    throw new ConfigError(`${name} must be some of ${allowed.join(", ")}, or none, not ${JSON.stringify(written)}`);
-  };
-  return { name, meaning, default: allowed.join(","), read };
-}
-
-/** A port, or none. */
-export function optionalPort(name: string, meaning: string): Setting<number | undefined> {
-  const { read } = whole(name, 0, meaning, { least: 0, most: 65_535 });
-  return { name, meaning, default: "", read: (written) => (written ? read(written) : undefined) };
-}
-
-/** URLs of the database. */
+/** The URL of a database. */
 export function database(name: string, meaning: string): Setting<string | undefined> {
   const read = (written: string) => {
     if (!written) return undefined;
@@ -87,7 +66,7 @@ export function database(name: string, meaning: string): Setting<string | undefi
   return { name, meaning, default: "", read };
 }
 
-/** Origins of pages. */
+/** Origins of pages, separated by commas. */
 export function origins(name: string, meaning: string): Setting<readonly string[]> {
   const read = (written: string) => {
     const all = written === "" ? [] : written.split(",").map((one) => one.trim());
@@ -98,7 +77,7 @@ export function origins(name: string, meaning: string): Setting<readonly string[
   return { name, meaning, default: "", read };
 }
 
-/** Addresses and subnets. */
+/** Addresses or subnets, separated by commas. */
 export function subnets(name: string, meaning: string): Setting<readonly string[]> {
   const read = (written: string) => {
     const all = written === "" ? [] : written.split(",").map((one) => one.trim());
@@ -115,7 +94,7 @@ function isSubnet(written: string): boolean {
   return bits !== undefined && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
 }
 
-/** A personal access token. */
+/** A secret of visible characters. */
 export function token(name: string, meaning: string): Setting<string | undefined> {
   const read = (written: string) => {
     if (/^[!-~]*$/.test(written)) return written || undefined;
@@ -124,12 +103,12 @@ export function token(name: string, meaning: string): Setting<string | undefined
   return { name, meaning, default: "", read };
 }
 
-/** Keys that seal and sign. */
+/** Keys of 32 bytes in base64, separated by commas. */
 export function keys(name: string, meaning: string): Setting<readonly Buffer[]> {
   return { name, meaning, default: "", read: (written) => (written ? parseKeys(name, written) : []) };
 }
 
-/** Reads keys from a text. */
+/** Parses keys of 32 bytes in base64; `name` is what an error calls them. */
 export function parseKeys(name: string, written: string): readonly Buffer[] {
   const keys = written.split(",").map((one, index) => {
     const key = Buffer.from(one.trim(), "base64");
@@ -140,7 +119,7 @@ export function parseKeys(name: string, written: string): readonly Buffer[] {
   throw new ConfigError(`${name} must hold each key once`);
 }
 
-/** A URL of http or https. */
+/** An http or https URL. */
 export function httpUrl(name: string, fallback: string, meaning: string): Setting<string | undefined> {
   const read = (written: string) => {
     if (!written) return fallback || undefined;
@@ -151,8 +130,8 @@ export function httpUrl(name: string, fallback: string, meaning: string): Settin
   return { name, meaning, default: fallback, read };
 }
 
+/** Pairs of name and value, separated by commas. */
 // The form of OpenTelemetry's lists: W3C Baggage without properties.
-/** Pairs of name and value. */
 export function pairs(name: string, meaning: string): Setting<Readonly<Record<string, string>>> {
   const read = (written: string) => {
     const all = written.split(",").filter((one) => one.trim() !== "");
@@ -188,7 +167,7 @@ export function share(name: string, fallback: number, meaning: string): Setting<
   return { name, meaning, default: String(fallback), read };
 }
 
-/** The secret of a webhook. */
+/** The key that signs what is posted to a webhook, in base64. */
 export function webhookSecret(name: string, meaning: string): Setting<Buffer | undefined> {
   const read = (written: string) => {
     if (!written) return undefined;
@@ -200,7 +179,7 @@ export function webhookSecret(name: string, meaning: string): Setting<Buffer | u
   return { name, meaning, default: "", read };
 }
 
-/** The text of an SMS. */
+/** The text of an SMS, around its code. */
 export function smsText(name: string, fallback: string, meaning: string): Setting<string> {
   const read = (written: string) => {
     if (!written || written.includes("{code}")) return written || fallback;
@@ -218,4 +197,89 @@ export function region(name: string, meaning: string): Setting<string | undefine
     );
   };
   return { name, meaning, default: "", read };
+}
+
+/** A mail server as its URL names it; the connection is encrypted from its beginning, or by STARTTLS. */
+export type SmtpUrl = {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly auth: { readonly user: string; readonly pass: string } | undefined;
+};
+
+/** The URL of a mail server. */
+export function smtpUrl(name: string, meaning: string): Setting<SmtpUrl | undefined> {
+  const read = (written: string) => {
+    if (!written) return undefined;
+    const server = serverIn(written);
+    if (server) return server;
+    throw new ConfigError(
+      `${name} must be smtp:// or smtps:// with a host, and user and password percent-encoded or not at all`,
+    );
+  };
+  return { name, meaning, default: "", read };
+}
+
+function serverIn(written: string): SmtpUrl | undefined {
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  if (!url?.hostname || !/^smtps?:$/.test(url.protocol) || url.hash || url.search || !/^\/?$/.test(url.pathname))
+    return undefined;
+  const tls = url.protocol === "smtps:";
+  const [user, pass] = [decoded(url.username), decoded(url.password)];
+  if (user === undefined || pass === undefined || (user === "") !== (pass === "")) return undefined;
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return { host, port: Number(url.port) || (tls ? 465 : 587), tls, auth: user ? { user, pass } : undefined };
+}
+
+function decoded(value: string): string | undefined {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A mailbox: an address, with a name or without. */
+export function mailbox(name: string, meaning: string): Setting<{ name: string; address: string } | undefined> {
+  const read = (written: string) => {
+    if (!written) return undefined;
+    const [, shown = "", inner] = /^([^<>"\p{C}]*)<([^<>]*)>$/u.exec(written) ?? [];
+    const address = inner ?? written;
+    if (/^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-zA-Z0-9.-]{1,250}$/.test(address)) return { name: shown.trim(), address };
+    throw new ConfigError(`${name} must be an address such as no-reply@example.com, or Example <no-reply@example.com>`);
+  };
+  return { name, meaning, default: "", read };
+}
+
+/** The URL of a page that takes a code, with `{code}` in place of it. */
+export function codeUrl(name: string, meaning: string): Setting<string | undefined> {
+  const read = (written: string) => {
+    if (!written) return undefined;
+    const isUrl = URL.canParse(written) && /^https?:$/.test(new URL(written).protocol);
+    if (isUrl && /^[!-~]+$/.test(written) && /[/?#].*\{code\}/.test(written.replace(/^https?:\/\//, "")))
+      return written;
+    throw new ConfigError(`${name} must be an http:// or https:// URL with {code} in its path, query or fragment`);
+  };
+  return { name, meaning, default: "", read };
+}
+
+/** Some of some words. */
+export function someOf<const T extends string>(
+  name: string,
+  allowed: readonly T[],
+  meaning: string,
+): Setting<readonly T[]> {
+  const read = (written: string) => {
+    const named = written === "none" ? [] : written.split(",").map((one) => one.trim());
+    const all = written === "" ? [...allowed] : named.map((one) => allowed.find((known) => known === one));
+    if (all.every((one) => one !== undefined)) return all;
+    throw new ConfigError(`${name} must be some of ${allowed.join(", ")}, or none, not ${JSON.stringify(written)}`);
+  };
+  return { name, meaning, default: allowed.join(","), read };
+}
+
+/** A port, or none. */
+export function optionalPort(name: string, meaning: string): Setting<number | undefined> {
+  const { read } = whole(name, 0, meaning, { least: 0, most: 65_535 });
+  return { name, meaning, default: "", read: (written) => (written ? read(written) : undefined) };
 }

@@ -2,7 +2,8 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ConfigError, masterKeys, readConfig, settings, tracesOf } from "../src/config.ts";
+import { masterKeys, readConfig, settings, tracesOf } from "../src/config.ts";
+import { ConfigError } from "../src/setting.ts";
 
 const key = Buffer.alloc(32, 7).toString("base64");
 const external = { DATABASE_URL: "postgresql://u:p@db:5432/postern", POSTERN_MASTER_KEY: key };

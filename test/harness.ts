@@ -53,7 +53,11 @@ function testConfig(): Config {
   const cheap = { hashMemoryKib: 64, hashIterations: 1, hashQueue: 1000 };
   const quiet = { port: 0, logLevel: "silent", shutdownGraceMs: 1000, databaseConnections: 8 } as const;
   // Most tests of wrong passwords make more of them than a minute allows.
-  const unlimited = { signInFailuresPerNamePerMinute: 0, signInFailuresPerAddressPerMinute: 0 };
+  const unlimited = {
+    signInFailuresPerNamePerMinute: 0,
+    signInFailuresPerAddressPerMinute: 0,
+    passwordResetsPerAddressPerMinute: 0,
+  };
   const secrets = { adminToken: newToken("pt"), masterKeys: [randomBytes(32)] };
   return { ...readConfig({}), ...cheap, ...quiet, ...unlimited, ...secrets, http2 };
 }

@@ -19,6 +19,7 @@ import * as reads from "../src/services/caller_lookups.ts";
 import { deletedOrganizations } from "../src/services/delete_organization.ts";
 import { expiryChores } from "../src/services/expiry.ts";
 import { type PageRequest, queryOf, tokenOf } from "../src/services/page.ts";
+import { answerRequests } from "../src/services/password_reset_worker.ts";
 import { fixtureOf, lentFixtureOf } from "./fixture/organization.ts";
 import { type Row, rows } from "./guards/matrix_rows.ts";
 import { organization, type Postern, signedUp, startPostern } from "./harness.ts";
@@ -60,7 +61,12 @@ function readable(statement: string): string {
   );
 }
 
-const appending = new Map([...folds.keys()].map((type) => [statementFor([type], folds), type]));
+// A sign-in that replaces the password appends two types of fact.
+const together = ["session.created", "user.password_changed"];
+const appending = new Map([
+  ...[...folds.keys()].map((type) => [statementFor([type], folds), type] as const),
+  [statementFor(together, folds), together.join("_and_")] as const,
+]);
 
 /** The statements that a handler sent; in place of the statement that appends facts, the file that shows it. */
 const sent = (statements: readonly string[]): string[] =>
@@ -107,8 +113,13 @@ test("each rpc sends the statements of its file", async () => {
   }
 });
 
-// A row of the matrix is refused here: its password is wrong.
-const refusedRows = ["AccountService.ChangePassword", "SessionService.CreateSession", "EventService.WatchEvents"];
+// A row of the matrix is refused here: its password or its code is wrong.
+const refusedRows = [
+  "AccountService.ChangePassword",
+  "AccountService.ResetPassword",
+  "SessionService.CreateSession",
+  "EventService.WatchEvents",
+];
 
 /** The call that the matrix of permissions makes, and the one for the second page where there are pages. */
 async function usualCalls(method: DescMethod, name: string): Promise<HandlerCall[]> {
@@ -139,6 +150,8 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
   const everything = { objectId: "o", actorId: "a", types: ["user.locked"], since: time, until: time };
   const person = { username: "someone", givenName: "Ada", familyName: "Byron", email: "ada@example.com" };
   const { projectId } = fixture;
+  const invited = `/v1/users/${await fixture.newUser()}:invite`;
+  const { verificationCode } = (await postern.admin.post(invited, { returnCode: {} })).body;
   return {
     "AccountService.ChangePassword": [
       {
@@ -146,7 +159,11 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
         request: { oldPassword: changing.password, newPassword: "Green-Teapot-77" },
       },
     ],
-    "SessionService.CreateSession": [{ request: { loginName: username, password } }],
+    "AccountService.ResetPassword": [{ request: { verificationCode, newPassword: "Green-Teapot-77" } }],
+    "SessionService.CreateSession": [
+      { request: { loginName: username, password } },
+      { request: { loginName: username, password, newPassword: "Green-Teapot-77" } },
+    ],
     "EventService.ListEvents": [{ request: everything }, { request: { instance: true } }],
     "EventService.WatchEvents": [
       { request: {}, isLeft: true },
@@ -237,6 +254,23 @@ test("what is over is cleared away by the statements of its file", async () => {
   const chores = [...expiryChores(handlers.deps, postern.config), deletedOrganizations(handlers.deps)];
   for (const { batch } of chores) await batch(10);
   await show("expiry.sql", handlers.heard());
+});
+
+test("requests for a new password are answered by the statements of their file", async () => {
+  const { userId, username } = await signedUp(postern);
+  await postern.admin.post(`/v1/users/${userId}/email`, { email: "someone@example.com", isVerified: true });
+  const { sql } = handlers.deps;
+  // The worker of the service may be faster: then another request is made.
+  const answered = async () => {
+    await sql`delete from password_reset_requests`;
+    await sql`insert into password_reset_requests (request_id, login_name, language) values ('r', ${username}, 'en')`;
+    handlers.heard();
+    await answerRequests(handlers.deps, postern.config);
+    const statements = sent(handlers.heard());
+    expect(statements).toContain(`-- appends: ${factsFile("user.password_code_requested")}`);
+    return statements;
+  };
+  await show("password_resets.sql", await vi.waitFor(answered, { timeout: 60_000 }));
 });
 
 test("every file shows statements that are sent", () => {

@@ -107,7 +107,7 @@ const revokesBy = {
   "organization.deleted": everyone,
   "organization.purged": nobody,
   "organization.changed": nobody,
-  // A user who was just created has made no call yet, and a phone does not affect permissions.
+  // A user who was just created has made no call yet; neither a phone nor an e-mail address affects permissions.
   "user.human_created": nobody,
   "user.machine_created": nobody,
   "user.phone_changed": nobody,
@@ -117,6 +117,10 @@ const revokesBy = {
   "user.human_changed": nobody,
   "user.machine_changed": nobody,
   "user.username_changed": nobody,
+  "user.email_changed": nobody,
+  "user.email_code_requested": nobody,
+  "user.email_verified": nobody,
+  "user.password_code_requested": nobody,
   "user.password_changed": user,
   "user.deactivated": user,
   "user.reactivated": user,

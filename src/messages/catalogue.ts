@@ -2,6 +2,7 @@ import { applicationTexts } from "./application.ts";
 import { bodyTexts } from "./body.ts";
 import { callTexts } from "./call.ts";
 import { changeTexts } from "./change.ts";
+import { emailTexts } from "./email.ts";
 import { fieldTexts } from "./field.ts";
 import type { Language } from "./language.ts";
 import { nounTexts } from "./nouns.ts";
@@ -18,6 +19,7 @@ const catalogue = {
   ...nounTexts,
   ...passwordTexts,
   ...phoneTexts,
+  ...emailTexts,
   ...applicationTexts,
 };
 

@@ -32,6 +32,24 @@ export const changeTexts = {
     fr: "Doit être dans les {max} prochaines secondes.",
     es: "Debe estar dentro de los próximos {max} segundos.",
   },
+  CODE_NOT_IN_FORCE: {
+    en: "Is not a code in force: it is wrong, was used or has expired.",
+    de: "Das ist kein gültiger Code: Er ist falsch, verbraucht oder abgelaufen.",
+    fr: "Ce n'est pas un code en vigueur\u00a0: il est faux, utilisé ou expiré.",
+    es: "No es un código en vigor: es incorrecto, se usó o ha caducado.",
+  },
+  EMAIL_LOCAL_PART: {
+    en: "Must have at most {max} characters before the @, and dots only between others.",
+    de: "Vor dem @ sind höchstens {max} Zeichen erlaubt, und Punkte nur zwischen anderen.",
+    fr: "Doit comporter au plus {max} caractères avant le @, et des points seulement entre d'autres.",
+    es: "Debe tener como máximo {max} caracteres antes de la @, y puntos solo entre otros.",
+  },
+  FIELD_ONE_OF: {
+    en: "One of {one} and {other} is required.",
+    de: "Eine der Angaben {one} und {other} ist nötig.",
+    fr: "L'un des champs {one} et {other} est obligatoire.",
+    es: "Uno de los campos {one} y {other} es obligatorio.",
+  },
   SEARCH_EMPTY: {
     en: "Must have a letter or a digit.",
     de: "Es muss einen Buchstaben oder eine Ziffer geben.",

@@ -26,6 +26,18 @@ export const passwordTexts = {
     fr: "L'utilisateur n'a pas encore de mot de passe.",
     es: "El usuario aún no tiene contraseña.",
   },
+  PASSWORD_EXISTS: {
+    en: "The user already has a password.",
+    de: "Der Benutzer hat schon ein Passwort.",
+    fr: "L'utilisateur a déjà un mot de passe.",
+    es: "El usuario ya tiene una contraseña.",
+  },
+  PASSWORD_CHANGE_REQUIRED: {
+    en: "The password must be changed; sign in with a new one beside it.",
+    de: "Das Passwort muss geändert werden; melden Sie sich zusammen mit einem neuen an.",
+    fr: "Le mot de passe doit être changé, connectez-vous en indiquant aussi un nouveau.",
+    es: "Hay que cambiar la contraseña; inicie sesión indicando también una nueva.",
+  },
   PASSWORD_UNCHANGED: {
     en: "The new password is the same as the old one.",
     de: "Das neue Passwort ist dasselbe wie das alte.",

@@ -12,6 +12,8 @@ export type InstanceLoad = {
   readonly logBehindSeconds: number;
   /** The delivery of SMS; absent when the database does not answer. */
   readonly sms?: { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number } | undefined;
+  /** The delivery of mails; absent when the database does not answer. */
+  readonly mail?: { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number } | undefined;
   /** The spans of traces; absent when nothing is traced. */
   readonly spans?: { readonly waiting: number; readonly exported: number; readonly dropped: number } | undefined;
 };
@@ -19,8 +21,16 @@ export type InstanceLoad = {
 const logBehind =
   "How far followers of the log are behind; they wait for every transaction that has written, in any database of the server.";
 
-/** Metrics of the database, the hashes, the log and the SMS. */
-export function instanceFamilies({ ready, database, hashing, logBehindSeconds, sms, spans }: InstanceLoad): Family[] {
+/** Metrics of the database, the hashes, the log, the SMS and the mails. */
+export function instanceFamilies({
+  ready,
+  database,
+  hashing,
+  logBehindSeconds,
+  sms,
+  mail,
+  spans,
+}: InstanceLoad): Family[] {
   return [
     gauge("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
     gauge("postern_database_statements_running", "Statements at the database.", database.running),
@@ -33,6 +43,13 @@ export function instanceFamilies({ ready, database, hashing, logBehindSeconds, s
           gauge("postern_sms_waiting", "SMS that have not left yet.", sms.waiting),
           gauge("postern_sms_oldest_seconds", "How long the oldest of them has waited.", sms.oldestSeconds),
           gauge("postern_sms_dead", "SMS that were given up in the last days.", sms.dead),
+        ]
+      : []),
+    ...(mail
+      ? [
+          gauge("postern_mail_waiting", "Mails that have not left yet.", mail.waiting),
+          gauge("postern_mail_oldest_seconds", "How long the oldest of them has waited.", mail.oldestSeconds),
+          gauge("postern_mail_dead", "Mails that were given up in the last days.", mail.dead),
         ]
       : []),
     ...(spans

@@ -1,12 +1,12 @@
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { NotTaken, type Sender } from "./sms.ts";
+import { NotTaken } from "./sms.ts";
 
-/** Writes each SMS as a line of JSON to a file that only its owner reads: for development, and as the default. */
+/** Writes each message as a line of JSON to a file that only its owner reads: for development, and as the default. */
 export const logSender =
-  (file: string, clock: () => Date): Sender =>
-  async (sms) => {
-    const line = `${JSON.stringify({ time: clock().toISOString(), ...sms })}\n`;
+  (file: string, clock: () => Date) =>
+  async (message: object): Promise<void> => {
+    const line = `${JSON.stringify({ time: clock().toISOString(), ...message })}\n`;
     await append(file, line).catch((error: NodeJS.ErrnoException) => {
       throw new NotTaken(`its file cannot be written (${error.code})`);
     });

@@ -4,7 +4,7 @@ export type Sms = { readonly id: string; readonly to: string; readonly text: str
 /** Hands an SMS to the provider, or throws NotTaken. */
 export type Sender = (sms: Sms, signal: AbortSignal) => Promise<void>;
 
-/** The provider did not take an SMS. The message is in our words only: the provider's answer may repeat the code. */
+/** The provider did not take a message. The message is in our words only: the provider's answer may repeat the code. */
 export class NotTaken extends Error {
   /** Whether another try would fail too. */
   readonly permanent: boolean;

@@ -9,9 +9,9 @@ export type CodeFor = { purpose: string; subject: string; code: string };
 const ALPHABET = "23456789BCDFGHJKMNPQRSTVWXYZ";
 const LENGTH = 6;
 
-/** Makes a code of six characters that are hard to confuse, each equally likely. */
-export function newCode(pick: (below: number) => number = randomInt): string {
-  return Array.from({ length: LENGTH }, () => ALPHABET.charAt(pick(ALPHABET.length))).join("");
+/** Makes a code of characters that are hard to confuse, each equally likely: six of them, to be typed within a few tries. */
+export function newCode(pick: (below: number) => number = randomInt, length = LENGTH): string {
+  return Array.from({ length }, () => ALPHABET.charAt(pick(ALPHABET.length))).join("");
 }
 
 /** Returns the stored form of a code: its HMAC under the current master key, bound to its purpose. */
@@ -19,9 +19,12 @@ export function codeMac(keyring: Keyring, code: CodeFor): Buffer {
   return keyring.mac(code.purpose, signed(code));
 }
 
+/** Returns the HMACs of a typed code under every master key, to find it by. */
+export const codeMacs = (keyring: Keyring, typed: CodeFor): Buffer[] => keyring.macs(typed.purpose, signed(typed));
+
 /** Compares a typed code with the stored HMAC in constant time. */
 export function codeMatches(keyring: Keyring, stored: Uint8Array, typed: CodeFor): boolean {
-  const equal = keyring.macs(typed.purpose, signed(typed)).map((mac) => sameBytes(mac, stored));
+  const equal = codeMacs(keyring, typed).map((mac) => sameBytes(mac, stored));
   return equal.includes(true);
 }
 

@@ -1,6 +1,6 @@
 import { givenNames, passwordWords } from "./common_words.ts";
 
-/** The passwords that attackers guess first, built by `commonPasswords`. */
+/** The passwords that attackers guess first: those published, and our own. */
 export type CommonPasswords = ReadonlySet<string>;
 
 const KEYBOARD_LINES = [
@@ -44,8 +44,15 @@ const LEET: Readonly<Record<string, string>> = {
   "2": "z",
 };
 
-/** Builds the list of common passwords from words, names, walks over the keyboard and love for a name. */
-export function commonPasswords(): CommonPasswords {
+/** Loads the passwords that were found most often in stolen lists, and adds our own. */
+export async function commonPasswords(): Promise<CommonPasswords> {
+  const { dictionary } = await import("@zxcvbn-ts/language-common");
+  const published = dictionary["passwords-common"].map(folded);
+  return new Set([...ownPasswords(), ...published]);
+}
+
+/** Builds a list of common passwords from words, names, walks over the keyboard and love for a name. */
+export function ownPasswords(): CommonPasswords {
   const names = wordsOf(givenNames);
   const loved = names.flatMap((name) => LOVED.map((word) => word + name));
   const walks = KEYBOARD_LINES.flatMap((line) => [...walksOn(line), ...walksOn([...line].reverse().join(""))]);
@@ -53,16 +60,21 @@ export function commonPasswords(): CommonPasswords {
 }
 
 /**
- * Whether a password is common without case, accents, leet spelling and the digits and symbols around it, or is a repetition of a
+ * Whether a password is common without case, accents, leet spelling, symbols and the digits around it, or is a repetition of a
  * short piece or of a common word, or a date.
  */
 export function isCommonPassword(password: string, common: CommonPasswords): boolean {
-  const plain = password.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const plain = folded(password);
   const piece = repeatedPiece(plain);
   if ((piece !== plain && piece.length <= SHORT_PIECE) || isDate(plain)) return true;
-  const stems = [...stemsOf(plain), ...stemsOf(piece)];
+  const stems = [...stemsOf(plain), ...stemsOf(piece), ...stemsOf(withoutSymbols(plain))];
   return stems.some((stem) => common.has(stem) || common.has(repeatedPiece(stem)));
 }
+
+const folded = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+
+// "Pass@word1" is a common password with a symbol put in.
+const withoutSymbols = (plain: string): string => plain.replace(/[^\p{L}\p{Nd}]/gu, "");
 
 function wordsOf(text: string): string[] {
   return text.split(/\s+/).filter((word) => word !== "");

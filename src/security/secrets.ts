@@ -1,4 +1,4 @@
-import { type CommonPasswords, commonPasswords } from "./common_passwords.ts";
+import { type CommonPasswords, ownPasswords } from "./common_passwords.ts";
 import type { HashQueueLimits } from "./hash_queue.ts";
 import { type HashCost, type PasswordHasher, passwordHasher } from "./password.ts";
 import { type Keyring, keyring } from "./seal.ts";
@@ -10,7 +10,11 @@ export type Secrets = {
   readonly common: CommonPasswords;
 };
 
-/** Makes them from the master keys and the cost and limits of hashing. */
-export function secretsOf(masterKeys: readonly Uint8Array[], hashing: HashQueueLimits & HashCost): Secrets {
-  return { passwords: passwordHasher(hashing), keyring: keyring(masterKeys), common: commonPasswords() };
+/** Makes them from the master keys, the cost and limits of hashing, and a list of common passwords. */
+export function secretsOf(
+  masterKeys: readonly Uint8Array[],
+  hashing: HashQueueLimits & HashCost,
+  common: CommonPasswords = ownPasswords(),
+): Secrets {
+  return { passwords: passwordHasher(hashing), keyring: keyring(masterKeys), common };
 }

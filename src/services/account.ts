@@ -4,22 +4,17 @@ import { callerOf, type Deps, type Membership } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { detailsAfter, factOf, next } from "../events/fact.ts";
 import { errorText } from "../messages/catalogue.ts";
-import { type PasswordBench, samePassword } from "../security/password.ts";
+import type { PasswordBench } from "../security/password.ts";
 import { heldProjectRolesRead } from "./held_project_roles.ts";
+import { replacementHash } from "./new_password.ts";
 import { organization, organizationRead } from "./organization.ts";
-import {
-  type PasswordUser,
-  passwordSecret,
-  passwordUserRead,
-  refuseBroken,
-  refuseReused,
-  type TriedUser,
-} from "./password.ts";
+import { type PasswordUser, passwordSecret, passwordUserRead, type TriedUser } from "./password.ts";
 import { oldPasswordGuesses } from "./password_change.ts";
+import { passwordResets, type ResetSettings } from "./password_reset.ts";
 import { user, userRead } from "./user.ts";
 
 /** The service for the caller's own account. */
-export const accountService = (deps: Deps) => {
+export const accountService = (deps: Deps, settings: ResetSettings) => {
   const { log, sql, clock, secrets } = deps;
   const userById = userRead(sql);
   const organizationById = organizationRead(sql);
@@ -28,6 +23,8 @@ export const accountService = (deps: Deps) => {
   const guess = oldPasswordGuesses(deps);
 
   return {
+    ...passwordResets(deps, settings),
+
     async getMe(_request, call) {
       const { userId: id, organization: owner, memberships } = callerOf(call);
       const [row, home, projectRoles] = await Promise.all([
@@ -49,7 +46,7 @@ export const accountService = (deps: Deps) => {
       const caller = await passwordUser({ owner, id }, call.signal);
       refuseWithout(caller);
       const whenRight = (bench: PasswordBench, user: TriedUser) =>
-        replacement(bench, user, { oldPassword, newPassword });
+        replacementHash(secrets, { bench, user, oldPassword, newPassword });
       const outcome = await guess({ password: oldPassword, call, whenRight }, caller);
       if (!outcome) throw refuse.because("PASSWORD_MISMATCH", { violations: [mismatch] });
       const at = next(outcome.user, clock());
@@ -59,29 +56,13 @@ export const accountService = (deps: Deps) => {
       return log.append(call, [changed], { details: detailsAfter(at) });
     },
   } satisfies ServiceImpl<typeof AccountService>;
-
-  /** The hash of the new password, once the old one was right. */
-  async function replacement(bench: PasswordBench, { names, policy, history }: TriedUser, passwords: Passwords) {
-    const password = passwords.newPassword;
-    if (samePassword(passwords.oldPassword, password)) throw unchanged();
-    refuseBroken({ field: "newPassword", password, names, policy }, secrets);
-    await refuseReused(bench, password, history.slice(0, policy.historyDepth));
-    return bench.hash(password);
-  }
 };
-
-type Passwords = { readonly oldPassword: string; readonly newPassword: string };
 
 const mismatch = {
   field: "oldPassword",
   description: errorText("PASSWORD_MISMATCH"),
   reason: "PASSWORD_MISMATCH",
 };
-
-function unchanged() {
-  const [reason, description] = ["PASSWORD_UNCHANGED", errorText("PASSWORD_UNCHANGED")] as const;
-  return refuse.because(reason, { violations: [{ field: "newPassword", description, reason }] });
-}
 
 function refuseWithout(caller: PasswordUser | undefined): asserts caller is TriedUser {
   if (!caller) throw refuse.because("TOKEN_INVALID");

@@ -1,22 +1,29 @@
 import type { Deps } from "../deps.ts";
 import { type Chore, type Deleted, inOrder, type Stretch } from "../events/sweep.ts";
 import type { Sql } from "../postgres/connect.ts";
+import type { MailSettings } from "./mail_code.ts";
 import type { PhoneSettings } from "./phone_code.ts";
 
 // A session ends by its time, which its first event says: the end is no event of its own. The clock of a node may be ahead of that
 // of the database, which decides whether a row has to be there when the log is replayed.
 const marginSeconds = 60;
 
-/** Deletes sessions whose time is over, and tokens that can no longer be presented. */
-export const expiryChores = ({ sql, clock }: Deps, { phoneSendWindowSeconds }: PhoneSettings): readonly Chore[] => {
+/** Deletes sessions whose time is over, and codes and tokens that can no longer be presented. */
+export const expiryChores = ({ sql, clock }: Deps, settings: PhoneSettings & MailSettings): readonly Chore[] => {
   const secondsAgo = (seconds: number) => new Date(clock().getTime() - seconds * 1000);
   return [
     inOrder("expired sessions", (stretch) => deleteSessions(sql, secondsAgo(marginSeconds), stretch)),
     inOrder("expired bearers", (stretch) => deleteBearers(sql, clock(), stretch)),
     {
       name: "counted sends of codes",
-      batch: async (most) => (await deleteSends(sql, secondsAgo(phoneSendWindowSeconds), most)).count,
+      batch: async (most) => (await deleteSends(sql, secondsAgo(settings.phoneSendWindowSeconds), most)).count,
     },
+    {
+      name: "counted mails",
+      batch: async (most) => (await deleteMailSends(sql, secondsAgo(settings.mailSendWindowSeconds), most)).count,
+    },
+    { name: "old requests for a new password", batch: async (most) => (await deleteRequests(sql, most)).count },
+    { name: "expired codes of mails", batch: async (most) => (await deleteMailCodes(sql, clock(), most)).count },
   ];
 };
 
@@ -42,3 +49,18 @@ const deleteBearers = (sql: Sql, until: Date, { from, most }: Stretch) => sql<De
 const deleteSends = (sql: Sql, before: Date, most: number) => sql`
   delete from phone_sends where (phone, n) in (
     select phone, n from phone_sends where time < ${before} order by time limit ${most} for update skip locked)`;
+
+const deleteMailSends = (sql: Sql, before: Date, most: number) => sql`
+  delete from mail_sends where (email, purpose, n) in (
+    select email, purpose, n from mail_sends where time < ${before} order by time limit ${most} for update skip locked)`;
+
+const deleteMailCodes = (sql: Sql, now: Date, most: number) => sql`
+  delete from mail_codes where mail_code_id in (
+    select mail_code_id from mail_codes where expiration_date <= ${now}
+    order by expiration_date limit ${most} for update skip locked)`;
+
+// A worker answers them within a second; one that still waits failed each time.
+const deleteRequests = (sql: Sql, most: number) => sql`
+  delete from password_reset_requests where request_id in (
+    select request_id from password_reset_requests where created < now() - interval '10 minutes'
+    limit ${most} for update skip locked)`;

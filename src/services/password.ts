@@ -26,6 +26,8 @@ export type PasswordUser = Versioned & {
   readonly hash: string | null;
   /** The time at which the password was set, to distinguish it from a later one. */
   readonly since: string | null;
+  readonly setAt: Date | null;
+  readonly setByAdministrator: boolean | null;
   /** The hashes before it, newest first. */
   readonly history: readonly string[];
   /** How often wrong passwords locked it since the last right one. */
@@ -33,8 +35,10 @@ export type PasswordUser = Versioned & {
   readonly policy: PolicyInForce;
 };
 
-const passwordColumns = `u.user_id as id, u.owner, u.kind, ${userInForce} as active, u.locked, u.locked_until as "lockedUntil",
+/** The columns of a PasswordUser, of a user `u` and its password `p`. */
+export const passwordColumns = `u.user_id as id, u.owner, u.kind, ${userInForce} as active, u.locked, u.locked_until as "lockedUntil",
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
+  p.changed as "setAt", p.set_by_administrator as "setByAdministrator",
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,
   coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
@@ -65,6 +69,16 @@ export const loginNameOf = (username: string): string => username.normalize("NFK
 /** Whether a lock is in force. */
 export function isLocked({ locked, lockedUntil }: Pick<PasswordUser, "locked" | "lockedUntil">, now: Date): boolean {
   return locked && (lockedUntil === null || lockedUntil > now);
+}
+
+const dayMs = 86_400_000;
+
+/** Whether the policy wants the password changed at sign-in. */
+export function mustChange({ policy, setAt, setByAdministrator }: PasswordUser, now: Date): boolean {
+  if (policy.changeAtNextSignIn && setByAdministrator) return true;
+  return (
+    policy.maximumAgeDays > 0 && setAt !== null && now.getTime() - setAt.getTime() >= policy.maximumAgeDays * dayMs
+  );
 }
 
 /** A new password, with the policy and the names that it is checked against. */
@@ -110,8 +124,8 @@ export const passwordSecret = (hash: string, { historyDepth }: PolicyInForce) =>
 
 /** Credentials of a new user, who may have a password. */
 export const firstPassword: readonly string[] = [
-  `insert into passwords (user_id, owner, hash, changed)
-   select i.stream, i.owner, i.secret->>'hash', i.time from $input i where i.secret->>'hash' is not null`,
+  `insert into passwords (user_id, owner, hash, changed, set_by_administrator)
+   select i.stream, i.owner, i.secret->>'hash', i.time, true from $input i where i.secret->>'hash' is not null`,
 ];
 
 // A statement that ends a user's sessions loses its race to a sign-in that it does not see: `q` is the row when the statement
@@ -133,11 +147,13 @@ export const countSignIn: readonly string[] = [
    ) checked where p.user_id = checked.user_id`,
 ];
 
+const byAdministrator = "coalesce((i.payload->>'byAdministrator')::boolean, false)";
+
 /** Credentials of a fact that replaces a password, which is kept among the earlier ones. */
 export const replacePassword: readonly string[] = [
-  seesSignIns("hash = i.secret->>'hash', changed = i.time, "),
-  `insert into passwords (user_id, owner, hash, changed)
-   select i.stream, i.owner, i.secret->>'hash', i.time from $input i
+  seesSignIns(`hash = i.secret->>'hash', changed = i.time, set_by_administrator = ${byAdministrator}, `),
+  `insert into passwords (user_id, owner, hash, changed, set_by_administrator)
+   select i.stream, i.owner, i.secret->>'hash', i.time, ${byAdministrator} from $input i
    where not exists (select from passwords q where q.user_id = i.stream)`,
   `insert into password_history (user_id, hash, changed)
    select p.user_id, p.hash, p.changed from $input i join passwords p on p.user_id = i.stream

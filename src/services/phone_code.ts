@@ -5,6 +5,7 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { makePhoneCode } from "../security/phone_code.ts";
 import { phoneNumberOf } from "./phone_number.ts";
+import { codeAttempts } from "./verification.ts";
 
 /** Settings of phones. */
 export type PhoneSettings = {
@@ -16,9 +17,6 @@ export type PhoneSettings = {
   readonly phoneSendsPerNumber: number;
   readonly phoneSendWindowSeconds: number;
 };
-
-/** The number of tries that a code allows. */
-export const codeAttempts = 5;
 
 /** The lifetime of a code. */
 export const codeSeconds = 600;

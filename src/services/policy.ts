@@ -99,15 +99,18 @@ export const policyFolds = {
   passwordSet: {
     views: [
       `insert into password_policies as p (owner, minimum_length, requires_upper, requires_lower, requires_digit,
-         requires_symbol, history_depth, version, created, changed)
+         requires_symbol, history_depth, change_at_next_sign_in, maximum_age_days, version, created, changed)
        select f.owner, (f.payload->>'minimumLength')::integer, (f.payload->>'requiresUpper')::boolean,
          (f.payload->>'requiresLower')::boolean, (f.payload->>'requiresDigit')::boolean,
-         (f.payload->>'requiresSymbol')::boolean, (f.payload->>'historyDepth')::integer, f.version, f.time, f.time
+         (f.payload->>'requiresSymbol')::boolean, (f.payload->>'historyDepth')::integer,
+         coalesce((f.payload->>'changeAtNextSignIn')::boolean, false),
+         coalesce((f.payload->>'maximumAgeDays')::integer, 0), f.version, f.time, f.time
        from $facts f
        on conflict (owner) do update set minimum_length = excluded.minimum_length,
          requires_upper = excluded.requires_upper, requires_lower = excluded.requires_lower,
          requires_digit = excluded.requires_digit, requires_symbol = excluded.requires_symbol,
-         history_depth = excluded.history_depth, version = excluded.version, changed = excluded.changed`,
+         history_depth = excluded.history_depth, change_at_next_sign_in = excluded.change_at_next_sign_in,
+         maximum_age_days = excluded.maximum_age_days, version = excluded.version, changed = excluded.changed`,
     ],
   },
   lockoutSet: {
@@ -133,6 +136,10 @@ export type PolicyInForce = {
   readonly requiresDigit: boolean;
   readonly requiresSymbol: boolean;
   readonly historyDepth: number;
+  /** A password that an administrator set must be changed at the next sign-in. */
+  readonly changeAtNextSignIn: boolean;
+  /** The age in days at which a password must be changed; 0 for none. */
+  readonly maximumAgeDays: number;
   /** The number of wrong passwords in a row that locks a user; 0 never locks. */
   readonly maximumAttempts: number;
   /** The duration of every lock; null where the length of a lock depends on those before it. */
@@ -157,6 +164,8 @@ export const policyColumn = (owner: string) => `(
     'requiresDigit', coalesce(p.requires_digit, ${builtInPassword.requiresDigit}),
     'requiresSymbol', coalesce(p.requires_symbol, ${builtInPassword.requiresSymbol}),
     'historyDepth', coalesce(p.history_depth, ${builtInPassword.historyDepth}),
+    'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, ${builtInPassword.changeAtNextSignIn}),
+    'maximumAgeDays', coalesce(p.maximum_age_days, ${builtInPassword.maximumAgeDays}),
     'maximumAttempts', coalesce(l.maximum_attempts, ${builtInLockout.maximumAttempts}), 'lockSeconds', l.lock_seconds,
     'untilUnlocked', coalesce(l.until_unlocked, ${builtInLockout.untilUnlocked}))
   from instance
@@ -170,6 +179,8 @@ const builtInPassword = {
   requiresDigit: true,
   requiresSymbol: true,
   historyDepth: 0,
+  changeAtNextSignIn: false,
+  maximumAgeDays: 0,
 };
 const builtInLockout = { maximumAttempts: 10, lockSeconds: null, untilUnlocked: false };
 
@@ -177,7 +188,8 @@ type Lockouts = Pick<PolicyInForce, "maximumAttempts" | "lockSeconds" | "untilUn
 type Passwords = Omit<PolicyInForce, keyof Lockouts>;
 
 const passwords = `minimum_length as "minimumLength", requires_upper as "requiresUpper", requires_lower as "requiresLower",
-  requires_digit as "requiresDigit", requires_symbol as "requiresSymbol", history_depth as "historyDepth"`;
+  requires_digit as "requiresDigit", requires_symbol as "requiresSymbol", history_depth as "historyDepth",
+  change_at_next_sign_in as "changeAtNextSignIn", maximum_age_days as "maximumAgeDays"`;
 const lockouts = `maximum_attempts as "maximumAttempts", lock_seconds as "lockSeconds", until_unlocked as "untilUnlocked"`;
 
 // The organization's own policy applies, else the instance's.
@@ -224,6 +236,8 @@ const passwordPolicy = ({ minimumLength, requiresUpper, requiresLower, ...rest }
   requiresDigit: rest.requiresDigit,
   requiresSymbol: rest.requiresSymbol,
   historyDepth: rest.historyDepth,
+  changeAtNextSignIn: rest.changeAtNextSignIn,
+  maximumAgeDays: rest.maximumAgeDays,
 });
 
 const lockoutPolicy = ({ maximumAttempts, lockSeconds, untilUnlocked }: Lockouts) => ({

@@ -10,8 +10,17 @@ import type { Sql } from "../postgres/connect.ts";
 import type { PasswordBench } from "../security/password.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { userExistsRead } from "./access_token.ts";
+import { replacementHash } from "./new_password.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
-import { countSignIn, loginNameOf, passwordGuesses, passwordUserByLoginName, type TriedUser } from "./password.ts";
+import {
+  countSignIn,
+  loginNameOf,
+  mustChange,
+  passwordGuesses,
+  passwordSecret,
+  passwordUserByLoginName,
+  type TriedUser,
+} from "./password.ts";
 import { type SignInLimits, signInLimit } from "./sign_in_limit.ts";
 
 /** How long a session lasts, and how many sign-ins may fail. */
@@ -27,13 +36,16 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
   const sessionById = sessionRead(sql);
 
   return {
-    async createSession({ loginName, password }, call) {
-      const signIn = { loginName: loginNameOf(loginName), password, call };
+    async createSession({ loginName, password, newPassword }, call) {
+      const signIn = { loginName: loginNameOf(loginName), password, newPassword, call };
       const outcome = await limited(signIn, () => tried(signIn));
       if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
-      const { created, at, answer } = newSession(outcome.user, outcome.value);
-      await log.append(call, [created], answer);
-      if (!(await isStillRight(sql, outcome.user))) throw await takenBack({ ...at, id: at.stream }, outcome.user, call);
+      const { user, value } = outcome;
+      if (newPassword === undefined && mustChange(user, clock())) throw refuse.because("PASSWORD_CHANGE_REQUIRED");
+      const { facts, at, answer } = newSession(user, value);
+      await log.append(call, facts, answer);
+      if (value.replaced === undefined && !(await isStillRight(sql, user)))
+        throw await takenBack({ ...at, id: at.stream }, user, call);
       return answer;
     },
 
@@ -55,20 +67,33 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
     },
   } satisfies ServiceImpl<typeof SessionService>;
 
-  async function tried({ loginName, password, call }: { loginName: string; password: string; call: Call }) {
+  async function tried({ loginName, password, newPassword, call }: SignIn) {
     const user = await userByLoginName({ login_name: loginName }, call.signal);
-    const whenRight = async (bench: PasswordBench, { hash }: TriedUser) =>
-      secrets.passwords.needsRehash(hash) ? bench.hash(password) : undefined;
+    const whenRight = async (bench: PasswordBench, user: TriedUser): Promise<Hashes> => {
+      if (newPassword !== undefined)
+        return { replaced: await replacementHash(secrets, { bench, user, oldPassword: password, newPassword }) };
+      return secrets.passwords.needsRehash(user.hash) ? { rehashed: await bench.hash(password) } : {};
+    };
     return guess({ password, call, whenRight }, user);
   }
 
-  function newSession({ id: userId, owner, since }: TriedUser, rehashed: string | undefined) {
+  function newSession(user: TriedUser, { rehashed, replaced }: Hashes) {
+    const { id: userId, owner } = user;
     const token = newToken("ps");
     const at = first(owner, deps.ids(), clock());
     const expirationDate = timestampFromDate(new Date(at.time.getTime() + settings.sessionLifetimeSeconds * 1000));
+    // The fact that replaces a password counts this sign-in; of a statement's two updates of one row only one would last.
+    const since = replaced === undefined ? user.since : null;
     const secret = { hash: hashToken(token).toString("hex"), since, ...(rehashed ? { rehashed } : {}) };
     const created = factOf("session", at, { case: "created", value: { userId, expirationDate } }, secret);
-    return { at, created, answer: { sessionId: at.stream, token, details: detailsAfter(at), expirationDate } };
+    const facts = replaced === undefined ? [created] : [passwordReplaced(user, replaced), created];
+    return { at, facts, answer: { sessionId: at.stream, token, details: detailsAfter(at), expirationDate } };
+  }
+
+  function passwordReplaced(user: TriedUser, hash: string) {
+    const value = { byAdministrator: false };
+    const at = next(user, clock());
+    return factOf("user", at, { case: "passwordChanged", value }, passwordSecret(hash, user.policy));
   }
 
   /** Ends the new session and refuses the sign-in: the password was changed, or the user shut out, during the check. */
@@ -78,6 +103,13 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
     return log.append(call, [ended], refuse.because("SIGN_IN_FAILED"));
   }
 };
+
+type SignIn = { readonly loginName: string; readonly password: string; readonly call: Call } & {
+  readonly newPassword: string | undefined;
+};
+
+/** The hash of the same password at another cost, or of the one that replaces it. */
+type Hashes = { readonly rehashed?: string; readonly replaced?: string };
 
 /** Cross-field rules of requests about sessions. */
 export const sessionRules = [pageRule(ListSessionsRequestSchema, 1)];

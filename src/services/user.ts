@@ -12,19 +12,15 @@ import { details, detailsAfter, factOf, first, next, type Versioned } from "../e
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "./access_token.ts";
+import { emailRules, userEmail } from "./email.ts";
+import { wrongInEmail } from "./email_address.ts";
+import { invitationRules, userInvitation } from "./invitation.ts";
+import type { MailSettings } from "./mail_code.ts";
 import { isLastOwner } from "./member.ts";
 import { namedRule, readNamed } from "./named_list.ts";
+import { newPasswordHash } from "./new_password.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
-import {
-  hashing,
-  isLocked,
-  loginNameOf,
-  type PasswordUser,
-  passwordSecret,
-  passwordUserRead,
-  refuseBroken,
-  refuseReused,
-} from "./password.ts";
+import { hashing, isLocked, loginNameOf, passwordSecret, passwordUserRead, refuseBroken } from "./password.ts";
 import { type PhoneSettings, phoneOfNewUser } from "./phone_code.ts";
 import { phoneNumber, wrongForSms } from "./phone_number.ts";
 import { type PolicyInForce, policyColumn } from "./policy.ts";
@@ -34,7 +30,7 @@ import { phoneRules, userPhone } from "./user_phone.ts";
 import { loginNameTaken, longName, usernameChange, usernameRules } from "./username.ts";
 
 /** The users of an organization, human and machine. */
-export const userService = (deps: Deps, settings: PhoneSettings) => {
+export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) => {
   const { log, sql, clock, ids, secrets } = deps;
   const nameAndPolicy = newUserRead(sql);
   const phoneOf = phoneOfNewUser(deps, settings);
@@ -44,6 +40,8 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
 
   return {
     ...userPhone(deps, settings),
+    ...userEmail(deps, settings),
+    ...userInvitation(deps, settings),
     ...userAccessTokens(deps),
     ...userUpdates(deps),
     ...usernameChange(deps),
@@ -90,7 +88,7 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
       const row = await passwordUser({ owner: organizationOf(call), id: userId }, call.signal);
       if (!row) throw refuse.notFound("user", userId);
       if (row.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id: userId } });
-      const hash = await newHash(row, newPassword, call);
+      const hash = await newPasswordHash(secrets, { user: row, password: newPassword, signal: call.signal });
       const at = next(row, clock());
       const fact = { case: "passwordChanged", value: { byAdministrator: true } } as const;
       return log.append(call, [factOf("user", at, fact, passwordSecret(hash, row.policy))], {
@@ -147,20 +145,6 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
     if (takenBy !== null && takenIn !== null) throw loginNameTaken(username, { userId: takenBy, owner: takenIn }, call);
     return { loginName, policy: found.policy };
   }
-
-  async function newHash(
-    { names, policy, hash, history }: PasswordUser,
-    password: string,
-    call: Call,
-  ): Promise<string> {
-    refuseBroken({ field: "newPassword", password, names, policy }, secrets);
-    const earlier = [...(hash === null ? [] : [hash]), ...history].slice(0, policy.historyDepth);
-    const work = secrets.passwords.inOnePlace(async (bench) => {
-      await refuseReused(bench, password, earlier);
-      return bench.hash(password);
-    }, call.signal);
-    return hashing(work);
-  }
 };
 
 /** A user as its row holds it. */
@@ -170,6 +154,7 @@ export type UserRow = Versioned & {
   readonly givenName: string | null;
   readonly familyName: string | null;
   readonly email: string | null;
+  readonly emailVerified: boolean;
   readonly phone: string | null;
   readonly phoneVerified: boolean;
   readonly name: string | null;
@@ -207,8 +192,9 @@ export const user = (row: Omit<UserRow, "lastOwner">, now: Date) => ({
 
 type Kind = Omit<UserRow, "lastOwner">;
 
-const human = ({ givenName, familyName, email, phone, phoneVerified }: Kind) => {
-  const known = { givenName: givenName ?? "", familyName: familyName ?? "", email: email ?? "", phoneVerified };
+const human = ({ givenName, familyName, email, phone, phoneVerified, emailVerified }: Kind) => {
+  const names = { givenName: givenName ?? "", familyName: familyName ?? "" };
+  const known = { ...names, email: email ?? "", emailVerified, phoneVerified };
   return { case: "human", value: { ...known, ...(phone === null ? {} : { phone }) } } as const;
 };
 
@@ -235,13 +221,16 @@ export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & A
   pageRule(ListUsersRequestSchema, 2),
   namedRule(ListUsersRequestSchema, userTexts),
   ...phoneRules(settings),
+  ...emailRules,
+  ...invitationRules,
   ...accessTokenRules(deps, settings),
   ...userUpdateRules,
   ...usernameRules,
 ];
 
-type NewHuman = { readonly username: string; readonly phone: string };
+type NewHuman = { readonly username: string; readonly email: string; readonly phone: string };
 
-function wrongInNew({ username, phone }: NewHuman, { phoneDefaultRegion: region }: PhoneSettings): Violation[] {
-  return [...longName({ username }), ...(phone === "" ? [] : wrongForSms(phoneNumber(phone, region)))];
+function wrongInNew({ username, email, phone }: NewHuman, { phoneDefaultRegion: region }: PhoneSettings): Violation[] {
+  const wrongPhone = phone === "" ? [] : wrongForSms(phoneNumber(phone, region));
+  return [...longName({ username }), ...wrongInEmail(email), ...wrongPhone];
 }

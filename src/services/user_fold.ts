@@ -1,4 +1,6 @@
 import type { Cascade, NounFolds } from "../events/fold.ts";
+import { emailFolds } from "./email.ts";
+import { dropAllMailCodes, dropMailCodes, keepMailCode } from "./mail_code.ts";
 import { keepsAnOwner } from "./member.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "./password.ts";
 import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "./phone_code.ts";
@@ -36,11 +38,19 @@ const grantsEnd: Cascade = {
 
 const gone = (table: string) => `delete from ${table} t using $facts f where t.user_id = f.stream`;
 
+// A code that reached the mailbox verifies the address, and ends a lock that has an end: guesses at the old password are worth nothing.
+const afterPasswordChange = `
+  email_verified = t.email_verified or coalesce((f.payload->>'emailVerified')::boolean, false),
+  locked = t.locked and (t.locked_until is null or not coalesce((f.payload->>'byCode')::boolean, false)),
+  locked_until = case when not coalesce((f.payload->>'byCode')::boolean, false) then t.locked_until end`;
+
 /** The folds of facts about a user: they write its row, its credentials, and the rows that depend on it. */
 export const userFolds = {
   ...phoneFolds,
   ...userUpdateFolds,
   ...usernameFolds,
+  ...emailFolds,
+  passwordCodeRequested: { views: [touchUser()], credentials: keepMailCode },
   humanCreated: {
     views: [
       `insert into users (owner, user_id, kind, username, given_name, family_name, email, phone, version, created, changed)
@@ -59,13 +69,13 @@ export const userFolds = {
     ],
   },
   passwordChanged: {
-    views: [touchUser()],
-    credentials: [...replacePassword, ...clearAttempts],
+    views: [touchUser(afterPasswordChange)],
+    credentials: [...replacePassword, ...clearAttempts, ...dropMailCodes("password")],
     cascades: [sessionsEnd],
   },
   deactivated: {
     views: [touchUser("active = false")],
-    credentials: [...endSignIns, ...unsendPhoneCode],
+    credentials: [...endSignIns, ...unsendPhoneCode, ...dropAllMailCodes],
     cascades: [sessionsEnd, keepsAnOwner("user.deactivated", "m.user_id = i.stream")],
   },
   reactivated: { views: [touchUser("active = true")] },
@@ -76,7 +86,7 @@ export const userFolds = {
   unlocked: { views: [touchUser("locked = false, locked_until = null")], credentials: clearAttempts },
   deleted: {
     views: [`delete from users u using $facts f where u.owner = f.owner and u.user_id = f.stream`, gone("login_names")],
-    credentials: [gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode],
+    credentials: [gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode, ...dropAllMailCodes],
     cascades: [sessionsEnd, tokensEnd, membershipsEnd, grantsEnd, keepsAnOwner("user.deleted", "m.user_id = i.stream")],
   },
 } satisfies NounFolds<"user">;

@@ -7,14 +7,13 @@ import {
 } from "../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, organizationOf } from "../deps.ts";
 import { messageRule, refuse, type Violation } from "../errors.ts";
-import { type At, details, detailsAfter, factOf, next } from "../events/fact.ts";
+import { details, detailsAfter, factOf, next } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { phoneCodeMatches } from "../security/phone_code.ts";
 import { userInForce } from "./in_force.ts";
 import {
-  codeAttempts,
   dropPhoneCode,
   keepPhoneCode,
   type NewCode,
@@ -26,6 +25,15 @@ import {
   sendsColumns,
 } from "./phone_code.ts";
 import { phoneNumber, phoneNumberOf, wrongForSms } from "./phone_number.ts";
+import {
+  asksForCode,
+  type CodeState,
+  exclusive,
+  type Modes,
+  noTryLeft,
+  withoutCreation,
+  wrongCode,
+} from "./verification.ts";
 
 /** The phones of users. */
 export const userPhone = (deps: Deps, settings: PhoneSettings) => {
@@ -100,19 +108,18 @@ export const phoneFolds = {
   phoneRemoved: { views: [touchUser("phone = null, phone_verified = false")], credentials: dropPhoneCode },
 } satisfies Pick<NounFolds<"user">, "phoneChanged" | "phoneCodeRequested" | "phoneVerified" | "phoneRemoved">;
 
-type UserRow = Sends & {
-  id: string;
-  owner: string;
-  kind: string;
-  active: boolean;
-  phone: string | null;
-  verified: boolean;
-  codeAttempts: number | null;
-  codeExpiration: Date | null;
-  version: bigint;
-  created: Date;
-  changed: Date;
-};
+type UserRow = Sends &
+  CodeState & {
+    id: string;
+    owner: string;
+    kind: string;
+    active: boolean;
+    phone: string | null;
+    verified: boolean;
+    version: bigint;
+    created: Date;
+    changed: Date;
+  };
 
 /** Reads a user's phone, its code, and the use of the sending limits for the number in question: a new one, or the user's. */
 const phoneRead = (sql: Sql, settings: PhoneSettings) =>
@@ -153,32 +160,10 @@ function wrongIn(request: ChangePhoneRequest, region: string | undefined): Viola
   return [...(isSent || !number ? wrongForSms(number) : []), ...exclusive(request)];
 }
 
-type Modes = Partial<Pick<ChangePhoneRequest, "sendCode" | "returnCode" | "isVerified">>;
-
-/** Finds modes that exclude each other: one violation for each that is set. */
-function exclusive({ sendCode, returnCode, isVerified }: Modes): Violation[] {
-  const modes = {
-    sendCode: sendCode !== undefined,
-    returnCode: returnCode !== undefined,
-    isVerified: isVerified === true,
-  };
-  const set = Object.entries(modes).flatMap(([field, on]) => (on ? [field] : []));
-  if (set.length < 2) return [];
-  return set.map((field) => ({
-    field,
-    description: `cannot be combined with ${set.filter((other) => other !== field).join(" and ")}`,
-    reason: "MUTUALLY_EXCLUSIVE",
-  }));
-}
-
 function refuseUnchanged({ id, kind, ...user }: UserRow, phone: string, modes: Modes): void {
   if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
   if (user.phone === phone && user.verified && !asksForCode(modes)) throw refuse.because("PHONE_UNCHANGED");
 }
-
-/** A verified number stays verified unless the request asks for a code, or says that the number is not verified. */
-const asksForCode = ({ sendCode, returnCode, isVerified }: Modes): boolean =>
-  sendCode !== undefined || returnCode !== undefined || isVerified === false;
 
 function refuseUnverifiable({ phone, verified }: UserRow): void {
   if (phone === null) throw refuse.because("PHONE_MISSING");
@@ -190,26 +175,4 @@ function refusePremiumRate({ phone }: UserRow): void {
   if (!phoneNumber(phone ?? "", undefined)?.isPremiumRate) return;
   const description = "cannot go to a premium-rate number; returnCode answers the code";
   throw refuse.invalid([{ field: "sendCode", description, reason: "PHONE_PREMIUM_RATE" }]);
-}
-
-function withoutCreation(at: At) {
-  const { creationDate: _, ...rest } = detailsAfter(at);
-  return rest;
-}
-
-/** Makes the refusal for a code without a try left; if the code is gone meanwhile, the command runs again. */
-function noTryLeft({ codeAttempts: tries, codeExpiration }: UserRow, now: Date) {
-  if (tries === null || codeExpiration === null || codeExpiration <= now) return refuse.because("CODE_EXPIRED");
-  if (tries < codeAttempts) return refuse.because("CONFLICT");
-  const retrySeconds = Math.ceil((codeExpiration.getTime() - now.getTime()) / 1000);
-  return refuse.because("CODE_ATTEMPTS", { retrySeconds });
-}
-
-function wrongCode() {
-  const violation = {
-    field: "verificationCode",
-    description: "is not the code that was generated last",
-    reason: "CODE_INVALID",
-  };
-  return refuse.because("CODE_INVALID", { violations: [violation] });
 }

@@ -59,6 +59,7 @@ const stated = [
   "ApplicationService/CreateOidcApplication",
   "ApplicationService/UpdateOidcApplication",
   "ProjectService/GrantProject",
+  "SessionService/CreateSession",
   "UserGrantService/AddUserGrant",
   "UserGrantService/AddUserGrants",
   "UserGrantService/ChangeUserGrant",

@@ -151,6 +151,28 @@ export const nounRows = {
   PHONE_UNCHANGED: {
     by: async (scene) => scene.german.post(`/v1/users/${await withVerifiedPhone(scene)}/phone`, verified),
   },
+  PASSWORD_CHANGE_REQUIRED: {
+    async by({ postern, admin, germanAs }) {
+      const organizationId = await organization(postern);
+      const { username, password } = await signedUp(postern, { organizationId });
+      const policy = { minimumLength: 8, changeAtNextSignIn: true };
+      await admin.put("/v1/policies/password", { policy }, { "x-service-orgid": organizationId });
+      return germanAs().post("/v1/sessions", { loginName: username, password });
+    },
+  },
+  PASSWORD_EXISTS: {
+    by: async ({ postern, german }) => german.post(`/v1/users/${(await signedUp(postern)).userId}:invite`),
+  },
+  EMAIL_INVALID: {
+    by: ({ german, fixture: { userId } }) => german.post(`/v1/users/${userId}/email`, { email: "a..da@example.com" }),
+    details: ["BadRequest"],
+  },
+  EMAIL_VERIFIED: {
+    by: async (scene) => scene.german.post(`/v1/users/${await withVerifiedEmail(scene)}/email:resend`),
+  },
+  EMAIL_UNCHANGED: {
+    by: async (scene) => scene.german.post(`/v1/users/${await withVerifiedEmail(scene)}/email`, verifiedEmail),
+  },
   CODE_INVALID: {
     by: async ({ german, fixture }) => tryCode(german, (await fixture.newPhone()).userId),
     details: ["BadRequest"],
@@ -220,4 +242,12 @@ async function change({ postern, germanAs }: Scene, wrong: { oldPassword?: strin
   const { client, password } = await signedUp(postern);
   const asked = { oldPassword: password, newPassword: "Green-Teapot-77", ...wrong };
   return germanAs(client.token).put("/v1/users/me/password", { ...asked, newPassword: asked.newPassword ?? password });
+}
+
+const verifiedEmail = { email: "ada@example.org", isVerified: true };
+
+async function withVerifiedEmail({ admin, fixture }: Scene): Promise<string> {
+  const userId = await fixture.newUser();
+  await admin.post(`/v1/users/${userId}/email`, verifiedEmail);
+  return userId;
 }

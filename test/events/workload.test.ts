@@ -11,7 +11,10 @@ const seed = Number(process.hrtime.bigint() % 1_000_000n);
 let postern: Postern;
 let handlers: Handlers;
 beforeAll(async () => {
-  postern = await startPostern({ phoneSendsPerUser: 1000, phoneSendsPerNumber: 1000 });
+  postern = await startPostern({
+    ...{ phoneSendsPerUser: 1000, phoneSendsPerNumber: 1000 },
+    ...{ mailSendsPerUser: 1000, mailSendsPerAddress: 1000 },
+  });
   handlers = openHandlers(postern);
 });
 afterAll(async () => {
@@ -52,6 +55,16 @@ function operationsOn(world: World, chance: () => number) {
     const path = `${user()}/phone`;
     const { body } = await post(path, { phone: phone(), returnCode: {} });
     return done(post(`${path}:verify`, { verificationCode: body.verificationCode ?? "none" }));
+  };
+  const emailVerified = async () => {
+    const path = `${user()}/email`;
+    const { body } = await post(path, { email: `${name()}@example.com`, returnCode: {} });
+    return done(post(`${path}:verify`, { verificationCode: body.verificationCode ?? "none" }));
+  };
+  const invitedAndSet = async () => {
+    const { body } = await post("/v1/users/human", { ...person(), username: unique("person") });
+    const { verificationCode } = (await post(`/v1/users/${body.userId}:invite`, { returnCode: {} })).body;
+    return done(post("/v1/password-resets:complete", { verificationCode, newPassword: password }));
   };
   const givenAndTaken = async () => {
     const [projectId, key, other] = [among(world.projects), unique("role"), unique("role")];
@@ -128,6 +141,9 @@ function operationsOn(world: World, chance: () => number) {
     () => done(remove(`/v1/sessions/${among(world.sessions)}`)),
     () => done(post("/v1/sessions", { loginName: name(), password: "wrong" })),
     () => done(post(`${user()}/phone:resend`, { returnCode: {} })),
+    () => done(post(`${user()}/email`, { email: `${name()}@example.com`, isVerified: chance() < 0.5 })),
+    () => done(post(`${user()}/email:resend`, { returnCode: {} })),
+    ...[invitedAndSet, emailVerified],
     verified,
     () => made("projects", post("/v1/projects", { name: `Project ${Math.floor(chance() * 12)}` }), (b) => b.projectId),
     () => done(put(`${user()}/username`, { username: name() })),

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import { permissionsOf } from "../../src/guards/permissions.ts";
 import { type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+import { openProbe } from "../probe.ts";
 import { methods, nameOf } from "./methods.ts";
 
 let postern: Postern;
@@ -14,7 +15,7 @@ let projectGrantId: string;
 const people = new Map<string, { userId: string; client: Client }>();
 
 beforeAll(async () => {
-  postern = await startPostern({ phoneSendsPerNumber: 10_000 });
+  postern = await startPostern({ phoneSendsPerNumber: 10_000, mailSendsPerAddress: 10_000 });
   acme = await organization(postern);
   headers = { "x-service-orgid": acme };
   projectId = (await postern.admin.post("/v1/projects", { name: "Rockets" }, headers)).body.projectId;
@@ -86,6 +87,23 @@ const acts: Readonly<Record<string, Act>> = {
     await postern.admin.post(`/v1/users/${userId}/phone`, { phone, isVerified: true });
     return caller.delete(`/v1/users/${userId}/phone`);
   },
+  "UserService.ChangeEmail": (caller, userId) => caller.post(`/v1/users/${userId}/email`, { email }),
+  "UserService.ChangeEmail with the code returned": (caller, userId) =>
+    caller.post(`/v1/users/${userId}/email`, { email, returnCode: {} }),
+  "UserService.ChangeEmail as verified": (caller, userId) =>
+    caller.post(`/v1/users/${userId}/email`, { email, isVerified: true }),
+  async "UserService.VerifyEmail"(caller, userId) {
+    const { body } = await postern.admin.post(`/v1/users/${userId}/email`, { email, returnCode: {} });
+    return caller.post(`/v1/users/${userId}/email:verify`, { verificationCode: body.verificationCode });
+  },
+  async "UserService.ResendEmailCode"(caller, userId) {
+    await postern.admin.post(`/v1/users/${userId}/email`, { email, returnCode: {} });
+    return caller.post(`/v1/users/${userId}/email:resend`);
+  },
+  async "UserService.InviteUser"(caller, userId) {
+    await withoutPassword(userId);
+    return caller.post(`/v1/users/${userId}:invite`);
+  },
   "UserService.DeactivateUser": (caller, userId) => caller.post(`/v1/users/${userId}:deactivate`),
   async "UserService.ReactivateUser"(caller, userId) {
     await postern.admin.post(`/v1/users/${userId}:deactivate`);
@@ -108,7 +126,14 @@ const acts: Readonly<Record<string, Act>> = {
   },
 };
 
+/** Takes a user's password away, which no operation does: the target of an invitation has none. */
+async function withoutPassword(userId: string): Promise<void> {
+  await using probe = openProbe(postern.databaseUrl);
+  await probe.sql`delete from passwords where user_id = ${userId}`;
+}
+
 const phone = "+41446681800";
+const email = "ada@example.org";
 
 /** Writes whose requests name a user and do nothing in the user's place, each with what holds them instead. */
 const givesOrTakes = {

@@ -6,8 +6,9 @@ import { permissions } from "../../src/guards/permissions.ts";
 import { type Fixture, fixtureOf } from "../fixture/organization.ts";
 import { callRest } from "../fixture/rest_call.ts";
 import { type Answer, type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
-import { ownRows, type Row, rows } from "./matrix_rows.ts";
+import { type Row, rows } from "./matrix_rows.ts";
 import { methods, nameOf } from "./methods.ts";
+import { ownRows } from "./own_rows.ts";
 
 let postern: Postern;
 let fixture: Fixture;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Reason } from "../../src/errors.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import type { Fixture } from "../fixture/organization.ts";
 
@@ -13,6 +14,8 @@ export type Row = {
   readonly needs: string;
   /** `instance`, the organization worked in, or the organization of the user that is named. */
   readonly decides: "nobody" | "instance" | "organization" | "user";
+  /** What a caller without a token is answered, where anyone may call. */
+  readonly unknownCaller?: { readonly status: number; readonly reason?: Reason };
   /** The reach of a role on a project, or on a project grant: the named object, or the entries that the list shows. */
   readonly reaches?: "project" | "list";
   /** Whether the request names no object, so that out of reach is 403 and never 404. */
@@ -42,9 +45,22 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "nobody",
     request: () => ({ oldPassword: "not the one", newPassword: "Green-Teapot-77" }),
   },
+  "AccountService.RequestPasswordReset": {
+    needs: "anyone",
+    decides: "nobody",
+    unknownCaller: { status: 200 },
+    request: () => ({ loginName: "nobody" }),
+  },
+  "AccountService.ResetPassword": {
+    needs: "anyone",
+    decides: "nobody",
+    unknownCaller: { status: 400, reason: "CODE_INVALID" },
+    request: () => ({ verificationCode: "not one", newPassword: "Green-Teapot-77" }),
+  },
   "SessionService.CreateSession": {
     needs: "anyone",
     decides: "nobody",
+    unknownCaller: { status: 401, reason: "SIGN_IN_FAILED" },
     request: () => ({ loginName: "nobody", password: "wrong" }),
   },
   "SessionService.ListSessions": { needs: "user.write", decides: "user", request: ({ userId }) => ({ userId }) },
@@ -122,6 +138,29 @@ export const rows: Readonly<Record<string, Row>> = {
     needs: "user.write",
     decides: "user",
     request: async (f) => ({ userId: (await f.newPhone()).userId }),
+  },
+  "UserService.ChangeEmail": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser(), email: "ada@example.org", returnCode: {} }),
+  },
+  "UserService.VerifyEmail": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => {
+      const { userId, code } = await f.newEmail();
+      return { userId, verificationCode: code };
+    },
+  },
+  "UserService.ResendEmailCode": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: (await f.newEmail()).userId, returnCode: {} }),
+  },
+  "UserService.InviteUser": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser(), returnCode: {} }),
   },
   "UserService.SetPassword": {
     needs: "user.write",
@@ -454,37 +493,4 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "EventService.WatchEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
-};
-
-/** What a human without any role is told when it calls with `me` in place of a user's id. */
-export type OwnRow = {
-  readonly says: "OK" | "PERMISSION_DENIED" | "PHONE_MISSING" | "TOKEN_NOT_FOUND";
-  /** What the request has beside the id. */
-  readonly request?: Readonly<Record<string, string | object>>;
-};
-
-const denied: OwnRow = { says: "PERMISSION_DENIED" };
-
-/** One row for each rpc where `me` stands for the caller. */
-export const ownRows: Readonly<Record<string, OwnRow>> = {
-  "SessionService.ListSessions": { says: "OK" },
-  "UserService.GetUser": { says: "OK" },
-  "UserService.ChangePhone": { says: "OK", request: { phone: "+41446681800" } },
-  "UserService.VerifyPhone": { says: "PHONE_MISSING", request: { verificationCode: "234567" } },
-  "UserService.ResendPhoneCode": { says: "PHONE_MISSING" },
-  "UserService.RemovePhone": { says: "OK" },
-  "UserService.DeactivateUser": denied,
-  "UserService.ReactivateUser": denied,
-  "UserService.UnlockUser": denied,
-  "UserService.UpdateHumanUser": { ...denied, request: { human: { givenName: "Eve" } } },
-  "UserService.UpdateMachineUser": { ...denied, request: { machine: { name: "Eve" } } },
-  "UserService.ChangeUsername": { ...denied, request: { username: "eve" } },
-  "UserService.CreateAccessToken": { says: "OK" },
-  "UserService.ListAccessTokens": { says: "OK" },
-  "UserService.RevokeAccessToken": { says: "TOKEN_NOT_FOUND", request: { tokenId: "none" } },
-  "UserGrantService.AddUserGrant": { ...denied, request: { projectId: "none", roleKeys: ["viewer"] } },
-  "UserGrantService.ListUserGrants": { says: "OK" },
-  "MemberService.AddMember": { ...denied, request: { roles: ["ORG_OWNER"] } },
-  "MemberService.ChangeMember": { ...denied, request: { roles: ["ORG_OWNER"] } },
-  "MemberService.RemoveMember": denied,
 };

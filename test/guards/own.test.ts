@@ -9,8 +9,8 @@ import { reasonOf as reasonOfError } from "../../src/errors.ts";
 import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
 import { callRest } from "../fixture/rest_call.ts";
 import { type Answer, type Client, organization, type Postern, signedUp, startPostern } from "../harness.ts";
-import { ownRows } from "./matrix_rows.ts";
 import { methods, nameOf } from "./methods.ts";
+import { ownRows } from "./own_rows.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { expect, test, vi } from "vitest";
+import { backoffSeconds } from "../../src/notify/deliveries.ts";
 import { deadSms, smsChores, smsHealth } from "../../src/notify/outbox.ts";
 import { NotTaken, type Sms } from "../../src/notify/sms.ts";
 import { webhookSender } from "../../src/notify/webhook_sender.ts";
-import { backoffSeconds } from "../../src/notify/worker.ts";
 import { keyring } from "../../src/security/seal.ts";
 import { node, type Outbox, openOutbox, startWorker } from "./outbox.ts";
 import { idsOf, startProvider } from "./provider.ts";

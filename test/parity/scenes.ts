@@ -1,10 +1,12 @@
 import { applicationScenes } from "./scenes_application.ts";
+import { emailScenes } from "./scenes_email.ts";
 import { everyScenes } from "./scenes_every.ts";
 import { grantScenes } from "./scenes_grant.ts";
 import { keyScenes } from "./scenes_key.ts";
 import { listScenes } from "./scenes_list.ts";
 import { ownScenes } from "./scenes_own.ts";
 import { passwordScenes } from "./scenes_password.ts";
+import { passwordResetScenes } from "./scenes_password_reset.ts";
 import { phoneScenes } from "./scenes_phone.ts";
 import { refusedScenes } from "./scenes_refused.ts";
 import { stateScenes } from "./scenes_state.ts";
@@ -15,6 +17,7 @@ import { wireScenes } from "./scenes_wire.ts";
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   ...[stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
+  ...[emailScenes, passwordResetScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

@@ -24,7 +24,7 @@ const answers = ([rpc, row]: [string, Row]): Scene => ({
 });
 
 const withoutToken = ([rpc, row]: [string, Row]): Scene => ({
-  ...{ rpc, name: "without a token", says: row.needs === "anyone" ? "SIGN_IN_FAILED" : "UNAUTHENTICATED" },
+  ...{ rpc, name: "without a token", says: row.unknownCaller ? (row.unknownCaller.reason ?? "OK") : "UNAUTHENTICATED" },
   given: async ({ postern, fixture }) => ({
     request: JSON.parse(JSON.stringify(await row.request(fixture))),
     by: postern.as(),
@@ -48,7 +48,11 @@ const signsIn: Scene = {
 };
 
 // Their rows are refused, or have scenes of their own.
-const elsewhere = new Set(["AccountService.ChangePassword", "SessionService.CreateSession"]);
+const elsewhere = new Set([
+  "AccountService.ChangePassword",
+  "AccountService.ResetPassword",
+  "SessionService.CreateSession",
+]);
 
 /** Every unary rpc: an answer, and the two refusals that come before its handler. */
 export const everyScenes: readonly Scene[] = [

@@ -1,4 +1,4 @@
-import { ownRows } from "../guards/matrix_rows.ts";
+import { ownRows } from "../guards/own_rows.ts";
 import { organization } from "../harness.ts";
 import { person, type Scene, within } from "./stage.ts";
 

@@ -63,7 +63,12 @@ export const malformed = {
 } satisfies Readonly<Record<string, Scene["malformed"]>>;
 
 /** Limits that scenes come up against. */
-export const limits = { messageMaxBytes: 50_000, phoneSendsPerUser: 2, phoneSendsPerNumber: 1000 } as const;
+export const limits = {
+  messageMaxBytes: 50_000,
+  phoneSendsPerUser: 2,
+  phoneSendsPerNumber: 1000,
+  mailSendsPerAddress: 1000,
+} as const;
 
 /** A name that nothing else has. */
 export const fresh = (what: string) => `${what} ${randomBytes(6).toString("hex")}`;

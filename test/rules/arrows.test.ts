@@ -56,7 +56,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   guards: ["gen", "gateway", "security", "errors", "deps", "events/fact#FactType"],
   gateway: [],
   events: ["gen", "errors", "postgres/connect#Sql", "postgres/failure"],
-  notify: ["gen", "events", "security", "errors", "deps", "postgres/connect#Sql"],
+  notify: ["gen", "events", "security", "errors", "deps", "messages", "postgres/connect#Sql"],
   tracing: ["gen"],
   deps: ["events#", "security#", "postgres#", "messages#"],
   errors: ["gen", "gateway", "messages"],

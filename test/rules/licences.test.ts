@@ -4,6 +4,7 @@ import { textOf } from "./tree.ts";
 // Licences that let us ship a package, or use it, without a duty beyond naming it. A new one is a decision of its own.
 const shipped = [
   "MIT",
+  "MIT-0",
   "Apache-2.0",
   "(Apache-2.0 AND BSD-3-Clause)",
   "ISC",

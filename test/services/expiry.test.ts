@@ -8,6 +8,7 @@ const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 const settings = {
   ...{ phoneDefaultRegion: undefined, phoneSendsPerUser: 1, phoneSendsPerNumber: 1 },
   phoneSendWindowSeconds: 3600,
+  ...({ mailSendsPerUser: 1, mailSendsPerAddress: 1, mailSendWindowSeconds: 3600, mailLanguage: "en" } as const),
 };
 async function openDatabase() {
   await using opened = new AsyncDisposableStack();
@@ -56,6 +57,22 @@ test("counted sends are forgotten once they count no more", async () => {
   await sql`
     insert into phone_sends (phone, n, user_id, time)
     select '+41791234567', i, 'ada', now() - make_interval(mins => 25 * i) from generate_series(1, 4) i`;
-  const sends = expiryChores(deps, settings).at(-1);
+  const sends = expiryChores(deps, settings).find(({ name }) => name === "counted sends of codes");
   expect([await sends?.batch(100), await sends?.batch(100)]).toEqual([2, 0]);
+});
+
+test("mails that count no more are forgotten, and so are expired codes", async () => {
+  await using database = await openDatabase();
+  const { sql, deps } = database;
+  await sql`
+    insert into mail_sends (email, purpose, n, user_id, time)
+    select 'ada@example.com', 'email', i, 'ada', now() - make_interval(mins => 25 * i) from generate_series(1, 4) i`;
+  await sql`
+    insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mac, expiration_date)
+    select 'code' || i, 'org', 'ada', 'password', 'ada@example.com', i::text::bytea, now() + make_interval(mins => 10 * i)
+    from generate_series(-1, 1) i`;
+  const named = (wanted: string) => expiryChores(deps, settings).find(({ name }) => name === wanted);
+  const [sends, codes] = [named("counted mails"), named("expired codes of mails")];
+  expect([await sends?.batch(100), await sends?.batch(100)]).toEqual([2, 0]);
+  expect([await codes?.batch(100), await codes?.batch(100)]).toEqual([2, 0]);
 });

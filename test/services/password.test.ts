@@ -5,9 +5,10 @@ import { isLocked, loginNameOf, refuseBroken, refuseReused } from "../../src/ser
 
 const policy = {
   ...{ minimumLength: 8, requiresUpper: true, requiresLower: true, requiresDigit: true, requiresSymbol: true },
+  ...{ changeAtNextSignIn: false, maximumAgeDays: 0 },
   ...{ historyDepth: 0, maximumAttempts: 10, lockSeconds: null, untilUnlocked: false },
 };
-const common = commonPasswords();
+const common = await commonPasswords();
 const check =
   (password: string, names: (string | null)[] = []) =>
   () =>

@@ -10,12 +10,16 @@ afterAll(() => postern?.[Symbol.asyncDispose]());
 const strict = {
   ...{ minimumLength: 12, requiresUpper: true, requiresLower: true, requiresDigit: true, requiresSymbol: true },
   historyDepth: 3,
+  changeAtNextSignIn: true,
+  maximumAgeDays: 90,
 };
 const lax = {
   ...{ minimumLength: 4, requiresUpper: false, requiresLower: false, requiresDigit: false, requiresSymbol: false },
   historyDepth: 0,
+  changeAtNextSignIn: false,
+  maximumAgeDays: 0,
 };
-const builtIn = { ...strict, minimumLength: 8, historyDepth: 0 };
+const builtIn = { ...strict, minimumLength: 8, historyDepth: 0, changeAtNextSignIn: false, maximumAgeDays: 0 };
 
 const within = (organizationId: string) => ({ "x-service-orgid": organizationId });
 const reasonOf = ({ body }: Answer) =>

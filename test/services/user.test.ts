@@ -49,7 +49,13 @@ test("a human user is created, read and signs in", async () => {
   expect(details).toMatchObject({ sequence: "1", resourceOwner: postern.organizationId });
   expect(done(await postern.admin.get(`/v1/users/${userId}`)).user).toEqual({
     ...{ id: userId, details, state: "USER_STATE_ACTIVE", username: "Grace.Hopper" },
-    human: { givenName: "Grace", familyName: "Hopper", email: "grace@example.com", phoneVerified: false },
+    human: {
+      givenName: "Grace",
+      familyName: "Hopper",
+      email: "grace@example.com",
+      emailVerified: false,
+      phoneVerified: false,
+    },
   });
   done(await signIn("grace.hopper", right));
   const facts = await sql`select payload::text from events where stream = ${userId}`;
@@ -199,7 +205,7 @@ test("a deleted user is gone with its sessions, tokens, memberships, grants and 
     expect(refused(await caller.get("/v1/users/me"))).toEqual([401, "TOKEN_INVALID"]);
   for (const table of [
     ...["users", "login_names", "sessions", "access_tokens", "bearers", "members", "user_grants"],
-    ...["passwords", "password_history", "password_attempts", "password_change_attempts", "phone_codes"],
+    ...["passwords", "password_history", "password_attempts", "password_change_attempts", "phone_codes", "mail_codes"],
   ])
     expect([table, await sql`select from ${sql(table)} where user_id = ${userId}`]).toEqual([table, []]);
   const facts = await sql`select type from events

@@ -9,6 +9,8 @@ select n, l.user_id as "takenBy", l.owner as "takenIn", (
     'requiresDigit', coalesce(p.requires_digit, true),
     'requiresSymbol', coalesce(p.requires_symbol, true),
     'historyDepth', coalesce(p.history_depth, 0),
+    'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
+    'maximumAgeDays', coalesce(p.maximum_age_days, 0),
     'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
     'untilUnlocked', coalesce(l.until_unlocked, false))
   from instance

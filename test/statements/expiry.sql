@@ -18,6 +18,17 @@ select count(*)::int as count, max(expiration_date) as last from gone;
 delete from phone_sends where (phone, n) in (
 select phone, n from phone_sends where time < $1 order by time limit $2 for update skip locked);
 
+delete from mail_sends where (email, purpose, n) in (
+select email, purpose, n from mail_sends where time < $1 order by time limit $2 for update skip locked);
+
+delete from password_reset_requests where request_id in (
+select request_id from password_reset_requests where created < now() - interval '10 minutes'
+limit $1 for update skip locked);
+
+delete from mail_codes where mail_code_id in (
+select mail_code_id from mail_codes where expiration_date <= $1
+order by expiration_date limit $2 for update skip locked);
+
 select u.user_id as id, u.owner, u.version, u.created, u.changed
 from organizations d join users u on u.owner = d.organization_id where d.deleted limit $1;
 

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/account.proto.
  */
 export const file_postern_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL2FjY291bnQucHJvdG8SCnBvc3Rlcm4udjEiDgoMR2V0TWVSZXF1ZXN0ItgBCg1HZXRNZVJlc3BvbnNlEh4KBHVzZXIYASABKAsyEC5wb3N0ZXJuLnYxLlVzZXISLgoMb3JnYW5pemF0aW9uGAIgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24SIwoFcm9sZXMYAyADKAsyFC5wb3N0ZXJuLnYxLkhlbGRSb2xlEjIKDXByb2plY3Rfcm9sZXMYBCADKAsyGy5wb3N0ZXJuLnYxLkhlbGRQcm9qZWN0Um9sZRIeChZoYXNfbW9yZV9wcm9qZWN0X3JvbGVzGAUgASgIIoQBCg9IZWxkUHJvamVjdFJvbGUSEgoKcHJvamVjdF9pZBgBIAEoCRIQCghyb2xlX2tleRgCIAEoCRIXCg9vcmdhbml6YXRpb25faWQYAyABKAkSHQoQcHJvamVjdF9ncmFudF9pZBgEIAEoCUgAiAEBQhMKEV9wcm9qZWN0X2dyYW50X2lkIqYBCghIZWxkUm9sZRIMCgRyb2xlGAEgASgJEhwKD29yZ2FuaXphdGlvbl9pZBgCIAEoCUgAiAEBEhcKCnByb2plY3RfaWQYAyABKAlIAYgBARIdChBwcm9qZWN0X2dyYW50X2lkGAQgASgJSAKIAQFCEgoQX29yZ2FuaXphdGlvbl9pZEINCgtfcHJvamVjdF9pZEITChFfcHJvamVjdF9ncmFudF9pZCJbChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSIAoMb2xkX3Bhc3N3b3JkGAEgASgJQgq6SAdyBRABGOgHEiAKDG5ld19wYXNzd29yZBgCIAEoCUIKukgHcgUQARjoByI+ChZDaGFuZ2VQYXNzd29yZFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMy7gEKDkFjY291bnRTZXJ2aWNlElsKBUdldE1lEhgucG9zdGVybi52MS5HZXRNZVJlcXVlc3QaGS5wb3N0ZXJuLnYxLkdldE1lUmVzcG9uc2UiHZACAYq1GAIQAYLT5JMCDhIML3YxL3VzZXJzL21lEn8KDkNoYW5nZVBhc3N3b3JkEiEucG9zdGVybi52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaIi5wb3N0ZXJuLnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiJoq1GAIQAYLT5JMCGjoBKhoVL3YxL3VzZXJzL21lL3Bhc3N3b3JkYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options, file_postern_v1_organization, file_postern_v1_user]);
+  fileDesc("Chhwb3N0ZXJuL3YxL2FjY291bnQucHJvdG8SCnBvc3Rlcm4udjEiDgoMR2V0TWVSZXF1ZXN0ItgBCg1HZXRNZVJlc3BvbnNlEh4KBHVzZXIYASABKAsyEC5wb3N0ZXJuLnYxLlVzZXISLgoMb3JnYW5pemF0aW9uGAIgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24SIwoFcm9sZXMYAyADKAsyFC5wb3N0ZXJuLnYxLkhlbGRSb2xlEjIKDXByb2plY3Rfcm9sZXMYBCADKAsyGy5wb3N0ZXJuLnYxLkhlbGRQcm9qZWN0Um9sZRIeChZoYXNfbW9yZV9wcm9qZWN0X3JvbGVzGAUgASgIIoQBCg9IZWxkUHJvamVjdFJvbGUSEgoKcHJvamVjdF9pZBgBIAEoCRIQCghyb2xlX2tleRgCIAEoCRIXCg9vcmdhbml6YXRpb25faWQYAyABKAkSHQoQcHJvamVjdF9ncmFudF9pZBgEIAEoCUgAiAEBQhMKEV9wcm9qZWN0X2dyYW50X2lkIqYBCghIZWxkUm9sZRIMCgRyb2xlGAEgASgJEhwKD29yZ2FuaXphdGlvbl9pZBgCIAEoCUgAiAEBEhcKCnByb2plY3RfaWQYAyABKAlIAYgBARIdChBwcm9qZWN0X2dyYW50X2lkGAQgASgJSAKIAQFCEgoQX29yZ2FuaXphdGlvbl9pZEINCgtfcHJvamVjdF9pZEITChFfcHJvamVjdF9ncmFudF9pZCJbChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSIAoMb2xkX3Bhc3N3b3JkGAEgASgJQgq6SAdyBRABGOgHEiAKDG5ld19wYXNzd29yZBgCIAEoCUIKukgHcgUQARjoByI+ChZDaGFuZ2VQYXNzd29yZFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiXAobUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0EiAKCmxvZ2luX25hbWUYASABKAlCDLpIBXIDGMgBkLUYARIbCgVlbWFpbBgCIAEoCUIMukgFcgMYyAGQtRgBIh4KHFJlcXVlc3RQYXNzd29yZFJlc2V0UmVzcG9uc2UiYwoUUmVzZXRQYXNzd29yZFJlcXVlc3QSKQoRdmVyaWZpY2F0aW9uX2NvZGUYASABKAlCDrpIB3IFEAEYyAGQtRgBEiAKDG5ld19wYXNzd29yZBgCIAEoCUIKukgHcgUQARjoByI9ChVSZXNldFBhc3N3b3JkUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlsczKGBAoOQWNjb3VudFNlcnZpY2USWwoFR2V0TWUSGC5wb3N0ZXJuLnYxLkdldE1lUmVxdWVzdBoZLnBvc3Rlcm4udjEuR2V0TWVSZXNwb25zZSIdkAIBirUYAhABgtPkkwIOEgwvdjEvdXNlcnMvbWUSfwoOQ2hhbmdlUGFzc3dvcmQSIS5wb3N0ZXJuLnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBoiLnBvc3Rlcm4udjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSImirUYAhABgtPkkwIaOgEqGhUvdjEvdXNlcnMvbWUvcGFzc3dvcmQSjwEKFFJlcXVlc3RQYXNzd29yZFJlc2V0EicucG9zdGVybi52MS5SZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QaKC5wb3N0ZXJuLnYxLlJlcXVlc3RQYXNzd29yZFJlc2V0UmVzcG9uc2UiJIq1GAIIAYLT5JMCGDoBKiITL3YxL3Bhc3N3b3JkLXJlc2V0cxKDAQoNUmVzZXRQYXNzd29yZBIgLnBvc3Rlcm4udjEuUmVzZXRQYXNzd29yZFJlcXVlc3QaIS5wb3N0ZXJuLnYxLlJlc2V0UGFzc3dvcmRSZXNwb25zZSItirUYAggBgtPkkwIhOgEqIhwvdjEvcGFzc3dvcmQtcmVzZXRzOmNvbXBsZXRlYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options, file_postern_v1_organization, file_postern_v1_user]);
 
 /**
  * @generated from message postern.v1.GetMeRequest
@@ -199,6 +199,88 @@ export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = 
   messageDesc(file_postern_v1_account, 5);
 
 /**
+ * @generated from message postern.v1.RequestPasswordResetRequest
+ */
+export type RequestPasswordResetRequest = Message<"postern.v1.RequestPasswordResetRequest"> & {
+  /**
+   * The username, in whatever case; not together with email.
+   *
+   * @generated from field: string login_name = 1;
+   */
+  loginName: string;
+
+  /**
+   * In whatever case; not together with login_name.
+   *
+   * @generated from field: string email = 2;
+   */
+  email: string;
+};
+
+/**
+ * Describes the message postern.v1.RequestPasswordResetRequest.
+ * Use `create(RequestPasswordResetRequestSchema)` to create a new message.
+ */
+export const RequestPasswordResetRequestSchema: GenMessage<RequestPasswordResetRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_account, 6);
+
+/**
+ * @generated from message postern.v1.RequestPasswordResetResponse
+ */
+export type RequestPasswordResetResponse = Message<"postern.v1.RequestPasswordResetResponse"> & {
+};
+
+/**
+ * Describes the message postern.v1.RequestPasswordResetResponse.
+ * Use `create(RequestPasswordResetResponseSchema)` to create a new message.
+ */
+export const RequestPasswordResetResponseSchema: GenMessage<RequestPasswordResetResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_account, 7);
+
+/**
+ * @generated from message postern.v1.ResetPasswordRequest
+ */
+export type ResetPasswordRequest = Message<"postern.v1.ResetPasswordRequest"> & {
+  /**
+   * In whatever case, with or without blanks and dashes.
+   *
+   * @generated from field: string verification_code = 1;
+   */
+  verificationCode: string;
+
+  /**
+   * The password from now on; the password policy decides whether it will do.
+   *
+   * @generated from field: string new_password = 2;
+   */
+  newPassword: string;
+};
+
+/**
+ * Describes the message postern.v1.ResetPasswordRequest.
+ * Use `create(ResetPasswordRequestSchema)` to create a new message.
+ */
+export const ResetPasswordRequestSchema: GenMessage<ResetPasswordRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_account, 8);
+
+/**
+ * @generated from message postern.v1.ResetPasswordResponse
+ */
+export type ResetPasswordResponse = Message<"postern.v1.ResetPasswordResponse"> & {
+  /**
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ResetPasswordResponse.
+ * Use `create(ResetPasswordResponseSchema)` to create a new message.
+ */
+export const ResetPasswordResponseSchema: GenMessage<ResetPasswordResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_account, 9);
+
+/**
  * What concerns the caller itself, whoever that is.
  *
  * @generated from service postern.v1.AccountService
@@ -224,6 +306,30 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof ChangePasswordRequestSchema;
     output: typeof ChangePasswordResponseSchema;
+  },
+  /**
+   * Asks for a mail with codes that ResetPassword takes, by login name or by e-mail address. The answer is the same, in the same time,
+   * whether anybody has that name or address. A mail goes to a verified address only, and brings a code for every active account with a
+   * password that has the address. A node refuses more from an address after some requests a minute (RATE_LIMITED).
+   *
+   * @generated from rpc postern.v1.AccountService.RequestPasswordReset
+   */
+  requestPasswordReset: {
+    methodKind: "unary";
+    input: typeof RequestPasswordResetRequestSchema;
+    output: typeof RequestPasswordResetResponseSchema;
+  },
+  /**
+   * Sets a password with a code of RequestPasswordReset or InviteUser. A code works once, and not after another change of the password or
+   * the address. All sessions of the user end, and so does a lock that would have ended by itself. After wrong codes from an address a
+   * node refuses more for a while (RATE_LIMITED).
+   *
+   * @generated from rpc postern.v1.AccountService.ResetPassword
+   */
+  resetPassword: {
+    methodKind: "unary";
+    input: typeof ResetPasswordRequestSchema;
+    output: typeof ResetPasswordResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_account, 0);

@@ -9,15 +9,18 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "policy.password_set/0" as (insert into password_policies as p (owner, minimum_length, requires_upper, requires_lower, requires_digit,
-         requires_symbol, history_depth, version, created, changed)
+         requires_symbol, history_depth, change_at_next_sign_in, maximum_age_days, version, created, changed)
        select f.owner, (f.payload->>'minimumLength')::integer, (f.payload->>'requiresUpper')::boolean,
          (f.payload->>'requiresLower')::boolean, (f.payload->>'requiresDigit')::boolean,
-         (f.payload->>'requiresSymbol')::boolean, (f.payload->>'historyDepth')::integer, f.version, f.time, f.time
+         (f.payload->>'requiresSymbol')::boolean, (f.payload->>'historyDepth')::integer,
+         coalesce((f.payload->>'changeAtNextSignIn')::boolean, false),
+         coalesce((f.payload->>'maximumAgeDays')::integer, 0), f.version, f.time, f.time
        from (select * from facts where type = 'policy.password_set') f
        on conflict (owner) do update set minimum_length = excluded.minimum_length,
          requires_upper = excluded.requires_upper, requires_lower = excluded.requires_lower,
          requires_digit = excluded.requires_digit, requires_symbol = excluded.requires_symbol,
-         history_depth = excluded.history_depth, version = excluded.version, changed = excluded.changed),
+         history_depth = excluded.history_depth, change_at_next_sign_in = excluded.change_at_next_sign_in,
+         maximum_age_days = excluded.maximum_age_days, version = excluded.version, changed = excluded.changed),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created

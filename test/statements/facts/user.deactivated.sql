@@ -41,6 +41,7 @@ facts as (
     user_id = case when p.sign_ins = q.sign_ins then p.user_id else 'came meanwhile' end
   from (select * from input where type = 'user.deactivated') i join passwords q on q.user_id = i.stream where p.user_id = i.stream),
 "user.deactivated/2" as (update phone_codes c set sealed = null from (select * from facts where type = 'user.deactivated') f where c.user_id = f.stream and c.sealed is not null),
+"user.deactivated/3" as (delete from mail_codes c using (select * from facts where type = 'user.deactivated') f where c.user_id = f.stream),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created

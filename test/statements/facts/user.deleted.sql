@@ -62,6 +62,7 @@ facts as (
 "user.deleted/4" as (delete from password_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
 "user.deleted/5" as (delete from password_change_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
 "user.deleted/6" as (delete from phone_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
+"user.deleted/7" as (delete from mail_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
 idempotent as (

@@ -13,8 +13,8 @@ facts as (
          f.payload->>'email', f.payload->>'phone', f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),
 "user.human_created/1" as (insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.human_created') f),
-"user.human_created/2" as (insert into passwords (user_id, owner, hash, changed)
-   select i.stream, i.owner, i.secret->>'hash', i.time from (select * from input where type = 'user.human_created') i where i.secret->>'hash' is not null),
+"user.human_created/2" as (insert into passwords (user_id, owner, hash, changed, set_by_administrator)
+   select i.stream, i.owner, i.secret->>'hash', i.time, true from (select * from input where type = 'user.human_created') i where i.secret->>'hash' is not null),
 "user.human_created/3" as (insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date)
    select c.code->>'id', i.owner, i.stream, c.code->>'phone', decode(c.code->>'mac', 'hex'),
      decode(c.code->>'sealed', 'hex'), (c.code->>'expirationDate')::timestamptz

@@ -17,14 +17,17 @@ facts as (
 ),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
-"user.password_changed/0" as (update users t set version = f.version, changed = f.time
+"user.password_changed/0" as (update users t set
+  email_verified = t.email_verified or coalesce((f.payload->>'emailVerified')::boolean, false),
+  locked = t.locked and (t.locked_until is null or not coalesce((f.payload->>'byCode')::boolean, false)),
+  locked_until = case when not coalesce((f.payload->>'byCode')::boolean, false) then t.locked_until end, version = f.version, changed = f.time
    from (select * from facts where type = 'user.password_changed') f where t.owner = f.owner and t.user_id = f.stream),
 "user.password_changed/1" as (
-  update passwords p set hash = i.secret->>'hash', changed = i.time, sign_ins = p.sign_ins + 1,
+  update passwords p set hash = i.secret->>'hash', changed = i.time, set_by_administrator = coalesce((i.payload->>'byAdministrator')::boolean, false), sign_ins = p.sign_ins + 1,
     user_id = case when p.sign_ins = q.sign_ins then p.user_id else 'came meanwhile' end
   from (select * from input where type = 'user.password_changed') i join passwords q on q.user_id = i.stream where p.user_id = i.stream),
-"user.password_changed/2" as (insert into passwords (user_id, owner, hash, changed)
-   select i.stream, i.owner, i.secret->>'hash', i.time from (select * from input where type = 'user.password_changed') i
+"user.password_changed/2" as (insert into passwords (user_id, owner, hash, changed, set_by_administrator)
+   select i.stream, i.owner, i.secret->>'hash', i.time, coalesce((i.payload->>'byAdministrator')::boolean, false) from (select * from input where type = 'user.password_changed') i
    where not exists (select from passwords q where q.user_id = i.stream)),
 "user.password_changed/3" as (insert into password_history (user_id, hash, changed)
    select p.user_id, p.hash, p.changed from (select * from input where type = 'user.password_changed') i join passwords p on p.user_id = i.stream
@@ -35,6 +38,7 @@ facts as (
      order by k.changed desc limit greatest((i.secret->>'depth')::integer - 1, 0))),
 "user.password_changed/5" as (delete from password_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
 "user.password_changed/6" as (delete from password_change_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
+"user.password_changed/7" as (delete from mail_codes c using (select * from facts where type = 'user.password_changed') f where c.user_id = f.stream and c.purpose = 'password'),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created

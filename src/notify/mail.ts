@@ -1,0 +1,73 @@
+import type { Language } from "../messages/catalogue.ts";
+import { accountLabel, type MailKind, mailTexts } from "../messages/mail.ts";
+import type { MailCodes } from "../security/mail_code.ts";
+
+/** A mail to send; the id stays the same when it is sent again. */
+export type Mail = {
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+};
+
+/** Hands a mail to the provider, or throws NotTaken. */
+export type MailSender = (mail: Mail, signal: AbortSignal) => Promise<void>;
+
+/** The parts that a mail is written from. */
+export type MailParts = {
+  readonly id: string;
+  readonly to: string;
+  readonly kind: MailKind;
+  readonly language: Language;
+  readonly codes: MailCodes;
+  /** The address of a page for codes of passwords, with `{code}` in place of the code. */
+  readonly codeUrl: string | undefined;
+};
+
+/** Writes a mail, as plain text and as HTML. Nothing in it but codes and login names comes from anybody. */
+export function mailOf({ id, to, kind, language, codes, codeUrl }: MailParts): Mail {
+  const { subject, before, after } = mailTexts[kind][language];
+  const url = kind === "verify_email" ? undefined : codeUrl;
+  const shown = codes.map(({ loginName, code }) => ({
+    // Whoever verifies an address has no account of that address yet, as far as is known.
+    account: kind === "verify_email" ? undefined : `${accountLabel[language]}: ${loginName}`,
+    code: grouped(code),
+    link: url?.replaceAll("{code}", encodeURIComponent(code)),
+  }));
+  const text = [before, ...shown.map(asText), after].join("\n\n");
+  const body = [paragraph(before), ...shown.map(asHtml), paragraph(after)].join("\n");
+  return { id, to, subject, text: `${text}\n`, html: page(language, subject, body) };
+}
+
+type Shown = { readonly account: string | undefined; readonly code: string; readonly link: string | undefined };
+
+/** Cuts a long code into groups of four, which are easier to read; a typed code may have the dashes. */
+const grouped = (code: string): string => (code.length > 8 ? (code.match(/.{1,4}/g) ?? []).join("-") : code);
+
+const asText = ({ account, code, link }: Shown): string =>
+  [account, code, link].filter((line) => line !== undefined).join("\n");
+
+function asHtml({ account, code, link }: Shown): string {
+  const lines = [
+    account === undefined ? undefined : escaped(account),
+    `<strong style="font-size:1.5em;letter-spacing:0.1em">${escaped(code)}</strong>`,
+    link === undefined ? undefined : `<a href="${escaped(link)}">${escaped(link)}</a>`,
+  ];
+  return `<p>${lines.filter((line) => line !== undefined).join("<br>\n")}</p>`;
+}
+
+const paragraph = (text: string): string => `<p>${escaped(text)}</p>`;
+
+const page = (language: Language, title: string, body: string): string =>
+  `<!doctype html>\n<html lang="${language}">\n<head><meta charset="utf-8"><title>${escaped(title)}</title></head>\n<body>\n${body}\n</body>\n</html>\n`;
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (one) => entities[one] ?? "");

@@ -1,0 +1,73 @@
+import type { Sql } from "../postgres/connect.ts";
+import { type MailCodes, openMail } from "../security/mail_code.ts";
+import type { Keyring } from "../security/seal.ts";
+import { type Delivery, type DeliveryOptions, notDelivered, startDeliveries } from "./deliveries.ts";
+import { type MailSender, mailOf } from "./mail.ts";
+import { buryMail, forgetMail, type LeasedMail, postponeMail, takeMails } from "./mail_outbox.ts";
+import { NotTaken } from "./sms.ts";
+
+/** Options of the worker. */
+export type MailWorkerOptions = Pick<DeliveryOptions<LeasedMail>, "onWritten" | "timeoutMs" | "everyMs" | "onError"> & {
+  readonly sql: Sql;
+  readonly keyring: Keyring;
+  readonly sender: MailSender;
+  readonly clock: () => Date;
+  /** The address of a page for codes of passwords, with `{code}` in place of the code. */
+  readonly codeUrl: string | undefined;
+  readonly attempts: number;
+  /** Called with the outcome of each try, for the log and the metrics. */
+  readonly onDelivery: (message: Pick<LeasedMail, "id" | "userId" | "attempts">, delivery: Delivery) => void;
+};
+
+/** Delivers the mails of the outbox. */
+export const startMailWorker = (options: MailWorkerOptions): AsyncDisposable =>
+  startDeliveries<LeasedMail>({
+    onWritten: options.onWritten,
+    timeoutMs: options.timeoutMs,
+    everyMs: options.everyMs,
+    onDelivery: options.onDelivery,
+    onError: options.onError,
+    take: (limits) => takeMails(options.sql, limits),
+    deliver: (message) => tryToDeliver(options, message),
+    settle: (message, delivery) => settle(options.sql, message, delivery),
+  });
+
+async function tryToDeliver(options: MailWorkerOptions, message: LeasedMail): Promise<Delivery> {
+  const { id, email: to, kind, language } = message;
+  if (!message.isNeeded || !message.sealed) return { kind: "superseded" };
+  if (message.expiration <= options.clock()) return { kind: "dead", failure: "its codes expired before it was taken" };
+  if (message.attempts > options.attempts) return { kind: "dead", failure: "every try ended with its worker" };
+  const codes = opened(options.keyring, { id, email: to, sealed: message.sealed });
+  if (codes === undefined) return { kind: "dead", failure: "no master key opens the codes" };
+  try {
+    const mail = mailOf({ id, to, kind, language, codes, codeUrl: options.codeUrl });
+    await options.sender(mail, AbortSignal.timeout(options.timeoutMs));
+    return { kind: "delivered" };
+  } catch (error) {
+    const reason = error instanceof NotTaken ? error : new NotTaken("the sender failed");
+    return notDelivered(reason, message, options.attempts);
+  }
+}
+
+function opened(keyring: Keyring, of: Parameters<typeof openMail>[1]): MailCodes | undefined {
+  try {
+    return openMail(keyring, of);
+  } catch {
+    return undefined;
+  }
+}
+
+async function settle(sql: Sql, message: LeasedMail, delivery: Delivery): Promise<void> {
+  switch (delivery.kind) {
+    case "delivered":
+    case "superseded":
+      await forgetMail(sql, message);
+      break;
+    case "postponed":
+      await postponeMail(sql, message, delivery);
+      break;
+    case "dead":
+      await buryMail(sql, message, delivery.failure);
+      break;
+  }
+}

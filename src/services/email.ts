@@ -1,0 +1,158 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type ChangeEmailRequest,
+  ChangeEmailRequestSchema,
+  ResendEmailCodeRequestSchema,
+  type UserService,
+} from "../../gen/postern/v1/user_pb.ts";
+import { type Call, type Deps, keys, organizationOf } from "../deps.ts";
+import { messageRule, refuse } from "../errors.ts";
+import { detailsAfter, factOf, next } from "../events/fact.ts";
+import type { NounFolds } from "../events/fold.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { emailCodeMatches } from "../security/mail_code.ts";
+import { wrongInEmail } from "./email_address.ts";
+import {
+  dropMailCodes,
+  keepMailCode,
+  type MailSends,
+  type MailSettings,
+  mailSendsColumns,
+  newEmailCode,
+  refuseTooManyMails,
+  reserveEmailAttempt,
+} from "./mail_code.ts";
+import { touchUser } from "./user_phone.ts";
+import {
+  asksForCode,
+  type CodeState,
+  exclusive,
+  type Modes,
+  noTryLeft,
+  withoutCreation,
+  wrongCode,
+} from "./verification.ts";
+
+/** The e-mail addresses of users. */
+export const userEmail = (deps: Deps, settings: MailSettings) => {
+  const { log, sql, clock, secrets } = deps;
+  const userToChange = emailRead(sql, settings);
+  const codeFor = codeMaker(deps, settings);
+
+  return {
+    async changeEmail(request, call) {
+      const { email, isVerified = false } = request;
+      const user = await userOf(request.userId, call, email);
+      refuseUnchanged(user, email, request);
+      const code = isVerified ? undefined : codeFor(user, email, { call, ...request });
+      const at = next(user, clock());
+      const value = { email, verified: isVerified, ...code?.named };
+      const changed = factOf("user", at, { case: "emailChanged", value }, code?.secret);
+      return log.append(call, [changed], { details: withoutCreation(at), ...code?.answered });
+    },
+
+    async verifyEmail({ userId, verificationCode }, call) {
+      const user = await userOf(userId, call);
+      refuseUnverifiable(user);
+      const tried = await reserveEmailAttempt(sql, userId, clock());
+      if (!tried) throw noTryLeft(user, clock());
+      if (!emailCodeMatches(secrets.keyring, { ...tried, userId }, verificationCode)) throw wrongCode();
+      const at = next(user, clock());
+      const verified = factOf("user", at, { case: "emailVerified", value: {} });
+      return log.append(call, [verified], { details: detailsAfter(at) });
+    },
+
+    async resendEmailCode(request, call) {
+      const user = await userOf(request.userId, call);
+      const email = refuseUnverifiable(user);
+      const { named, secret, answered } = codeFor(user, email, { call, ...request });
+      const at = next(user, clock());
+      const requested = factOf("user", at, { case: "emailCodeRequested", value: named }, secret);
+      return log.append(call, [requested], { details: detailsAfter(at), ...answered });
+    },
+  } satisfies Partial<ServiceImpl<typeof UserService>>;
+
+  async function userOf(id: string, call: Call, email: string | null = null): Promise<UserRow> {
+    const user = await userToChange({ owner: organizationOf(call), id, email }, call.signal);
+    if (!user) throw refuse.notFound("user", id);
+    return user;
+  }
+};
+
+const setEmail = `email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean`;
+
+/** The folds of facts about a user's e-mail address: they write its row, its code and the mail that brings it. */
+export const emailFolds = {
+  emailChanged: {
+    views: [touchUser(setEmail)],
+    credentials: [
+      ...keepMailCode,
+      ...dropMailCodes("password"),
+      `delete from mail_codes c using $input i
+       where c.user_id = i.stream and c.purpose = 'email' and i.secret->'mailCode' is null`,
+    ],
+  },
+  emailCodeRequested: { views: [touchUser()], credentials: keepMailCode },
+  emailVerified: { views: [touchUser("email_verified = true")], credentials: dropMailCodes("email") },
+} satisfies Pick<NounFolds<"user">, "emailChanged" | "emailCodeRequested" | "emailVerified">;
+
+type UserRow = MailSends &
+  CodeState & {
+    readonly id: string;
+    readonly owner: string;
+    readonly kind: string;
+    readonly active: boolean;
+    readonly username: string;
+    readonly email: string | null;
+    readonly verified: boolean;
+    readonly version: bigint;
+    readonly created: Date;
+    readonly changed: Date;
+  };
+
+/** Reads a user's address, its code, and the use of the sending limits for the address in question: a new one, or the user's. */
+const emailRead = (sql: Sql, settings: MailSettings) =>
+  loadOne<{ owner: string; id: string; email: string | null }, UserRow>(sql, {
+    asked: "owner text, id text, email text",
+    select: `select n, u.user_id as id, u.owner, u.kind, u.active, u.username, u.email, u.email_verified as verified,
+      c.attempts as "codeAttempts", c.expiration_date as "codeExpiration", u.version, u.created, u.changed,
+      ${mailSendsColumns({ user: "u.user_id", email: "coalesce(asked.email, u.email)", purpose: "email" }, settings)}
+      from asked join users u on u.owner = asked.owner and u.user_id = asked.id
+      left join mail_codes c on c.user_id = u.user_id and c.purpose = 'email'`,
+  });
+
+type Asked = Pick<Modes, "returnCode"> & { readonly call: Call };
+
+/** Makes a code for the user's address: the id that its fact holds, its secret, and its part of the response. */
+function codeMaker(deps: Deps, settings: MailSettings) {
+  return (user: UserRow, email: string, { call, returnCode }: Asked) => {
+    const of = { id: deps.ids(), userId: user.id, email };
+    if (returnCode !== undefined) {
+      const { code, secret } = newEmailCode(deps, of);
+      return { named: {}, secret, answered: { verificationCode: code } };
+    }
+    if (!user.active) throw refuse.because("USER_INACTIVE");
+    refuseTooManyMails(user, settings, deps.clock());
+    const language = call.values.get(keys.language) ?? settings.mailLanguage;
+    const { secret } = newEmailCode(deps, of, { loginName: user.username, language, nth: user.nth });
+    return { named: { emailCodeId: of.id }, secret, answered: {} };
+  };
+}
+
+/** Cross-field rules of requests about e-mail addresses. */
+export const emailRules = [
+  messageRule(ChangeEmailRequestSchema, (request) => [...wrongInEmail(request.email), ...exclusive(request)]),
+  messageRule(ResendEmailCodeRequestSchema, exclusive),
+];
+
+function refuseUnchanged({ id, kind, ...user }: UserRow, email: string, modes: Partial<ChangeEmailRequest>): void {
+  if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
+  if (user.email === email && user.verified && !asksForCode(modes)) throw refuse.because("EMAIL_UNCHANGED");
+}
+
+function refuseUnverifiable({ id, email, verified }: UserRow): string {
+  if (email === null) throw refuse.because("USER_NOT_HUMAN", { params: { id } });
+  if (verified) throw refuse.because("EMAIL_VERIFIED");
+  return email;
+}

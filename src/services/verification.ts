@@ -1,0 +1,59 @@
+import { refuse, type Violation } from "../errors.ts";
+import { type At, detailsAfter } from "../events/fact.ts";
+
+/** The modes in which a phone number or an e-mail address is changed, or a code is asked for. */
+export type Modes = {
+  readonly sendCode?: object | undefined;
+  readonly returnCode?: object | undefined;
+  readonly isVerified?: boolean | undefined;
+};
+
+/** The tries that a user's code has had, and its end; null where no code is in force. */
+export type CodeState = { readonly codeAttempts: number | null; readonly codeExpiration: Date | null };
+
+/** The number of tries that a code allows. */
+export const codeAttempts = 5;
+
+/** Finds modes that exclude each other: one violation for each that is set. */
+export function exclusive({ sendCode, returnCode, isVerified }: Modes): Violation[] {
+  const modes = {
+    sendCode: sendCode !== undefined,
+    returnCode: returnCode !== undefined,
+    isVerified: isVerified === true,
+  };
+  const set = Object.entries(modes).flatMap(([field, on]) => (on ? [field] : []));
+  if (set.length < 2) return [];
+  return set.map((field) => ({
+    field,
+    description: `cannot be combined with ${set.filter((other) => other !== field).join(" and ")}`,
+    reason: "MUTUALLY_EXCLUSIVE",
+  }));
+}
+
+/** What was verified stays verified unless the request asks for a code, or says that it is not verified. */
+export const asksForCode = ({ sendCode, returnCode, isVerified }: Modes): boolean =>
+  sendCode !== undefined || returnCode !== undefined || isVerified === false;
+
+/** Returns the details after a change that answers no date of creation. */
+export function withoutCreation(at: At) {
+  const { creationDate: _, ...rest } = detailsAfter(at);
+  return rest;
+}
+
+/** Makes the refusal for a code without a try left; if the code is gone meanwhile, the command runs again. */
+export function noTryLeft({ codeAttempts: tries, codeExpiration }: CodeState, now: Date) {
+  if (tries === null || codeExpiration === null || codeExpiration <= now) return refuse.because("CODE_EXPIRED");
+  if (tries < codeAttempts) return refuse.because("CONFLICT");
+  const retrySeconds = Math.ceil((codeExpiration.getTime() - now.getTime()) / 1000);
+  return refuse.because("CODE_ATTEMPTS", { retrySeconds });
+}
+
+/** Makes the refusal of a wrong code. */
+export function wrongCode() {
+  const violation = {
+    field: "verificationCode",
+    description: "is not the code that was generated last",
+    reason: "CODE_INVALID",
+  };
+  return refuse.because("CODE_INVALID", { violations: [violation] });
+}

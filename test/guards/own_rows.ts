@@ -1,0 +1,36 @@
+/** What a human without any role is told when it calls with `me` in place of a user's id. */
+export type OwnRow = {
+  readonly says: "OK" | "PERMISSION_DENIED" | "PHONE_MISSING" | "CODE_EXPIRED" | "TOKEN_NOT_FOUND";
+  /** What the request has beside the id. */
+  readonly request?: Readonly<Record<string, string | object>>;
+};
+
+const denied: OwnRow = { says: "PERMISSION_DENIED" };
+
+/** One row for each rpc where `me` stands for the caller. */
+export const ownRows: Readonly<Record<string, OwnRow>> = {
+  "SessionService.ListSessions": { says: "OK" },
+  "UserService.GetUser": { says: "OK" },
+  "UserService.ChangePhone": { says: "OK", request: { phone: "+41446681800" } },
+  "UserService.VerifyPhone": { says: "PHONE_MISSING", request: { verificationCode: "234567" } },
+  "UserService.ResendPhoneCode": { says: "PHONE_MISSING" },
+  "UserService.RemovePhone": { says: "OK" },
+  "UserService.ChangeEmail": { says: "OK", request: { email: "ada@example.org" } },
+  "UserService.VerifyEmail": { says: "CODE_EXPIRED", request: { verificationCode: "234567" } },
+  "UserService.ResendEmailCode": { says: "OK" },
+  "UserService.InviteUser": denied,
+  "UserService.DeactivateUser": denied,
+  "UserService.ReactivateUser": denied,
+  "UserService.UnlockUser": denied,
+  "UserService.UpdateHumanUser": { ...denied, request: { human: { givenName: "Eve" } } },
+  "UserService.UpdateMachineUser": { ...denied, request: { machine: { name: "Eve" } } },
+  "UserService.ChangeUsername": { ...denied, request: { username: "eve" } },
+  "UserService.CreateAccessToken": { says: "OK" },
+  "UserService.ListAccessTokens": { says: "OK" },
+  "UserService.RevokeAccessToken": { says: "TOKEN_NOT_FOUND", request: { tokenId: "none" } },
+  "UserGrantService.AddUserGrant": { ...denied, request: { projectId: "none", roleKeys: ["viewer"] } },
+  "UserGrantService.ListUserGrants": { says: "OK" },
+  "MemberService.AddMember": { ...denied, request: { roles: ["ORG_OWNER"] } },
+  "MemberService.ChangeMember": { ...denied, request: { roles: ["ORG_OWNER"] } },
+  "MemberService.RemoveMember": denied,
+};

@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import type { Language } from "../../src/messages/catalogue.ts";
+import { type MailKind, mailTexts } from "../../src/messages/mail.ts";
+import { mailOf } from "../../src/notify/mail.ts";
+
+const languages: readonly Language[] = ["en", "de", "fr", "es"];
+const kinds = Object.keys(mailTexts) as MailKind[];
+const code = "23456789BCDFGHJK";
+const parts = { id: "0abc", to: "ada@example.com", language: "en", codeUrl: undefined } as const;
+
+test.each(kinds.flatMap((kind) => languages.map((language) => [kind, language] as const)))(
+  "%s in %s says the same as text and as HTML, in words of its own",
+  (kind, language) => {
+    const { subject, text, html } = mailOf({ ...parts, kind, language, codes: [{ loginName: "ada", code }] });
+    const { before, after } = mailTexts[kind][language];
+    expect(subject).toBe(mailTexts[kind][language].subject);
+    const entities: Record<string, string> = { "&#39;": "'", "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"' };
+    const plain = html.replaceAll(/&[#\w]+;/g, (entity) => entities[entity] ?? entity);
+    for (const sentence of [before, after, "2345-6789-BCDF-GHJK"]) {
+      expect(text).toContain(sentence);
+      expect(plain).toContain(sentence);
+    }
+    expect(html).toContain(`<html lang="${language}">`);
+    for (const other of languages.filter((one) => one !== language))
+      expect(mailTexts[kind][other].before).not.toBe(before);
+  },
+);
+
+test("a login name is text in a mail, whatever it looks like", () => {
+  const loginName = `<script>alert("x")</script>&'`;
+  const { text, html } = mailOf({ ...parts, kind: "reset_password", codes: [{ loginName, code }] });
+  expect(text).toContain(`Account: ${loginName}`);
+  expect(html).not.toContain("<script");
+  expect(html).toContain("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;&#39;");
+});
+
+test("every account has its own code, and its own link where the settings name a page", () => {
+  const codes = [
+    { loginName: "ada", code: "2222222222222222" },
+    { loginName: "bob", code: "3333333333333333" },
+  ];
+  const codeUrl = "https://app.example/password?code={code}&x=1";
+  const { text, html } = mailOf({ ...parts, kind: "reset_password", codes, codeUrl });
+  expect(text).toContain("Account: ada\n2222-2222-2222-2222\nhttps://app.example/password?code=2222222222222222&x=1");
+  expect(text).toContain("Account: bob\n3333-3333-3333-3333\n");
+  expect(html).toContain('href="https://app.example/password?code=3333333333333333&amp;x=1"');
+});
+
+test("a mail that verifies an address names nobody and links nowhere", () => {
+  const codeUrl = "https://app.example/password?code={code}";
+  const codes = [{ loginName: "ada", code: "234567" }];
+  const { text, html } = mailOf({ ...parts, kind: "verify_email", codes, codeUrl });
+  expect(text).toContain("\n234567\n");
+  expect(text + html).not.toMatch(/ada|https:/);
+});

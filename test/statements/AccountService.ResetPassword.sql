@@ -1,0 +1,30 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, macs text[], now timestamptz)
+)
+select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active, u.locked, u.locked_until as "lockedUntil",
+  jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
+  p.changed as "setAt", p.set_by_administrator as "setByAdministrator",
+  coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
+    as history,
+  coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
+  (
+  select jsonb_build_object(
+    'minimumLength', coalesce(p.minimum_length, 8),
+    'requiresUpper', coalesce(p.requires_upper, true),
+    'requiresLower', coalesce(p.requires_lower, true),
+    'requiresDigit', coalesce(p.requires_digit, true),
+    'requiresSymbol', coalesce(p.requires_symbol, true),
+    'historyDepth', coalesce(p.history_depth, 0),
+    'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
+    'maximumAgeDays', coalesce(p.maximum_age_days, 0),
+    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
+    'untilUnlocked', coalesce(l.until_unlocked, false))
+  from instance
+    left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
+    left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true) as policy, u.version, u.created, u.changed, c.mail_id is not null as "wasMailed"
+             from asked cross join lateral unnest(asked.macs) as m (mac)
+             join mail_codes c on c.mac = decode(m.mac, 'hex') and c.purpose = 'password' and c.expiration_date > asked.now
+             join users u on u.owner = c.owner and u.user_id = c.user_id and u.active
+             left join passwords p on p.user_id = u.user_id;
+
+-- appends: facts/user.password_changed.sql

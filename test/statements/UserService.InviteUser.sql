@@ -1,0 +1,16 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text)
+)
+select n, u.user_id as id, u.owner, u.kind, u.active, u.username, u.email, u.version, u.created, u.changed,
+      exists (select from passwords p where p.user_id = u.user_id) as "hasPassword",
+  (select s.time from mail_sends s
+   where (s.user_id, s.purpose, s.time)
+     between (u.user_id, 'password', timestamptz '-infinity') and (u.user_id, 'password', timestamptz 'infinity')
+   order by s.user_id desc, s.purpose desc, s.time desc offset 9 limit 1) as "userLimit",
+  (select s.time from mail_sends s where s.email = lower(u.email) and s.purpose = 'password'
+   order by s.n desc offset 19 limit 1) as "addressLimit",
+  (select coalesce(max(s.n), 0) + 1 from mail_sends s
+   where s.email = lower(u.email) and s.purpose = 'password') as nth
+      from asked join users u on u.owner = asked.owner and u.user_id = asked.id;
+
+-- appends: facts/user.password_code_requested.sql

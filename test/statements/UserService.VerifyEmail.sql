@@ -1,0 +1,21 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text, email text)
+)
+select n, u.user_id as id, u.owner, u.kind, u.active, u.username, u.email, u.email_verified as verified,
+      c.attempts as "codeAttempts", c.expiration_date as "codeExpiration", u.version, u.created, u.changed,
+  (select s.time from mail_sends s
+   where (s.user_id, s.purpose, s.time)
+     between (u.user_id, 'email', timestamptz '-infinity') and (u.user_id, 'email', timestamptz 'infinity')
+   order by s.user_id desc, s.purpose desc, s.time desc offset 9 limit 1) as "userLimit",
+  (select s.time from mail_sends s where s.email = lower(coalesce(asked.email, u.email)) and s.purpose = 'email'
+   order by s.n desc offset 19 limit 1) as "addressLimit",
+  (select coalesce(max(s.n), 0) + 1 from mail_sends s
+   where s.email = lower(coalesce(asked.email, u.email)) and s.purpose = 'email') as nth
+      from asked join users u on u.owner = asked.owner and u.user_id = asked.id
+      left join mail_codes c on c.user_id = u.user_id and c.purpose = 'email';
+
+update mail_codes set attempts = attempts + 1
+where user_id = $1 and purpose = 'email' and attempts < $2 and expiration_date > $3
+returning mail_code_id as id, email, mac;
+
+-- appends: facts/user.email_verified.sql

@@ -1,0 +1,36 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"user.email_changed/0" as (update users t set email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean, version = f.version, changed = f.time
+   from (select * from facts where type = 'user.email_changed') f where t.owner = f.owner and t.user_id = f.stream),
+"user.email_changed/1" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date)
+   select c.code->>'id', i.owner, i.stream, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
+     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz
+   from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'mailCode' as code) c where c.code is not null
+   on conflict (user_id) where purpose = 'email' do update set mail_code_id = excluded.mail_code_id,
+     email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,
+     expiration_date = excluded.expiration_date),
+"user.email_changed/2" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
+   select m.mail->>'id', i.owner, i.stream, m.mail->>'kind', m.mail->>'email', m.mail->>'language',
+     decode(m.mail->>'sealed', 'hex'), (m.mail->>'expirationDate')::timestamptz, i.time
+   from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
+"user.email_changed/3" as (insert into mail_sends (email, purpose, n, user_id, time)
+   select lower(m.mail->>'email'), m.mail->>'purpose', (m.mail->>'nth')::bigint, i.stream, i.time
+   from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
+"user.email_changed/4" as (delete from mail_codes c using (select * from facts where type = 'user.email_changed') f where c.user_id = f.stream and c.purpose = 'password'),
+"user.email_changed/5" as (delete from mail_codes c using (select * from input where type = 'user.email_changed') i
+       where c.user_id = i.stream and c.purpose = 'email' and i.secret->'mailCode' is null),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

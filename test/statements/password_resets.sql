@@ -1,0 +1,26 @@
+with due as materialized (
+  select request_id from password_reset_requests where due <= now() order by due limit $1 for update skip locked
+)
+update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
+returning r.request_id as id, r.login_name as "loginName", r.email, r.language;
+
+select u.user_id as id, u.owner, u.username, u.email, u.version, u.created, u.changed
+from users u join passwords p on p.user_id = u.user_id
+where u.email_verified and u.active and lower(u.email) = coalesce(lower($1), (
+  select lower(v.email) from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
+  where l.login_name = $2 and v.email_verified and v.active))
+order by u.user_id limit $3;
+
+select
+(select s.time from mail_sends s
+ where (s.user_id, s.purpose, s.time)
+   between ($1::text, 'password', timestamptz '-infinity') and ($1::text, 'password', timestamptz 'infinity')
+ order by s.user_id desc, s.purpose desc, s.time desc offset 9 limit 1) as "userLimit",
+(select s.time from mail_sends s where s.email = lower($2::text) and s.purpose = 'password'
+ order by s.n desc offset 19 limit 1) as "addressLimit",
+(select coalesce(max(s.n), 0) + 1 from mail_sends s
+ where s.email = lower($2::text) and s.purpose = 'password') as nth;
+
+-- appends: facts/user.password_code_requested.sql
+
+delete from password_reset_requests where request_id = $1;
