@@ -79,6 +79,7 @@ export const reasons = {
   APPLICATION_NAME_TAKEN: Code.AlreadyExists,
   USER_GRANT_EXISTS: Code.AlreadyExists,
   MEMBER_EXISTS: Code.AlreadyExists,
+  ID_TAKEN: Code.AlreadyExists,
   USER_NOT_HUMAN: Code.FailedPrecondition,
   USER_INACTIVE: Code.FailedPrecondition,
   PASSWORD_MISSING: Code.FailedPrecondition,

@@ -23,7 +23,7 @@ export const thoroughTests: readonly string[] = [
   "packages/gateway/test/http/http2/{frame_reader,hpack}.test.ts",
   "test/{contract,transport}/{encoder,item_count,message_limit}.test.ts",
   "test/rules/*.test.ts",
-  "test/security/{hash_queue,password,policy}.test.ts",
+  "test/security/{foreign_hash,hash_queue,password,policy}.test.ts",
   "test/services/compliance.test.ts",
   "test/transport/standard/openapi.test.ts",
 ];

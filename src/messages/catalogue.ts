@@ -2,6 +2,7 @@ import { applicationTexts } from "./application.ts";
 import { bodyTexts } from "./body.ts";
 import { callTexts } from "./call.ts";
 import { fieldTexts } from "./field.ts";
+import { importTexts } from "./import.ts";
 import type { Language } from "./language.ts";
 import { nounTexts } from "./nouns.ts";
 import { passwordTexts } from "./password.ts";
@@ -17,6 +18,7 @@ const catalogue = {
   ...passwordTexts,
   ...phoneTexts,
   ...applicationTexts,
+  ...importTexts,
 };
 
 /** The name of a text: the reason of a refusal, a broken password rule, or a compliance problem. */

@@ -17,9 +17,11 @@ import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
+import { errorText } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { complianceOf, isDeviceOnly } from "./compliance.ts";
+import { takenId } from "./new_user.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { originFault, originOf } from "./web_origin.ts";
 
@@ -33,14 +35,13 @@ export const applicationService = ({ log, sql, clock, ids }: Deps) => {
       const { projectId, name } = request;
       const oidc = configurationOf(request);
       const owner = organizationOf(call);
-      const project = await projectForName({ owner, project: projectId, name }, call.signal);
-      if (!project) throw refuse.notFound("project", projectId);
-      if (project.takenBy) throw nameTaken(name, project.takenBy);
+      const asked = { owner, project: projectId, name, client_id: request.clientId ?? null };
+      refuseTaken(request, await projectForName(asked, call.signal));
       const compliance = complianceOf(oidc, languageOf(call));
       if (request.validateOnly) return log.append(call, [], compliance);
       const at = first(owner, ids(), clock());
-      const clientId = ids();
-      const { secret, ...shown } = keepsSecret(oidc) ? newSecret() : {};
+      const clientId = request.clientId ?? ids();
+      const { secret, ...shown } = secretFor(request, oidc);
       const fact = { case: "oidcCreated", value: { projectId, name, clientId, oidc } } as const;
       const answer = { appId: at.stream, details: detailsAfter(at), clientId, ...shown, ...compliance };
       return log.append(call, [factOf("application", at, fact, secret)], answer);
@@ -145,6 +146,7 @@ export const applicationRules = [
     "grantTypes",
   ]),
   messageRule(CreateOidcApplicationRequestSchema, apartViolations),
+  messageRule(CreateOidcApplicationRequestSchema, hashViolations, ["authMethodType"]),
   pageRule(ListApplicationsRequestSchema, 1),
 ];
 
@@ -187,6 +189,11 @@ function flowViolation(field: string, needs: string): Violation {
 
 function apartViolations(request: CreateOidcApplicationRequest): Violation[] {
   return [...skewViolations(request), ...originViolations(request)];
+}
+
+function hashViolations(request: CreateOidcApplicationRequest): Violation[] {
+  if (request.clientSecretHash === undefined || keepsSecret(request)) return [];
+  return [{ field: "clientSecretHash", description: errorText("SECRET_NOT_KEPT"), reason: "SECRET_NOT_KEPT" }];
 }
 
 const longestSeconds = 315_576_000_000n;
@@ -252,7 +259,7 @@ const configurationIn = ({ oidc }: ApplicationRow) =>
 
 const languageOf = (call: Call) => call.values.get(keys.language) ?? "en";
 
-const keepsSecret = ({ authMethodType }: OidcConfiguration) =>
+const keepsSecret = ({ authMethodType }: Pick<OidcConfiguration, "authMethodType">) =>
   authMethodType === OidcAuthMethodType.BASIC || authMethodType === OidcAuthMethodType.POST;
 
 function newSecret() {
@@ -260,19 +267,36 @@ function newSecret() {
   return { clientSecret, secret: { hash: hashToken(clientSecret).toString("hex") } };
 }
 
+/** The secret of a new application: the hash that it came with, or a new one that the answer shows. */
+function secretFor({ clientSecretHash: hash }: CreateOidcApplicationRequest, oidc: OidcConfiguration) {
+  if (hash !== undefined) return { secret: { hash: hash.toLowerCase() } };
+  return keepsSecret(oidc) ? newSecret() : {};
+}
+
 function after(time: Date, overlap: Duration | undefined): Date {
   const milliseconds = overlap ? Number(overlap.seconds) * 1000 + Math.trunc(overlap.nanos / 1e6) : 0;
   return new Date(time.getTime() + milliseconds);
 }
 
+type ProjectForName = { takenBy: string | null; clientIdUsed: boolean };
+
 const projectForNameRead = (sql: Sql) =>
-  loadOne<{ owner: string; project: string; name: string }, { takenBy: string | null }>(sql, {
-    asked: "owner text, project text, name text",
+  loadOne<{ owner: string; project: string; name: string; client_id: string | null }, ProjectForName>(sql, {
+    asked: "owner text, project text, name text, client_id text",
     // In a join the name was only a filter while the table was new: every application of the project was read for each key.
     select: `select n, (
-               select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy"
+               select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy",
+               exists (select from used_client_ids u where u.client_id = asked.client_id) as "clientIdUsed"
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project`,
   });
+
+/** Refuses an application without its project, and one whose name or client id is taken. */
+function refuseTaken(request: CreateOidcApplicationRequest, project: ProjectForName | undefined): void {
+  const { projectId, name, clientId } = request;
+  if (!project) throw refuse.notFound("project", projectId);
+  if (project.takenBy) throw nameTaken(name, project.takenBy);
+  if (clientId !== undefined && project.clientIdUsed) throw refuse.because("ID_TAKEN", takenId("clientId", clientId));
+}
 
 const applicationRead = (sql: Sql) =>
   loadOne<ApplicationKey, ApplicationRow | Absent>(sql, {

@@ -10,6 +10,7 @@ import type { Sql } from "../postgres/connect.ts";
 import type { PasswordBench } from "../security/password.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { userExistsRead } from "./access_token.ts";
+import { evenTime } from "./even_time.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { countSignIn, loginNameOf, passwordGuesses, passwordUserByLoginName, type TriedUser } from "./password.ts";
 import { type SignInLimits, signInLimit } from "./sign_in_limit.ts";
@@ -23,13 +24,14 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
   const userByLoginName = passwordUserByLoginName(sql);
   const guess = passwordGuesses(deps);
   const limited = signInLimit(settings);
+  const even = evenTime(sql);
   const userExists = userExistsRead(sql);
   const sessionById = sessionRead(sql);
 
   return {
     async createSession({ loginName, password }, call) {
       const signIn = { loginName: loginNameOf(loginName), password, call };
-      const outcome = await limited(signIn, () => tried(signIn));
+      const outcome = await limited(signIn, () => even(call.signal, () => tried(signIn)));
       if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
       const { created, at, answer } = newSession(outcome.user, outcome.value);
       await log.append(call, [created], answer);

@@ -1,23 +1,18 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import {
-  CreateHumanUserRequestSchema,
-  CreateMachineUserRequestSchema,
-  ListUsersRequestSchema,
-  type UserService,
-  UserState,
-} from "../../gen/postern/v1/user_pb.ts";
-import { type Call, callerOf, type Deps, organizationOf } from "../deps.ts";
-import { messageRule, refuse, type Violation } from "../errors.ts";
-import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
+import { ListUsersRequestSchema, type UserService, UserState } from "../../gen/postern/v1/user_pb.ts";
+import { type Call, type Deps, organizationOf } from "../deps.ts";
+import { refuse } from "../errors.ts";
+import { type At, details, detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { accessTokenRules, userAccessTokens } from "./access_token.ts";
+import { userBatch, userBatchRules } from "./create_users.ts";
 import { isLastOwner } from "./member.ts";
+import { createdFact, newUserRules, newUsers, refuseNew } from "./new_user.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import {
   hashing,
   isLocked,
-  loginNameOf,
   type PasswordUser,
   passwordSecret,
   passwordUserRead,
@@ -25,14 +20,12 @@ import {
   refuseReused,
 } from "./password.ts";
 import { type PhoneSettings, phoneOfNewUser } from "./phone_code.ts";
-import { phoneNumber, wrongForSms } from "./phone_number.ts";
-import { type PolicyInForce, policyColumn } from "./policy.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
 
 /** The users of an organization, human and machine. */
 export const userService = (deps: Deps, settings: PhoneSettings) => {
-  const { log, sql, clock, ids, secrets } = deps;
-  const nameAndPolicy = newUserRead(sql);
+  const { log, sql, clock, secrets } = deps;
+  const { findings, refusal, place, credentials } = newUsers(deps);
   const phoneOf = phoneOfNewUser(deps, settings);
   const userById = userRead(sql);
   const passwordUser = passwordUserRead(sql);
@@ -40,25 +33,22 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
   return {
     ...userPhone(deps, settings),
     ...userAccessTokens(deps),
+    ...userBatch(deps, settings),
 
-    async createHumanUser({ username, givenName, familyName, email, phone, password }, call) {
-      const at = first(organizationOf(call), ids(), clock());
-      const { loginName, policy } = await freeName(username, call);
-      const names = [username, givenName, familyName, email];
-      if (password) refuseBroken({ field: "password", password, names, policy }, secrets);
-      const { secret: code, ...withPhone } = (await phoneOf({ id: at.stream, phone }, call.signal)) ?? {};
-      const hash = password && (await hashing(secrets.passwords.hash(password, call.signal)));
-      const value = { username, loginName, givenName, familyName, email, ...withPhone };
-      const secret = { ...code, ...(hash ? passwordSecret(hash, policy) : {}) };
-      const created = factOf("user", at, { case: "humanCreated", value }, secret);
-      return log.append(call, [created], { userId: at.stream, details: detailsAfter(at) });
+    async createHumanUser(request, call) {
+      const at = place(request, call);
+      const found = await findings(request, call);
+      refuseNew(refusal(request, found, { call, path: "" }));
+      const { secret: code, ...withPhone } =
+        (await phoneOf({ id: at.stream, phone: request.phone }, call.signal)) ?? {};
+      const secret = { ...code, ...(await credentials(request, found, call.signal)) };
+      return log.append(call, [createdFact(at, request, { ...withPhone, secret })], created(at));
     },
 
-    async createMachineUser({ username, name }, call) {
-      const at = first(organizationOf(call), ids(), clock());
-      const { loginName } = await freeName(username, call);
-      const created = factOf("user", at, { case: "machineCreated", value: { username, loginName, name } });
-      return log.append(call, [created], { userId: at.stream, details: detailsAfter(at) });
+    async createMachineUser(request, call) {
+      const at = place(request, call);
+      refuseNew(refusal(request, await findings(request, call), { call, path: "" }));
+      return log.append(call, [createdFact(at, request, {})], created(at));
     },
 
     async getUser({ userId }, call) {
@@ -122,15 +112,6 @@ export const userService = (deps: Deps, settings: PhoneSettings) => {
     const row = await userById({ owner: organizationOf(call), id }, call.signal);
     if (!row) throw refuse.notFound("user", id);
     return row;
-  }
-
-  /** Requires a free username; returns the policies in force in its organization. */
-  async function freeName(username: string, call: Call) {
-    const loginName = loginNameOf(username);
-    const found = await nameAndPolicy({ owner: organizationOf(call), login_name: loginName }, call.signal);
-    if (!found) throw new Error("policies are always in force");
-    if (found.takenBy !== null && found.takenIn !== null) throw nameTaken(username, found.takenBy, found.takenIn, call);
-    return { loginName, policy: found.policy };
   }
 
   async function newHash(
@@ -206,46 +187,13 @@ const usersByName = (sql: Sql, owner: string, { after, limit }: Page) => sql<Kin
     and ${after ? sql`(u.username, u.user_id) > (${after[0] ?? ""}, ${after[1] ?? ""})` : sql`true`}
   order by u.username, u.user_id limit ${limit}`;
 
-type NewUser = { takenBy: string | null; takenIn: string | null; policy: PolicyInForce };
-
-const newUserRead = (sql: Sql) =>
-  loadOne<{ owner: string; login_name: string }, NewUser>(sql, {
-    asked: "owner text, login_name text",
-    select: `select n, l.user_id as "takenBy", l.owner as "takenIn", ${policyColumn("asked.owner")} as policy
-             from asked left join login_names l on l.login_name = asked.login_name`,
-  });
+const created = (at: At) => ({ userId: at.stream, details: detailsAfter(at) });
 
 /** Cross-field rules of requests about users. */
 export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings) => [
-  messageRule(CreateHumanUserRequestSchema, (request) => wrongInNew(request, settings)),
-  messageRule(CreateMachineUserRequestSchema, longName),
+  ...newUserRules(settings),
+  ...userBatchRules(settings),
   pageRule(ListUsersRequestSchema, 2),
   ...phoneRules(settings),
   ...accessTokenRules(deps),
 ];
-
-type NewHuman = { readonly username: string; readonly phone: string };
-
-function wrongInNew({ username, phone }: NewHuman, { phoneDefaultRegion: region }: PhoneSettings): Violation[] {
-  return [...longName({ username }), ...(phone === "" ? [] : wrongForSms(phoneNumber(phone, region)))];
-}
-
-const longestLoginName = 200;
-
-/** Finds a username that is too long in its compatibility form, which can be many times as long as the text typed. */
-function longName({ username }: Pick<NewHuman, "username">): Violation[] {
-  if ([...loginNameOf(username)].length <= longestLoginName) return [];
-  const description = `must have at most ${longestLoginName} characters also in its compatibility form`;
-  return [{ field: "username", description, reason: "USERNAME_TOO_LONG" }];
-}
-
-/** Makes the refusal of a taken username; it names the user only to callers who may see that user. */
-function nameTaken(name: string, userId: string, owner: string, call: Call) {
-  const seen =
-    owner === organizationOf(call) ||
-    callerOf(call).memberships.some(
-      ({ scope, id }) => scope === "instance" || (scope === "organization" && id === owner),
-    );
-  if (!seen) return refuse.because("LOGIN_NAME_TAKEN", { params: { name } });
-  return refuse.because("LOGIN_NAME_TAKEN", { params: { name, userId }, resource: { noun: "user", id: userId } });
-}

@@ -7,6 +7,8 @@ import { phoneFolds, touchUser } from "./user_phone.ts";
 const loginName = `insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from $facts f`;
 
+const chosenId = `insert into chosen_ids (id) select f.stream from $facts f where (f.payload->>'idChosen')::boolean`;
+
 const sessionsEnd: Cascade = {
   makes: "session.ended",
   select: `select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
@@ -43,6 +45,7 @@ export const userFolds = {
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
          f.payload->>'email', f.payload->>'phone', f.version, f.time, f.time from $facts f`,
       loginName,
+      chosenId,
     ],
     credentials: [...firstPassword, ...keepPhoneCode],
   },
@@ -52,6 +55,7 @@ export const userFolds = {
        select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', f.version, f.time, f.time
        from $facts f`,
       loginName,
+      chosenId,
     ],
   },
   passwordChanged: {

@@ -71,6 +71,12 @@ export const rows: Readonly<Record<string, Row>> = {
     objectless: true,
     request: () => ({ username: fresh("m").replace(" ", "-"), name: "Robot" }),
   },
+  "UserService.CreateUsers": {
+    needs: "user.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({ items: [{ human: human() }, { machine: { username: human().username, name: "Robot" } }] }),
+  },
   "UserService.GetUser": { needs: "user.read", decides: "user", request: ({ userId }) => ({ userId }) },
   "UserService.ListUsers": { needs: "user.read", decides: "organization", objectless: true, request: () => ({}) },
   "UserService.ChangePhone": {

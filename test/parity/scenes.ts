@@ -1,6 +1,7 @@
 import { applicationScenes } from "./scenes_application.ts";
 import { everyScenes } from "./scenes_every.ts";
 import { grantScenes } from "./scenes_grant.ts";
+import { importScenes } from "./scenes_import.ts";
 import { ownScenes } from "./scenes_own.ts";
 import { passwordScenes } from "./scenes_password.ts";
 import { phoneScenes } from "./scenes_phone.ts";
@@ -10,6 +11,7 @@ import { wireScenes } from "./scenes_wire.ts";
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   wireScenes,
+  importScenes,
 ];
 
 /** Every call that is made through every door, with its title. */

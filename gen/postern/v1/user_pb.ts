@@ -8,6 +8,8 @@ import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Status } from "../../google/rpc/status_pb.ts";
+import { file_google_rpc_status } from "../../google/rpc/status_pb.ts";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
@@ -17,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/user.proto.
  */
 export const file_postern_v1_user: GenFile = /*@__PURE__*/
-  fileDesc("ChVwb3N0ZXJuL3YxL3VzZXIucHJvdG8SCnBvc3Rlcm4udjEizAEKBFVzZXISCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIkCgVzdGF0ZRgDIAEoDjIVLnBvc3Rlcm4udjEuVXNlclN0YXRlEhAKCHVzZXJuYW1lGAQgASgJEiYKBWh1bWFuGAUgASgLMhUucG9zdGVybi52MS5IdW1hblVzZXJIABIqCgdtYWNoaW5lGAYgASgLMhcucG9zdGVybi52MS5NYWNoaW5lVXNlckgAQgYKBGtpbmQieQoJSHVtYW5Vc2VyEhIKCmdpdmVuX25hbWUYASABKAkSEwoLZmFtaWx5X25hbWUYAiABKAkSDQoFZW1haWwYAyABKAkSEgoFcGhvbmUYBCABKAlIAIgBARIWCg5waG9uZV92ZXJpZmllZBgFIAEoCEIICgZfcGhvbmUiGwoLTWFjaGluZVVzZXISDAoEbmFtZRgBIAEoCSKFAQoLQWNjZXNzVG9rZW4SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIPCgd1c2VyX2lkGAMgASgJEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiDwoNU2VuZFBob25lQ29kZSIRCg9SZXR1cm5QaG9uZUNvZGUi/gEKFkNyZWF0ZUh1bWFuVXNlclJlcXVlc3QSLwoIdXNlcm5hbWUYASABKAlCHbpIFnIUEAEYyAEyDV5bXlxzXHB7Q31dKiSQtRgBEiIKCmdpdmVuX25hbWUYAiABKAlCDrpIB3IFEAEYyAGQtRgBEiMKC2ZhbWlseV9uYW1lGAMgASgJQg66SAdyBRABGMgBkLUYARIdCgVlbWFpbBgEIAEoCUIOukgHcgUYyAFgAZC1GAESGwoFcGhvbmUYBSABKAlCDLpIBXIDGMgBkLUYARIhCghwYXNzd29yZBgGIAEoCUIKukgHcgUQARjoB0gAiAEBQgsKCV9wYXNzd29yZCJQChdDcmVhdGVIdW1hblVzZXJSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiaQoYQ3JlYXRlTWFjaGluZVVzZXJSZXF1ZXN0Ei8KCHVzZXJuYW1lGAEgASgJQh26SBZyFBABGMgBMg1eW15cc1xwe0N9XSokkLUYARIcCgRuYW1lGAIgASgJQg66SAdyBRABGMgBkLUYASJSChlDcmVhdGVNYWNoaW5lVXNlclJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIxCg5HZXRVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASIxCg9HZXRVc2VyUmVzcG9uc2USHgoEdXNlchgBIAEoCzIQLnBvc3Rlcm4udjEuVXNlciJPChBMaXN0VXNlcnNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjQDyJNChFMaXN0VXNlcnNSZXNwb25zZRIfCgV1c2VycxgBIAMoCzIQLnBvc3Rlcm4udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki3gEKEkNoYW5nZVBob25lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIdCgVwaG9uZRgCIAEoCUIOukgHcgUQARjIAZC1GAESLAoJc2VuZF9jb2RlGAMgASgLMhkucG9zdGVybi52MS5TZW5kUGhvbmVDb2RlEjAKC3JldHVybl9jb2RlGAQgASgLMhsucG9zdGVybi52MS5SZXR1cm5QaG9uZUNvZGUSGAoLaXNfdmVyaWZpZWQYBSABKAhIAIgBAUIOCgxfaXNfdmVyaWZpZWQicQoTQ2hhbmdlUGhvbmVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEh4KEXZlcmlmaWNhdGlvbl9jb2RlGAIgASgJSACIAQFCFAoSX3ZlcmlmaWNhdGlvbl9jb2RlImAKElZlcmlmeVBob25lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIpChF2ZXJpZmljYXRpb25fY29kZRgCIAEoCUIOukgHcgUQARjIAZC1GAEiOwoTVmVyaWZ5UGhvbmVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpkBChZSZXNlbmRQaG9uZUNvZGVSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEiwKCXNlbmRfY29kZRgCIAEoCzIZLnBvc3Rlcm4udjEuU2VuZFBob25lQ29kZRIwCgtyZXR1cm5fY29kZRgDIAEoCzIbLnBvc3Rlcm4udjEuUmV0dXJuUGhvbmVDb2RlInUKF1Jlc2VuZFBob25lQ29kZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSHgoRdmVyaWZpY2F0aW9uX2NvZGUYAiABKAlIAIgBAUIUChJfdmVyaWZpY2F0aW9uX2NvZGUiNQoSUmVtb3ZlUGhvbmVSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIjsKE1JlbW92ZVBob25lUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJTChJTZXRQYXNzd29yZFJlcXVlc3QSGwoHdXNlcl9pZBgBIAEoCUIKukgHcgUQARjIARIgCgxuZXdfcGFzc3dvcmQYAiABKAlCCrpIB3IFEAEY6AciOwoTU2V0UGFzc3dvcmRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjgKFURlYWN0aXZhdGVVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASI+ChZEZWFjdGl2YXRlVXNlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOAoVUmVhY3RpdmF0ZVVzZXJSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIj4KFlJlYWN0aXZhdGVVc2VyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI0ChFVbmxvY2tVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASI6ChJVbmxvY2tVc2VyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIwChFEZWxldGVVc2VyUmVxdWVzdBIbCgd1c2VyX2lkGAEgASgJQgq6SAdyBRABGMgBIjoKEkRlbGV0ZVVzZXJSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzInAKGENyZWF0ZUFjY2Vzc1Rva2VuUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIzCg9leHBpcmF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImIKGUNyZWF0ZUFjY2Vzc1Rva2VuUmVzcG9uc2USEAoIdG9rZW5faWQYASABKAkSDQoFdG9rZW4YAiABKAkSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJ3ChdMaXN0QWNjZXNzVG9rZW5zUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iXAoYTGlzdEFjY2Vzc1Rva2Vuc1Jlc3BvbnNlEicKBnRva2VucxgBIAMoCzIXLnBvc3Rlcm4udjEuQWNjZXNzVG9rZW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlkKGFJldm9rZUFjY2Vzc1Rva2VuUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIcCgh0b2tlbl9pZBgCIAEoCUIKukgHcgUQARjIASJBChlSZXZva2VBY2Nlc3NUb2tlblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMi4goKCFVzZXJGYWN0EjoKDWh1bWFuX2NyZWF0ZWQYASABKAsyIS5wb3N0ZXJuLnYxLlVzZXJGYWN0Lkh1bWFuQ3JlYXRlZEgAEj4KD21hY2hpbmVfY3JlYXRlZBgCIAEoCzIjLnBvc3Rlcm4udjEuVXNlckZhY3QuTWFjaGluZUNyZWF0ZWRIABI6Cg1waG9uZV9jaGFuZ2VkGAMgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5QaG9uZUNoYW5nZWRIABJHChRwaG9uZV9jb2RlX3JlcXVlc3RlZBgEIAEoCzInLnBvc3Rlcm4udjEuVXNlckZhY3QuUGhvbmVDb2RlUmVxdWVzdGVkSAASPAoOcGhvbmVfdmVyaWZpZWQYBSABKAsyIi5wb3N0ZXJuLnYxLlVzZXJGYWN0LlBob25lVmVyaWZpZWRIABI6Cg1waG9uZV9yZW1vdmVkGAYgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5QaG9uZVJlbW92ZWRIABJAChBwYXNzd29yZF9jaGFuZ2VkGAcgASgLMiQucG9zdGVybi52MS5Vc2VyRmFjdC5QYXNzd29yZENoYW5nZWRIABI3CgtkZWFjdGl2YXRlZBgIIAEoCzIgLnBvc3Rlcm4udjEuVXNlckZhY3QuRGVhY3RpdmF0ZWRIABI3CgtyZWFjdGl2YXRlZBgJIAEoCzIgLnBvc3Rlcm4udjEuVXNlckZhY3QuUmVhY3RpdmF0ZWRIABItCgZsb2NrZWQYCiABKAsyGy5wb3N0ZXJuLnYxLlVzZXJGYWN0LkxvY2tlZEgAEjEKCHVubG9ja2VkGAsgASgLMh0ucG9zdGVybi52MS5Vc2VyRmFjdC5VbmxvY2tlZEgAEi8KB2RlbGV0ZWQYDCABKAsyHC5wb3N0ZXJuLnYxLlVzZXJGYWN0LkRlbGV0ZWRIABq4AQoMSHVtYW5DcmVhdGVkEhAKCHVzZXJuYW1lGAEgASgJEhIKCmdpdmVuX25hbWUYAiABKAkSEwoLZmFtaWx5X25hbWUYAyABKAkSDQoFZW1haWwYBCABKAkSEgoFcGhvbmUYBSABKAlIAIgBARIaCg1waG9uZV9jb2RlX2lkGAYgASgJSAGIAQESEgoKbG9naW5fbmFtZRgKIAEoCUIICgZfcGhvbmVCEAoOX3Bob25lX2NvZGVfaWQaRAoOTWFjaGluZUNyZWF0ZWQSEAoIdXNlcm5hbWUYASABKAkSDAoEbmFtZRgCIAEoCRISCgpsb2dpbl9uYW1lGAogASgJGl0KDFBob25lQ2hhbmdlZBINCgVwaG9uZRgBIAEoCRIQCgh2ZXJpZmllZBgCIAEoCBIaCg1waG9uZV9jb2RlX2lkGAMgASgJSACIAQFCEAoOX3Bob25lX2NvZGVfaWQaQgoSUGhvbmVDb2RlUmVxdWVzdGVkEhoKDXBob25lX2NvZGVfaWQYASABKAlIAIgBAUIQCg5fcGhvbmVfY29kZV9pZBoPCg1QaG9uZVZlcmlmaWVkGg4KDFBob25lUmVtb3ZlZBpdCg9QYXNzd29yZENoYW5nZWQSGAoQYnlfYWRtaW5pc3RyYXRvchgBIAEoCBIcCg9rZWVwX3Nlc3Npb25faWQYAiABKAlIAIgBAUISChBfa2VlcF9zZXNzaW9uX2lkGg0KC0RlYWN0aXZhdGVkGg0KC1JlYWN0aXZhdGVkGjMKBkxvY2tlZBIpCgV1bnRpbBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaCgoIVW5sb2NrZWQaCQoHRGVsZXRlZEIGCgRmYWN0IvYBCg9BY2Nlc3NUb2tlbkZhY3QSNgoHY3JlYXRlZBgBIAEoCzIjLnBvc3Rlcm4udjEuQWNjZXNzVG9rZW5GYWN0LkNyZWF0ZWRIABI2CgdyZXZva2VkGAIgASgLMiMucG9zdGVybi52MS5BY2Nlc3NUb2tlbkZhY3QuUmV2b2tlZEgAGk8KB0NyZWF0ZWQSDwoHdXNlcl9pZBgBIAEoCRIzCg9leHBpcmF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGhoKB1Jldm9rZWQSDwoHdXNlcl9pZBgBIAEoCUIGCgRmYWN0Km4KCVVzZXJTdGF0ZRIaChZVU0VSX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRVVNFUl9TVEFURV9BQ1RJVkUQARIXChNVU0VSX1NUQVRFX0lOQUNUSVZFEAISFQoRVVNFUl9TVEFURV9MT0NLRUQQAzLYEwoLVXNlclNlcnZpY2USiAEKD0NyZWF0ZUh1bWFuVXNlchIiLnBvc3Rlcm4udjEuQ3JlYXRlSHVtYW5Vc2VyUmVxdWVzdBojLnBvc3Rlcm4udjEuQ3JlYXRlSHVtYW5Vc2VyUmVzcG9uc2UiLIq1GA44ARoKdXNlci53cml0ZYLT5JMCFDoBKiIPL3YxL3VzZXJzL2h1bWFuEpABChFDcmVhdGVNYWNoaW5lVXNlchIkLnBvc3Rlcm4udjEuQ3JlYXRlTWFjaGluZVVzZXJSZXF1ZXN0GiUucG9zdGVybi52MS5DcmVhdGVNYWNoaW5lVXNlclJlc3BvbnNlIi6KtRgOOAEaCnVzZXIud3JpdGWC0+STAhY6ASoiES92MS91c2Vycy9tYWNoaW5lEnwKB0dldFVzZXISGi5wb3N0ZXJuLnYxLkdldFVzZXJSZXF1ZXN0GhsucG9zdGVybi52MS5HZXRVc2VyUmVzcG9uc2UiOJACAYq1GBYiB3VzZXJfaWQoARoJdXNlci5yZWFkgtPkkwIVEhMvdjEvdXNlcnMve3VzZXJfaWR9Em8KCUxpc3RVc2VycxIcLnBvc3Rlcm4udjEuTGlzdFVzZXJzUmVxdWVzdBodLnBvc3Rlcm4udjEuTGlzdFVzZXJzUmVzcG9uc2UiJZACAYq1GA04ARoJdXNlci5yZWFkgtPkkwILEgkvdjEvdXNlcnMSsgEKC0NoYW5nZVBob25lEh4ucG9zdGVybi52MS5DaGFuZ2VQaG9uZVJlcXVlc3QaHy5wb3N0ZXJuLnYxLkNoYW5nZVBob25lUmVzcG9uc2UiYoq1GDoiB3VzZXJfaWQoATILcmV0dXJuX2NvZGUyC2lzX3ZlcmlmaWVkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIeOgEqIhkvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lEp8BCgtWZXJpZnlQaG9uZRIeLnBvc3Rlcm4udjEuVmVyaWZ5UGhvbmVSZXF1ZXN0Gh8ucG9zdGVybi52MS5WZXJpZnlQaG9uZVJlc3BvbnNlIk+KtRggIgd1c2VyX2lkKAFiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiU6ASoiIC92MS91c2Vycy97dXNlcl9pZH0vcGhvbmU6dmVyaWZ5ErgBCg9SZXNlbmRQaG9uZUNvZGUSIi5wb3N0ZXJuLnYxLlJlc2VuZFBob25lQ29kZVJlcXVlc3QaIy5wb3N0ZXJuLnYxLlJlc2VuZFBob25lQ29kZVJlc3BvbnNlIlyKtRgtIgd1c2VyX2lkKAEyC3JldHVybl9jb2RlYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIlOgEqIiAvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lOnJlc2VuZBKVAQoLUmVtb3ZlUGhvbmUSHi5wb3N0ZXJuLnYxLlJlbW92ZVBob25lUmVxdWVzdBofLnBvc3Rlcm4udjEuUmVtb3ZlUGhvbmVSZXNwb25zZSJFirUYICIHdXNlcl9pZCgBYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIbKhkvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lEpkBCgtTZXRQYXNzd29yZBIeLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRSZXF1ZXN0Gh8ucG9zdGVybi52MS5TZXRQYXNzd29yZFJlc3BvbnNlIkmKtRgeIgd1c2VyX2lkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIhOgEqGhwvdjEvdXNlcnMve3VzZXJfaWR9L3Bhc3N3b3JkEqQBCg5EZWFjdGl2YXRlVXNlchIhLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZVVzZXJSZXF1ZXN0GiIucG9zdGVybi52MS5EZWFjdGl2YXRlVXNlclJlc3BvbnNlIkuKtRgeIgd1c2VyX2lkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIjOgEqIh4vdjEvdXNlcnMve3VzZXJfaWR9OmRlYWN0aXZhdGUSpAEKDlJlYWN0aXZhdGVVc2VyEiEucG9zdGVybi52MS5SZWFjdGl2YXRlVXNlclJlcXVlc3QaIi5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVVc2VyUmVzcG9uc2UiS4q1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiM6ASoiHi92MS91c2Vycy97dXNlcl9pZH06cmVhY3RpdmF0ZRKUAQoKVW5sb2NrVXNlchIdLnBvc3Rlcm4udjEuVW5sb2NrVXNlclJlcXVlc3QaHi5wb3N0ZXJuLnYxLlVubG9ja1VzZXJSZXNwb25zZSJHirUYHiIHdXNlcl9pZGIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHzoBKiIaL3YxL3VzZXJzL3t1c2VyX2lkfTp1bmxvY2sSigEKCkRlbGV0ZVVzZXISHS5wb3N0ZXJuLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0Gh4ucG9zdGVybi52MS5EZWxldGVVc2VyUmVzcG9uc2UiPYq1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAhUqEy92MS91c2Vycy97dXNlcl9pZH0SqwEKEUNyZWF0ZUFjY2Vzc1Rva2VuEiQucG9zdGVybi52MS5DcmVhdGVBY2Nlc3NUb2tlblJlcXVlc3QaJS5wb3N0ZXJuLnYxLkNyZWF0ZUFjY2Vzc1Rva2VuUmVzcG9uc2UiSYq1GCAiB3VzZXJfaWQoAWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHzoBKiIaL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMSnwEKEExpc3RBY2Nlc3NUb2tlbnMSIy5wb3N0ZXJuLnYxLkxpc3RBY2Nlc3NUb2tlbnNSZXF1ZXN0GiQucG9zdGVybi52MS5MaXN0QWNjZXNzVG9rZW5zUmVzcG9uc2UiQJACAYq1GBciB3VzZXJfaWQoARoKdXNlci53cml0ZYLT5JMCHBIaL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMSswEKEVJldm9rZUFjY2Vzc1Rva2VuEiQucG9zdGVybi52MS5SZXZva2VBY2Nlc3NUb2tlblJlcXVlc3QaJS5wb3N0ZXJuLnYxLlJldm9rZUFjY2Vzc1Rva2VuUmVzcG9uc2UiUYq1GCAiB3VzZXJfaWQoAWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCJyolL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMve3Rva2VuX2lkfWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("ChVwb3N0ZXJuL3YxL3VzZXIucHJvdG8SCnBvc3Rlcm4udjEizAEKBFVzZXISCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIkCgVzdGF0ZRgDIAEoDjIVLnBvc3Rlcm4udjEuVXNlclN0YXRlEhAKCHVzZXJuYW1lGAQgASgJEiYKBWh1bWFuGAUgASgLMhUucG9zdGVybi52MS5IdW1hblVzZXJIABIqCgdtYWNoaW5lGAYgASgLMhcucG9zdGVybi52MS5NYWNoaW5lVXNlckgAQgYKBGtpbmQieQoJSHVtYW5Vc2VyEhIKCmdpdmVuX25hbWUYASABKAkSEwoLZmFtaWx5X25hbWUYAiABKAkSDQoFZW1haWwYAyABKAkSEgoFcGhvbmUYBCABKAlIAIgBARIWCg5waG9uZV92ZXJpZmllZBgFIAEoCEIICgZfcGhvbmUiGwoLTWFjaGluZVVzZXISDAoEbmFtZRgBIAEoCSKFAQoLQWNjZXNzVG9rZW4SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIPCgd1c2VyX2lkGAMgASgJEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiDwoNU2VuZFBob25lQ29kZSIRCg9SZXR1cm5QaG9uZUNvZGUi+gIKFkNyZWF0ZUh1bWFuVXNlclJlcXVlc3QSLwoIdXNlcm5hbWUYASABKAlCHbpIFnIUEAEYyAEyDV5bXlxzXHB7Q31dKiSQtRgBEiIKCmdpdmVuX25hbWUYAiABKAlCDrpIB3IFEAEYyAGQtRgBEiMKC2ZhbWlseV9uYW1lGAMgASgJQg66SAdyBRABGMgBkLUYARIdCgVlbWFpbBgEIAEoCUIOukgHcgUYyAFgAZC1GAESGwoFcGhvbmUYBSABKAlCDLpIBXIDGMgBkLUYARIhCghwYXNzd29yZBgGIAEoCUIKukgHcgUQARjoB0gAiAEBEjQKB3VzZXJfaWQYFCABKAlCHrpIG3IZGEAyFV5bQS1aYS16MC05Xy1dezEsNjR9JEgBiAEBEiYKDXBhc3N3b3JkX2hhc2gYFSABKAlCCrpIB3IFEAEY9ANIAogBAUILCglfcGFzc3dvcmRCCgoIX3VzZXJfaWRCEAoOX3Bhc3N3b3JkX2hhc2giUAoXQ3JlYXRlSHVtYW5Vc2VyUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIqsBChhDcmVhdGVNYWNoaW5lVXNlclJlcXVlc3QSLwoIdXNlcm5hbWUYASABKAlCHbpIFnIUEAEYyAEyDV5bXlxzXHB7Q31dKiSQtRgBEhwKBG5hbWUYAiABKAlCDrpIB3IFEAEYyAGQtRgBEjQKB3VzZXJfaWQYFCABKAlCHrpIG3IZGEAyFV5bQS1aYS16MC05Xy1dezEsNjR9JEgAiAEBQgoKCF91c2VyX2lkIlIKGUNyZWF0ZU1hY2hpbmVVc2VyUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjEKDkdldFVzZXJSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIjEKD0dldFVzZXJSZXNwb25zZRIeCgR1c2VyGAEgASgLMhAucG9zdGVybi52MS5Vc2VyIk8KEExpc3RVc2Vyc1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGNAPIk0KEUxpc3RVc2Vyc1Jlc3BvbnNlEh8KBXVzZXJzGAEgAygLMhAucG9zdGVybi52MS5Vc2VyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLeAQoSQ2hhbmdlUGhvbmVSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEh0KBXBob25lGAIgASgJQg66SAdyBRABGMgBkLUYARIsCglzZW5kX2NvZGUYAyABKAsyGS5wb3N0ZXJuLnYxLlNlbmRQaG9uZUNvZGUSMAoLcmV0dXJuX2NvZGUYBCABKAsyGy5wb3N0ZXJuLnYxLlJldHVyblBob25lQ29kZRIYCgtpc192ZXJpZmllZBgFIAEoCEgAiAEBQg4KDF9pc192ZXJpZmllZCJxChNDaGFuZ2VQaG9uZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSHgoRdmVyaWZpY2F0aW9uX2NvZGUYAiABKAlIAIgBAUIUChJfdmVyaWZpY2F0aW9uX2NvZGUiYAoSVmVyaWZ5UGhvbmVSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEikKEXZlcmlmaWNhdGlvbl9jb2RlGAIgASgJQg66SAdyBRABGMgBkLUYASI7ChNWZXJpZnlQaG9uZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMimQEKFlJlc2VuZFBob25lQ29kZVJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESLAoJc2VuZF9jb2RlGAIgASgLMhkucG9zdGVybi52MS5TZW5kUGhvbmVDb2RlEjAKC3JldHVybl9jb2RlGAMgASgLMhsucG9zdGVybi52MS5SZXR1cm5QaG9uZUNvZGUidQoXUmVzZW5kUGhvbmVDb2RlUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIeChF2ZXJpZmljYXRpb25fY29kZRgCIAEoCUgAiAEBQhQKEl92ZXJpZmljYXRpb25fY29kZSI1ChJSZW1vdmVQaG9uZVJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAEiOwoTUmVtb3ZlUGhvbmVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIlMKElNldFBhc3N3b3JkUmVxdWVzdBIbCgd1c2VyX2lkGAEgASgJQgq6SAdyBRABGMgBEiAKDG5ld19wYXNzd29yZBgCIAEoCUIKukgHcgUQARjoByI7ChNTZXRQYXNzd29yZFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOAoVRGVhY3RpdmF0ZVVzZXJSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIj4KFkRlYWN0aXZhdGVVc2VyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI4ChVSZWFjdGl2YXRlVXNlclJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAEiPgoWUmVhY3RpdmF0ZVVzZXJSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjQKEVVubG9ja1VzZXJSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIjoKElVubG9ja1VzZXJSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjAKEURlbGV0ZVVzZXJSZXF1ZXN0EhsKB3VzZXJfaWQYASABKAlCCrpIB3IFEAEYyAEiOgoSRGVsZXRlVXNlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMicAoYQ3JlYXRlQWNjZXNzVG9rZW5SZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEjMKD2V4cGlyYXRpb25fZGF0ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiYgoZQ3JlYXRlQWNjZXNzVG9rZW5SZXNwb25zZRIQCgh0b2tlbl9pZBgBIAEoCRINCgV0b2tlbhgCIAEoCRIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIncKF0xpc3RBY2Nlc3NUb2tlbnNSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjQDyJcChhMaXN0QWNjZXNzVG9rZW5zUmVzcG9uc2USJwoGdG9rZW5zGAEgAygLMhcucG9zdGVybi52MS5BY2Nlc3NUb2tlbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiWQoYUmV2b2tlQWNjZXNzVG9rZW5SZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEhwKCHRva2VuX2lkGAIgASgJQgq6SAdyBRABGMgBIkEKGVJldm9rZUFjY2Vzc1Rva2VuUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJlChJDcmVhdGVVc2Vyc1JlcXVlc3QSNwoFaXRlbXMYASADKAsyGy5wb3N0ZXJuLnYxLkNyZWF0ZVVzZXJzSXRlbUILukgIkgEFCAEQ9AMSFgoOYWxsX29yX25vdGhpbmcYAiABKAgihwEKD0NyZWF0ZVVzZXJzSXRlbRIzCgVodW1hbhgBIAEoCzIiLnBvc3Rlcm4udjEuQ3JlYXRlSHVtYW5Vc2VyUmVxdWVzdEgAEjcKB21hY2hpbmUYAiABKAsyJC5wb3N0ZXJuLnYxLkNyZWF0ZU1hY2hpbmVVc2VyUmVxdWVzdEgAQgYKBGtpbmQiRgoTQ3JlYXRlVXNlcnNSZXNwb25zZRIvCghvdXRjb21lcxgBIAMoCzIdLnBvc3Rlcm4udjEuQ3JlYXRlVXNlck91dGNvbWUicQoRQ3JlYXRlVXNlck91dGNvbWUSKgoHY3JlYXRlZBgBIAEoCzIXLnBvc3Rlcm4udjEuQ3JlYXRlZFVzZXJIABIlCgdyZWZ1c2VkGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIJCgdvdXRjb21lIkQKC0NyZWF0ZWRVc2VyEg8KB3VzZXJfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKuCwoIVXNlckZhY3QSOgoNaHVtYW5fY3JlYXRlZBgBIAEoCzIhLnBvc3Rlcm4udjEuVXNlckZhY3QuSHVtYW5DcmVhdGVkSAASPgoPbWFjaGluZV9jcmVhdGVkGAIgASgLMiMucG9zdGVybi52MS5Vc2VyRmFjdC5NYWNoaW5lQ3JlYXRlZEgAEjoKDXBob25lX2NoYW5nZWQYAyABKAsyIS5wb3N0ZXJuLnYxLlVzZXJGYWN0LlBob25lQ2hhbmdlZEgAEkcKFHBob25lX2NvZGVfcmVxdWVzdGVkGAQgASgLMicucG9zdGVybi52MS5Vc2VyRmFjdC5QaG9uZUNvZGVSZXF1ZXN0ZWRIABI8Cg5waG9uZV92ZXJpZmllZBgFIAEoCzIiLnBvc3Rlcm4udjEuVXNlckZhY3QuUGhvbmVWZXJpZmllZEgAEjoKDXBob25lX3JlbW92ZWQYBiABKAsyIS5wb3N0ZXJuLnYxLlVzZXJGYWN0LlBob25lUmVtb3ZlZEgAEkAKEHBhc3N3b3JkX2NoYW5nZWQYByABKAsyJC5wb3N0ZXJuLnYxLlVzZXJGYWN0LlBhc3N3b3JkQ2hhbmdlZEgAEjcKC2RlYWN0aXZhdGVkGAggASgLMiAucG9zdGVybi52MS5Vc2VyRmFjdC5EZWFjdGl2YXRlZEgAEjcKC3JlYWN0aXZhdGVkGAkgASgLMiAucG9zdGVybi52MS5Vc2VyRmFjdC5SZWFjdGl2YXRlZEgAEi0KBmxvY2tlZBgKIAEoCzIbLnBvc3Rlcm4udjEuVXNlckZhY3QuTG9ja2VkSAASMQoIdW5sb2NrZWQYCyABKAsyHS5wb3N0ZXJuLnYxLlVzZXJGYWN0LlVubG9ja2VkSAASLwoHZGVsZXRlZBgMIAEoCzIcLnBvc3Rlcm4udjEuVXNlckZhY3QuRGVsZXRlZEgAGt4BCgxIdW1hbkNyZWF0ZWQSEAoIdXNlcm5hbWUYASABKAkSEgoKZ2l2ZW5fbmFtZRgCIAEoCRITCgtmYW1pbHlfbmFtZRgDIAEoCRINCgVlbWFpbBgEIAEoCRISCgVwaG9uZRgFIAEoCUgAiAEBEhoKDXBob25lX2NvZGVfaWQYBiABKAlIAYgBARISCgpsb2dpbl9uYW1lGAogASgJEhYKCWlkX2Nob3NlbhgUIAEoCEgCiAEBQggKBl9waG9uZUIQCg5fcGhvbmVfY29kZV9pZEIMCgpfaWRfY2hvc2VuGmoKDk1hY2hpbmVDcmVhdGVkEhAKCHVzZXJuYW1lGAEgASgJEgwKBG5hbWUYAiABKAkSEgoKbG9naW5fbmFtZRgKIAEoCRIWCglpZF9jaG9zZW4YFCABKAhIAIgBAUIMCgpfaWRfY2hvc2VuGl0KDFBob25lQ2hhbmdlZBINCgVwaG9uZRgBIAEoCRIQCgh2ZXJpZmllZBgCIAEoCBIaCg1waG9uZV9jb2RlX2lkGAMgASgJSACIAQFCEAoOX3Bob25lX2NvZGVfaWQaQgoSUGhvbmVDb2RlUmVxdWVzdGVkEhoKDXBob25lX2NvZGVfaWQYASABKAlIAIgBAUIQCg5fcGhvbmVfY29kZV9pZBoPCg1QaG9uZVZlcmlmaWVkGg4KDFBob25lUmVtb3ZlZBpdCg9QYXNzd29yZENoYW5nZWQSGAoQYnlfYWRtaW5pc3RyYXRvchgBIAEoCBIcCg9rZWVwX3Nlc3Npb25faWQYAiABKAlIAIgBAUISChBfa2VlcF9zZXNzaW9uX2lkGg0KC0RlYWN0aXZhdGVkGg0KC1JlYWN0aXZhdGVkGjMKBkxvY2tlZBIpCgV1bnRpbBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaCgoIVW5sb2NrZWQaCQoHRGVsZXRlZEIGCgRmYWN0IvYBCg9BY2Nlc3NUb2tlbkZhY3QSNgoHY3JlYXRlZBgBIAEoCzIjLnBvc3Rlcm4udjEuQWNjZXNzVG9rZW5GYWN0LkNyZWF0ZWRIABI2CgdyZXZva2VkGAIgASgLMiMucG9zdGVybi52MS5BY2Nlc3NUb2tlbkZhY3QuUmV2b2tlZEgAGk8KB0NyZWF0ZWQSDwoHdXNlcl9pZBgBIAEoCRIzCg9leHBpcmF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGhoKB1Jldm9rZWQSDwoHdXNlcl9pZBgBIAEoCUIGCgRmYWN0Km4KCVVzZXJTdGF0ZRIaChZVU0VSX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRVVNFUl9TVEFURV9BQ1RJVkUQARIXChNVU0VSX1NUQVRFX0lOQUNUSVZFEAISFQoRVVNFUl9TVEFURV9MT0NLRUQQAzLjFAoLVXNlclNlcnZpY2USiAEKD0NyZWF0ZUh1bWFuVXNlchIiLnBvc3Rlcm4udjEuQ3JlYXRlSHVtYW5Vc2VyUmVxdWVzdBojLnBvc3Rlcm4udjEuQ3JlYXRlSHVtYW5Vc2VyUmVzcG9uc2UiLIq1GA44ARoKdXNlci53cml0ZYLT5JMCFDoBKiIPL3YxL3VzZXJzL2h1bWFuEpABChFDcmVhdGVNYWNoaW5lVXNlchIkLnBvc3Rlcm4udjEuQ3JlYXRlTWFjaGluZVVzZXJSZXF1ZXN0GiUucG9zdGVybi52MS5DcmVhdGVNYWNoaW5lVXNlclJlc3BvbnNlIi6KtRgOOAEaCnVzZXIud3JpdGWC0+STAhY6ASoiES92MS91c2Vycy9tYWNoaW5lEnwKB0dldFVzZXISGi5wb3N0ZXJuLnYxLkdldFVzZXJSZXF1ZXN0GhsucG9zdGVybi52MS5HZXRVc2VyUmVzcG9uc2UiOJACAYq1GBYiB3VzZXJfaWQoARoJdXNlci5yZWFkgtPkkwIVEhMvdjEvdXNlcnMve3VzZXJfaWR9Em8KCUxpc3RVc2VycxIcLnBvc3Rlcm4udjEuTGlzdFVzZXJzUmVxdWVzdBodLnBvc3Rlcm4udjEuTGlzdFVzZXJzUmVzcG9uc2UiJZACAYq1GA04ARoJdXNlci5yZWFkgtPkkwILEgkvdjEvdXNlcnMSsgEKC0NoYW5nZVBob25lEh4ucG9zdGVybi52MS5DaGFuZ2VQaG9uZVJlcXVlc3QaHy5wb3N0ZXJuLnYxLkNoYW5nZVBob25lUmVzcG9uc2UiYoq1GDoiB3VzZXJfaWQoATILcmV0dXJuX2NvZGUyC2lzX3ZlcmlmaWVkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIeOgEqIhkvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lEp8BCgtWZXJpZnlQaG9uZRIeLnBvc3Rlcm4udjEuVmVyaWZ5UGhvbmVSZXF1ZXN0Gh8ucG9zdGVybi52MS5WZXJpZnlQaG9uZVJlc3BvbnNlIk+KtRggIgd1c2VyX2lkKAFiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiU6ASoiIC92MS91c2Vycy97dXNlcl9pZH0vcGhvbmU6dmVyaWZ5ErgBCg9SZXNlbmRQaG9uZUNvZGUSIi5wb3N0ZXJuLnYxLlJlc2VuZFBob25lQ29kZVJlcXVlc3QaIy5wb3N0ZXJuLnYxLlJlc2VuZFBob25lQ29kZVJlc3BvbnNlIlyKtRgtIgd1c2VyX2lkKAEyC3JldHVybl9jb2RlYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIlOgEqIiAvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lOnJlc2VuZBKVAQoLUmVtb3ZlUGhvbmUSHi5wb3N0ZXJuLnYxLlJlbW92ZVBob25lUmVxdWVzdBofLnBvc3Rlcm4udjEuUmVtb3ZlUGhvbmVSZXNwb25zZSJFirUYICIHdXNlcl9pZCgBYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIbKhkvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lEpkBCgtTZXRQYXNzd29yZBIeLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRSZXF1ZXN0Gh8ucG9zdGVybi52MS5TZXRQYXNzd29yZFJlc3BvbnNlIkmKtRgeIgd1c2VyX2lkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIhOgEqGhwvdjEvdXNlcnMve3VzZXJfaWR9L3Bhc3N3b3JkEqQBCg5EZWFjdGl2YXRlVXNlchIhLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZVVzZXJSZXF1ZXN0GiIucG9zdGVybi52MS5EZWFjdGl2YXRlVXNlclJlc3BvbnNlIkuKtRgeIgd1c2VyX2lkYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIjOgEqIh4vdjEvdXNlcnMve3VzZXJfaWR9OmRlYWN0aXZhdGUSpAEKDlJlYWN0aXZhdGVVc2VyEiEucG9zdGVybi52MS5SZWFjdGl2YXRlVXNlclJlcXVlc3QaIi5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVVc2VyUmVzcG9uc2UiS4q1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiM6ASoiHi92MS91c2Vycy97dXNlcl9pZH06cmVhY3RpdmF0ZRKUAQoKVW5sb2NrVXNlchIdLnBvc3Rlcm4udjEuVW5sb2NrVXNlclJlcXVlc3QaHi5wb3N0ZXJuLnYxLlVubG9ja1VzZXJSZXNwb25zZSJHirUYHiIHdXNlcl9pZGIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHzoBKiIaL3YxL3VzZXJzL3t1c2VyX2lkfTp1bmxvY2sSigEKCkRlbGV0ZVVzZXISHS5wb3N0ZXJuLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0Gh4ucG9zdGVybi52MS5EZWxldGVVc2VyUmVzcG9uc2UiPYq1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAhUqEy92MS91c2Vycy97dXNlcl9pZH0SqwEKEUNyZWF0ZUFjY2Vzc1Rva2VuEiQucG9zdGVybi52MS5DcmVhdGVBY2Nlc3NUb2tlblJlcXVlc3QaJS5wb3N0ZXJuLnYxLkNyZWF0ZUFjY2Vzc1Rva2VuUmVzcG9uc2UiSYq1GCAiB3VzZXJfaWQoAWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHzoBKiIaL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMSnwEKEExpc3RBY2Nlc3NUb2tlbnMSIy5wb3N0ZXJuLnYxLkxpc3RBY2Nlc3NUb2tlbnNSZXF1ZXN0GiQucG9zdGVybi52MS5MaXN0QWNjZXNzVG9rZW5zUmVzcG9uc2UiQJACAYq1GBciB3VzZXJfaWQoARoKdXNlci53cml0ZYLT5JMCHBIaL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMSswEKEVJldm9rZUFjY2Vzc1Rva2VuEiQucG9zdGVybi52MS5SZXZva2VBY2Nlc3NUb2tlblJlcXVlc3QaJS5wb3N0ZXJuLnYxLlJldm9rZUFjY2Vzc1Rva2VuUmVzcG9uc2UiUYq1GCAiB3VzZXJfaWQoAWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCJyolL3YxL3VzZXJzL3t1c2VyX2lkfS90b2tlbnMve3Rva2VuX2lkfRKIAQoLQ3JlYXRlVXNlcnMSHi5wb3N0ZXJuLnYxLkNyZWF0ZVVzZXJzUmVxdWVzdBofLnBvc3Rlcm4udjEuQ3JlYXRlVXNlcnNSZXNwb25zZSI4irUYDjgBGgp1c2VyLndyaXRlmLUYgIBAgtPkkwIaOgEqIhUvdjEvdXNlcnM6YmF0Y2hDcmVhdGViBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_google_rpc_status, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * Somebody, or something, that calls.
@@ -235,6 +237,22 @@ export type CreateHumanUserRequest = Message<"postern.v1.CreateHumanUserRequest"
    * @generated from field: optional string password = 6;
    */
   password?: string | undefined;
+
+  /**
+   * An id of the caller's choice, for users from elsewhere; one is made when it is absent. An id is used once, also after its
+   * object is deleted; `me` is none.
+   *
+   * @generated from field: optional string user_id = 20;
+   */
+  userId?: string | undefined;
+
+  /**
+   * The hash of the user's password elsewhere, in place of the password: argon2id, argon2i, argon2d, scrypt, pbkdf2-sha1,
+   * pbkdf2-sha256 or pbkdf2-sha512 in PHC form, or bcrypt. It is replaced by one of our own at the first right sign-in.
+   *
+   * @generated from field: optional string password_hash = 21;
+   */
+  passwordHash?: string | undefined;
 };
 
 /**
@@ -281,6 +299,14 @@ export type CreateMachineUserRequest = Message<"postern.v1.CreateMachineUserRequ
    * @generated from field: string name = 2;
    */
   name: string;
+
+  /**
+   * An id of the caller's choice, for users from elsewhere; one is made when it is absent. An id is used once, also after its
+   * object is deleted; `me` is none.
+   *
+   * @generated from field: optional string user_id = 20;
+   */
+  userId?: string | undefined;
 };
 
 /**
@@ -907,6 +933,139 @@ export const RevokeAccessTokenResponseSchema: GenMessage<RevokeAccessTokenRespon
   messageDesc(file_postern_v1_user, 37);
 
 /**
+ * @generated from message postern.v1.CreateUsersRequest
+ */
+export type CreateUsersRequest = Message<"postern.v1.CreateUsersRequest"> & {
+  /**
+   * At most 50 of them with a password in plain text, which takes time to hash; the whole request has at most 1 MiB.
+   *
+   * @generated from field: repeated postern.v1.CreateUsersItem items = 1;
+   */
+  items: CreateUsersItem[];
+
+  /**
+   * One refusal refuses all, and nothing is created.
+   *
+   * @generated from field: bool all_or_nothing = 2;
+   */
+  allOrNothing: boolean;
+};
+
+/**
+ * Describes the message postern.v1.CreateUsersRequest.
+ * Use `create(CreateUsersRequestSchema)` to create a new message.
+ */
+export const CreateUsersRequestSchema: GenMessage<CreateUsersRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 38);
+
+/**
+ * One user of a batch.
+ *
+ * @generated from message postern.v1.CreateUsersItem
+ */
+export type CreateUsersItem = Message<"postern.v1.CreateUsersItem"> & {
+  /**
+   * Exactly one of them is needed.
+   *
+   * @generated from oneof postern.v1.CreateUsersItem.kind
+   */
+  kind: {
+    /**
+     * @generated from field: postern.v1.CreateHumanUserRequest human = 1;
+     */
+    value: CreateHumanUserRequest;
+    case: "human";
+  } | {
+    /**
+     * @generated from field: postern.v1.CreateMachineUserRequest machine = 2;
+     */
+    value: CreateMachineUserRequest;
+    case: "machine";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message postern.v1.CreateUsersItem.
+ * Use `create(CreateUsersItemSchema)` to create a new message.
+ */
+export const CreateUsersItemSchema: GenMessage<CreateUsersItem> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 39);
+
+/**
+ * @generated from message postern.v1.CreateUsersResponse
+ */
+export type CreateUsersResponse = Message<"postern.v1.CreateUsersResponse"> & {
+  /**
+   * In the order of the items.
+   *
+   * @generated from field: repeated postern.v1.CreateUserOutcome outcomes = 1;
+   */
+  outcomes: CreateUserOutcome[];
+};
+
+/**
+ * Describes the message postern.v1.CreateUsersResponse.
+ * Use `create(CreateUsersResponseSchema)` to create a new message.
+ */
+export const CreateUsersResponseSchema: GenMessage<CreateUsersResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 40);
+
+/**
+ * What became of one item.
+ *
+ * @generated from message postern.v1.CreateUserOutcome
+ */
+export type CreateUserOutcome = Message<"postern.v1.CreateUserOutcome"> & {
+  /**
+   * @generated from oneof postern.v1.CreateUserOutcome.outcome
+   */
+  outcome: {
+    /**
+     * @generated from field: postern.v1.CreatedUser created = 1;
+     */
+    value: CreatedUser;
+    case: "created";
+  } | {
+    /**
+     * @generated from field: google.rpc.Status refused = 2;
+     */
+    value: Status;
+    case: "refused";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message postern.v1.CreateUserOutcome.
+ * Use `create(CreateUserOutcomeSchema)` to create a new message.
+ */
+export const CreateUserOutcomeSchema: GenMessage<CreateUserOutcome> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 41);
+
+/**
+ * A user that was created.
+ *
+ * @generated from message postern.v1.CreatedUser
+ */
+export type CreatedUser = Message<"postern.v1.CreatedUser"> & {
+  /**
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * @generated from field: postern.v1.Details details = 2;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.CreatedUser.
+ * Use `create(CreatedUserSchema)` to create a new message.
+ */
+export const CreatedUserSchema: GenMessage<CreatedUser> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user, 42);
+
+/**
  * What can happen to a user.
  *
  * @generated from message postern.v1.UserFact
@@ -995,7 +1154,7 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
  * Use `create(UserFactSchema)` to create a new message.
  */
 export const UserFactSchema: GenMessage<UserFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38);
+  messageDesc(file_postern_v1_user, 43);
 
 /**
  * @generated from message postern.v1.UserFact.HumanCreated
@@ -1039,6 +1198,13 @@ export type UserFact_HumanCreated = Message<"postern.v1.UserFact.HumanCreated"> 
    * @generated from field: string login_name = 10;
    */
   loginName: string;
+
+  /**
+   * The caller chose the id.
+   *
+   * @generated from field: optional bool id_chosen = 20;
+   */
+  idChosen?: boolean | undefined;
 };
 
 /**
@@ -1046,7 +1212,7 @@ export type UserFact_HumanCreated = Message<"postern.v1.UserFact.HumanCreated"> 
  * Use `create(UserFact_HumanCreatedSchema)` to create a new message.
  */
 export const UserFact_HumanCreatedSchema: GenMessage<UserFact_HumanCreated> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 0);
+  messageDesc(file_postern_v1_user, 43, 0);
 
 /**
  * @generated from message postern.v1.UserFact.MachineCreated
@@ -1068,6 +1234,13 @@ export type UserFact_MachineCreated = Message<"postern.v1.UserFact.MachineCreate
    * @generated from field: string login_name = 10;
    */
   loginName: string;
+
+  /**
+   * The caller chose the id.
+   *
+   * @generated from field: optional bool id_chosen = 20;
+   */
+  idChosen?: boolean | undefined;
 };
 
 /**
@@ -1075,7 +1248,7 @@ export type UserFact_MachineCreated = Message<"postern.v1.UserFact.MachineCreate
  * Use `create(UserFact_MachineCreatedSchema)` to create a new message.
  */
 export const UserFact_MachineCreatedSchema: GenMessage<UserFact_MachineCreated> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 1);
+  messageDesc(file_postern_v1_user, 43, 1);
 
 /**
  * @generated from message postern.v1.UserFact.PhoneChanged
@@ -1104,7 +1277,7 @@ export type UserFact_PhoneChanged = Message<"postern.v1.UserFact.PhoneChanged"> 
  * Use `create(UserFact_PhoneChangedSchema)` to create a new message.
  */
 export const UserFact_PhoneChangedSchema: GenMessage<UserFact_PhoneChanged> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 2);
+  messageDesc(file_postern_v1_user, 43, 2);
 
 /**
  * @generated from message postern.v1.UserFact.PhoneCodeRequested
@@ -1123,7 +1296,7 @@ export type UserFact_PhoneCodeRequested = Message<"postern.v1.UserFact.PhoneCode
  * Use `create(UserFact_PhoneCodeRequestedSchema)` to create a new message.
  */
 export const UserFact_PhoneCodeRequestedSchema: GenMessage<UserFact_PhoneCodeRequested> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 3);
+  messageDesc(file_postern_v1_user, 43, 3);
 
 /**
  * @generated from message postern.v1.UserFact.PhoneVerified
@@ -1136,7 +1309,7 @@ export type UserFact_PhoneVerified = Message<"postern.v1.UserFact.PhoneVerified"
  * Use `create(UserFact_PhoneVerifiedSchema)` to create a new message.
  */
 export const UserFact_PhoneVerifiedSchema: GenMessage<UserFact_PhoneVerified> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 4);
+  messageDesc(file_postern_v1_user, 43, 4);
 
 /**
  * @generated from message postern.v1.UserFact.PhoneRemoved
@@ -1149,7 +1322,7 @@ export type UserFact_PhoneRemoved = Message<"postern.v1.UserFact.PhoneRemoved"> 
  * Use `create(UserFact_PhoneRemovedSchema)` to create a new message.
  */
 export const UserFact_PhoneRemovedSchema: GenMessage<UserFact_PhoneRemoved> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 5);
+  messageDesc(file_postern_v1_user, 43, 5);
 
 /**
  * @generated from message postern.v1.UserFact.PasswordChanged
@@ -1175,7 +1348,7 @@ export type UserFact_PasswordChanged = Message<"postern.v1.UserFact.PasswordChan
  * Use `create(UserFact_PasswordChangedSchema)` to create a new message.
  */
 export const UserFact_PasswordChangedSchema: GenMessage<UserFact_PasswordChanged> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 6);
+  messageDesc(file_postern_v1_user, 43, 6);
 
 /**
  * @generated from message postern.v1.UserFact.Deactivated
@@ -1188,7 +1361,7 @@ export type UserFact_Deactivated = Message<"postern.v1.UserFact.Deactivated"> & 
  * Use `create(UserFact_DeactivatedSchema)` to create a new message.
  */
 export const UserFact_DeactivatedSchema: GenMessage<UserFact_Deactivated> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 7);
+  messageDesc(file_postern_v1_user, 43, 7);
 
 /**
  * @generated from message postern.v1.UserFact.Reactivated
@@ -1201,7 +1374,7 @@ export type UserFact_Reactivated = Message<"postern.v1.UserFact.Reactivated"> & 
  * Use `create(UserFact_ReactivatedSchema)` to create a new message.
  */
 export const UserFact_ReactivatedSchema: GenMessage<UserFact_Reactivated> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 8);
+  messageDesc(file_postern_v1_user, 43, 8);
 
 /**
  * @generated from message postern.v1.UserFact.Locked
@@ -1220,7 +1393,7 @@ export type UserFact_Locked = Message<"postern.v1.UserFact.Locked"> & {
  * Use `create(UserFact_LockedSchema)` to create a new message.
  */
 export const UserFact_LockedSchema: GenMessage<UserFact_Locked> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 9);
+  messageDesc(file_postern_v1_user, 43, 9);
 
 /**
  * @generated from message postern.v1.UserFact.Unlocked
@@ -1233,7 +1406,7 @@ export type UserFact_Unlocked = Message<"postern.v1.UserFact.Unlocked"> & {
  * Use `create(UserFact_UnlockedSchema)` to create a new message.
  */
 export const UserFact_UnlockedSchema: GenMessage<UserFact_Unlocked> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 10);
+  messageDesc(file_postern_v1_user, 43, 10);
 
 /**
  * @generated from message postern.v1.UserFact.Deleted
@@ -1246,7 +1419,7 @@ export type UserFact_Deleted = Message<"postern.v1.UserFact.Deleted"> & {
  * Use `create(UserFact_DeletedSchema)` to create a new message.
  */
 export const UserFact_DeletedSchema: GenMessage<UserFact_Deleted> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 38, 11);
+  messageDesc(file_postern_v1_user, 43, 11);
 
 /**
  * What can happen to a personal access token.
@@ -1277,7 +1450,7 @@ export type AccessTokenFact = Message<"postern.v1.AccessTokenFact"> & {
  * Use `create(AccessTokenFactSchema)` to create a new message.
  */
 export const AccessTokenFactSchema: GenMessage<AccessTokenFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 39);
+  messageDesc(file_postern_v1_user, 44);
 
 /**
  * @generated from message postern.v1.AccessTokenFact.Created
@@ -1299,7 +1472,7 @@ export type AccessTokenFact_Created = Message<"postern.v1.AccessTokenFact.Create
  * Use `create(AccessTokenFact_CreatedSchema)` to create a new message.
  */
 export const AccessTokenFact_CreatedSchema: GenMessage<AccessTokenFact_Created> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 39, 0);
+  messageDesc(file_postern_v1_user, 44, 0);
 
 /**
  * @generated from message postern.v1.AccessTokenFact.Revoked
@@ -1316,7 +1489,7 @@ export type AccessTokenFact_Revoked = Message<"postern.v1.AccessTokenFact.Revoke
  * Use `create(AccessTokenFact_RevokedSchema)` to create a new message.
  */
 export const AccessTokenFact_RevokedSchema: GenMessage<AccessTokenFact_Revoked> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user, 39, 1);
+  messageDesc(file_postern_v1_user, 44, 1);
 
 /**
  * Whether a user may call and sign in.
@@ -1530,6 +1703,17 @@ export const UserService: GenService<{
     methodKind: "unary";
     input: typeof RevokeAccessTokenRequestSchema;
     output: typeof RevokeAccessTokenResponseSchema;
+  },
+  /**
+   * Creates many users at once, human and machine: an outcome for each item, or all or nothing. No code is sent to their phones,
+   * which are stored as not verified; ResendPhoneCode sends one.
+   *
+   * @generated from rpc postern.v1.UserService.CreateUsers
+   */
+  createUsers: {
+    methodKind: "unary";
+    input: typeof CreateUsersRequestSchema;
+    output: typeof CreateUsersResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_user, 0);
