@@ -15,6 +15,7 @@ export const pureTests: readonly string[] = [
   "test/security/{code,failure_rate,priority,seal,token}.test.ts",
   "test/services/{password,phone_number}.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",
+  "test/transfer/progress.test.ts",
 ];
 
 /** Those that need no more, but take longer: they read the sources with the compiler, hash passwords, or try very many inputs. */

@@ -75,7 +75,7 @@ export const rows: Readonly<Record<string, Row>> = {
     needs: "user.write",
     decides: "organization",
     objectless: true,
-    request: () => ({ items: [{ human: human() }, { machine: { username: human().username, name: "Robot" } }] }),
+    request: () => ({ items: [{ human: human() }] }),
   },
   "UserService.GetUser": { needs: "user.read", decides: "user", request: ({ userId }) => ({ userId }) },
   "UserService.ListUsers": { needs: "user.read", decides: "organization", objectless: true, request: () => ({}) },
