@@ -6,6 +6,7 @@ import { chartOf } from "./chart.ts";
 import { doors } from "./doors.ts";
 import { hashing } from "./hashing.ts";
 import { hostile } from "./hostile.ts";
+import { importing } from "./importing.ts";
 import { memory } from "./memory.ts";
 import { operations } from "./operations.ts";
 import { isMissed, type Row, tableOf } from "./report.ts";
@@ -33,6 +34,7 @@ const parts = {
   scale: () => scale(pace, { users: Number(values.users), kept: values.data, only: values.only }),
   cascade: () => cascade(Number(values.users), values.data),
   memory: () => memory(Number(values.calls)),
+  import: () => importing(Number(values.users)),
   hostile: () => hostile(pace.seconds, values.only),
 } satisfies Record<string, () => Promise<Row[]>>;
 

@@ -72,7 +72,8 @@ function scryptHash(text: string): Parsed {
   const groups = scryptForm.exec(text)?.groups;
   if (!groups) return undefined;
   const [ln, r, p] = [Number(groups.ln), Number(groups.r), Number(groups.p)];
-  if (ln < 1 || r < 1 || p < 1) return malformed;
+  // RFC 7914, 6: N is less than 2^(128 * r / 8).
+  if (ln < 1 || r < 1 || p < 1 || ln >= 16 * r) return malformed;
   const bytes = 128 * 2 ** ln * r * p;
   const costly = above("128*2^ln*r*p", bytes, most.scryptBytes);
   if (costly) return costly;

@@ -120,8 +120,13 @@ async function importUsers(items: readonly ItemOf<"user">[], { clients: { users 
       return isThere(reasons, sent[n]?.userId) ? "there" : reasons;
     });
   });
-  for (const [n, { inactive, userId }] of items.entries())
-    if (inactive && isPresent(outcomes[n])) await users.deactivateUser({ userId });
+  const inactive = items.flatMap(({ inactive, userId }, n) =>
+    inactive && isPresent(outcomes[n]) ? { userId, n } : [],
+  );
+  for (const { userId, n } of inactive)
+    await users.deactivateUser({ userId }).catch((error: unknown) => {
+      outcomes[n] = refusalIn(error);
+    });
   return outcomes;
 }
 
@@ -163,17 +168,24 @@ async function importProject({ name, roles }: ItemOf<"project">, { clients, proj
   try {
     const { projectId, isNew } = await projects.create(name);
     let isChanged = isNew;
+    const refused: Reasons[] = [];
     for (const role of roles) {
       const outcome = await madeOrThere(() => clients.projects.addProjectRole({ projectId, ...role }), "ROLE_TAKEN");
-      if (typeof outcome !== "string")
-        return { ...outcome, message: `role ${JSON.stringify(role.key)}: ${outcome.message}` };
+      if (typeof outcome !== "string") refused.push(ofRole(outcome, role.key));
       isChanged ||= outcome === "made";
     }
+    const [first] = refused;
+    if (first) return { ...first, message: refused.map(({ message }) => message).join("; ") };
     return isChanged ? "made" : "there";
   } catch (error) {
     return refusalIn(error);
   }
 }
+
+const ofRole = (reasons: Reasons, key: string): Reasons => ({
+  ...reasons,
+  message: `role ${JSON.stringify(key)}: ${reasons.message}`,
+});
 
 async function importApplication(
   { project, application }: ItemOf<"application">,

@@ -75,7 +75,11 @@ test.each([
 test.each([
   ...["", "password", "$", "$2x$05$CCCCCCCCCCCCCCCCCCCCC.7uG0VCzI2bS7j6ymqJi9CdcdxiRTWNy", "$2b$03$", "$1$abc$def"],
   ...[`$2b$03$${"C".repeat(53)}`, `$argon2id$v=18$m=64,t=2,p=1$${salt}$${tag}`, `$argon2id$m=7,t=1,p=1$${salt}$${tag}`],
-  ...[`$argon2id$v=19$m=64,t=0,p=1$${salt}$${tag}`, `$scrypt$ln=0,r=8,p=1$${salt}$${tag}`],
+  ...[
+    `$argon2id$v=19$m=64,t=0,p=1$${salt}$${tag}`,
+    `$scrypt$ln=0,r=8,p=1$${salt}$${tag}`,
+    `$scrypt$ln=16,r=1,p=1$${salt}$${tag}`,
+  ],
   ...[
     `$pbkdf2-sha256$0$${salt}$${tag}`,
     `$pbkdf2-md5$1$${salt}$${tag}`,
@@ -83,4 +87,23 @@ test.each([
   ],
 ])("%j is no hash", (hash) => {
   expect(foreignHash(hash)).toEqual({ reason: "PASSWORD_HASH_MALFORMED" });
+});
+
+test("whatever is taken can be checked: none of a thousand hashes with other parameters throws", async () => {
+  const digits = (most: number) => Math.floor(Math.random() * (most + 1));
+  const forms = [
+    () =>
+      `$argon2${["id", "i", "d"][digits(2)]}${["$v=19", "$v=16", ""][digits(2)]}$m=${digits(200)},t=${digits(3)},p=${digits(9)}`,
+    () => `$scrypt$ln=${digits(8)},r=${digits(9)},p=${digits(9)}`,
+    () => `$pbkdf2${["", "-sha1", "-sha256", "-sha512"][digits(3)]}$${["", "i="][digits(1)]}${digits(50)}`,
+  ];
+  let taken = 0;
+  for (let n = 0; n < 1000; n++) {
+    const [one, other] = [digits(70), digits(70)].map((length) => Buffer.alloc(length, n).toString("base64"));
+    const hash = foreignHash(`${forms[n % 3]?.()}$${one?.replace(/=+$/, "")}$${other?.replace(/=+$/, "")}`);
+    if (isFault(hash)) continue;
+    taken += 1;
+    expect(await hash.verify("password")).toBe(false);
+  }
+  expect(taken).toBeGreaterThan(100);
 });

@@ -222,6 +222,26 @@ test("a realm of Keycloak becomes a project, applications, users who sign in, an
   expect((await signIn(username, "password")).status).toBe(200);
 });
 
+test("a role that is refused leaves the others, and a user who may not be deactivated is refused", async () => {
+  const name = named("project");
+  const admin = {
+    human: { userId: postern.adminId, username: "admin", givenName: "A", familyName: "B", email: "a@b.de" },
+  };
+  const path = await ndjson(
+    { project: { name, roles: [{ key: "a b" }, { key: "reader" }] } },
+    { ...admin, inactive: true },
+    human(),
+  );
+  expect((await run("import", path)).stdout.split("\n")[0]).toBe("1 made, 0 there already, 2 refused");
+  const refused = await refusedOf(path);
+  expect(refused.map(({ at, reason }) => [at, reason])).toEqual([
+    ["line 1", "VALIDATION_FAILED"],
+    ["line 2", "LAST_OWNER"],
+  ]);
+  const { id } = (await within(postern.organizationId)).projects.find((one: { name: string }) => one.name === name);
+  expect((await postern.admin.get(`/v1/projects/${id}/roles`)).body.roles).toMatchObject([{ key: "reader" }]);
+});
+
 test("users of Auth0 sign in with the hashes of their passwords", async () => {
   const [email, blocked] = [`${named("a0")}@example.com`, `${named("a0")}@example.com`];
   const path = await ndjson(
