@@ -10,6 +10,7 @@ import { cost } from "./cost.ts";
 import { growth } from "./growth.ts";
 import { hashing } from "./hashing.ts";
 import { hostile } from "./hostile.ts";
+import { importing } from "./importing.ts";
 import { lists } from "./lists.ts";
 import { memory } from "./memory.ts";
 import { operations } from "./operations.ts";
@@ -39,6 +40,7 @@ const parts = {
   cost: () => cost(pace.seconds),
   growth: () => growth(Number(values.users)),
   memory: () => memory(Number(values.calls)),
+  import: () => importing(Number(values.users)),
   hostile: () => hostile(pace.seconds, values.only),
 } satisfies Record<string, () => Promise<Row[]>>;
 

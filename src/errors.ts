@@ -83,6 +83,7 @@ export const reasons = {
   APPLICATION_KEY_EXISTS: Code.AlreadyExists,
   USER_GRANT_EXISTS: Code.AlreadyExists,
   MEMBER_EXISTS: Code.AlreadyExists,
+  ID_TAKEN: Code.AlreadyExists,
   USER_NOT_HUMAN: Code.FailedPrecondition,
   USER_NOT_MACHINE: Code.FailedPrecondition,
   USER_INACTIVE: Code.FailedPrecondition,

@@ -4,16 +4,27 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "./config.ts";
 
-const options = { rebuild: { type: "boolean" }, user: { type: "string" } } as const;
+const text = { type: "string" } as const;
+const place = { url: text, "token-file": text, organization: text };
+const options = { rebuild: { type: "boolean" }, user: text, from: text, ...place } as const;
 
-type Options = Readonly<{ rebuild?: boolean | undefined; user?: string | undefined }>;
+type Texts = "user" | "from" | "url" | "token-file" | "organization" | "file";
+type Options = Readonly<{ rebuild?: boolean | undefined } & Partial<Record<Texts, string | undefined>>>;
 
 type Command = Readonly<{
   about: string;
+  /** Whether it takes the name of a file. */
+  file?: true;
   /** The options that it takes, as the usage shows them. */
   options?: Partial<Record<keyof Options, string>>;
   run: (options: Options) => Promise<number>;
 }>;
+
+const placeOptions = {
+  url: "--url <service>",
+  "token-file": "--token-file <path>",
+  organization: "--organization <id>",
+};
 
 const commands = {
   serve: { about: "start the service; the default", run: serve },
@@ -29,6 +40,13 @@ const commands = {
     options: { user: "--user <id or login name>" },
     run: recover,
   },
+  import: {
+    about: "import users, projects, applications and grants; what is there is passed over",
+    file: true,
+    options: { from: "--from postern|keycloak|auth0", ...placeOptions },
+    run: importFrom,
+  },
+  export: { about: "write an organization as lines that import takes", options: placeOptions, run: exportAll },
 } satisfies Record<string, Command>;
 
 const plainLog = {
@@ -104,11 +122,35 @@ async function recover({ user }: Options): Promise<number> {
   return print([token]);
 }
 
+async function importFrom({ file = "", from, ...given }: Options): Promise<number> {
+  const config = readConfig();
+  const { importFile } = await import("./transfer/import.ts");
+  const stopping = new AbortController();
+  void stopSignal().then(() => stopping.abort());
+  const { ok, lines } = await importFile(config, { file, from, signal: stopping.signal, ...placeOf(given) });
+  print(lines);
+  return ok ? 0 : 1;
+}
+
+async function exportAll(given: Options): Promise<number> {
+  const config = readConfig();
+  const { exportTo } = await import("./transfer/export.ts");
+  await exportTo(process.stdout, config, placeOf(given));
+  return 0;
+}
+
+function placeOf({ url, "token-file": tokenFile, organization }: Options) {
+  return { url, tokenFile, organization };
+}
+
 /** The options that were given; undefined when the command does not take one of them. */
 function optionsOf(command: Command, args: readonly string[]): Options | undefined {
   try {
-    const { values } = parseArgs({ args: [...args], options });
-    return Object.keys(values).every((name) => Object.hasOwn(command.options ?? {}, name)) ? values : undefined;
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: command.file === true });
+    const isTaken = Object.keys(values).every((name) => Object.hasOwn(command.options ?? {}, name));
+    const [file] = positionals;
+    if (!isTaken || positionals.length !== (command.file ? 1 : 0)) return undefined;
+    return file === undefined ? values : { ...values, file };
   } catch (error) {
     if (error instanceof TypeError && "code" in error && /^ERR_PARSE_ARGS_/.test(String(error.code))) return undefined;
     throw error;
@@ -153,8 +195,8 @@ function endOnFault(): (before: (error: unknown) => Promise<void>) => void {
 
 function usage(): string[] {
   const lines = Object.entries<Command>(commands).map(
-    ([name, { about, options: taken = {} }]) =>
-      `  ${[name, ...Object.values(taken).map((shown) => `[${shown}]`)].join(" ").padEnd(36)} ${about}`,
+    ([name, { about, file, options: taken = {} }]) =>
+      `  ${[name, ...(file ? ["FILE"] : []), ...Object.values(taken).map((shown) => `[${shown}]`)].join(" ").padEnd(36)} ${about}`,
   );
   return ["usage: postern [command]", "", ...lines, "", "Settings are environment variables; the README lists them."];
 }

@@ -22,7 +22,7 @@ export async function recover(config: Config, wanted?: string): Promise<Recovere
     logger: createLogger({ ...config, logLevel: "silent" }),
     join: true,
   });
-  const { id, owner } = await userOf(runtime.deps.sql, wanted);
+  const { id, owner } = await onlyUserOf(runtime.deps.sql, wanted);
   const reopened = await reactivateOrganization(runtime, owner);
   const reactivated = await reactivate(runtime, id);
   const unlocked = await unlock(runtime, id);
@@ -46,6 +46,17 @@ type Recoverable = Versioned & {
   readonly ownsInstance: boolean;
 };
 
+/** Finds the user that was asked for; a text that is the id of one user and the login name of another is refused. */
+async function onlyUserOf(sql: Sql, wanted: string | undefined): Promise<Recoverable> {
+  const users = wanted === undefined ? [] : await userNamed(sql, wanted);
+  const [one, other] = users;
+  if (!one || !other) return userOf(sql, wanted);
+  const named = JSON.stringify(wanted);
+  throw new StartError(
+    `${named} is the id of the user ${JSON.stringify(one.username)} and the login name of the user ${other.id}: name the one you mean by that`,
+  );
+}
+
 async function userOf(sql: Sql, wanted: string | undefined): Promise<Recoverable> {
   const [user] = await (wanted === undefined ? firstAdministrator(sql) : userNamed(sql, wanted));
   if (user) return user;
@@ -62,12 +73,12 @@ const columns = `u.user_id as id, u.owner, u.username, u.active, u.locked, u.loc
 const firstAdministrator = (sql: Sql) => sql<Recoverable[]>`
   select ${sql.unsafe(columns)} from users u where ${sql.unsafe(ownsInstance)} order by u.created, u.user_id limit 1`;
 
-// An id before a login name: somebody may have chosen an id as a name.
+// An id before a login name: somebody may have chosen an id as a name, or a name as an id.
 const userNamed = (sql: Sql, wanted: string) => sql<Recoverable[]>`
   select ${sql.unsafe(columns)} from users u
   where u.user_id = ${wanted}
     or u.user_id = (select l.user_id from login_names l where l.login_name = ${loginNameOf(wanted)})
-  order by u.user_id = ${wanted} desc limit 1`;
+  order by u.user_id = ${wanted} desc limit 2`;
 
 const roleOf = ({ ownsInstance }: Recoverable): string =>
   ownsInstance ? "an owner of the instance" : "who is no owner of the instance: the token can do what its roles allow";

@@ -3,12 +3,17 @@ import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ListEventsRequestSchema } from "../gen/postern/v1/event_pb.ts";
 import { ListUserGrantsRequestSchema } from "../gen/postern/v1/user_grant_pb.ts";
-import { GetUserRequestSchema } from "../gen/postern/v1/user_pb.ts";
+import {
+  CreateMachineUserRequestSchema,
+  CreateUsersRequestSchema,
+  GetUserRequestSchema,
+} from "../gen/postern/v1/user_pb.ts";
 import { readConfig } from "../src/config.ts";
 import type { Deps } from "../src/deps.ts";
 import { factsSince } from "../src/events/committed.ts";
 import { beginning, unsettledSeconds } from "../src/events/follow.ts";
 import * as reads from "../src/services/caller_lookups.ts";
+import { evenTime } from "../src/services/even_time.ts";
 import { eventService } from "../src/services/event.ts";
 import { watch } from "../src/services/event_watch.ts";
 import { heldProjectRolesRead } from "../src/services/held_project_roles.ts";
@@ -210,6 +215,19 @@ const cases: readonly Case[] = [
       const { getUser } = userService({ ...parts, log: noLog }, readConfig({}));
       return getUser(create(GetUserRequestSchema, { userId: idOf("user", 1_500) }), here());
     },
+  },
+  {
+    ...{ name: "whether an id that a user brings was used", index: "events_of_object", most: 20 },
+    async ask(parts) {
+      const { createUsers } = userService({ ...parts, log: noLog }, readConfig({}));
+      const value = create(CreateMachineUserRequestSchema, { username: "r", name: "R", userId: "object400" });
+      const request = { items: [{ kind: { case: "machine" as const, value } }], allOrNothing: true };
+      await expect(createUsers(create(CreateUsersRequestSchema, request), here())).rejects.toThrow("object400");
+    },
+  },
+  {
+    ...{ name: "whether any password hash is from elsewhere", index: "passwords_imported", most: 5 },
+    ask: ({ sql }) => evenTime(sql)(here().signal, async () => ({ is: "wrong" })),
   },
   { name: "who calls", ask: ({ sql }) => reads.callerRead(sql)(hash), index: "bearers_pkey", most: 10 },
   {

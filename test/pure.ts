@@ -15,6 +15,7 @@ export const pureTests: readonly string[] = [
   "test/security/{code,failure_rate,priority,seal,token}.test.ts",
   "test/services/{password,phone_number}.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",
+  "test/transfer/progress.test.ts",
 ];
 
 /** Those that need no more, but take longer: they read the sources with the compiler, hash passwords, or try very many inputs. */
@@ -23,7 +24,7 @@ export const thoroughTests: readonly string[] = [
   "packages/gateway/test/http/http2/{frame_reader,hpack}.test.ts",
   "test/{contract,transport}/{encoder,item_count,message_limit}.test.ts",
   "test/rules/*.test.ts",
-  "test/security/{hash_queue,password,policy}.test.ts",
+  "test/security/{foreign_hash,hash_queue,password,policy}.test.ts",
   "test/services/compliance.test.ts",
   "test/transport/standard/openapi.test.ts",
 ];

@@ -72,6 +72,11 @@ test("a user is named by its id or its login name, and is reactivated", async ()
     expect(lines.slice(1, 3)).toEqual(["it was deactivated, and is active again", "it was not locked"]);
     expect(done(await postern.as(token).get("/v1/users/me")).user.id).toBe(userId);
   }
+  const squatter = { username: `${ada.username}-2`, name: "Robot", userId: ada.username };
+  done(await postern.admin.post("/v1/users/machine", squatter));
+  await expect(recover(postern.config, ada.username)).rejects.toThrow(
+    /is the id of the user ".*-2" and the login name/,
+  );
   await expect(recover(postern.config, "nobody")).rejects.toThrow('No user has the id or the login name "nobody"');
 });
 

@@ -278,8 +278,10 @@ test("every file shows statements that are sent", () => {
   expect([...shown.keys()].sort()).toEqual(there.sort());
 });
 
-// Sent only when the queue of password hashes is full, or the old password was wrong too often; nothing of it is composed.
+// Sent only after a failed sign-in, when the queue of password hashes is full, or the old password was wrong too often; nothing of
+// it is composed.
 const unsent = [
+  "select exists (select from passwords where imported) as imported",
   ...["update password_attempts set attempts = attempts - 1 where user_id =", "and attempts between 1 and"],
   "select blocked_until as until from password_change_attempts where user_id =",
   "update password_change_attempts set attempts = attempts - 1, blocks = blocks - (blocked_until is not null)::integer, blocked_until = null where user_id =",

@@ -57,7 +57,7 @@ function tablesOf(folds: ReadonlyMap<string, Fold>) {
 }
 
 /** Tables that the triggers of others write. */
-const followers = ["terms"];
+const followers = ["terms", "used_client_ids"];
 
 /** The triggers of tables, as statements that make the same for the temporary tables of these names. */
 async function triggersOf(client: Sql, { schema, tables }: { schema: string; tables: readonly string[] }) {

@@ -4,6 +4,7 @@ import { callTexts } from "./call.ts";
 import { changeTexts } from "./change.ts";
 import { emailTexts } from "./email.ts";
 import { fieldTexts } from "./field.ts";
+import { importTexts } from "./import.ts";
 import type { Language } from "./language.ts";
 import { nounTexts } from "./nouns.ts";
 import { passwordTexts } from "./password.ts";
@@ -21,6 +22,7 @@ const catalogue = {
   ...phoneTexts,
   ...emailTexts,
   ...applicationTexts,
+  ...importTexts,
 };
 
 /** The name of a text: the reason of a refusal, a broken password rule, or a compliance problem. */

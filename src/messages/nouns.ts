@@ -80,6 +80,12 @@ export const nounTexts = {
     fr: "Le nom de connexion «\u00a0{name}\u00a0» est déjà pris.",
     es: "El nombre de inicio de sesión «{name}» ya está en uso.",
   },
+  ID_TAKEN: {
+    en: "Id {id} is in use, or was used before.",
+    de: "Die Id {id} wird verwendet oder wurde schon einmal verwendet.",
+    fr: "L'identifiant {id} est utilisé, ou l'a déjà été.",
+    es: "El identificador {id} está en uso o ya se ha usado antes.",
+  },
   PROJECT_NAME_TAKEN: {
     en: 'Project name "{name}" is taken.',
     de: "Der Projektname „{name}“ ist schon vergeben.",

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import argon2 from "argon2";
 import { sameBytes } from "./compare.ts";
+import { foreignHash, isFault } from "./foreign_hash.ts";
 import { type HashQueueLimits, hashQueue } from "./hash_queue.ts";
 
 export { HashQueueFull, retryWhileFull } from "./hash_queue.ts";
@@ -20,7 +21,7 @@ export type PasswordHasher = ReturnType<typeof passwordHasher>;
 /** A stored password hash cannot be read, which is our fault and never a wrong password. */
 export class StoredHashMalformed extends Error {
   constructor() {
-    super("a stored password hash is not an argon2id PHC string");
+    super("a stored password hash is of no form that this server can check");
     this.name = "StoredHashMalformed";
   }
 }
@@ -54,8 +55,9 @@ export function passwordHasher({ concurrency, queue, ...cost }: HashQueueLimits 
     inOnePlace: <T>(work: (bench: PasswordBench) => Promise<T>, signal?: AbortSignal) =>
       enqueue(() => work(bench), signal),
 
-    /** Whether the stored hash was made at another cost than today's. */
-    needsRehash: (stored: string) => argon2.needsRehash(readable(stored), argonCost(cost)),
+    /** Whether the stored hash was made elsewhere, or at another cost than today's. */
+    needsRehash: (stored: string) =>
+      STORED.test(stored) ? argon2.needsRehash(stored, argonCost(cost)) : foreign(stored) !== undefined,
 
     /** The numbers of hashes that run and wait now, and their limits. */
     load,
@@ -74,7 +76,9 @@ function passwordBench(cost: HashCost): PasswordBench {
       const options = { ...argonCost(cost), salt, hashLength: TAG_BYTES, type: argon2.argon2id, raw: true } as const;
       return encode(cost, salt, await argon2.hash(passwordBytes(password), options));
     },
-    verify: async (stored, password) => argon2.verify(readable(stored), passwordBytes(password)),
+    // A hash that was made elsewhere is of the characters as they were typed there.
+    verify: async (stored, password) =>
+      STORED.test(stored) ? argon2.verify(stored, passwordBytes(password)) : foreign(stored).verify(password),
   };
 }
 
@@ -98,7 +102,8 @@ function unpadded(bytes: Buffer): string {
 }
 
 // The package answers false for an algorithm it does not know, which would pass for a wrong password.
-function readable(stored: string): string {
-  if (!STORED.test(stored)) throw new StoredHashMalformed();
-  return stored;
+function foreign(stored: string) {
+  const hash = foreignHash(stored);
+  if (isFault(hash)) throw new StoredHashMalformed();
+  return hash;
 }

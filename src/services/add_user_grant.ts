@@ -1,7 +1,8 @@
 import type { AddUserGrantRequest } from "../../gen/postern/v1/user_grant_pb.ts";
 import type { Reach } from "../deps.ts";
-import type { Reason, Refusal, Violation } from "../errors.ts";
+import type { Refusal, Violation } from "../errors.ts";
 import { type At, factOf, type NewFact } from "../events/fact.ts";
+import type { No } from "./batch_refusal.ts";
 import { organizationIsThere } from "./in_force.ts";
 
 /** A user grant as a request wants it added. */
@@ -31,9 +32,6 @@ export type GrantFindings = {
   /** The wanted roles that exist. */
   readonly roleKeys: readonly string[];
 };
-
-/** The reason why a grant is refused, with the field at fault. */
-export type No = Refusal & { readonly reason: Reason; readonly field: string };
 
 /** The reach of the caller's permission, and the path of an item in the request. */
 export type Within = { readonly reach: Reach; readonly path: string };

@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AddUserGrantOutcomeSchema, UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { type Call, type Deps, keys, organizationOf, reachOf } from "../deps.ts";
-import { localized, reasonOf, refuse, statusWriter, type Violation } from "../errors.ts";
+import { reasonOf } from "../errors.ts";
 import { detailsAfter, first, type NewFact } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
@@ -11,12 +11,12 @@ import {
   askedOf,
   findingsQuestion,
   type GrantFindings,
-  type No,
   refusalOf,
   refusedReach,
   type WantedGrant,
   wantedOf,
 } from "./add_user_grant.ts";
+import { type No, refuseBatch, refusedOutcome } from "./batch_refusal.ts";
 
 type ItemOutcome = MessageInitShape<typeof AddUserGrantOutcomeSchema>;
 
@@ -34,7 +34,7 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
     async addUserGrants({ items, allOrNothing }, call) {
       const wanted = items.map((item) => wantedOf(organizationOf(call), item));
       const decided = decide(wanted, await findingsOfAll(sql, wanted), call);
-      if (allOrNothing) refuseBatch(decided);
+      if (allOrNothing) refuseBatch(decided.flatMap(({ no }) => no ?? []));
       return log.append(call, factsIn(decided), answerOf(decided, call)).catch((error: unknown) => {
         // A request with a key is written together with its record or not at all, and then runs again as a whole.
         const keyed = call.values.get(keys.idempotency) !== undefined;
@@ -99,31 +99,13 @@ const factsIn = (decided: readonly Decided[]): NewFact[] =>
     .flatMap(({ fact }) => (fact ? [fact] : []));
 
 function answerOf(decided: readonly Decided[], call: Call) {
-  const statusOf = statusWriter();
-  return { outcomes: decided.map((item) => outcomeOf(item, call, statusOf)) };
+  const refused = refusedOutcome(call);
+  return { outcomes: decided.map(({ fact, no }) => (fact ? added(fact) : refused(no))) };
 }
 
-function outcomeOf({ fact, no }: Decided, call: Call, statusOf: ReturnType<typeof statusWriter>): ItemOutcome {
-  if (fact) {
-    const value = { userGrantId: fact.at.stream, details: detailsAfter(fact.at) };
-    return { outcome: { case: "added", value } };
-  }
-  const error = refuse.because(no.reason, no);
-  const language = call.values.get(keys.language);
-  return { outcome: { case: "refused", value: statusOf(language ? localized(error, language) : error) } };
-}
-
-/** Refuses the whole batch for the first refused item's reason, with the violations of every refused item. */
-function refuseBatch(decided: readonly Decided[]): void {
-  const nos = decided.flatMap(({ no }) => no ?? []);
-  const [worst] = nos;
-  if (worst) throw refuse.because(worst.reason, { ...worst, violations: nos.flatMap(violationsOf) });
-}
-
-function violationsOf(no: No): readonly Violation[] {
-  const { reason, field } = no;
-  return no.violations ?? [{ field, description: refuse.because(reason, no).rawMessage, reason }];
-}
+const added = ({ at }: NewFact): ItemOutcome => ({
+  outcome: { case: "added", value: { userGrantId: at.stream, details: detailsAfter(at) } },
+});
 
 /** Finds the items that repeat an earlier item. */
 function repeatedIn(wanted: readonly WantedGrant[]): (No | undefined)[] {

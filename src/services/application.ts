@@ -19,11 +19,13 @@ import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
+import { errorText } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { applicationState, applicationStateFolds } from "./application_state.ts";
 import { complianceOf, isDeviceOnly } from "./compliance.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "./named_list.ts";
+import { takenId } from "./new_user.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
 import { originFault, originOf } from "./web_origin.ts";
 
@@ -44,14 +46,13 @@ export const applicationService = (deps: Deps) => {
       const { projectId, name } = request;
       const oidc = configurationOf(request);
       const owner = organizationOf(call);
-      const project = await projectForName({ owner, project: projectId, name }, call.signal);
-      if (!project) throw refuse.notFound("project", projectId);
-      if (project.takenBy) throw applicationNameTaken(name, project.takenBy);
+      const asked = { owner, project: projectId, name, client_id: request.clientId ?? null };
+      refuseTaken(request, await projectForName(asked, call.signal));
       const compliance = complianceOf(oidc, languageOf(call));
       if (request.validateOnly) return log.append(call, [], compliance);
       const at = first(owner, ids(), clock());
-      const clientId = ids();
-      const { secret, ...shown } = keepsSecret(oidc) ? newSecret() : {};
+      const clientId = request.clientId ?? ids();
+      const { secret, ...shown } = secretFor(request, oidc);
       const fact = { case: "oidcCreated", value: { projectId, name, clientId, oidc } } as const;
       const answer = { appId: at.stream, details: detailsAfter(at), clientId, ...shown, ...compliance };
       return log.append(call, [factOf("application", at, fact, secret)], answer);
@@ -65,7 +66,7 @@ export const applicationService = (deps: Deps) => {
     async listApplications(request, call) {
       const { projectId: project } = request;
       const page = pageOf(ListApplicationsRequestSchema, request, 2);
-      const isThere = await projectForName({ owner: organizationOf(call), project, name: "" }, call.signal);
+      const isThere = await projectForName({ ...unnamed, owner: organizationOf(call), project }, call.signal);
       if (!isThere) throw refuse.notFound("project", project);
       const query = queryByName(request.filter, request.order, "folded(a.name)");
       const rows = await readNamed<ApplicationRow>(sql, [applicationList(sql, query, project)], page);
@@ -198,6 +199,7 @@ export const applicationRules = [
     "grantTypes",
   ]),
   messageRule(CreateOidcApplicationRequestSchema, (request) => settingViolations(request)),
+  messageRule(CreateOidcApplicationRequestSchema, hashViolations, ["authMethodType"]),
   pageRule(ListApplicationsRequestSchema, 2),
   namedRule(ListApplicationsRequestSchema, ["name", "namePrefix"]),
 ];
@@ -244,6 +246,11 @@ function flowViolation(field: string, needs: string): Violation {
 export function settingViolations(settings: Pick<Settings, "clockSkew" | "additionalOrigins">, path = ""): Violation[] {
   const violations = [...skewViolations(settings), ...originViolations(settings)];
   return violations.map(({ field, ...rest }) => ({ field: `${path}${field}`, ...rest }));
+}
+
+function hashViolations(request: CreateOidcApplicationRequest): Violation[] {
+  if (request.clientSecretHash === undefined || keepsSecret(request)) return [];
+  return [{ field: "clientSecretHash", description: errorText("SECRET_NOT_KEPT"), reason: "SECRET_NOT_KEPT" }];
 }
 
 const longestSeconds = 315_576_000_000n;
@@ -329,7 +336,7 @@ export const configurationIn = ({ oidc }: ApplicationRow) =>
 export const languageOf = (call: Call) => call.values.get(keys.language) ?? "en";
 
 /** Whether an application has a client secret. */
-export const keepsSecret = ({ authMethodType }: OidcConfiguration) =>
+export const keepsSecret = ({ authMethodType }: Pick<OidcConfiguration, "authMethodType">) =>
   authMethodType === OidcAuthMethodType.BASIC || authMethodType === OidcAuthMethodType.POST;
 
 /** Makes a client secret: the text to show, and the hash to keep. */
@@ -338,19 +345,39 @@ export function newSecret() {
   return { clientSecret, secret: { hash: hashToken(clientSecret).toString("hex") } };
 }
 
+/** The secret of a new application: the hash that it came with, or a new one that the answer shows. */
+function secretFor({ clientSecretHash: hash }: CreateOidcApplicationRequest, oidc: OidcConfiguration) {
+  if (hash !== undefined) return { secret: { hash: hash.toLowerCase() } };
+  return keepsSecret(oidc) ? newSecret() : {};
+}
+
 function after(time: Date, overlap: Duration | undefined): Date {
   const milliseconds = overlap ? Number(overlap.seconds) * 1000 + Math.trunc(overlap.nanos / 1e6) : 0;
   return new Date(time.getTime() + milliseconds);
 }
 
+type ProjectForName = { takenBy: string | null; clientIdUsed: boolean };
+
+// Asks for the project alone.
+const unnamed = { name: "", client_id: null } as const;
+
 const projectForNameRead = (sql: Sql) =>
-  loadOne<{ owner: string; project: string; name: string }, { takenBy: string | null }>(sql, {
-    asked: "owner text, project text, name text",
+  loadOne<{ owner: string; project: string; name: string; client_id: string | null }, ProjectForName>(sql, {
+    asked: "owner text, project text, name text, client_id text",
     // In a join the name was only a filter while the table was new: every application of the project was read for each key.
     select: `select n, (
-               select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy"
+               select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy",
+               exists (select from used_client_ids u where u.client_id = asked.client_id) as "clientIdUsed"
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project`,
   });
+
+/** Refuses an application without its project, and one whose name or client id is taken. */
+function refuseTaken(request: CreateOidcApplicationRequest, project: ProjectForName | undefined): void {
+  const { projectId, name, clientId } = request;
+  if (!project) throw refuse.notFound("project", projectId);
+  if (project.takenBy) throw applicationNameTaken(name, project.takenBy);
+  if (clientId !== undefined && project.clientIdUsed) throw refuse.because("ID_TAKEN", takenId("clientId", clientId));
+}
 
 /** The columns of an application's row, for reads of it. */
 const listedColumns = `a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,

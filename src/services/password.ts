@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { createContextValues } from "@connectrpc/connect";
 import { type Call, type Deps, keys } from "../deps.ts";
-import { refuse } from "../errors.ts";
+import { refuse, type Violation } from "../errors.ts";
 import { type At, factOf, type NewFact, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import { lostRace } from "../events/log.ts";
@@ -91,10 +91,16 @@ export type NewPassword = {
 };
 
 /** Refuses a password with every rule of the policy that it breaks. */
-export function refuseBroken(
+export function refuseBroken(wanted: NewPassword, secrets: Pick<Secrets, "common">): void {
+  const violations = policyViolations(wanted, secrets);
+  if (violations.length > 0) throw refuse.because("PASSWORD_POLICY", { violations });
+}
+
+/** Finds every rule of the policy that a password breaks. */
+export function policyViolations(
   { field, password, names, policy }: NewPassword,
   { common }: Pick<Secrets, "common">,
-): void {
+): Violation[] {
   const rules = {
     minLength: policy.minimumLength,
     upper: policy.requiresUpper,
@@ -103,11 +109,12 @@ export function refuseBroken(
     symbol: policy.requiresSymbol,
   };
   const own = names.filter((name) => name !== null);
-  const broken = brokenPasswordRules(password, rules, { common, names: own });
-  if (broken.length === 0) return;
   const params = { min: policy.minimumLength, max: MAX_PASSWORD_BYTES };
-  const violations = broken.map((reason) => ({ field, description: errorText(reason, params), reason }));
-  throw refuse.because("PASSWORD_POLICY", { violations });
+  return brokenPasswordRules(password, rules, { common, names: own }).map((reason) => ({
+    field,
+    description: errorText(reason, params),
+    reason,
+  }));
 }
 
 /** Refuses a password that was used before, as far back as the hashes given. */
@@ -124,8 +131,10 @@ export const passwordSecret = (hash: string, { historyDepth }: PolicyInForce) =>
 
 /** Credentials of a new user, who may have a password. */
 export const firstPassword: readonly string[] = [
-  `insert into passwords (user_id, owner, hash, changed, set_by_administrator)
-   select i.stream, i.owner, i.secret->>'hash', i.time, true from $input i where i.secret->>'hash' is not null`,
+  `insert into passwords (user_id, owner, hash, changed, imported, set_by_administrator)
+   select i.stream, i.owner, i.secret->>'hash', i.time, coalesce((i.secret->>'imported')::boolean, false),
+     not coalesce((i.secret->>'imported')::boolean, false)
+   from $input i where i.secret->>'hash' is not null`,
 ];
 
 // A statement that ends a user's sessions loses its race to a sign-in that it does not see: `q` is the row when the statement
@@ -140,7 +149,8 @@ export const endSignIns: readonly string[] = [seesSignIns()];
 
 /** Credentials of a sign-in, which counts as long as the password is the one that was checked. */
 export const countSignIn: readonly string[] = [
-  `update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash)
+  `update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
+     imported = p.imported and checked.rehashed is null
    from (
      select q.user_id, i.secret->>'rehashed' as rehashed from $input i join passwords q on q.user_id = i.payload->>'userId'
      where q.changed::text = i.secret->>'since' order by q.user_id for update of q
@@ -151,7 +161,9 @@ const byAdministrator = "coalesce((i.payload->>'byAdministrator')::boolean, fals
 
 /** Credentials of a fact that replaces a password, which is kept among the earlier ones. */
 export const replacePassword: readonly string[] = [
-  seesSignIns(`hash = i.secret->>'hash', changed = i.time, set_by_administrator = ${byAdministrator}, `),
+  seesSignIns(
+    `hash = i.secret->>'hash', changed = i.time, imported = false, set_by_administrator = ${byAdministrator}, `,
+  ),
   `insert into passwords (user_id, owner, hash, changed, set_by_administrator)
    select i.stream, i.owner, i.secret->>'hash', i.time, ${byAdministrator} from $input i
    where not exists (select from passwords q where q.user_id = i.stream)`,

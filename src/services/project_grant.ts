@@ -10,7 +10,8 @@ import { details, detailsAfter, factOf, first, next, type Versioned } from "../e
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { inactive, type No } from "./add_user_grant.ts";
+import { inactive } from "./add_user_grant.ts";
+import type { No } from "./batch_refusal.ts";
 import { ageDirection, cut, type Page, pageOf, pageRule } from "./page.ts";
 import type { ReadableProject } from "./project_read.ts";
 

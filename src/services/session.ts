@@ -10,6 +10,7 @@ import type { Sql } from "../postgres/connect.ts";
 import type { PasswordBench } from "../security/password.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { userExistsRead } from "./access_token.ts";
+import { evenTime } from "./even_time.ts";
 import { replacementHash } from "./new_password.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import {
@@ -32,13 +33,14 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
   const userByLoginName = passwordUserByLoginName(sql);
   const guess = passwordGuesses(deps);
   const limited = signInLimit(settings);
+  const even = evenTime(sql);
   const userExists = userExistsRead(sql);
   const sessionById = sessionRead(sql);
 
   return {
     async createSession({ loginName, password, newPassword }, call) {
       const signIn = { loginName: loginNameOf(loginName), password, newPassword, call };
-      const outcome = await limited(signIn, () => tried(signIn));
+      const outcome = await limited(signIn, () => even(call.signal, () => tried(signIn)));
       if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
       const { user, value } = outcome;
       if (newPassword === undefined && mustChange(user, clock())) throw refuse.because("PASSWORD_CHANGE_REQUIRED");

@@ -1,38 +1,31 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import {
-  CreateHumanUserRequestSchema,
-  CreateMachineUserRequestSchema,
-  ListUsersRequestSchema,
-  type UserService,
-  UserState,
-} from "../../gen/postern/v1/user_pb.ts";
+import { ListUsersRequestSchema, type UserService, UserState } from "../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, organizationOf } from "../deps.ts";
-import { messageRule, refuse, type Violation } from "../errors.ts";
-import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
+import { refuse } from "../errors.ts";
+import { type At, details, detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "./access_token.ts";
+import { userBatch, userBatchRules } from "./create_users.ts";
 import { emailRules, userEmail } from "./email.ts";
-import { wrongInEmail } from "./email_address.ts";
 import { invitationRules, userInvitation } from "./invitation.ts";
 import type { MailSettings } from "./mail_code.ts";
 import { isLastOwner } from "./member.ts";
 import { namedRule, readNamed } from "./named_list.ts";
 import { newPasswordHash } from "./new_password.ts";
+import { createdFact, newUserRules, newUsers, refuseNew } from "./new_user.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
-import { hashing, isLocked, loginNameOf, passwordSecret, passwordUserRead, refuseBroken } from "./password.ts";
+import { isLocked, loginNameOf, passwordSecret, passwordUserRead } from "./password.ts";
 import { type PhoneSettings, phoneOfNewUser } from "./phone_code.ts";
-import { phoneNumber, wrongForSms } from "./phone_number.ts";
-import { type PolicyInForce, policyColumn } from "./policy.ts";
 import { userUpdateRules, userUpdates } from "./update_user.ts";
 import { userColumns as columns, userList, userTexts } from "./user_list.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
-import { loginNameTaken, longName, usernameChange, usernameRules } from "./username.ts";
+import { usernameChange, usernameRules } from "./username.ts";
 
 /** The users of an organization, human and machine. */
 export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) => {
-  const { log, sql, clock, ids, secrets } = deps;
-  const nameAndPolicy = newUserRead(sql);
+  const { log, sql, clock, secrets } = deps;
+  const { findings, refusal, place, credentials } = newUsers(deps);
   const phoneOf = phoneOfNewUser(deps, settings);
   const userById = userRead(sql);
   const userByName = userByLoginNameRead(sql);
@@ -45,25 +38,22 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
     ...userAccessTokens(deps),
     ...userUpdates(deps),
     ...usernameChange(deps),
+    ...userBatch(deps, settings),
 
-    async createHumanUser({ username, givenName, familyName, email, phone, password }, call) {
-      const at = first(organizationOf(call), ids(), clock());
-      const { loginName, policy } = await freeName(username, call);
-      const names = [username, givenName, familyName, email];
-      if (password) refuseBroken({ field: "password", password, names, policy }, secrets);
-      const { secret: code, ...withPhone } = (await phoneOf({ id: at.stream, phone }, call.signal)) ?? {};
-      const hash = password && (await hashing(secrets.passwords.hash(password, call.signal)));
-      const value = { username, loginName, givenName, familyName, email, ...withPhone };
-      const secret = { ...code, ...(hash ? passwordSecret(hash, policy) : {}) };
-      const created = factOf("user", at, { case: "humanCreated", value }, secret);
-      return log.append(call, [created], { userId: at.stream, details: detailsAfter(at) });
+    async createHumanUser(request, call) {
+      const at = place(request, call);
+      const found = await findings(request, call);
+      refuseNew(refusal(request, found, { call, path: "" }));
+      const { secret: code, ...withPhone } =
+        (await phoneOf({ id: at.stream, phone: request.phone }, call.signal)) ?? {};
+      const secret = { ...code, ...(await credentials(request, found, call.signal)) };
+      return log.append(call, [createdFact(at, request, { ...withPhone, secret })], created(at));
     },
 
-    async createMachineUser({ username, name }, call) {
-      const at = first(organizationOf(call), ids(), clock());
-      const { loginName } = await freeName(username, call);
-      const created = factOf("user", at, { case: "machineCreated", value: { username, loginName, name } });
-      return log.append(call, [created], { userId: at.stream, details: detailsAfter(at) });
+    async createMachineUser(request, call) {
+      const at = place(request, call);
+      refuseNew(refusal(request, await findings(request, call), { call, path: "" }));
+      return log.append(call, [createdFact(at, request, {})], created(at));
     },
 
     async getUser({ userId }, call) {
@@ -135,16 +125,6 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
     if (!row) throw refuse.notFound("user", id);
     return row;
   }
-
-  /** Requires a free username; returns the policies in force in its organization. */
-  async function freeName(username: string, call: Call) {
-    const loginName = loginNameOf(username);
-    const found = await nameAndPolicy({ owner: organizationOf(call), login_name: loginName }, call.signal);
-    if (!found) throw new Error("policies are always in force");
-    const { takenBy, takenIn } = found;
-    if (takenBy !== null && takenIn !== null) throw loginNameTaken(username, { userId: takenBy, owner: takenIn }, call);
-    return { loginName, policy: found.policy };
-  }
 };
 
 /** A user as its row holds it. */
@@ -205,19 +185,12 @@ function stateOf(row: Kind, now: Date): UserState {
   return isLocked(row, now) ? UserState.LOCKED : UserState.ACTIVE;
 }
 
-type NewUser = { takenBy: string | null; takenIn: string | null; policy: PolicyInForce };
-
-const newUserRead = (sql: Sql) =>
-  loadOne<{ owner: string; login_name: string }, NewUser>(sql, {
-    asked: "owner text, login_name text",
-    select: `select n, l.user_id as "takenBy", l.owner as "takenIn", ${policyColumn("asked.owner")} as policy
-             from asked left join login_names l on l.login_name = asked.login_name`,
-  });
+const created = (at: At) => ({ userId: at.stream, details: detailsAfter(at) });
 
 /** Cross-field rules of requests about users. */
 export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & AccessTokenSettings) => [
-  messageRule(CreateHumanUserRequestSchema, (request) => wrongInNew(request, settings)),
-  messageRule(CreateMachineUserRequestSchema, longName),
+  ...newUserRules(settings),
+  ...userBatchRules(settings),
   pageRule(ListUsersRequestSchema, 2),
   namedRule(ListUsersRequestSchema, userTexts),
   ...phoneRules(settings),
@@ -227,10 +200,3 @@ export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & A
   ...userUpdateRules,
   ...usernameRules,
 ];
-
-type NewHuman = { readonly username: string; readonly email: string; readonly phone: string };
-
-function wrongInNew({ username, email, phone }: NewHuman, { phoneDefaultRegion: region }: PhoneSettings): Violation[] {
-  const wrongPhone = phone === "" ? [] : wrongForSms(phoneNumber(phone, region));
-  return [...longName({ username }), ...wrongInEmail(email), ...wrongPhone];
-}

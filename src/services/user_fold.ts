@@ -11,6 +11,8 @@ import { usernameFolds } from "./username.ts";
 const loginName = `insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from $facts f`;
 
+const chosenId = `insert into chosen_ids (id) select f.stream from $facts f where (f.payload->>'idChosen')::boolean`;
+
 const sessionsEnd: Cascade = {
   makes: "session.ended",
   select: `select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
@@ -57,6 +59,7 @@ export const userFolds = {
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
          f.payload->>'email', f.payload->>'phone', f.version, f.time, f.time from $facts f`,
       loginName,
+      chosenId,
     ],
     credentials: [...firstPassword, ...keepPhoneCode],
   },
@@ -66,6 +69,7 @@ export const userFolds = {
        select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', f.version, f.time, f.time
        from $facts f`,
       loginName,
+      chosenId,
     ],
   },
   passwordChanged: {

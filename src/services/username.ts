@@ -58,14 +58,16 @@ type Holder = { readonly userId: string; readonly owner: string };
 
 /** Makes the refusal of a taken username; it names the user only to callers who may see that user. */
 export function loginNameTaken(name: string, { userId, owner }: Holder, call: Call) {
-  const seen =
-    owner === organizationOf(call) ||
-    callerOf(call).memberships.some(
-      ({ scope, id }) => scope === "instance" || (scope === "organization" && id === owner),
-    );
-  if (!seen) return refuse.because("LOGIN_NAME_TAKEN", { params: { name } });
+  if (!mayKnowUserOf(owner, call)) return refuse.because("LOGIN_NAME_TAKEN", { params: { name } });
   return refuse.because("LOGIN_NAME_TAKEN", { params: { name, userId }, resource: { noun: "user", id: userId } });
 }
+
+/** Whether a refusal may name a user of the organization to the caller. */
+export const mayKnowUserOf = (organization: string, call: Call): boolean =>
+  organization === organizationOf(call) ||
+  callerOf(call).memberships.some(
+    ({ scope, id }) => scope === "instance" || (scope === "organization" && id === organization),
+  );
 
 type Row = Versioned & {
   readonly username: string;

@@ -65,6 +65,11 @@ export const nounRows = {
   MEMBER_NOT_FOUND: missing("/v1/members/{user}"),
   ORGANIZATION_NAME_TAKEN: taken("/v1/organizations", () => ({ name: fresh("organization") })),
   LOGIN_NAME_TAKEN: taken("/v1/users/machine", () => ({ username: fresh("robot"), name: "Robot" })),
+  ID_TAKEN: {
+    by: ({ german, fixture: { userId } }) =>
+      german.post("/v1/users/machine", { username: fresh("robot").replace(" ", "-"), name: "Robot", userId }),
+    details: ["BadRequest"],
+  },
   PROJECT_NAME_TAKEN: taken("/v1/projects", () => ({ name: fresh("project") })),
   ROLE_TAKEN: taken("/v1/projects/{project}/roles", () => ({ key: fresh("role").replace(" ", "-") })),
   PROJECT_GRANT_EXISTS: taken("/v1/projects/{project}/grants", async ({ postern }) => ({

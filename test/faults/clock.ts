@@ -20,7 +20,7 @@ export async function openClock(): Promise<ClockStage> {
   await using opened = new AsyncDisposableStack();
   const databaseUrl = opened.use(await freshDatabase()).url;
   const dataDir = await mkdtemp(join(tmpdir(), "postern-clock-"));
-  opened.defer(() => rm(dataDir, { recursive: true, force: true }));
+  opened.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 20 }));
   await chmod(dataDir, 0o755);
   const file = join(dataDir, "clock");
   await writeFile(file, "+0\n");

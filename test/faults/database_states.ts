@@ -19,7 +19,7 @@ export async function openRefusing(): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "postern-refusing-"));
   // Under root the server runs as another user, who must be able to enter.
   await chmod(folder, 0o711);
-  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   const dataDir = join(folder, "data");
   const server = opened.use(await startEmbedded({ dataDir, log: quiet }));
   const data = join(dataDir, "postgres/data");

@@ -35,7 +35,7 @@ async function openStage({ change, more = {} }: StageOptions = {}): Promise<Stag
   await using opened = new AsyncDisposableStack();
   const databaseUrl = opened.use(await freshDatabase()).url;
   const dataDir = await mkdtemp(join(tmpdir(), "postern-faults-"));
-  opened.defer(() => rm(dataDir, { recursive: true, force: true }));
+  opened.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 20 }));
   const [token, ports] = [newToken("pt"), { one: await freePort(), two: await freePort() }];
   const start = async (name: Name) =>
     opened.use(

@@ -28,7 +28,7 @@ export async function startBalancer(
 ): Promise<Balancer> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "postern-haproxy-"));
-  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   const [port, statistics] = [await freePort(), join(folder, "stats")];
   let text = change(await readFile(shippedFile, "utf8"));
   text = replaced(text, "bind :8080", `bind 127.0.0.1:${port}`);

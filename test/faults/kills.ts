@@ -15,7 +15,7 @@ export async function openKilled(inFolder = tmpdir()): Promise<Stage> {
   const folder = await mkdtemp(join(inFolder, "postern-kills-"));
   // Under root the server runs as another user, who must be able to enter.
   await chmod(folder, 0o711);
-  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   const dataDir = join(folder, "data");
   // Made here to learn its URL, and left to the node.
   const embedded = await startEmbedded({ dataDir, log: quiet });

@@ -18,7 +18,7 @@ export async function openNetwork(): Promise<Stage> {
   const databaseUrl = opened.use(await freshDatabase()).url;
   const proxy = opened.use(await openProxy(databaseUrl));
   const dataDir = await mkdtemp(join(tmpdir(), "postern-network-"));
-  opened.defer(() => rm(dataDir, { recursive: true, force: true }));
+  opened.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 20 }));
   const options = { databaseUrl: proxy.url, dataDir, adminToken: newToken("pt"), env: settings };
   const node = opened.use(await startNode(options));
   await untilReady(node);

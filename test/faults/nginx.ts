@@ -15,7 +15,7 @@ export type Nginx = AsyncDisposable & { readonly http: string; readonly grpc: st
 export async function startNginx(nodes: readonly string[]): Promise<Nginx> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "postern-nginx-"));
-  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   const [http, grpc] = [await freePort(), await freePort()];
   const file = join(folder, "nginx.conf");
   const text = withPorts(withNodes(await readFile(shippedFile, "utf8"), nodes), { http, grpc });

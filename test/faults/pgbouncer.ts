@@ -18,7 +18,7 @@ export async function startPgbouncer(
   const [target, port] = [new URL(databaseUrl), await freePort()];
   const sockets = target.searchParams.get("host") ?? "";
   const folder = await mkdtemp(join(tmpdir(), "postern-pgbouncer-"));
-  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   await chmod(folder, 0o711);
   const lines = {
     listen_addr: "127.0.0.1",

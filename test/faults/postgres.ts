@@ -34,7 +34,7 @@ function installed(home: string): string[] {
 export async function startPostgres(bin: string): Promise<AsyncDisposable & { readonly url: string }> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "postern-version-"));
-  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   if (isRoot) await chown(folder, 65_534, 65_534);
   await chmod(folder, 0o755);
   const data = join(folder, "data");

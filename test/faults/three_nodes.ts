@@ -34,7 +34,7 @@ export async function startThreeNodes(balancerName: BalancerName): Promise<Three
   await using opened = new AsyncDisposableStack();
   const databaseUrl = opened.use(await freshDatabase()).url;
   const dataDir = await mkdtemp(join(tmpdir(), "postern-three-"));
-  opened.defer(() => rm(dataDir, { recursive: true, force: true }));
+  opened.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 20 }));
   const adminToken = newToken("pt");
   const nodes = new Map<string, Node>();
   for (const name of names) {

@@ -16,7 +16,8 @@ test("a node that works on as many calls as it may refuses more at once, and say
   const running = Array.from({ length: 4 }, () => admin.get("/v1/projects"));
   await until(async () => {
     const waiting = await ask(databaseUrl, "select 1 from pg_stat_activity where wait_event_type = 'Lock'");
-    return waiting.length === 4;
+    // A chore of the node may wait as well.
+    return waiting.length >= 4;
   });
   const { status, body, headers: fields } = await admin.get("/v1/users/me");
   expect([status, body.code, body.details[0].reason]).toEqual([429, Code.ResourceExhausted, "OVERLOADED"]);

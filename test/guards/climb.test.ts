@@ -140,6 +140,9 @@ const givesOrTakes = {
   "MemberService.AddMember": "the caller holds every permission of the roles that it gives",
   "MemberService.ChangeMember": "as AddMember; the roles that it takes are of a place that the caller administers",
   "MemberService.RemoveMember": "the roles that it takes are of a place that the caller administers",
+  "UserService.CreateHumanUser": "the user that it names is a new one: an id that was ever used is refused",
+  "UserService.CreateMachineUser": "as CreateHumanUser",
+  "UserService.CreateUsers": "as CreateHumanUser",
   "UserGrantService.AddUserGrant": "it gives a role of a project, which is the project's to give",
   "UserGrantService.AddUserGrants": "it gives roles of projects, which are the projects' to give",
 } as const satisfies Record<string, string>;

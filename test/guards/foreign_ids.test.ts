@@ -44,6 +44,12 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
 // What these fields are for: an organization lends its projects to others, and gives roles in its own to users of others.
 const anyone = [
   "ProjectService.GrantProject granted_organization_id",
+  // An id that a new object brings; that it is taken is told, as login names tell it.
+  "ApplicationService.CreateOidcApplication client_id",
+  "UserService.CreateHumanUser user_id",
+  "UserService.CreateMachineUser user_id",
+  "UserService.CreateUsers items.human.user_id",
+  "UserService.CreateUsers items.machine.user_id",
   "MemberService.AddMember user_id",
   "OrganizationService.CreateOrganization owner_user_id",
   "UserGrantService.AddUserGrant user_id",

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Reason } from "../../src/errors.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import type { Fixture } from "../fixture/organization.ts";
+import { policyRows } from "./policy_rows.ts";
 
 // Two statements of the same truth meet in matrix.test.ts. The server runs on the option `access` of each rpc in proto/postern/v1
 // and on the roles in src/guards/permissions.ts. This table states the requirement of each operation by itself, with the roles as
@@ -108,6 +109,12 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "organization",
     objectless: true,
     request: () => ({ username: fresh("m").replace(" ", "-"), name: "Robot" }),
+  },
+  "UserService.CreateUsers": {
+    needs: "user.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({ items: [{ human: human() }] }),
   },
   "UserService.GetUser": { needs: "user.read", decides: "user", request: ({ userId }) => ({ userId }) },
   "UserService.GetUserByLoginName": {
@@ -454,43 +461,7 @@ export const rows: Readonly<Record<string, Row>> = {
     reaches: "project",
     request: async (f) => ({ userId: await f.newMember(), projectId: f.projectId, ...f.grant }),
   },
-  "PolicyService.GetPasswordPolicy": {
-    needs: "policy.read",
-    decides: "organization",
-    objectless: true,
-    ownOrganization: true,
-    request: () => ({}),
-  },
-  "PolicyService.SetPasswordPolicy": {
-    needs: "policy.write",
-    decides: "organization",
-    objectless: true,
-    request: () => ({ policy: { minimumLength: 8, requiresUpper: true } }),
-  },
-  "PolicyService.GetLockoutPolicy": {
-    needs: "policy.read",
-    decides: "organization",
-    objectless: true,
-    request: () => ({}),
-  },
-  "PolicyService.SetLockoutPolicy": {
-    needs: "policy.write",
-    decides: "organization",
-    objectless: true,
-    request: () => ({ policy: { maximumAttempts: 10 } }),
-  },
-  "PolicyService.ResetPasswordPolicy": {
-    needs: "policy.write",
-    decides: "organization",
-    objectless: true,
-    request: () => ({}),
-  },
-  "PolicyService.ResetLockoutPolicy": {
-    needs: "policy.write",
-    decides: "organization",
-    objectless: true,
-    request: () => ({}),
-  },
+  ...policyRows,
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "EventService.WatchEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
 };

@@ -2,6 +2,7 @@ import { applicationScenes } from "./scenes_application.ts";
 import { emailScenes } from "./scenes_email.ts";
 import { everyScenes } from "./scenes_every.ts";
 import { grantScenes } from "./scenes_grant.ts";
+import { importScenes } from "./scenes_import.ts";
 import { keyScenes } from "./scenes_key.ts";
 import { listScenes } from "./scenes_list.ts";
 import { ownScenes } from "./scenes_own.ts";
@@ -17,7 +18,7 @@ import { wireScenes } from "./scenes_wire.ts";
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   ...[stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
-  ...[emailScenes, passwordResetScenes],
+  ...[emailScenes, passwordResetScenes, importScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

@@ -1,6 +1,6 @@
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { freshDatabase } from "../database.ts";
@@ -20,10 +20,12 @@ const rows = `
   insert into members (owner, member_id, user_id, scope, scope_id, roles, version, created, changed)
   values ('o', 'm', 'u', 'organization', 'o', '{ORG_OWNER,ORG_VIEWER}', 1, now(), now());`;
 
+const isLater = (path: string) => path.endsWith(".sql") && basename(path) >= "0012";
+
 test("rows of an earlier release have the terms that they would be written with today", async () => {
   await using before = await freshDatabase({ empty: true });
   const folder = await mkdtemp(join(tmpdir(), "postern-migrations-"));
-  await cp(migrations, folder, { recursive: true, filter: (path) => !path.endsWith("0012-lists.sql") });
+  await cp(migrations, folder, { recursive: true, filter: (path) => !isLater(path) });
   await migrate({ url: before.url, log, folder });
   await rm(folder, { recursive: true });
   await using old = openClient(before.url);

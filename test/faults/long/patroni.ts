@@ -42,7 +42,7 @@ export type Cluster = AsyncDisposable & {
 export async function startPatroni(): Promise<Cluster> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "postern-patroni-"));
-  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   await chmod(folder, 0o755);
   const etcdPort = await startEtcd(folder, opened);
   const members: Member[] = [];

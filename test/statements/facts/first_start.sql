@@ -33,15 +33,18 @@ facts as (
          f.payload->>'email', f.payload->>'phone', f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),
 "user.human_created/1" as (insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.human_created') f),
-"user.human_created/2" as (insert into passwords (user_id, owner, hash, changed, set_by_administrator)
-   select i.stream, i.owner, i.secret->>'hash', i.time, true from (select * from input where type = 'user.human_created') i where i.secret->>'hash' is not null),
-"user.human_created/3" as (insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date)
+"user.human_created/2" as (insert into chosen_ids (id) select f.stream from (select * from facts where type = 'user.human_created') f where (f.payload->>'idChosen')::boolean),
+"user.human_created/3" as (insert into passwords (user_id, owner, hash, changed, imported, set_by_administrator)
+   select i.stream, i.owner, i.secret->>'hash', i.time, coalesce((i.secret->>'imported')::boolean, false),
+     not coalesce((i.secret->>'imported')::boolean, false)
+   from (select * from input where type = 'user.human_created') i where i.secret->>'hash' is not null),
+"user.human_created/4" as (insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date)
    select c.code->>'id', i.owner, i.stream, c.code->>'phone', decode(c.code->>'mac', 'hex'),
      decode(c.code->>'sealed', 'hex'), (c.code->>'expirationDate')::timestamptz
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code is not null
    on conflict (user_id) do update set phone_code_id = excluded.phone_code_id, phone = excluded.phone, mac = excluded.mac,
      sealed = excluded.sealed, attempts = 0, expiration_date = excluded.expiration_date),
-"user.human_created/4" as (insert into phone_sends (phone, n, user_id, time)
+"user.human_created/5" as (insert into phone_sends (phone, n, user_id, time)
    select c.code->>'phone', (c.code->>'nth')::bigint, i.stream, i.time
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null),
 idempotent as (

@@ -23,7 +23,7 @@ facts as (
   locked_until = case when not coalesce((f.payload->>'byCode')::boolean, false) then t.locked_until end, version = f.version, changed = f.time
    from (select * from facts where type = 'user.password_changed') f where t.owner = f.owner and t.user_id = f.stream),
 "user.password_changed/1" as (
-  update passwords p set hash = i.secret->>'hash', changed = i.time, set_by_administrator = coalesce((i.payload->>'byAdministrator')::boolean, false), sign_ins = p.sign_ins + 1,
+  update passwords p set hash = i.secret->>'hash', changed = i.time, imported = false, set_by_administrator = coalesce((i.payload->>'byAdministrator')::boolean, false), sign_ins = p.sign_ins + 1,
     user_id = case when p.sign_ins = q.sign_ins then p.user_id else 'came meanwhile' end
   from (select * from input where type = 'user.password_changed') i join passwords q on q.user_id = i.stream where p.user_id = i.stream),
 "user.password_changed/2" as (insert into passwords (user_id, owner, hash, changed, set_by_administrator)

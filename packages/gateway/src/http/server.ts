@@ -100,6 +100,8 @@ async function drain({ server, connections, sockets, stopping, delayMs, graceMs 
     else connections.retire();
     await pause(delayMs / retireCount);
   }
+  // A response from now on says that its connection closes.
+  connections.retireAll();
   // Connections that wait to be accepted are reset by the close; here they were accepted a moment ago.
   await immediate();
   const { promise: closed, resolve } = Promise.withResolvers<void>();

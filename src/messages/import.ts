@@ -1,0 +1,47 @@
+import type { Texts } from "./language.ts";
+
+/** Texts of violations of what comes from elsewhere: ids, hashes of passwords, and users by the hundred. */
+export const importTexts = {
+  USER_ID_RESERVED: {
+    en: 'Must not be "me", which stands for the caller.',
+    de: "Das darf nicht „me“ sein, das für den Aufrufer steht.",
+    fr: "Ne doit pas être «\u00a0me\u00a0», qui désigne l'appelant.",
+    es: "No debe ser «me», que representa a quien llama.",
+  },
+  PASSWORD_HASH_MALFORMED: {
+    en: "Must be a hash of argon2, scrypt or PBKDF2 in PHC form, or of bcrypt.",
+    de: "Hier muss ein Hash von argon2, scrypt oder PBKDF2 in der PHC-Form stehen, oder einer von bcrypt.",
+    fr: "Doit être un condensat argon2, scrypt ou PBKDF2 au format PHC, ou bcrypt.",
+    es: "Debe ser un hash de argon2, scrypt o PBKDF2 en formato PHC, o de bcrypt.",
+  },
+  PASSWORD_HASH_LENGTH: {
+    en: "Must have a salt of {minSalt} to {maxSalt} bytes and a hash of {minHash} to {maxHash} bytes.",
+    de: "Das Salt muss {minSalt} bis {maxSalt} Bytes haben und der Hash {minHash} bis {maxHash} Bytes.",
+    fr: "Doit avoir un sel de {minSalt} à {maxSalt} octets et un condensat de {minHash} à {maxHash} octets.",
+    es: "Debe tener una sal de {minSalt} a {maxSalt} bytes y un hash de {minHash} a {maxHash} bytes.",
+  },
+  PASSWORD_HASH_TOO_COSTLY: {
+    en: "Costs too much to check: {parameter} is {value}, and may be at most {most}.",
+    de: "Die Prüfung kostet zu viel: {parameter} ist {value} und darf höchstens {most} sein.",
+    fr: "La vérification coûte trop cher\u00a0: {parameter} vaut {value}, et au plus {most} est permis.",
+    es: "Comprobarlo cuesta demasiado: {parameter} es {value} y puede ser como máximo {most}.",
+  },
+  TOO_MANY_PASSWORDS: {
+    en: "Is one of more than {most} passwords in plain text in one request.",
+    de: "Das ist eines von mehr als {most} Passwörtern im Klartext in einer Anfrage.",
+    fr: "Fait partie de plus de {most} mots de passe en clair dans une même requête.",
+    es: "Es una de más de {most} contraseñas en claro en una misma solicitud.",
+  },
+  ITEM_REPEATED: {
+    en: "Is the same as that of {other}.",
+    de: "Das ist dasselbe wie bei {other}.",
+    fr: "Est le même que celui de {other}.",
+    es: "Es el mismo que el de {other}.",
+  },
+  SECRET_NOT_KEPT: {
+    en: "Is only for applications that authenticate by BASIC or POST.",
+    de: "Das ist nur für Anwendungen, die sich mit BASIC oder POST anmelden.",
+    fr: "N'est que pour les applications qui s'authentifient par BASIC ou POST.",
+    es: "Solo es para aplicaciones que se autentican con BASIC o POST.",
+  },
+} satisfies Record<string, Texts>;

@@ -1,0 +1,177 @@
+import {
+  type CreateHumanUserRequest,
+  CreateHumanUserRequestSchema,
+  type CreateMachineUserRequest,
+  CreateMachineUserRequestSchema,
+} from "../../gen/postern/v1/user_pb.ts";
+import { type Call, type Deps, organizationOf } from "../deps.ts";
+import { messageRule, refuse, type Violation } from "../errors.ts";
+import { type At, factOf, first, type NewFact } from "../events/fact.ts";
+import { loadOne } from "../events/load.ts";
+import { errorText } from "../messages/catalogue.ts";
+import { foreignHash, isFault } from "../security/foreign_hash.ts";
+import type { Secrets } from "../security/secrets.ts";
+import type { No } from "./batch_refusal.ts";
+import { wrongInEmail } from "./email_address.ts";
+import { hashing, loginNameOf, passwordSecret, policyViolations } from "./password.ts";
+import type { PhoneSettings } from "./phone_code.ts";
+import { phoneNumber, wrongForSms } from "./phone_number.ts";
+import { type PolicyInForce, policyColumn } from "./policy.ts";
+import { longName, mayKnowUserOf } from "./username.ts";
+
+/** A request for a new user. */
+export type NewUserRequest = CreateHumanUserRequest | CreateMachineUserRequest;
+
+/** The state that decides about a new user. */
+export type NewUserFindings = {
+  /** The user who has the login name, and its organization. */
+  readonly takenBy: string | null;
+  readonly takenIn: string | null;
+  /** Whether the chosen id was ever used. */
+  readonly idUsed: boolean;
+  readonly policy: PolicyInForce;
+};
+
+/** The query for the state that decides about a new user. */
+export const newUserQuestion = {
+  asked: "owner text, login_name text, user_id text",
+  // The log knows every id that there ever was, of users and of everything else; ids that race are decided by chosen_ids.
+  select: `select n, l.user_id as "takenBy", l.owner as "takenIn",
+               asked.user_id is not null and exists (select from events e where e.stream = asked.user_id) as "idUsed",
+               ${policyColumn("asked.owner")} as policy
+             from asked left join login_names l on l.login_name = asked.login_name`,
+};
+
+/** Converts a request to the key of `newUserQuestion`. */
+export const askedOf = (owner: string, { username, userId }: NewUserRequest) => ({
+  owner,
+  login_name: loginNameOf(username),
+  user_id: userId ?? null,
+});
+
+/** The names and policies of new users, and the facts that create them. */
+export function newUsers({ sql, ids, clock, secrets }: Pick<Deps, "sql" | "ids" | "clock" | "secrets">) {
+  const findingsOf = loadOne<ReturnType<typeof askedOf>, NewUserFindings>(sql, newUserQuestion);
+
+  return {
+    /** Reads the state that decides about a new user. */
+    async findings(request: NewUserRequest, call: Call): Promise<NewUserFindings> {
+      const found = await findingsOf(askedOf(organizationOf(call), request), call.signal);
+      if (!found) throw new Error("policies are always in force");
+      return found;
+    },
+
+    /** Finds the reason why a user cannot be created; `path` leads to its item in a batch. */
+    refusal: (request: NewUserRequest, findings: NewUserFindings, { call, path }: Place): No | undefined =>
+      refusedName(request, findings, { call, path }) ??
+      refusedId(request, findings, path) ??
+      refusedPassword(request, findings, { path, secrets }),
+
+    /** The place of the first fact about a user, under the id that it came with. */
+    place: ({ userId }: NewUserRequest, call: Call): At => first(organizationOf(call), userId ?? ids(), clock()),
+
+    /** Hashes the password of a new user, or takes the hash that it came with; undefined when it has neither. */
+    async credentials(request: NewUserRequest, { policy }: NewUserFindings, signal: AbortSignal) {
+      if (!isHuman(request)) return undefined;
+      const { password, passwordHash } = request;
+      if (passwordHash) return { hash: passwordHash, imported: true, depth: policy.historyDepth };
+      if (!password) return undefined;
+      return passwordSecret(await hashing(secrets.passwords.hash(password, signal)), policy);
+    },
+  };
+}
+
+/** The call, and the path of an item in its request. */
+export type Place = { readonly call: Call; readonly path: string };
+
+/** The phone of a new user and the secrets that its fact takes along. */
+export type NewUserExtras = {
+  readonly phone?: string | undefined;
+  readonly phoneCodeId?: string | undefined;
+  readonly secret?: NonNullable<NewFact["secret"]>;
+};
+
+/** Makes the fact that creates a user. */
+export function createdFact(at: At, request: NewUserRequest, { phone, phoneCodeId, secret }: NewUserExtras): NewFact {
+  const { username } = request;
+  const named = { username, loginName: loginNameOf(username), ...(request.userId ? chosen : {}) };
+  if (!isHuman(request)) {
+    return factOf("user", at, { case: "machineCreated", value: { ...named, name: request.name } });
+  }
+  const { givenName, familyName, email } = request;
+  const reached = { ...(phone ? { phone } : {}), ...(phoneCodeId ? { phoneCodeId } : {}) };
+  const value = { ...named, givenName, familyName, email, ...reached };
+  return factOf("user", at, { case: "humanCreated", value }, secret);
+}
+
+const chosen = { idChosen: true };
+
+/** Whether the request is for a human user. */
+export const isHuman = (request: NewUserRequest): request is CreateHumanUserRequest =>
+  request.$typeName === CreateHumanUserRequestSchema.typeName;
+
+/** Cross-field rules of requests for one new user. */
+export const newUserRules = (settings: PhoneSettings) => [
+  messageRule(CreateHumanUserRequestSchema, (request) => [
+    ...wrongInUser(request),
+    ...(request.phone === "" ? [] : wrongForSms(phoneNumber(request.phone, settings.phoneDefaultRegion))),
+  ]),
+  messageRule(CreateMachineUserRequestSchema, wrongInUser),
+];
+
+/** Finds the violations of a new user that need no database, but for those of its phone. */
+export function wrongInUser(request: NewUserRequest): Violation[] {
+  const ofHuman = isHuman(request) ? [...wrongInEmail(request.email), ...wrongHash(request)] : [];
+  return [...longName(request), ...reservedId(request), ...ofHuman];
+}
+
+const reserved = { field: "userId", description: errorText("USER_ID_RESERVED"), reason: "USER_ID_RESERVED" };
+
+const reservedId = ({ userId }: NewUserRequest): Violation[] => (userId === "me" ? [reserved] : []);
+
+function wrongHash({ password, passwordHash }: CreateHumanUserRequest): Violation[] {
+  if (passwordHash === undefined) return [];
+  const field = "passwordHash";
+  const together = errorText("FIELD_TOGETHER", { other: "password" });
+  if (password !== undefined) return [{ field, description: together, reason: "FIELD_TOGETHER" }];
+  const hash = foreignHash(passwordHash);
+  if (!isFault(hash)) return [];
+  const params = "params" in hash ? hash.params : {};
+  return [{ field, description: errorText(hash.reason, params), reason: hash.reason }];
+}
+
+/** Refuses a taken username; the refusal names the user only to callers who may see that user. */
+function refusedName(request: NewUserRequest, found: NewUserFindings, { call, path }: Place): No | undefined {
+  const { takenBy, takenIn } = found;
+  if (takenBy === null || takenIn === null) return undefined;
+  const no = { reason: "LOGIN_NAME_TAKEN", field: `${path}username` } as const;
+  const params = { name: request.username };
+  if (!mayKnowUserOf(takenIn, call)) return { ...no, params };
+  return { ...no, params: { ...params, userId: takenBy }, resource: { noun: "user", id: takenBy } };
+}
+
+function refusedId({ userId }: NewUserRequest, { idUsed }: NewUserFindings, path: string): No | undefined {
+  return idUsed && userId ? takenId(`${path}userId`, userId) : undefined;
+}
+
+/** Makes the refusal of an id that was used before, by whatever it was. */
+export function takenId(field: string, id: string): No {
+  const params = { id };
+  const violations = [{ field, description: errorText("ID_TAKEN", params), reason: "ID_TAKEN" }];
+  return { reason: "ID_TAKEN", field, params, violations };
+}
+
+type Checked = { readonly path: string; readonly secrets: Pick<Secrets, "common"> };
+
+function refusedPassword(request: NewUserRequest, { policy }: NewUserFindings, { path, secrets }: Checked) {
+  if (!isHuman(request) || !request.password) return undefined;
+  const field = `${path}password`;
+  const names = [request.username, request.givenName, request.familyName, request.email];
+  const violations = policyViolations({ field, password: request.password, names, policy }, secrets);
+  return violations.length === 0 ? undefined : ({ reason: "PASSWORD_POLICY", field, violations } as const);
+}
+
+/** Refuses a new user that cannot be created. */
+export function refuseNew(no: No | undefined): void {
+  if (no) throw refuse.because(no.reason, no);
+}

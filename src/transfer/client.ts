@@ -1,0 +1,72 @@
+import { Agent } from "node:http";
+import { Agent as SecureAgent } from "node:https";
+import { join } from "node:path";
+import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { AccountService } from "../../gen/postern/v1/account_pb.ts";
+import { ApplicationService } from "../../gen/postern/v1/application_pb.ts";
+import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
+import { UserService } from "../../gen/postern/v1/user_pb.ts";
+import { readSecret } from "../admin_files.ts";
+import type { Config } from "../config.ts";
+import { localUrl } from "../how_to_begin.ts";
+import { ConfigError } from "../setting.ts";
+import { patiently } from "./patience.ts";
+
+/** Where a transfer goes: options of the command, each with a default out of the settings. */
+export type Place = {
+  /** The service; by default the one of these settings on this machine. */
+  readonly url?: string | undefined;
+  /** The file of an access token; by default that of the first administrator. */
+  readonly tokenFile?: string | undefined;
+  /** The organization; by default the caller's own. */
+  readonly organization?: string | undefined;
+};
+
+/** The clients of one organization, over connections that are kept. */
+export type Clients = Disposable & {
+  readonly organization: string;
+  readonly users: Client<typeof UserService>;
+  readonly projects: Client<typeof ProjectService>;
+  readonly applications: Client<typeof ApplicationService>;
+  readonly grants: Client<typeof UserGrantService>;
+};
+
+/** Connects to the service, and finds out which organization it works in. */
+export async function openClients(
+  config: Config,
+  { url = localUrl(config), tokenFile, organization }: Place,
+): Promise<Clients> {
+  const token = await tokenOf(config, tokenFile);
+  if (!URL.canParse(url) || !/^https?:\/\//.test(url))
+    throw new ConfigError(`--url must be a URL of http or https, not ${url}`);
+  // HTTP/1.1 goes through every proxy; HTTP/2 without TLS goes through few.
+  const agent = new (url.startsWith("https:") ? SecureAgent : Agent)({ keepAlive: true });
+  const authorize: Interceptor = (next) => (request) => {
+    request.header.set("authorization", `Bearer ${token}`);
+    if (organization) request.header.set("x-service-orgid", organization);
+    return next(request);
+  };
+  const interceptors = [patiently, authorize];
+  const transport = createConnectTransport({ baseUrl: url, httpVersion: "1.1", nodeOptions: { agent }, interceptors });
+  const of = organization ?? (await createClient(AccountService, transport).getMe({})).organization?.id;
+  if (!of) throw new ConfigError("the token is of a user without an organization: name one by --organization");
+  return {
+    organization: of,
+    users: createClient(UserService, transport),
+    projects: createClient(ProjectService, transport),
+    applications: createClient(ApplicationService, transport),
+    grants: createClient(UserGrantService, transport),
+    [Symbol.dispose]: () => agent.destroy(),
+  };
+}
+
+async function tokenOf({ adminToken, dataDir }: Config, tokenFile: string | undefined): Promise<string> {
+  const file = tokenFile ?? join(dataDir, "admin-token");
+  const token = tokenFile === undefined && adminToken ? adminToken : await readSecret(file);
+  if (token) return token;
+  throw new ConfigError(
+    `There is no token in ${file}: name the file of one by --token-file, or set POSTERN_ADMIN_TOKEN`,
+  );
+}

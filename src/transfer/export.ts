@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import type { Writable } from "node:stream";
+import { type JsonObject, toJson } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import { OidcConfigurationSchema } from "../../gen/postern/v1/application_pb.ts";
+import type { Project } from "../../gen/postern/v1/project_pb.ts";
+import { type User, UserState } from "../../gen/postern/v1/user_pb.ts";
+import type { Config } from "../config.ts";
+import { ConfigError } from "../setting.ts";
+import { type Clients, openClients, type Place } from "./client.ts";
+
+const pageSize = 1000;
+
+/**
+ * Exports an organization as lines that an import takes: projects with their roles, applications, users, and user grants. Secrets
+ * never leave: neither passwords nor client secrets, nor their hashes.
+ */
+export async function exportTo(out: Writable, config: Config, place: Place): Promise<void> {
+  try {
+    using clients = await openClients(config, place);
+    for await (const item of itemsOf(clients)) if (!out.write(`${JSON.stringify(item)}\n`)) await once(out, "drain");
+  } catch (error) {
+    if (error instanceof ConnectError) throw new ConfigError(`The export ended: ${error.message}`);
+    throw error;
+  }
+}
+
+async function* itemsOf(clients: Clients): AsyncGenerator<JsonObject> {
+  const names = new Map<string, string>();
+  for await (const project of projectsOf(clients)) {
+    names.set(project.id, project.name);
+    yield { project: { name: project.name, roles: await rolesOf(clients, project.id) } };
+    yield* applicationsOf(clients, project);
+  }
+  yield* usersOf(clients);
+  yield* grantsOf(clients, names);
+}
+
+async function* projectsOf({ projects }: Clients): AsyncGenerator<Project> {
+  for await (const { projects: some } of pages((page) => projects.listProjects(page))) yield* some;
+}
+
+async function rolesOf({ projects }: Clients, projectId: string): Promise<JsonObject[]> {
+  const all: JsonObject[] = [];
+  for await (const { roles } of pages((page) => projects.listProjectRoles({ projectId, ...page })))
+    all.push(...roles.map(({ key, displayName }) => ({ key, displayName })));
+  return all;
+}
+
+async function* applicationsOf({ applications }: Clients, project: Project): AsyncGenerator<JsonObject> {
+  const list = (page: PageRequest) => applications.listApplications({ projectId: project.id, ...page });
+  for await (const { applications: some } of pages(list)) {
+    for (const { name, clientId, oidc } of some) {
+      const configuration = oidc ? (toJson(OidcConfigurationSchema, oidc) as JsonObject) : {};
+      yield { application: { project: project.name, name, clientId, ...configuration } };
+    }
+  }
+}
+
+async function* usersOf({ users }: Clients): AsyncGenerator<JsonObject> {
+  for await (const { users: some } of pages((page) => users.listUsers(page)))
+    for (const user of some)
+      yield { ...lineOf(user), ...(user.state === UserState.INACTIVE ? { inactive: true } : {}) };
+}
+
+function lineOf({ id: userId, username, kind }: User): JsonObject {
+  if (kind.case !== "human") return { machine: { userId, username, name: kind.value?.name ?? "" } };
+  const { givenName, familyName, email, phone } = kind.value;
+  return { human: { userId, username, givenName, familyName, email, ...(phone ? { phone } : {}) } };
+}
+
+/** A grant in a project of the organization names it; one in a project of another organization has its ids. */
+async function* grantsOf({ grants }: Clients, names: ReadonlyMap<string, string>): AsyncGenerator<JsonObject> {
+  for await (const { userGrants } of pages((page) => grants.listUserGrants(page))) {
+    for (const { userId, projectId, projectGrantId, roleKeys } of userGrants) {
+      const project = names.get(projectId);
+      const place =
+        projectGrantId || project === undefined
+          ? { projectId, ...(projectGrantId ? { projectGrantId } : {}) }
+          : { project };
+      yield { grant: { userId, ...place, roleKeys } };
+    }
+  }
+}
+
+type PageRequest = { readonly pageSize: number; readonly pageToken: string };
+
+async function* pages<P extends { readonly nextPageToken: string }>(
+  list: (page: PageRequest) => Promise<P>,
+): AsyncGenerator<P> {
+  for (let pageToken = ""; ; ) {
+    const page = await list({ pageSize, pageToken });
+    yield page;
+    pageToken = page.nextPageToken;
+    if (pageToken === "") return;
+  }
+}

@@ -1,0 +1,123 @@
+import { create, fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import {
+  type CreateOidcApplicationRequest,
+  CreateOidcApplicationRequestSchema,
+} from "../../gen/postern/v1/application_pb.ts";
+import { type AddUserGrantRequest, AddUserGrantRequestSchema } from "../../gen/postern/v1/user_grant_pb.ts";
+import {
+  CreateHumanUserRequestSchema,
+  CreateMachineUserRequestSchema,
+  type CreateUsersItem,
+  CreateUsersItemSchema,
+} from "../../gen/postern/v1/user_pb.ts";
+import { userIdFor } from "./user_id.ts";
+
+/** A thing to import, ready for its request. */
+export type Item =
+  | { readonly kind: "user"; readonly user: CreateUsersItem; readonly userId: string; readonly inactive: boolean }
+  | { readonly kind: "project"; readonly name: string; readonly roles: readonly Role[] }
+  | { readonly kind: "application"; readonly project: string; readonly application: CreateOidcApplicationRequest }
+  | { readonly kind: "grant"; readonly project: string; readonly grant: AddUserGrantRequest };
+
+/** A role of a project. */
+export type Role = { readonly key: string; readonly displayName: string };
+
+/** A line that is no item; the text says why. */
+export class ItemMalformed extends Error {
+  override readonly name = "ItemMalformed";
+}
+
+const kinds = "human, machine, project, application or grant";
+
+/** Reads an item out of the JSON of a line, or throws `ItemMalformed`. */
+export function itemOf(json: unknown, organization: string): Item {
+  if (!isObject(json)) throw new ItemMalformed("must be an object");
+  const { inactive, ...rest } = json;
+  const [first, ...more] = Object.entries(rest);
+  if (!first || more.length > 0) throw new ItemMalformed(`must have one of ${kinds}`);
+  const [kind, value] = first;
+  if (!isObject(value)) throw new ItemMalformed(`${kind} must be an object`);
+  if (inactive !== undefined && typeof inactive !== "boolean")
+    throw new ItemMalformed("inactive must be true or false");
+  switch (kind) {
+    case "human":
+    case "machine":
+      return { ...userOf(kind, value, organization), inactive: inactive === true };
+    case "project":
+      return projectOf(value);
+    case "application":
+      return applicationOf(value);
+    case "grant":
+      return grantOf(value, organization);
+    default:
+      throw new ItemMalformed(`must have one of ${kinds}, and not ${JSON.stringify(kind.slice(0, 100))}`);
+  }
+}
+
+function userOf(kind: "human" | "machine", value: JsonObject, organization: string) {
+  const username = text(value, "username").trim();
+  const userId = typeof value.userId === "string" ? value.userId : userIdFor(organization, username);
+  const asked = { ...value, userId };
+  const request = message(() =>
+    kind === "human"
+      ? { case: kind, value: fromJson(CreateHumanUserRequestSchema, asked) }
+      : { case: kind, value: fromJson(CreateMachineUserRequestSchema, asked) },
+  );
+  return { kind: "user", user: create(CreateUsersItemSchema, { kind: request }), userId } as const;
+}
+
+function projectOf({ name, roles = [], ...more }: JsonObject): Item {
+  refuseUnknown("project", more);
+  if (typeof name !== "string") throw new ItemMalformed("project.name must be a text");
+  if (!Array.isArray(roles)) throw new ItemMalformed("project.roles must be a list");
+  return { kind: "project", name: name.trim(), roles: roles.map(roleOf) };
+}
+
+function roleOf(role: JsonValue): Role {
+  if (!isObject(role)) throw new ItemMalformed("each of project.roles must be an object");
+  const { key, displayName = "", ...more } = role;
+  refuseUnknown("project.roles", more);
+  if (typeof key !== "string" || typeof displayName !== "string")
+    throw new ItemMalformed("each of project.roles must have a key");
+  return { key, displayName };
+}
+
+function applicationOf({ project, ...rest }: JsonObject): Item {
+  if (typeof project !== "string") throw new ItemMalformed("application.project must be the name of a project");
+  return {
+    kind: "application",
+    project: project.trim(),
+    application: message(() => fromJson(CreateOidcApplicationRequestSchema, rest)),
+  };
+}
+
+function grantOf({ project = "", username, ...rest }: JsonObject, organization: string): Item {
+  if (typeof project !== "string") throw new ItemMalformed("grant.project must be the name of a project");
+  const grant = message(() => fromJson(AddUserGrantRequestSchema, rest));
+  if (!project && !grant.projectId) throw new ItemMalformed("grant must have project or projectId");
+  if (!grant.userId && typeof username !== "string") throw new ItemMalformed("grant must have userId or username");
+  if (!grant.userId) grant.userId = userIdFor(organization, String(username));
+  return { kind: "grant", project: project.trim(), grant };
+}
+
+function refuseUnknown(place: string, more: JsonObject): void {
+  const [name] = Object.keys(more);
+  if (name !== undefined) throw new ItemMalformed(`${place} has no field ${JSON.stringify(name.slice(0, 100))}`);
+}
+
+function text(value: JsonObject, name: string): string {
+  const found = value[name];
+  if (typeof found !== "string") throw new ItemMalformed(`${name} must be a text`);
+  return found;
+}
+
+function message<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new ItemMalformed(error instanceof Error ? error.message.slice(0, 300) : String(error));
+  }
+}
+
+const isObject = (json: unknown): json is JsonObject =>
+  typeof json === "object" && json !== null && !Array.isArray(json);

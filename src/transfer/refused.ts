@@ -1,0 +1,67 @@
+import { type FileHandle, open, rm } from "node:fs/promises";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { type Any, anyUnpack } from "@bufbuild/protobuf/wkt";
+import type { ConnectError } from "@connectrpc/connect";
+import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import type { Status } from "../../gen/google/rpc/status_pb.ts";
+
+/** The refusal of one item. */
+export type Reasons = {
+  /** Stable, as docs/errors.md has it; absent for an item that was never sent. */
+  readonly reason?: string | undefined;
+  readonly message: string;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly violations?: readonly FieldReason[];
+};
+
+type FieldReason = { readonly field: string; readonly description: string };
+
+/** Reads the refusal of one item of a batch. */
+export function reasonsOf({ message, details }: Status): Reasons {
+  const info = unpacked(details, ErrorInfoSchema);
+  const fields = unpacked(details, BadRequestSchema)?.fieldViolations ?? [];
+  return { reason: info?.reason, message, params: info?.metadata ?? {}, violations: fields.map(plain) };
+}
+
+/** Reads the refusal of a call. */
+export function reasonsOfError(error: ConnectError): Reasons {
+  const [info] = error.findDetails(ErrorInfoSchema);
+  const fields = error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
+  return {
+    reason: info?.reason,
+    message: error.rawMessage,
+    params: info?.metadata ?? {},
+    violations: fields.map(plain),
+  };
+}
+
+const plain = ({ field, description }: FieldReason): FieldReason => ({ field, description });
+
+function unpacked<D extends DescMessage>(details: readonly Any[], desc: D): MessageShape<D> | undefined {
+  for (const one of details) {
+    const found = anyUnpack(one, desc);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The file of refused items: where each stands, why it was refused, and the item itself, so that it can be corrected. */
+export type RefusedFile = AsyncDisposable & {
+  readonly path: string;
+  readonly write: (at: string, reasons: Reasons, json: unknown) => Promise<void>;
+};
+
+/** Opens the file at its first item, for its owner only: items may hold hashes of passwords. An earlier file is replaced. */
+export async function refusedFile(path: string): Promise<RefusedFile> {
+  await rm(path, { force: true });
+  let file: Promise<FileHandle> | undefined;
+  return {
+    path,
+    async write(at, { reason, message, violations = [] }, json) {
+      file ??= open(path, "wx", 0o600);
+      const fields = violations.length > 0 ? { violations } : {};
+      await (await file).appendFile(`${JSON.stringify({ at, reason, message, ...fields, item: json })}\n`);
+    },
+    [Symbol.asyncDispose]: async () => (await file)?.close(),
+  };
+}

@@ -1,0 +1,67 @@
+import { createReadStream } from "node:fs";
+
+/** One thing to import, as its file has it: where it stands, and its JSON or the reason why it has none. */
+export type SourceItem = {
+  /** `line 12`, or `users[3]`. */
+  readonly at: string;
+  readonly json?: unknown;
+  readonly fault?: string;
+  /** The bytes of the file up to its end. */
+  readonly end: number;
+};
+
+/** The most bytes of a line: an application with every list in full has a quarter of that. */
+export const longestLine = 1 << 20;
+
+const newline = 10;
+
+type Cut = { readonly at: string; readonly end: number; readonly bytes: Buffer | undefined };
+
+/** Reads a file of JSON lines piece by piece. A line that is too long, or is no JSON, is an item with a fault. */
+export async function* jsonLines(path: string): AsyncGenerator<SourceItem> {
+  for await (const { at, end, bytes } of lines(path)) {
+    if (!bytes) yield { at, end, fault: `has more than ${longestLine} bytes` };
+    else if (!isBlank(bytes)) yield { at, end, ...parsed(bytes) };
+  }
+}
+
+/** Cuts a file at its ends of line; the bytes of a line that is too long are dropped as they come. */
+async function* lines(path: string): AsyncGenerator<Cut> {
+  let kept: Buffer[] = [];
+  let [length, end, number] = [0, 0, 1];
+  const line = (): Cut => {
+    const bytes = length > longestLine ? undefined : Buffer.concat(kept);
+    [kept, length] = [[], 0];
+    return { at: `line ${number++}`, end, bytes };
+  };
+  const keep = (piece: Buffer) => {
+    length += piece.length;
+    if (length > longestLine) kept = [];
+    else kept.push(piece);
+  };
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let to = chunk.indexOf(newline); to >= 0; to = chunk.indexOf(newline, from)) {
+      keep(chunk.subarray(from, to));
+      end += to + 1 - from;
+      from = to + 1;
+      yield line();
+    }
+    keep(chunk.subarray(from));
+    end += chunk.length - from;
+  }
+  if (length > 0) yield line();
+}
+
+const isBlank = (bytes: Buffer): boolean => bytes.every((byte) => byte === 32 || byte === 9 || byte === 13);
+
+// It drops the mark of the byte order that editors on Windows write.
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function parsed(bytes: Buffer): Pick<SourceItem, "json" | "fault"> {
+  try {
+    return { json: JSON.parse(utf8.decode(bytes)) };
+  } catch (error) {
+    return { fault: error instanceof SyntaxError ? `is no JSON: ${error.message.slice(0, 200)}` : "is not UTF-8" };
+  }
+}

@@ -1,0 +1,42 @@
+import type { Row } from "./matrix_rows.ts";
+
+/** The rows of rpcs about policies. */
+export const policyRows: Readonly<Record<string, Row>> = {
+  "PolicyService.GetPasswordPolicy": {
+    needs: "policy.read",
+    decides: "organization",
+    objectless: true,
+    ownOrganization: true,
+    request: () => ({}),
+  },
+  "PolicyService.SetPasswordPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({ policy: { minimumLength: 8, requiresUpper: true } }),
+  },
+  "PolicyService.GetLockoutPolicy": {
+    needs: "policy.read",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
+  "PolicyService.SetLockoutPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({ policy: { maximumAttempts: 10 } }),
+  },
+  "PolicyService.ResetPasswordPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
+  "PolicyService.ResetLockoutPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
+};
