@@ -11,7 +11,9 @@ export const fieldRows = ({ properties = {}, required = [] }: Schema): Row[] =>
 /** The parameters of an operation. */
 export const parameterRows = (parameters: readonly Parameter[]): Row[] =>
   parameters.map(({ name, in: where, required, schema, description }) => ({
-    ...{ name, note: where, needed: required },
+    name,
+    note: where,
+    needed: required,
     schema: description === undefined ? schema : { ...schema, description },
   }));
 

@@ -40,12 +40,16 @@ const written = (value: number) => (value === Infinity ? "+Inf" : String(value))
 
 /** A gauge with one sample. */
 export const gauge = (name: string, help: string, value: number): Family => ({
-  ...{ name, help, type: "gauge" },
+  name,
+  help,
+  type: "gauge",
   samples: [{ value }],
 });
 
 /** A counter with one sample. */
 export const counter = (name: string, help: string, value: number): Family => ({
-  ...{ name, help, type: "counter" },
+  name,
+  help,
+  type: "counter",
   samples: [{ value }],
 });

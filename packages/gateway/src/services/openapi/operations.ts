@@ -109,7 +109,10 @@ function parameter(fields: readonly DescField[], { object, property }: Schemas):
   const { description, ...schema } = property(last, "request");
   const required = object(last.parent, [last], "request").required?.includes(last.jsonName) ?? false;
   return {
-    ...{ name: nameIn(fields), in: "query", required: required && fields.length === 1, schema },
+    name: nameIn(fields),
+    in: "query",
+    required: required && fields.length === 1,
+    schema,
     ...(description && { description }),
   };
 }
