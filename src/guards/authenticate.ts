@@ -32,7 +32,9 @@ export function authenticate(method: DescMethod, { callers, limits }: KnownCalle
     const hash = hashToken(token).toString("hex");
     const cached = callers.cached(hash);
     if (cached) return admitted(call, cached);
-    const found = limits.ofToken(call.values.get(keys.network), async () => callers.find(hash));
+    const find = async () => callers.find(hash);
+    // A token that was in use a moment ago is no guess, also when a revocation has emptied the cache.
+    const found = callers.wasFound(hash) ? find() : limits.ofToken(call.values.get(keys.network), find);
     return found.then((caller) => admitted(call, caller));
   };
 }

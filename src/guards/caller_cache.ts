@@ -12,6 +12,8 @@ export type FoundCaller = {
 export type CallerCache = {
   /** Returns a cached caller; undefined when the token has to be looked up. */
   readonly cached: (hash: string) => Caller | undefined;
+  /** Whether a token was found when it was looked up last; at least for the tokens that were found last. */
+  readonly wasFound: (hash: string) => boolean;
   /** Returns a cached caller at once, else a promise; undefined for an unknown token. */
   readonly find: (hash: string) => Caller | Promise<Caller | undefined>;
   /** Drops the entries that a fact invalidates. */
@@ -38,10 +40,14 @@ type Drops = (one: FoundCaller) => boolean;
 export function callerCache(options: CallerCacheOptions): CallerCache {
   const { lookup, clock, elapsed = () => performance.now(), seconds, most = 10_000 } = options;
   const kept = new Map<string, CachedCaller>();
+  // The tokens that were found last, whether they are cached still or not.
+  const found = new Set<string>();
   const underWay = new Set<Drops[]>();
 
   return {
     cached,
+
+    wasFound: (hash) => found.has(hash),
 
     find(hash) {
       return cached(hash) ?? lookedUp(hash);
@@ -73,10 +79,13 @@ export function callerCache(options: CallerCacheOptions): CallerCache {
     // A lookup that began before a revocation must not be cached after it.
     const meanwhile: Drops[] = [];
     underWay.add(meanwhile);
-    const found = await lookup(hash).finally(() => underWay.delete(meanwhile));
-    if (!found || (found.expires && found.expires.getTime() <= now)) return undefined;
-    if (seconds > 0 && !meanwhile.some((drops) => drops(found))) keep(hash, found, since);
-    return found.caller;
+    const one = await lookup(hash).finally(() => underWay.delete(meanwhile));
+    found.delete(hash);
+    if (!one || (one.expires && one.expires.getTime() <= now)) return undefined;
+    if (found.size >= most) found.delete(found.values().next().value ?? "");
+    found.add(hash);
+    if (seconds > 0 && !meanwhile.some((drops) => drops(one))) keep(hash, one, since);
+    return one.caller;
   }
 
   function keep(hash: string, found: FoundCaller, since: number): void {

@@ -80,3 +80,18 @@ test("a caller is kept no longer when the clock is set back", async () => {
   await cache.find("hash");
   expect(lookups).toBe(2);
 });
+
+test("a token that was found stays known when the cache is emptied, until nobody has it", async () => {
+  let found: typeof ada | undefined = ada;
+  const cache = callerCache({ lookup: async () => found, clock: () => new Date(0), seconds: 5, most: 2 });
+  expect(cache.wasFound("hash")).toBe(false);
+  await cache.find("hash");
+  cache.forgetAll();
+  expect([cache.cached("hash"), cache.wasFound("hash")]).toEqual([undefined, true]);
+  found = undefined;
+  await cache.find("hash");
+  expect(cache.wasFound("hash")).toBe(false);
+  found = ada;
+  for (const hash of ["one", "two", "three"]) await cache.find(hash);
+  expect(["one", "two", "three"].map(cache.wasFound)).toEqual([false, true, true]);
+});
