@@ -145,6 +145,26 @@ export function messageRule<D extends DescMessage>(
   return { type, weighs, broken };
 }
 
+/**
+ * A rule of a message that only the database can decide. The handler enforces it; when other fields of a request are wrong, its
+ * violations are listed with theirs. `C` is the call that guards and handlers see.
+ */
+export type LateRule<C> = {
+  readonly type: DescMessage;
+  /** The fields that the rule reads: while one of them breaks a rule of its own, this rule is not checked. */
+  readonly weighs: readonly string[];
+  find(message: Message, call: C): Promise<readonly Violation[]>;
+};
+
+/** Makes a late rule; `find` returns every violation, none for an object that does not exist. */
+export function lateRule<D extends DescMessage, C>(
+  type: D,
+  weighs: readonly string[],
+  find: (message: MessageShape<D>, call: C) => Promise<readonly Violation[]>,
+): LateRule<C> {
+  return { type, weighs, find };
+}
+
 /** Details of a refusal besides its reason. */
 export type Refusal = RefusalDetails;
 

@@ -63,6 +63,7 @@ import * as lookups from "./services/caller_lookups.ts";
 import { deletedOrganizations } from "./services/delete_organization.ts";
 import { eventRules } from "./services/event.ts";
 import { expiryChores } from "./services/expiry.ts";
+import { lateRules } from "./services/late_rules.ts";
 import { sendsMail } from "./services/mail_code.ts";
 import { memberRules } from "./services/member.ts";
 import { organizationRules } from "./services/organization.ts";
@@ -388,6 +389,7 @@ export function guarded(runtime: Runtime, { declared, report, limits, capacity: 
     capacity: bound,
     rules,
     declared,
+    late: lateRules(deps),
     lookups: lookupsOf(runtime),
     outages,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },

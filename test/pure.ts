@@ -10,7 +10,7 @@ export const pureTests: readonly string[] = [
   "packages/gateway/test/rest/*.test.ts",
   "test/{docs,errors,messages}/*.test.ts",
   "test/config.test.ts",
-  "test/guards/{caller_cache,remember,report,validate}.test.ts",
+  "test/guards/{caller_cache,late_rules,remember,report,validate}.test.ts",
   "test/postgres/{failure,limiter,servers}.test.ts",
   "test/security/{code,failure_rate,priority,seal,token}.test.ts",
   "test/services/{password,phone_number}.test.ts",

@@ -43,6 +43,7 @@ const interceptors = guards({
   capacity: capacity(1_000),
   rules,
   declared: [],
+  late: [],
   outages,
   lookups: {
     instanceId: "",

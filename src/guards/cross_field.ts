@@ -1,12 +1,13 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import { type MessageRule, refuseAny } from "../errors.ts";
+import type { MessageRule } from "../errors.ts";
 import type { Step } from "./around.ts";
+import { type LateViolations, refuseTogether } from "./late_rules.ts";
 
 /**
  * Enforces the cross-field rules of a request right before its handler. Not earlier: a rule that reads the clock must not
  * refuse a request that an idempotency record answers.
  */
-export function crossFieldRules({ input }: DescMethod, declared: readonly MessageRule[]): Step {
+export function crossFieldRules({ input }: DescMethod, declared: readonly MessageRule[], late?: LateViolations): Step {
   const rules = declared.filter(({ type }) => type === input);
-  return (request) => refuseAny(rules.flatMap((rule) => rule.broken(request)));
+  return refuseTogether((request) => rules.flatMap((rule) => rule.broken(request)), late);
 }

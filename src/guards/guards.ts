@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { isRead, once } from "@postern/gateway";
 import type { Call } from "../deps.ts";
-import { type MessageRule, reasonOf } from "../errors.ts";
+import { type LateRule, type MessageRule, reasonOf } from "../errors.ts";
 import {
   before,
   callOf,
@@ -22,6 +22,7 @@ import type { Capacity } from "./capacity.ts";
 import { crossFieldRules } from "./cross_field.ts";
 import type { Lookups } from "./holding.ts";
 import { type IdempotencyOptions, idempotency, type Keyed } from "./idempotency.ts";
+import { lateViolations } from "./late_rules.ts";
 import { type Outages, outage } from "./outage.ts";
 import { type Report, responseFieldsOf } from "./report.ts";
 import { retry } from "./retry.ts";
@@ -36,6 +37,8 @@ export type GuardOptions = {
   readonly rules: RulesOf;
   /** The cross-field rules of requests. */
   readonly declared: readonly MessageRule[];
+  /** The rules of requests that need the database. */
+  readonly late: readonly LateRule<Call>[];
   readonly lookups: Lookups;
   readonly idempotency: IdempotencyOptions;
   readonly outages: Outages;
@@ -43,23 +46,24 @@ export type GuardOptions = {
 
 /** The interceptors between gate and handler, in their order. */
 export function guards(options: GuardOptions): Interceptor[] {
-  const { report, rules, declared, lookups } = options;
+  const { report, rules, declared, lookups, outages } = options;
   // The gate has found the caller, but the body may have arrived much later.
   const known = forEachMethod((method) => checked(authenticate(method, options.known)));
-  const wellFormed = forEachMethod((method) => validate(method, rules));
   const allowed = forEachMethod((method) => resolvedAndAllowed(method, lookups));
+  const late = (method: Request["method"]) => lateViolations(method, { rules: options.late, allowed, outages });
+  const wellFormed = forEachMethod((method) => validate(method, rules, late(method)));
   const keyed = forEachMethod((method) => idempotency(method, options.idempotency));
   return [
     report.interceptor,
     options.capacity.interceptor,
-    inWords(outage(options.outages)),
+    inWords(outage(outages)),
     before(known),
     before(wellFormed),
     authorized(allowed, keyed),
     rechecked([known, wellFormed, allowed]),
     lostRacesAgain,
     oncePerKey(keyed),
-    before((method) => crossFieldRules(method, declared)),
+    before((method) => crossFieldRules(method, declared, late(method))),
   ];
 }
 

@@ -2,7 +2,9 @@ import { create, type DescMessage, type DescMethod, hasOption, type Message } fr
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { type Violation as Broken, createValidator, type Validator } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.ts";
-import { isWithin, type MessageRule, refuseAny, type Violation } from "../errors.ts";
+import { isWithin, type MessageRule, type Violation } from "../errors.ts";
+import type { Step } from "./around.ts";
+import { type LateViolations, refuseTogether } from "./late_rules.ts";
 import { valuesOf } from "./values.ts";
 
 /**
@@ -27,9 +29,8 @@ export function messageRules(whole: readonly MessageRule[] = []): RulesOf {
 }
 
 /** Refuses a request that breaks a rule of its fields, with every violation at once. */
-export function validate({ input }: DescMethod, rulesOf: RulesOf): (request: Message) => void {
-  const rules = rulesOf(input);
-  return (request) => refuseAny(rules(request));
+export function validate({ input }: DescMethod, rulesOf: RulesOf, late?: LateViolations): Step {
+  return refuseTogether(rulesOf(input), late);
 }
 
 function rulesOf(type: DescMessage, validator: Validator, own: readonly MessageRule[]): Rules {

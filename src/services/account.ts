@@ -1,14 +1,14 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { AccountService } from "../../gen/postern/v1/account_pb.ts";
-import { callerOf, type Deps, type Membership } from "../deps.ts";
-import { refuse } from "../errors.ts";
+import { type AccountService, ChangePasswordRequestSchema } from "../../gen/postern/v1/account_pb.ts";
+import { type Call, callerOf, type Deps, type Membership } from "../deps.ts";
+import { lateRule, refuse } from "../errors.ts";
 import { detailsAfter, factOf, next } from "../events/fact.ts";
 import { errorText } from "../messages/catalogue.ts";
 import type { PasswordBench } from "../security/password.ts";
 import { heldProjectRolesRead } from "./held_project_roles.ts";
 import { replacementHash } from "./new_password.ts";
 import { organization, organizationRead } from "./organization.ts";
-import { type PasswordUser, passwordSecret, passwordUserRead, type TriedUser } from "./password.ts";
+import { type PasswordUser, passwordSecret, passwordUserRead, policyViolations, type TriedUser } from "./password.ts";
 import { oldPasswordGuesses } from "./password_change.ts";
 import { passwordResets, type ResetSettings } from "./password_reset.ts";
 import { user, userRead } from "./user.ts";
@@ -57,6 +57,24 @@ export const accountService = (deps: Deps, settings: ResetSettings) => {
     },
   } satisfies ServiceImpl<typeof AccountService>;
 };
+
+/** Late rules of requests about the caller's own account. */
+export function accountLateRules({ sql, secrets }: Pick<Deps, "sql" | "secrets">) {
+  const passwordUser = passwordUserRead(sql);
+  const ofNewPassword = async (password: string, call: Call) => {
+    const { userId: id, organization: owner } = callerOf(call);
+    const caller = await passwordUser({ owner, id }, call.signal);
+    if (!caller || caller.hash === null) return [];
+    const { names, policy } = caller;
+    return policyViolations({ field: "newPassword", password, names, policy }, secrets);
+  };
+  // The old password is not verified: that would count as a guess.
+  return [
+    lateRule(ChangePasswordRequestSchema, ["newPassword"], (request, call: Call) =>
+      ofNewPassword(request.newPassword, call),
+    ),
+  ];
+}
 
 const mismatch = {
   field: "oldPassword",

@@ -95,6 +95,15 @@ export function refusalOf(wanted: WantedGrant, findings: GrantFindings | undefin
   );
 }
 
+/** Finds the violations of a wanted grant in its project and roles, whoever its user is; none for a project that is not found. */
+export function wrongInProject(wanted: WantedGrant, findings: GrantFindings | undefined): readonly Violation[] {
+  const no =
+    refusedProject(wanted, findings, "") ??
+    refusedInactive(wanted, findings, "") ??
+    refusedRoles(wanted, findings?.roleKeys ?? []);
+  return no?.violations ?? [];
+}
+
 /** Finds the roles that cannot be given: one violation for each unknown role. */
 export function refusedRoles(
   { projectId, projectGrantId, roleKeys }: Pick<WantedGrant, "projectId" | "projectGrantId" | "roleKeys">,

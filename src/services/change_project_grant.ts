@@ -1,11 +1,11 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { ProjectService } from "../../gen/postern/v1/project_pb.ts";
-import { type Deps, organizationOf } from "../deps.ts";
-import { refuse } from "../errors.ts";
+import { ChangeProjectGrantRequestSchema, type ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import { type Call, type Deps, organizationOf } from "../deps.ts";
+import { lateRule, refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { refuseUnknownRoles } from "./project_grant.ts";
+import { refuseUnknownRoles, unknownRoles } from "./project_grant.ts";
 import { refuseOvertaken } from "./update_mask.ts";
 
 type Change = Pick<ServiceImpl<typeof ProjectService>, "changeProjectGrant">;
@@ -30,6 +30,23 @@ export const projectGrantChange = ({ log, sql, clock }: Deps) => {
     },
   } satisfies Change;
 };
+
+/** Late rules of requests that change a project grant. */
+export function projectGrantChangeLateRules({ sql }: Pick<Deps, "sql">) {
+  const grantAndRoles = changeRead(sql);
+  return [
+    lateRule(
+      ChangeProjectGrantRequestSchema,
+      ["projectId", "roleKeys"],
+      async ({ projectId, roleKeys }, call: Call) => {
+        // The project grant may be what is wrong with the request.
+        const asked = { owner: organizationOf(call), project: projectId, grant: "", keys: roleKeys };
+        const row = await grantAndRoles(asked, call.signal);
+        return row ? unknownRoles(roleKeys, row.known) : [];
+      },
+    ),
+  ];
+}
 
 type Key = { owner: string; project: string; grant: string; keys: readonly string[] };
 type Roles = { readonly roleKeys: readonly string[]; readonly known: readonly string[] };

@@ -5,7 +5,7 @@ import {
   CreateMachineUserRequestSchema,
 } from "../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, organizationOf } from "../deps.ts";
-import { messageRule, refuse, type Violation } from "../errors.ts";
+import { lateRule, messageRule, refuse, type Violation } from "../errors.ts";
 import { type At, factOf, first, type NewFact } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import { errorText } from "../messages/catalogue.ts";
@@ -16,7 +16,7 @@ import { wrongInEmail } from "./email_address.ts";
 import { hashing, loginNameOf, passwordSecret, policyViolations } from "./password.ts";
 import type { PhoneSettings } from "./phone_code.ts";
 import { phoneNumber, wrongForSms } from "./phone_number.ts";
-import { type PolicyInForce, policyColumn } from "./policy.ts";
+import { type PolicyInForce, policyColumn, policyInForce } from "./policy.ts";
 import { longName, mayKnowUserOf } from "./username.ts";
 
 /** A request for a new user. */
@@ -119,6 +119,17 @@ export const newUserRules = (settings: PhoneSettings) => [
   messageRule(CreateMachineUserRequestSchema, wrongInUser),
 ];
 
+/** Late rules of requests for one new user: its password has to keep to the policy of the organization. */
+export function newUserLateRules({ sql, secrets }: Pick<Deps, "sql" | "secrets">) {
+  const policyOf = policyInForce(sql);
+  return [
+    lateRule(CreateHumanUserRequestSchema, ["password"], async (request, call: Call) => {
+      const found = await policyOf({ owner: organizationOf(call) }, call.signal);
+      return (found && refusedPassword(request, found, { path: "", secrets })?.violations) ?? [];
+    }),
+  ];
+}
+
 /** Finds the violations of a new user that need no database, but for those of its phone. */
 export function wrongInUser(request: NewUserRequest): Violation[] {
   const ofHuman = isHuman(request) ? [...wrongInEmail(request.email), ...wrongHash(request)] : [];
@@ -163,7 +174,11 @@ export function takenId(field: string, id: string): No {
 
 type Checked = { readonly path: string; readonly secrets: Pick<Secrets, "common"> };
 
-function refusedPassword(request: NewUserRequest, { policy }: NewUserFindings, { path, secrets }: Checked) {
+function refusedPassword(
+  request: NewUserRequest,
+  { policy }: Pick<NewUserFindings, "policy">,
+  { path, secrets }: Checked,
+) {
   if (!isHuman(request) || !request.password) return undefined;
   const field = `${path}password`;
   const names = [request.username, request.givenName, request.familyName, request.email];

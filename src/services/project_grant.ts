@@ -1,11 +1,12 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
+  GrantProjectRequestSchema,
   type ListProjectGrantsRequest,
   ListProjectGrantsRequestSchema,
   type ProjectService,
 } from "../../gen/postern/v1/project_pb.ts";
-import { type Deps, organizationOf } from "../deps.ts";
-import { refuse } from "../errors.ts";
+import { type Call, type Deps, organizationOf } from "../deps.ts";
+import { lateRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
@@ -61,6 +62,25 @@ export const projectGrants = ({ log, sql, clock, ids }: Deps, readable: Readable
 
 /** Cross-field rules of requests about project grants. */
 export const projectGrantRules = [pageRule(ListProjectGrantsRequestSchema, 1)];
+
+/** Late rules of requests that grant a project. */
+export function projectGrantLateRules({ sql }: Pick<Deps, "sql">) {
+  const prospectOf = prospectRead(sql);
+  return [
+    lateRule(GrantProjectRequestSchema, ["projectId", "roleKeys"], async ({ projectId, roleKeys }, call: Call) => {
+      // The organization may be what is wrong with the request.
+      const asked = { owner: organizationOf(call), project: projectId, granted: "", keys: roleKeys };
+      const prospect = await prospectOf(asked, call.signal);
+      return prospect ? unknownRoles(roleKeys, prospect.known) : [];
+    }),
+    lateRule(GrantProjectRequestSchema, ["projectId", "grantedOrganizationId"], async (request, call: Call) => {
+      const { projectId, grantedOrganizationId: granted } = request;
+      const owner = organizationOf(call);
+      if (granted !== owner) return [];
+      return (await prospectOf({ owner, project: projectId, granted, keys: [] }, call.signal)) ? [grantToOwner] : [];
+    }),
+  ];
+}
 
 /** The folds of facts about the grant of a project: they write its row and its roles. */
 export const projectGrantFolds = {
@@ -160,10 +180,7 @@ const prospectRead = (sql: Sql) =>
 
 function refuseUnfit({ owner, project, granted, keys }: ProspectKey, prospect: Prospect | undefined): void {
   if (!prospect) throw refuse.notFound("project", project);
-  if (granted === owner) {
-    const violation = { field: "grantedOrganizationId", description: "is the owner of the project" };
-    throw refuse.because("GRANT_TO_OWNER", { violations: [violation] });
-  }
+  if (granted === owner) throw refuse.because("GRANT_TO_OWNER", { violations: [grantToOwner] });
   if (prospect.organizationActive === null) throw refuse.notFound("organization", granted);
   const shut = inactiveIn({ owner, project, granted }, prospect);
   if (shut) throw refuse.because(shut.reason, shut);
@@ -171,11 +188,18 @@ function refuseUnfit({ owner, project, granted, keys }: ProspectKey, prospect: P
   if (prospect.grantId !== null) throw grantExists(prospect.grantId);
 }
 
+const grantToOwner = { field: "grantedOrganizationId", description: "is the owner of the project" };
+
 /** Refuses roles that the project does not have, each by its index. */
 export function refuseUnknownRoles(keys: readonly string[], there: readonly string[]): void {
-  const known = new Set(there);
-  const violations = keys.flatMap((key, at) => (known.has(key) ? [] : roleUnknown(key, at)));
+  const violations = unknownRoles(keys, there);
   if (violations.length > 0) throw refuse.because("ROLE_UNKNOWN", { violations });
+}
+
+/** Finds the roles that the project does not have, each by its index. */
+export function unknownRoles(keys: readonly string[], there: readonly string[]): Violation[] {
+  const known = new Set(there);
+  return keys.flatMap((key, at) => (known.has(key) ? [] : roleUnknown(key, at)));
 }
 
 type Named = Pick<ProspectKey, "owner" | "project" | "granted">;

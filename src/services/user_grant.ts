@@ -1,11 +1,12 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
+  AddUserGrantRequestSchema,
   ListUserGrantsRequestSchema,
   type UserGrantService,
   UserGrantState,
 } from "../../gen/postern/v1/user_grant_pb.ts";
 import { type Call, type Deps, organizationOf, reachOf } from "../deps.ts";
-import { messageRule, refuse } from "../errors.ts";
+import { lateRule, messageRule, refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
@@ -18,6 +19,7 @@ import {
   refusalOf,
   refusedRoles,
   wantedOf,
+  wrongInProject,
 } from "./add_user_grant.ts";
 import { userGrantBatch } from "./add_user_grants.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
@@ -88,6 +90,18 @@ export const userGrantRules = [
   pageRule(ListUserGrantsRequestSchema, 1),
   messageRule(ListUserGrantsRequestSchema, ({ projectId, roleKey }) => (roleKey && !projectId ? [withoutProject] : [])),
 ];
+
+/** Late rules of requests about user grants. */
+export function userGrantLateRules({ sql }: Pick<Deps, "sql">) {
+  const findingsOf = loadOne<ReturnType<typeof askedOf>, GrantFindings>(sql, findingsQuestion);
+  return [
+    lateRule(AddUserGrantRequestSchema, ["projectId", "projectGrantId", "roleKeys"], async (request, call: Call) => {
+      // The user may be what is wrong with the request.
+      const wanted = { ...wantedOf(organizationOf(call), request), userId: "" };
+      return wrongInProject(wanted, await findingsOf(askedOf(wanted), call.signal));
+    }),
+  ];
+}
 
 const withoutProject = {
   field: "projectId",

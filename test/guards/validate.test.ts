@@ -1,5 +1,5 @@
 import { create, type DescMessage, fromBinary, fromJson, type Message, toBinary } from "@bufbuild/protobuf";
-import { ConnectError } from "@connectrpc/connect";
+import { ConnectError, createContextValues } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { ChangePasswordRequestSchema } from "../../gen/postern/v1/account_pb.ts";
@@ -16,6 +16,7 @@ import { CreateHumanUserRequestSchema, ListUsersRequestSchema } from "../../gen/
 import { anyTypes, decodeJson } from "../../packages/gateway/src/codec/json.ts";
 import { messageRules, validate } from "../../src/guards/validate.ts";
 
+const call = { values: createContextValues(), signal: new AbortController().signal, requestHeader: new Headers() };
 const rules = messageRules();
 const broken = (type: DescMessage, message: Message) =>
   rules(type)(message).map(({ field, reason }) => `${field} ${reason}`);
@@ -271,7 +272,7 @@ test("JSON and binary requests are refused alike", () => {
   const json = { projectId: "p", name: " ", redirectUris: ["", "a\u0000"], responseTypes: [9], clockSkew: "-5s" };
   const decoded = decodeJson(type, { value: json, violations: [] }, { rules: rules(type), registry: anyTypes });
   const refusals = [decoded, fromBinary(type, toBinary(type, create(type, withoutJson(json))))].map((message) =>
-    refusalOf(() => check(message)),
+    refusalOf(() => void check(message, call)),
   );
   expect(refusals[0]?.rawMessage).toBe(refusals[1]?.rawMessage);
   expect(refusals[0]?.findDetails(BadRequestSchema)).toEqual(refusals[1]?.findDetails(BadRequestSchema));

@@ -4,6 +4,7 @@ import { everyScenes } from "./scenes_every.ts";
 import { grantScenes } from "./scenes_grant.ts";
 import { importScenes } from "./scenes_import.ts";
 import { keyScenes } from "./scenes_key.ts";
+import { lateScenes } from "./scenes_late.ts";
 import { listScenes } from "./scenes_list.ts";
 import { ownScenes } from "./scenes_own.ts";
 import { passwordScenes } from "./scenes_password.ts";
@@ -18,7 +19,7 @@ import { wireScenes } from "./scenes_wire.ts";
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   ...[stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
-  ...[emailScenes, passwordResetScenes, importScenes],
+  ...[emailScenes, passwordResetScenes, importScenes, lateScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

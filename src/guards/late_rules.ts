@@ -1,0 +1,74 @@
+import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
+import { access } from "../../gen/postern/v1/options_pb.ts";
+import type { Call } from "../deps.ts";
+import { isWithin, type LateRule, maxViolations, reasonOf, refuseAny, type Violation } from "../errors.ts";
+import type { Step } from "./around.ts";
+import type { Outages } from "./outage.ts";
+
+/** Finds the violations of a request that need the database, beside those that were found without it. */
+export type LateViolations = (asked: Asked, found: readonly Violation[]) => Promise<readonly Violation[]>;
+
+/** A request with its call. */
+type Asked = { readonly request: Message; readonly call: Call };
+
+/** The late rules of all requests, and the steps and predicates that guard them. */
+export type LateOptions = {
+  readonly rules: readonly LateRule<Call>[];
+  /** The step that refuses callers without permission. */
+  readonly allowed: (method: DescMethod) => Step;
+  readonly outages: Outages;
+};
+
+/**
+ * Makes the search for violations that need the database; undefined for an rpc without late rules. It runs only for requests that
+ * are refused anyway, and only for callers with permission: to all others the refusal says nothing of the database. JSON with
+ * fields that cannot be read is refused by the decoder, before there is a message to search.
+ */
+export function lateViolations(method: DescMethod, options: LateOptions): LateViolations | undefined {
+  const own = options.rules.filter(({ type }) => type === method.input);
+  if (own.length === 0 || method.methodKind !== "unary") return undefined;
+  const [allowed, deciding] = [options.allowed(method), fieldsOfAccess(method)];
+  return async (asked, found) => {
+    if (found.length >= maxViolations) return [];
+    const isWrong = (field: string) => found.some((one) => isWithin(one.field, field));
+    // Lookups of permission get only ids that keep the rules of their fields.
+    const rules = deciding.some(isWrong) ? [] : own.filter(({ weighs }) => !weighs.some(isWrong));
+    return rules.length === 0 ? [] : search(rules, { ...asked, allowed }).catch(noneFor(options.outages));
+  };
+}
+
+/** Makes the step that refuses a request for the violations that `find` returns, and for late ones with them. */
+export function refuseTogether(find: (request: Message) => readonly Violation[], late?: LateViolations): Step {
+  if (!late) return (request) => refuseAny(find(request));
+  return (request, call) => {
+    const found = find(request);
+    if (found.length === 0) return undefined;
+    return late({ request, call }, found).then((more) => refuseAny([...found, ...more]));
+  };
+}
+
+type Search = Asked & { readonly allowed: Step };
+
+async function search(rules: readonly LateRule<Call>[], { request, call, allowed }: Search): Promise<Violation[]> {
+  await allowed(request, call);
+  const violations: Violation[] = [];
+  for (const rule of rules) violations.push(...(await rule.find(request, call)));
+  return violations;
+}
+
+/** A caller without permission, and a database that fails, leave the violations that were found without it. */
+const noneFor =
+  ({ isUnavailable, isStatementTimeout }: Outages) =>
+  (error: unknown): readonly Violation[] => {
+    if (reasonOf(error) || isUnavailable(error) || isStatementTimeout(error)) return [];
+    throw error;
+  };
+
+/** The fields of a request that decide about permission, by their names in JSON. */
+function fieldsOfAccess(method: DescMethod): string[] {
+  const option = getOption(method, access);
+  const single = [option.user, option.instance, option.coversUser, option.coversRoles, option.ownUser];
+  const several = [...option.objects, ...option.selfUnless, ...option.coversUserWhen, option.givesRoleWhen];
+  const names = new Set([...single, ...several]);
+  return method.input.fields.filter(({ name }) => names.has(name)).map(({ jsonName }) => jsonName);
+}
