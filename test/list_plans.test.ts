@@ -1,16 +1,17 @@
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ListApplicationsRequestSchema } from "../gen/postern/v1/application_pb.ts";
+import { ApplicationState, ListApplicationsRequestSchema } from "../gen/postern/v1/application_pb.ts";
 import { AgeOrder, NameOrder } from "../gen/postern/v1/list_order_pb.ts";
 import { ListMembersRequestSchema } from "../gen/postern/v1/member_pb.ts";
-import { ListOrganizationsRequestSchema } from "../gen/postern/v1/organization_pb.ts";
+import { ListOrganizationsRequestSchema, OrganizationState } from "../gen/postern/v1/organization_pb.ts";
 import {
   ListProjectGrantsRequestSchema,
   ListProjectRolesRequestSchema,
   ListProjectsRequestSchema,
+  ProjectState,
 } from "../gen/postern/v1/project_pb.ts";
-import { ListUserGrantsRequestSchema } from "../gen/postern/v1/user_grant_pb.ts";
+import { ListUserGrantsRequestSchema, UserGrantState } from "../gen/postern/v1/user_grant_pb.ts";
 import { ListUsersRequestSchema, UserKind, UserState } from "../gen/postern/v1/user_pb.ts";
 import { readConfig } from "../src/config.ts";
 import { type Deps, keys, type Reach } from "../src/deps.ts";
@@ -59,7 +60,11 @@ const filling = `
   insert into user_grants (owner, user_grant_id, user_id, project_id, version, created, changed)
   select 'o1', 'z' || n, 'u7', 'p' || n, 1, now(), now() from generate_series(3, 3000) n;
   insert into user_grant_roles (owner, user_grant_id, project_id, role_key)
-  select 'o1', 'x' || n || '-1', 'p1', 'role' || n % 200 + 1 from generate_series(1, ${many}) n;`;
+  select 'o1', 'x' || n || '-1', 'p1', 'role' || n % 200 + 1 from generate_series(1, ${many}) n;
+  update organizations set active = false where organization_id like 'o%996';
+  update projects set active = false where project_id like 'p%996';
+  update applications set active = false where app_id like 'a%996';
+  update user_grants set active = false where user_id like 'u%996' or user_grant_id like 'z%996';`;
 
 type Parts = Omit<Deps, "log">;
 type Case = readonly [
@@ -122,7 +127,7 @@ const members = (filter: object, order: AgeOrder = AgeOrder.NEWEST): Case[2] => 
     ) as List;
 };
 
-type GrantsOf = { userId?: string; projectId?: string; roleKey?: string; order?: AgeOrder };
+type GrantsOf = { userId?: string; projectId?: string; roleKey?: string; state?: UserGrantState; order?: AgeOrder };
 
 const grants = (request: GrantsOf, reach: Reach = { whole: true }): Case[2] => {
   return (parts, pageToken, call) => {
@@ -136,6 +141,8 @@ const guest =
   (ask: Case[2]): Case[2] =>
   (parts, pageToken, call) =>
     ask(parts, pageToken, { ...call, values: call.values.set(keys.organization, "o2") });
+
+const { ACTIVE: active, INACTIVE: inactive } = UserGrantState;
 
 const cases: readonly Case[] = [
   ["users", "users_username", users({})],
@@ -166,7 +173,11 @@ const cases: readonly Case[] = [
   ["organizations by name", "organizations_folded_name", organizations({ name: "ORGANIZATION 77 number" })],
   ["organizations by the beginning of the name", "organizations_folded_name", organizations({ namePrefix: "o" })],
   ["organizations by a word", "terms_by_term", organizations({ search: "numb" })],
+  ["organizations that are inactive", "organizations_inactive", organizations({ state: OrganizationState.INACTIVE })],
+  ["organizations that are active", "organizations_name", organizations({ state: OrganizationState.ACTIVE })],
   ["projects", "projects_name", projects({})],
+  ["projects that are inactive", "projects_inactive", projects({ state: ProjectState.INACTIVE }, text.back)],
+  ["projects that are active", "projects_name", projects({ state: ProjectState.ACTIVE })],
   ["projects, newest first", "projects_pkey", projects({}, NameOrder.NEWEST)],
   ["projects by name", "projects_folded_name", projects({ name: "PROJECT 77 thing" })],
   ["projects by the beginning of the name", "projects_folded_name", projects({ namePrefix: "p" }, text.back)],
@@ -180,6 +191,13 @@ const cases: readonly Case[] = [
   ["applications by name", "applications_folded_name", applications({ name: "APPLICATION 77 client" })],
   ["applications by the beginning of the name", "applications_folded_name", applications({ namePrefix: "a" })],
   ["applications by a word", "terms_by_term", applications({ search: "cli" })],
+  ["applications that are inactive", "applications_inactive", applications({ state: ApplicationState.INACTIVE })],
+  ["applications that are active", "applications_name", applications({ state: ApplicationState.ACTIVE }, text.back)],
+  [
+    "active applications by the beginning of the name",
+    "applications_folded_name",
+    applications({ namePrefix: "a", state: ApplicationState.ACTIVE }),
+  ],
   ["project grants", "project_grants_by_age", projectGrants({})],
   ["project grants of an organization", "project_grants_", projectGrants({ grantedOrganizationId: "o77" })],
   ["project grants with a role", "project_grant_roles_by_age", projectGrants({ roleKey: "role77" })],
@@ -208,6 +226,40 @@ const cases: readonly Case[] = [
   ["grants with a role", "user_grant_roles_by_age", grants({ projectId: "p1", roleKey: "role77" })],
   ["grants within reach", "user_grants_of_project", grants({}, someReach)],
   ["grants within reach, of a project grant", "user_grants_of_project_grant_by_age", guest(grants({}, someReach))],
+  ["inactive grants", "user_grants_inactive", grants({ state: inactive })],
+  ["inactive grants, oldest first", "user_grants_inactive", grants({ state: inactive, order: AgeOrder.OLDEST })],
+  ["inactive grants of a user", "user_grants_inactive_of_user", grants({ userId: "u7", state: inactive })],
+  [
+    "inactive grants of a user in a project",
+    "user_grants_once",
+    grants({ userId: "u996", projectId: "p1", state: inactive }),
+  ],
+  ["inactive grants in a project", "user_grants_inactive_of_project", grants({ projectId: "p1", state: inactive })],
+  [
+    "inactive grants with a role",
+    "user_grants_inactive_of_project",
+    grants({ projectId: "p1", roleKey: "role197", state: inactive }),
+  ],
+  ["inactive grants within reach", "user_grants_inactive_of_project", grants({ state: inactive }, someReach)],
+  [
+    "inactive grants within reach, of a project grant",
+    "user_grants_inactive_of_project_grant",
+    guest(grants({ state: inactive }, someReach)),
+  ],
+  ["active grants", "user_grants_pkey", grants({ state: active })],
+  ["active grants of a user", "user_grants_of_user", grants({ userId: "u7", state: active, order: AgeOrder.OLDEST })],
+  ["active grants in a project", "user_grants_of_project", grants({ projectId: "p1", state: active })],
+  [
+    "active grants with a role",
+    "user_grant_roles_by_age",
+    grants({ projectId: "p1", roleKey: "role77", state: active }),
+  ],
+  ["active grants within reach", "user_grants_of_project", grants({ state: active }, someReach)],
+  [
+    "active grants within reach, of a project grant",
+    "user_grants_of_project_grant_by_age",
+    guest(grants({ state: active }, someReach)),
+  ],
 ];
 
 describe.each(["analyzed", "not analyzed"])("ten thousand rows, %s", (state) => {

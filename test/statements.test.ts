@@ -174,13 +174,19 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       { request: { filter: { search: "some" } } },
       { request: {}, ...someReach },
       { request: { filter: { search: "some" } }, ...someReach },
+      { request: { filter: { state: "ORGANIZATION_STATE_INACTIVE" } } },
     ],
     "ProjectService.ListProjects": [
       { request: { includeGranted: true } },
       { request: { includeGranted: true }, ...someReach },
       { request: { includeGranted: true, filter: { search: "some" } }, ...someReach },
+      { request: { includeGranted: true, filter: { state: "PROJECT_STATE_INACTIVE" } } },
     ],
-    "ApplicationService.ListApplications": [{ request: { projectId, filter: { search: "some" } } }],
+    "ApplicationService.ListApplications": [
+      { request: { projectId, filter: { search: "some", state: "APPLICATION_STATE_ACTIVE" } } },
+      { request: { projectId, filter: { search: "some" } } },
+      { request: { projectId, filter: { state: "APPLICATION_STATE_INACTIVE" } } },
+    ],
     "ProjectService.ListProjectRoles": [
       { request: { projectId, filter: { search: "some" } } },
       { request: { projectId }, ...guest },
@@ -201,12 +207,22 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       { request: { projectId: "p", roleKey: "r" }, ...someReach },
       { request: { projectId: "x" }, ...someReach },
       { request: {}, ...someReach },
+      ...["ACTIVE", "INACTIVE"].flatMap((name) => grantsInState(`USER_GRANT_STATE_${name}`)),
+      ...["ACTIVE", "INACTIVE"].map((name) => ({ request: { state: `USER_GRANT_STATE_${name}` }, ...someReach })),
     ],
     "UserService.ListUsers": [...userQueries, secondOfSearch()].map((request) => ({ request })),
     "UserService.CreateHumanUser": [{ request: { ...person, phone: "+41446681800", password: "Blue-Kettle-42" } }],
     "UserService.ChangePhone": [{ request: { userId, phone: "+41446681801" } }],
   };
 }
+
+const grantsInState = (state: string): HandlerCall[] => [
+  { request: { state } },
+  { request: { userId: "u", state } },
+  { request: { userId: "u", projectId: "p", state } },
+  { request: { projectId: "p", state } },
+  { request: { projectId: "p", roleKey: "r", state } },
+];
 
 const userQueries = [
   { order: "NAME_ORDER_DESCENDING", filter: { state: "USER_STATE_LOCKED", kind: "USER_KIND_HUMAN" } },

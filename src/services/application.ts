@@ -68,7 +68,7 @@ export const applicationService = (deps: Deps) => {
       const page = pageOf(ListApplicationsRequestSchema, request, 2);
       const isThere = await projectForName({ ...unnamed, owner: organizationOf(call), project }, call.signal);
       if (!isThere) throw refuse.notFound("project", project);
-      const query = queryByName(request.filter, request.order, "folded(a.name)");
+      const query = queryByName(request, "folded(a.name)", ApplicationState);
       const rows = await readNamed<ApplicationRow>(sql, [applicationList(sql, query, project)], page);
       const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
       return { applications: answered.map((row) => application(row, call)), nextPageToken };
@@ -403,6 +403,7 @@ const applicationList = (sql: Sql, query: NamedQuery, projectId: string): NamedL
   texts: query.texts,
   words: query.words,
   order: query.order,
+  active: query.active,
   columns: listedColumns,
   table: sql`applications a`,
   alias: "a",

@@ -2,7 +2,7 @@ import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { NameOrder } from "../../gen/postern/v1/list_order_pb.ts";
 import { type MessageRule, messageRule, type Violation } from "../errors.ts";
 import type { Sql } from "../postgres/connect.ts";
-import type { Page, PageRequest } from "./page.ts";
+import { mostRead, type Page, type PageRequest } from "./page.ts";
 
 const anything = (sql: Sql) => sql`true`;
 
@@ -17,6 +17,8 @@ export type NamedQuery = {
   readonly texts: readonly TextFilter[];
   readonly words: readonly string[];
   readonly order: NameOrder;
+  /** Whether the things are active, by their column of that name; undefined for all. */
+  readonly active?: boolean | undefined;
 };
 
 /** A list of things that have a name, in SQL. */
@@ -54,16 +56,13 @@ export type NamedRow = {
   readonly isLast: boolean;
 };
 
-// The most rows that a page reads, whatever it then leaves out; more than the largest page has.
-const mostRead = 2000;
-
 /** Reads a page: in the order of the first exact text, else of the search, else of the first beginning, else as requested. */
 export async function readNamed<R>(sql: Sql, lists: readonly NamedList[], { after, limit }: Page) {
   const { backwards, isByAge } = directionOf(lists[0]?.order);
   const order = isByAge
     ? sql`id ${sql.unsafe(backwards)}`
     : sql`key ${sql.unsafe(backwards)}, id ${sql.unsafe(backwards)}`;
-  const [one, other] = lists.map((list) => candidates(sql, list, after));
+  const [one, other] = lists.map((list) => candidates(sql, withState(sql, list), after));
   return sql<(R & NamedRow)[]>`
     select * from (${other ? sql`(${one ?? sql``}) union all (${other})` : (one ?? sql``)}) found
     where "isMatch" or "isLast" order by ${order} limit ${limit}`;
@@ -73,6 +72,15 @@ function directionOf(order: NameOrder = NameOrder.ASCENDING) {
   const isBackwards = order === NameOrder.DESCENDING || order === NameOrder.NEWEST;
   const isByAge = order === NameOrder.NEWEST || order === NameOrder.OLDEST;
   return { backwards: isBackwards ? "desc" : "asc", beyond: isBackwards ? "<" : ">", isByAge };
+}
+
+/** Adds the condition of the state. An index serves the inactive ones by name, as they are the few. */
+function withState(sql: Sql, list: NamedList): NamedList {
+  const { active, alias, served, unserved = [] } = list;
+  if (active === undefined) return list;
+  if (active) return { ...list, unserved: [...unserved, sql`${sql.unsafe(alias)}.active`] };
+  const inactive = sql`not ${sql.unsafe(alias)}.active`;
+  return { ...list, served: served ? sql`${served} and ${inactive}` : inactive };
 }
 
 type After = Page["after"];
@@ -186,13 +194,30 @@ function begins(sql: Sql, column: string, word: string): Fragment {
     and ${sql.unsafe(column)} < (select left(folded(${word}), 50) || chr(1114111))`;
 }
 
-/** The fields of a filter by the name of things. */
-export type NameFilter = { readonly name: string; readonly namePrefix: string; readonly search: string };
+/** The fields of a filter by the name and the state of things. */
+export type NameFilter = {
+  readonly name: string;
+  readonly namePrefix: string;
+  readonly search: string;
+  readonly state: number;
+};
 
-/** Reads a filter by name; the column is that of the name. */
-export function queryByName(filter: NameFilter | undefined, order: NameOrder, column: string): NamedQuery {
-  const { name = "", namePrefix = "", search = "" } = filter ?? {};
-  return { texts: textFilters([[column, name, namePrefix]]), words: wordsIn(search), order };
+/** The states of things that can be deactivated, by their numbers in the contract. */
+export type States = { readonly ACTIVE: number; readonly INACTIVE: number };
+
+type Filtered = { readonly filter?: NameFilter | undefined; readonly order: NameOrder };
+
+/** Reads a filter by name and state; the column is that of the name. */
+export function queryByName({ filter, order }: Filtered, column: string, states: States): NamedQuery {
+  const { name = "", namePrefix = "", search = "", state } = filter ?? {};
+  const texts = textFilters([[column, name, namePrefix]]);
+  return { texts, words: wordsIn(search), order, active: isActive(states, state) };
+}
+
+/** Returns whether a filter asks for what is active; undefined if it leaves the state open. */
+export function isActive(states: States, state: number | undefined): boolean | undefined {
+  if (state === states.ACTIVE) return true;
+  return state === states.INACTIVE ? false : undefined;
 }
 
 /** Makes the filters of columns by whole texts and by beginnings; an empty one filters nothing. */

@@ -56,7 +56,7 @@ export const organizationService = (deps: Deps) => {
     async listOrganizations(request, call) {
       const page = pageOf(ListOrganizationsRequestSchema, request, 2);
       const reach = reachOf(call);
-      const query = queryByName(request.filter, request.order, "folded(o.name)");
+      const query = queryByName(request, "folded(o.name)", OrganizationState);
       const list = organizationList(sql, query, reach.whole ? undefined : reach.organizations);
       const rows = await readNamed<OrganizationRow>(sql, [list], page);
       const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
@@ -126,6 +126,7 @@ function organizationList(sql: Sql, query: NamedQuery, only: readonly string[] |
     texts: query.texts,
     words: query.words,
     order: query.order,
+    active: query.active,
     columns: "o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed",
     table: sql`organizations o`,
     few: some && sql`(select * from organizations where organization_id = any(${some}) offset 0) o`,

@@ -17,6 +17,9 @@ export type Page = {
   readonly query: string;
 };
 
+/** The most rows that a page reads, whatever it then leaves out; more than the largest page has. */
+export const mostRead = 2000;
+
 /** The direction of a list by age, in SQL: identifiers sort by time. */
 export const ageDirection = (order: AgeOrder) =>
   order === AgeOrder.OLDEST

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { ListProjectsRequestSchema, type ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import { ListProjectsRequestSchema, type ProjectService, ProjectState } from "../../gen/postern/v1/project_pb.ts";
 import { type Deps, organizationOf, type Reach, reachOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
@@ -58,7 +58,7 @@ const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => 
 
     async listProjects(request, call) {
       const page = pageOf(ListProjectsRequestSchema, request, 2);
-      const query = queryByName(request.filter, request.order, "folded(p.name)");
+      const query = queryByName(request, "folded(p.name)", ProjectState);
       const scope = { organization: organizationOf(call), reach: reachOf(call) };
       const lists = [ownList, ...(request.includeGranted ? [grantedList] : [])];
       const rows = await readNamed<ProjectRow>(

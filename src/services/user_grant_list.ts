@@ -1,8 +1,9 @@
-import type { ListUserGrantsRequest } from "../../gen/postern/v1/user_grant_pb.ts";
+import { type ListUserGrantsRequest, UserGrantState } from "../../gen/postern/v1/user_grant_pb.ts";
 import type { Reach } from "../deps.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { grantShutBy } from "./in_force.ts";
-import { ageDirection, type Page } from "./page.ts";
+import { type Fragment, isActive } from "./named_list.ts";
+import { ageDirection, mostRead, type Page } from "./page.ts";
 
 /** A user grant as its row holds it. */
 export type UserGrantRow = {
@@ -27,32 +28,87 @@ export const userGrantColumns = `g.user_grant_id as id, g.owner, g.user_id as "u
 
 type Listed = { readonly owner: string; readonly request: ListUserGrantsRequest; readonly reach: Reach };
 type Partial = Exclude<Reach, { whole: true }>;
-type Order = { readonly backwards: string; readonly beyond: string };
+type Paging = Page & { readonly backwards: string; readonly beyond: string };
+
+/** Rows `g` in the order of `id`, with the condition that no index serves: rows that miss it are read, and left out by the page. */
+type Source = { readonly from: Fragment; readonly id: string; readonly rest?: Fragment | undefined };
 
 /** Reads the user grants of an organization within reach by the index that has them in their order. */
 export function userGrantsByAge(sql: Sql, listed: Listed, page: Page): Promise<UserGrantRow[]> {
-  const { request, reach } = listed;
-  const direction = ageDirection(request.order);
-  const tail = (id: string) => tailOf(sql, id, { ...page, ...direction });
-  return sql<UserGrantRow[]>`
-    select ${sql.unsafe(userGrantColumns)} from ${sourceOf()}`;
-
-  function sourceOf() {
-    const { userId, projectId, roleKey } = request;
-    if (userId && projectId) return sql`${grantsOfUserInProject(sql, listed)} ${tail("g.user_grant_id")}`;
-    if (userId) return sql`user_grants g where ${ofUser(sql, listed)} and ${within(sql, reach)} ${tail(byBytes)}`;
-    if (projectId && roleKey) return sql`${grantsOfRole(sql, listed)} and ${reaches(sql, listed)} ${tail(roleByBytes)}`;
-    if (projectId)
-      return sql`user_grants g where ${inProject(sql, listed)} and ${reaches(sql, listed)} ${tail("g.user_grant_id")}`;
-    if (reach.whole) return sql`user_grants g where g.owner = ${listed.owner} ${tail("g.user_grant_id")}`;
-    return sql`(${grantsWithin(sql, listed, { reach, tail })}) g where true ${tail("g.user_grant_id")}`;
-  }
+  const { owner, request, reach } = listed;
+  const paging = { ...page, ...ageDirection(request.order) };
+  const isAny = !request.userId && !request.projectId;
+  if (isAny && !reach.whole) return sql<UserGrantRow[]>`${ofSome(sql, { owner, request, reach }, paging)}`;
+  const source = sourceOf(sql, listed);
+  const columns = source.rest ? flaggedColumns : userGrantColumns;
+  return sql<UserGrantRow[]>`${paged(sql, source, { columns, paging })}`;
 }
 
-function tailOf(sql: Sql, id: string, { after, limit, backwards, beyond }: Page & Order) {
+const flaggedColumns = `${userGrantColumns}, g."isMatch", g."isLast"`;
+
+function paged(
+  sql: Sql,
+  { from, id, rest }: Source,
+  { columns, paging }: { columns: string; paging: Paging },
+): Fragment {
+  const shown = sql.unsafe(columns);
+  if (!rest)
+    return sql`
+    select ${shown} from ${from} ${tailOf(sql, id, paging)}`;
+  const { backwards, limit } = paging;
+  return sql`
+    select ${shown} from (
+      select g.*, ${sql.unsafe(id)} as key, ${rest} as "isMatch",
+        row_number() over (order by ${sql.unsafe(`${id} ${backwards}`)}) = ${mostRead} as "isLast"
+      from ${from} ${tailOf(sql, id, { ...paging, limit: mostRead })}) g
+    where g."isMatch" or g."isLast" order by ${sql.unsafe(`g.key ${backwards}`)} limit ${limit}`;
+}
+
+function tailOf(sql: Sql, id: string, { after, limit, backwards, beyond }: Paging) {
   return sql`
     and ${after ? sql`${sql.unsafe(`${id} ${beyond}`)} ${after[0] ?? ""}` : sql`true`}
     order by ${sql.unsafe(`${id} ${backwards}`)} limit ${limit}`;
+}
+
+function sourceOf(sql: Sql, listed: Listed): Source {
+  const { userId, projectId, roleKey, state } = listed.request;
+  const active = isActive(UserGrantState, state);
+  if (userId && projectId)
+    return { from: sql`${grantsOfUserInProject(sql, listed)} and ${ofState(sql, active)}`, id: "g.user_grant_id" };
+  if (active === false) return inactiveSource(sql, listed);
+  const rest = active ? ofState(sql, active) : undefined;
+  if (userId)
+    return {
+      from: sql`user_grants g where ${ofUser(sql, listed)} and ${within(sql, listed.reach)}`,
+      id: byBytes,
+      rest,
+    };
+  if (projectId && roleKey)
+    return { from: sql`${grantsOfRole(sql, listed)} and ${reaches(sql, listed)}`, id: roleByBytes, rest };
+  if (projectId)
+    return {
+      from: sql`user_grants g where ${inProject(sql, listed)} and ${reaches(sql, listed)}`,
+      id: "g.user_grant_id",
+      rest,
+    };
+  return { from: sql`user_grants g where g.owner = ${listed.owner}`, id: "g.user_grant_id", rest };
+}
+
+/** The inactive grants, by the indexes that have only them. */
+function inactiveSource(sql: Sql, listed: Listed): Source {
+  const { owner, reach, request } = listed;
+  const { userId, projectId, roleKey } = request;
+  const inactive = sql`user_grants g where not g.active and (g.owner collate "C") = ${owner}`;
+  if (userId)
+    return { from: sql`${inactive} and (g.user_id collate "C") = ${userId} and ${within(sql, reach)}`, id: byBytes };
+  if (!projectId) return { from: inactive, id: byBytes };
+  const from = sql`${inactive} and (g.project_id collate "C") = ${projectId} and ${reaches(sql, listed)}`;
+  return { from, id: byBytes, rest: roleKey ? hasRole(sql, roleKey) : undefined };
+}
+
+function ofState(sql: Sql, active: boolean | undefined) {
+  if (active === undefined) return sql`true`;
+  return active ? sql`g.active` : sql`not g.active`;
 }
 
 // Only lists compare these columns by bytes, as their indexes do.
@@ -70,11 +126,12 @@ const inProject = (sql: Sql, { owner, request }: Listed) =>
 function grantsOfUserInProject(sql: Sql, listed: Listed) {
   const { owner, request } = listed;
   const { userId, roleKey, projectId } = request;
-  const hasRole = sql`exists (
-    select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = ${roleKey})`;
   return sql`(select * from user_grants g where g.user_id = ${userId} and g.project_id = ${projectId} offset 0) g
-    where g.owner = ${owner} and ${within(sql, listed.reach)} and ${roleKey ? hasRole : sql`true`}`;
+    where g.owner = ${owner} and ${within(sql, listed.reach)} and ${roleKey ? hasRole(sql, roleKey) : sql`true`}`;
 }
+
+const hasRole = (sql: Sql, roleKey: string) =>
+  sql`exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = ${roleKey})`;
 
 const grantsOfRole = (sql: Sql, { owner, request: { projectId, roleKey } }: Listed) => sql`
   user_grant_roles k cross join lateral (
@@ -96,13 +153,32 @@ function reaches(sql: Sql, { reach, request: { projectId } }: Listed) {
     select from project_grants p where p.project_grant_id = any(${[...reach.projectGrants]}) and p.project_id = ${projectId})`;
 }
 
-type Within = { readonly reach: Partial; readonly tail: (id: string) => ReturnType<typeof tailOf> };
+type ListedOfSome = { readonly owner: string; readonly request: ListUserGrantsRequest; readonly reach: Partial };
 
-/** The newest grants of each project and project grant within reach. */
-const grantsWithin = (sql: Sql, { owner }: Listed, { reach, tail }: Within) => sql`
-  select found.* from unnest(${[...reach.projects]}::text[]) p cross join lateral (
-    select * from user_grants g where g.project_id = p and g.owner = ${owner} ${tail("g.user_grant_id")}) found
-  union all
-  select found.* from unnest(${[...reach.projectGrants]}::text[]) p cross join lateral (
-    select * from user_grants g where (g.project_grant_id collate "C") = p ${tail(byBytes)}) found
-  where found.owner = ${owner}`;
+/** The newest grants of each project and project grant within reach, and of these the newest. */
+function ofSome(sql: Sql, { owner, request, reach }: ListedOfSome, paging: Paging): Fragment {
+  const active = isActive(UserGrantState, request.state);
+  const columns = "g.*";
+  const ofProject = paged(sql, inOneProject(sql, owner, active), { columns, paging });
+  const ofProjectGrant = paged(sql, inOneProjectGrant(sql, active), { columns, paging });
+  return sql`
+    select ${sql.unsafe(active ? flaggedColumns : userGrantColumns)} from (
+      select found.* from unnest(${[...reach.projects]}::text[]) p cross join lateral (${ofProject}) found
+      union all
+      select found.* from unnest(${[...reach.projectGrants]}::text[]) p cross join lateral (${ofProjectGrant}) found
+      where found.owner = ${owner}) g where true ${tailOf(sql, "g.user_grant_id", paging)}`;
+}
+
+function inOneProject(sql: Sql, owner: string, active: boolean | undefined): Source {
+  const inactive = sql`user_grants g
+    where not g.active and (g.owner collate "C") = ${owner} and (g.project_id collate "C") = p`;
+  if (active === false) return { from: inactive, id: byBytes };
+  const from = sql`user_grants g where g.project_id = p and g.owner = ${owner}`;
+  return { from, id: "g.user_grant_id", rest: active ? ofState(sql, active) : undefined };
+}
+
+function inOneProjectGrant(sql: Sql, active: boolean | undefined): Source {
+  const from = sql`user_grants g where (g.project_grant_id collate "C") = p`;
+  if (active === false) return { from: sql`${from} and not g.active`, id: byBytes };
+  return { from, id: byBytes, rest: active ? ofState(sql, active) : undefined };
+}

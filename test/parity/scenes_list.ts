@@ -55,6 +55,22 @@ export const listScenes: readonly Scene[] = [
     fields: ["pageToken"],
   }),
   scene("OrganizationService.ListOrganizations", "OK", ["by name", { filter: text }]),
+  scene("OrganizationService.ListOrganizations", "OK", [
+    "by name and state",
+    { filter: { namePrefix: "PAR", state: "ORGANIZATION_STATE_ACTIVE" } },
+  ]),
+  scene("ProjectService.ListProjects", "OK", [
+    "by state",
+    { filter: { state: "PROJECT_STATE_INACTIVE" }, includeGranted: true },
+  ]),
+  ofProject("ApplicationService.ListApplications", "by state", {
+    filter: { search: "app", state: "APPLICATION_STATE_ACTIVE" },
+  }),
+  ofProject("UserGrantService.ListUserGrants", "by state", { state: "USER_GRANT_STATE_ACTIVE" }),
+  ofProject("UserGrantService.ListUserGrants", "by role and state", {
+    roleKey: "viewer",
+    state: "USER_GRANT_STATE_INACTIVE",
+  }),
   scene("ProjectService.ListProjects", "OK", ["by name", { filter: text, includeGranted: true }]),
   ofProject("ProjectService.ListProjectRoles", "by key", {
     filter: { key: "VIEWER", keyPrefix: "v", search: "view" },

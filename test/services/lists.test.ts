@@ -176,6 +176,8 @@ test("a token of another query is refused by name, and so is what no list can do
     ["/v1/projects?filter.name=a&order=NAME_ORDER_OLDEST", ["order MUTUALLY_EXCLUSIVE"]],
     [`/v1/users?filter.name=${"a".repeat(201)}`, ["filter.name STRING_MAX_LEN"]],
     ["/v1/user-grants?roleKey=r", ["projectId PROJECT_ID_NEEDED"]],
+    ["/v1/user-grants?state=USER_GRANT_STATE_KING", ["state ENUM_DEFINED_ONLY"]],
+    ["/v1/projects?filter.state=7", ["filter.state ENUM_DEFINED_ONLY"]],
     ["/v1/members?filter.role=KING", ["filter.role STRING_IN"]],
   ];
   for (const [path, fields] of refused) {
@@ -208,6 +210,116 @@ test("projects, organizations, applications and roles are found by name and by w
   expect(await names(`${project}/roles`, { "filter.search": "sho" })).toEqual(["admin", "reader"]);
   expect(await names(`${project}/roles`, { "filter.keyPrefix": "AD" })).toEqual(["admin"]);
   expect(await names(`${project}/roles`, { descending: "true" })).toEqual(["reader", "admin"]);
+});
+
+const whole = (query: Record<string, string>, path: string) => list(path, query);
+
+/** Reads a list in each state and in none, one by one: the ids of each. */
+async function byState(path: string, query: Record<string, string>, read = whole) {
+  const [noun, field] = path.endsWith("grants") ? ["USER_GRANT", "state"] : [nounOf(path), "filter.state"];
+  const found: string[][] = [];
+  for (const state of ["ACTIVE", "INACTIVE", "UNSPECIFIED"]) {
+    const ids: string[] = [];
+    let pageToken = "";
+    do {
+      const page = await read({ ...query, [field]: `${noun}_STATE_${state}`, pageSize: "1", pageToken }, path);
+      const [things] = Object.values(page).filter(Array.isArray);
+      ids.push(...(things ?? []).map(({ id }: { id: string }) => id));
+      pageToken = page.nextPageToken;
+    } while (pageToken);
+    found.push(ids);
+  }
+  return found;
+}
+
+const nounOf = (path: string) => path.split("/").at(-1)?.slice(0, -1).toUpperCase() ?? "";
+
+test("organizations, projects and applications are found by their state, with other filters and in any order", async () => {
+  const organizations: string[] = [];
+  for (const name of ["one", "two"])
+    organizations.push(
+      (await made("/v1/organizations", { name: `Seasonal ${organizationId} ${name}` })).organizationId,
+    );
+  await made(`/v1/organizations/${organizations[0]}:deactivate`, {});
+  const projects: string[] = [];
+  for (const name of ["one", "two"])
+    projects.push((await made("/v1/projects", { name: `Seasonal ${name}` })).projectId);
+  await made(`/v1/projects/${projects[0]}:deactivate`, {});
+  const project = `/v1/projects/${projects[1]}`;
+  const applications: string[] = [];
+  for (const name of ["one", "two"])
+    applications.push((await made(`${project}/applications/oidc`, { name: `Seasonal ${name}` })).appId);
+  await made(`${project}/applications/${applications[0]}:deactivate`, {});
+  const lists = [
+    ["/v1/organizations", `Seasonal ${organizationId}`, organizations],
+    ["/v1/projects", "Seasonal", projects],
+    [`${project}/applications`, "Seasonal", applications],
+  ] as const;
+  for (const [path, text, [inactive, active]] of lists) {
+    const either = [[active], [inactive], [inactive, active]];
+    expect(await byState(path, { "filter.namePrefix": text }), path).toEqual(either);
+    expect(await byState(path, { "filter.search": text }), path).toEqual(either);
+    const [of, not, all] = await byState(path, { order: "NAME_ORDER_NEWEST" });
+    const [named, notNamed, allNamed] = await byState(path, { order: "NAME_ORDER_DESCENDING" });
+    expect([[...(of ?? [])].sort(), not], path).toEqual([[...(named ?? [])].sort(), notNamed]);
+    expect([of?.includes(`${active}`), not, all?.length], path).toEqual([true, [inactive], allNamed?.length]);
+    expect(all, path).toHaveLength((of?.length ?? 0) + 1);
+  }
+  for (const path of [`/v1/organizations/${organizations[0]}`, `/v1/projects/${projects[0]}`])
+    await made(`${path}:reactivate`, {});
+});
+
+test("user grants are found by their state, of a user, in a project, with a role, and within reach", async () => {
+  const { projectId: project } = await made("/v1/projects", { name: "Tidal" });
+  await made(`/v1/projects/${project}/roles`, { key: "guide" });
+  const grants: string[] = [];
+  for (const name of ["Ada", "adam"]) {
+    const grant = { projectId: project, roleKeys: ["guide"] };
+    grants.push((await made(`/v1/users/${ids.get(name)}/grants`, grant)).userGrantId);
+  }
+  const [inactive, active] = grants;
+  await made(`/v1/user-grants/${inactive}:deactivate`, {});
+  const path = "/v1/user-grants";
+  for (const query of [{ projectId: project }, { projectId: project, roleKey: "guide" }])
+    expect(await byState(path, query)).toEqual([[active], [inactive], [active, inactive]]);
+  const ofAdaHere = { projectId: project, userId: `${ids.get("Ada")}` };
+  expect(await byState(path, ofAdaHere)).toEqual([[], [inactive], [inactive]]);
+  const [, ofAda] = await byState(path, { userId: `${ids.get("Ada")}` });
+  const [, ofAll] = await byState(path, { order: "AGE_ORDER_OLDEST" });
+  expect([ofAda, ofAll]).toEqual([[inactive], [inactive]]);
+  const { client, userId } = await machine(postern, { organizationId });
+  await made("/v1/members", { userId, roles: ["PROJECT_OWNER"], projectId: project });
+  const within = async (query: Record<string, string>) =>
+    (await client.get(`${path}?${new URLSearchParams(query)}`)).body;
+  expect(await byState(path, {}, within)).toEqual([[active], [inactive], [active, inactive]]);
+  await postern.admin.delete(`/v1/projects/${project}`, inside);
+});
+
+test("active grants behind thousands of inactive ones are found, also within reach", async () => {
+  const owner = await organization(postern);
+  const there = { "x-service-orgid": owner };
+  const { projectId: project } = await made("/v1/projects", { name: "Deep" }, there);
+  const { userId, client } = await machine(postern, { organizationId: owner });
+  await made("/v1/members", { userId, roles: ["PROJECT_OWNER"], projectId: project }, there);
+  const { userGrantId } = await made(`/v1/users/${userId}/grants`, { projectId: project }, there);
+  await using database = openClient(postern.databaseUrl);
+  await database.client`
+    with made as (
+      insert into users (owner, user_id, kind, username, given_name, family_name, version, created, changed)
+      select ${owner}, ${owner} || n, 'human', ${owner} || n, 'A', 'B', 1, now(), now() from generate_series(1, 4500) n)
+    insert into user_grants (owner, user_grant_id, user_id, project_id, active, version, created, changed)
+    select ${owner}, 'z' || ${owner} || n, ${owner} || n, ${project}, false, 1, now(), now() from generate_series(1, 4500) n`;
+  for (const reader of [postern.admin, client]) {
+    const found: string[] = [];
+    let pageToken = "";
+    do {
+      const query = new URLSearchParams({ state: "USER_GRANT_STATE_ACTIVE", pageToken });
+      const { userGrants, nextPageToken } = (await reader.get(`/v1/user-grants?${query}`, there)).body;
+      found.push(...userGrants.map(({ id }: { id: string }) => id));
+      pageToken = nextPageToken;
+    } while (pageToken);
+    expect(found).toEqual([userGrantId]);
+  }
 });
 
 test("an organization finds what it was granted, and only that", async () => {

@@ -51,3 +51,11 @@ and w.term < (select left(folded($6), 50) || chr(1114111))
   and true
 order by w.term asc, w.object_id asc limit $7) found
 where "isMatch" or "isLast" order by key asc, id asc limit $8;
+
+select * from (
+select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, o.name as key, true as "isMatch",
+  row_number() over (order by o.name asc, o.organization_id asc) = $1 as "isLast"
+from organizations o where true and not o.deleted and not o.active
+  and true
+order by o.name asc, o.organization_id asc limit $2) found
+where "isMatch" or "isLast" order by key asc, id asc limit $3;

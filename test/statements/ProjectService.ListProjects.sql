@@ -70,3 +70,17 @@ and w.term < (select left(folded($16), 50) || chr(1114111))
   and true
 order by w.term asc, w.object_id asc limit $17)) found
 where "isMatch" or "isLast" order by key asc, id asc limit $18;
+
+select * from ((
+select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+  row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
+from projects p where (p.owner collate "C") = $2 and not p.active
+  and true
+order by p.name asc, p.project_id asc limit $3) union all (
+select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+  row_number() over (order by p.name asc, p.project_id asc) = $4 as "isLast"
+from (select p.* from project_grants g join projects p on p.project_id = g.project_id where g.granted_organization_id = $5 and true
+and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) p where true and not p.active
+  and true
+order by p.name asc, p.project_id asc limit $6)) found
+where "isMatch" or "isLast" order by key asc, id asc limit $7;

@@ -34,8 +34,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
   from projects p join organizations h on h.organization_id = p.owner
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (select * from user_grants g where g.user_id = $1 and g.project_id = $2 offset 0) g
-  where g.owner = $3 and (g.project_id = any($4) or g.project_grant_id = any($5)) and exists (
-  select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = $6)
+  where g.owner = $3 and (g.project_id = any($4) or g.project_grant_id = any($5)) and exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = $6) and true
   and true
   order by g.user_grant_id desc limit $7;
 
@@ -93,15 +92,226 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
   from projects p join organizations h on h.organization_id = p.owner
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (
-select found.* from unnest($1::text[]) p cross join lateral (
-  select * from user_grants g where g.project_id = p and g.owner = $2
+    select found.* from unnest($1::text[]) p cross join lateral (
+  select g.* from user_grants g where g.project_id = p and g.owner = $2
   and true
   order by g.user_grant_id desc limit $3) found
-union all
-select found.* from unnest($4::text[]) p cross join lateral (
-  select * from user_grants g where (g.project_grant_id collate "C") = p
+    union all
+    select found.* from unnest($4::text[]) p cross join lateral (
+  select g.* from user_grants g where (g.project_grant_id collate "C") = p
   and true
   order by (g.user_grant_id collate "C") desc limit $5) found
-where found.owner = $6) g where true
+    where found.owner = $6) g where true
+  and true
+  order by g.user_grant_id desc limit $7;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not (
+      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    else '' end
+  from projects p join organizations h on h.organization_id = p.owner
+  where p.project_id = g.project_id) as "shutBy",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
+    select g.*, g.user_grant_id as key, g.active as "isMatch",
+      row_number() over (order by g.user_grant_id desc) = $1 as "isLast"
+    from user_grants g where g.owner = $2
+  and true
+  order by g.user_grant_id desc limit $3) g
+  where g."isMatch" or g."isLast" order by g.key desc limit $4;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not (
+      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    else '' end
+  from projects p join organizations h on h.organization_id = p.owner
+  where p.project_id = g.project_id) as "shutBy",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
+    select g.*, (g.user_grant_id collate "C") as key, g.active as "isMatch",
+      row_number() over (order by (g.user_grant_id collate "C") desc) = $1 as "isLast"
+    from user_grants g where (g.owner collate "C") = $2 and (g.user_id collate "C") = $3 and true
+  and true
+  order by (g.user_grant_id collate "C") desc limit $4) g
+  where g."isMatch" or g."isLast" order by g.key desc limit $5;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not (
+      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    else '' end
+  from projects p join organizations h on h.organization_id = p.owner
+  where p.project_id = g.project_id) as "shutBy",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (select * from user_grants g where g.user_id = $1 and g.project_id = $2 offset 0) g
+  where g.owner = $3 and true and true and g.active
+  and true
+  order by g.user_grant_id desc limit $4;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not (
+      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    else '' end
+  from projects p join organizations h on h.organization_id = p.owner
+  where p.project_id = g.project_id) as "shutBy",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
+    select g.*, g.user_grant_id as key, g.active as "isMatch",
+      row_number() over (order by g.user_grant_id desc) = $1 as "isLast"
+    from user_grants g where g.owner = $2 and g.project_id = $3 and true
+  and true
+  order by g.user_grant_id desc limit $4) g
+  where g."isMatch" or g."isLast" order by g.key desc limit $5;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not (
+      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    else '' end
+  from projects p join organizations h on h.organization_id = p.owner
+  where p.project_id = g.project_id) as "shutBy",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
+    select g.*, (k.user_grant_id collate "C") as key, g.active as "isMatch",
+      row_number() over (order by (k.user_grant_id collate "C") desc) = $1 as "isLast"
+    from
+user_grant_roles k cross join lateral (
+  select * from user_grants where user_grant_id = k.user_grant_id limit 1) g
+where (k.project_id collate "C") = $2 and (k.role_key collate "C") = $3
+  and (k.owner collate "C") = $4 and true
+  and true
+  order by (k.user_grant_id collate "C") desc limit $5) g
+  where g."isMatch" or g."isLast" order by g.key desc limit $6;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not (
+      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    else '' end
+  from projects p join organizations h on h.organization_id = p.owner
+  where p.project_id = g.project_id) as "shutBy",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where not g.active and (g.owner collate "C") = $1
+  and true
+  order by (g.user_grant_id collate "C") desc limit $2;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not (
+      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    else '' end
+  from projects p join organizations h on h.organization_id = p.owner
+  where p.project_id = g.project_id) as "shutBy",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where not g.active and (g.owner collate "C") = $1 and (g.user_id collate "C") = $2 and true
+  and true
+  order by (g.user_grant_id collate "C") desc limit $3;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not (
+      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    else '' end
+  from projects p join organizations h on h.organization_id = p.owner
+  where p.project_id = g.project_id) as "shutBy",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (select * from user_grants g where g.user_id = $1 and g.project_id = $2 offset 0) g
+  where g.owner = $3 and true and true and not g.active
+  and true
+  order by g.user_grant_id desc limit $4;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not (
+      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    else '' end
+  from projects p join organizations h on h.organization_id = p.owner
+  where p.project_id = g.project_id) as "shutBy",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where not g.active and (g.owner collate "C") = $1 and (g.project_id collate "C") = $2 and true
+  and true
+  order by (g.user_grant_id collate "C") desc limit $3;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not (
+      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    else '' end
+  from projects p join organizations h on h.organization_id = p.owner
+  where p.project_id = g.project_id) as "shutBy",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
+    select g.*, (g.user_grant_id collate "C") as key, exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = $1) as "isMatch",
+      row_number() over (order by (g.user_grant_id collate "C") desc) = $2 as "isLast"
+    from user_grants g where not g.active and (g.owner collate "C") = $3 and (g.project_id collate "C") = $4 and true
+  and true
+  order by (g.user_grant_id collate "C") desc limit $5) g
+  where g."isMatch" or g."isLast" order by g.key desc limit $6;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not (
+      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    else '' end
+  from projects p join organizations h on h.organization_id = p.owner
+  where p.project_id = g.project_id) as "shutBy",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
+    select found.* from unnest($1::text[]) p cross join lateral (
+  select g.* from (
+    select g.*, g.user_grant_id as key, g.active as "isMatch",
+      row_number() over (order by g.user_grant_id desc) = $2 as "isLast"
+    from user_grants g where g.project_id = p and g.owner = $3
+  and true
+  order by g.user_grant_id desc limit $4) g
+  where g."isMatch" or g."isLast" order by g.key desc limit $5) found
+    union all
+    select found.* from unnest($6::text[]) p cross join lateral (
+  select g.* from (
+    select g.*, (g.user_grant_id collate "C") as key, g.active as "isMatch",
+      row_number() over (order by (g.user_grant_id collate "C") desc) = $7 as "isLast"
+    from user_grants g where (g.project_grant_id collate "C") = p
+  and true
+  order by (g.user_grant_id collate "C") desc limit $8) g
+  where g."isMatch" or g."isLast" order by g.key desc limit $9) found
+    where found.owner = $10) g where true
+  and true
+  order by g.user_grant_id desc limit $11;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not (
+      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    else '' end
+  from projects p join organizations h on h.organization_id = p.owner
+  where p.project_id = g.project_id) as "shutBy",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (
+    select found.* from unnest($1::text[]) p cross join lateral (
+  select g.* from user_grants g
+  where not g.active and (g.owner collate "C") = $2 and (g.project_id collate "C") = p
+  and true
+  order by (g.user_grant_id collate "C") desc limit $3) found
+    union all
+    select found.* from unnest($4::text[]) p cross join lateral (
+  select g.* from user_grants g where (g.project_grant_id collate "C") = p and not g.active
+  and true
+  order by (g.user_grant_id collate "C") desc limit $5) found
+    where found.owner = $6) g where true
   and true
   order by g.user_grant_id desc limit $7;
