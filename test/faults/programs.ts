@@ -25,6 +25,7 @@ const programs = {
     tests: "a disk that fills up",
     command: ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
   },
+  promtool: { run: "short", tests: "the alerts of Prometheus", command: ["promtool", "--version"] },
   faketime: { run: "short", tests: "a node whose clock jumps", command: ["faketime", "--version"] },
 } satisfies Record<string, { run: Run; tests: string; command: [string, ...string[]] }>;
 
