@@ -7,7 +7,7 @@ import { root, textOf } from "../rules/tree.ts";
 // A link to a test, and after a colon the names of those of its tests that are meant, in quotes.
 const reference = /\[`([\w./]+\.test\.ts)`\]\([^)]*\)(:(?:,? "[^"]+")+)?/g;
 
-describe.each(["docs/operations.md"])("%s", (page) => {
+describe.each(["docs/operations.md", "docs/security.md"])("%s", (page) => {
   const text = textOf(page);
 
   test("every test that is named exists, by its file and its name", () => {
@@ -42,3 +42,14 @@ function leads(page: string, link: string): boolean {
   const headings = heading ? [...textOf(target).matchAll(/^#+ (.*)$/gm)] : [];
   return !heading || headings.some(([, name = ""]) => name.toLowerCase().replaceAll(" ", "-") === heading);
 }
+
+test("each requirement of ASVS has a known status, and one that is met says where", () => {
+  const rows = [...textOf("docs/security.md").matchAll(/^\| (\d+\.\d+\.\d+) \|[^|]*\| (\w+) \| (.*) \|$/gm)];
+  const statuses = rows.map(([, , status]) => status);
+  expect(statuses.filter((status) => !["met", "partly", "not"].includes(status ?? ""))).toEqual([]);
+  expect(new Set(rows.map(([, id]) => id)).size).toBe(rows.length);
+  expect(rows.filter(([, , status, where = ""]) => status === "met" && where.length < 15)).toEqual([]);
+  const count = (wanted: string) => statuses.filter((status) => status === wanted).length;
+  const sums = `Of ${rows.length} that apply, ${count("met")} are met, ${count("partly")} partly, and ${count("not")} not.`;
+  expect(textOf("docs/security.md").replaceAll(/\s+/g, " ")).toContain(sums);
+});
