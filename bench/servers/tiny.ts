@@ -34,7 +34,10 @@ const limits = rateLimits({
   callsPerOrganizationPerMinute: calls,
   unknownTokensPerAddressPerMinute: calls,
 });
-const known = { callers: { cached: () => undefined, wasFound: () => false, find: nothing, forget() {}, forgetAll() {} }, limits };
+const known = {
+  callers: { cached: () => undefined, wasFound: () => false, find: nothing, forget() {}, forgetAll() {} },
+  limits,
+};
 const outages = { isUnavailable: () => false, isStatementTimeout: () => false };
 const hashing = { concurrency: 1, queue: 1, memoryKib: 8, iterations: 1, parallelism: 1 };
 const interceptors = guards({
