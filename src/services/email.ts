@@ -13,6 +13,7 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { emailCodeMatches } from "../security/mail_code.ts";
 import { wrongInEmail } from "./email_address.ts";
+import { userInForce } from "./in_force.ts";
 import {
   dropMailCodes,
   keepMailCode,
@@ -115,7 +116,7 @@ type UserRow = MailSends &
 const emailRead = (sql: Sql, settings: MailSettings) =>
   loadOne<{ owner: string; id: string; email: string | null }, UserRow>(sql, {
     asked: "owner text, id text, email text",
-    select: `select n, u.user_id as id, u.owner, u.kind, u.active, u.username, u.email, u.email_verified as verified,
+    select: `select n, u.user_id as id, u.owner, u.kind, ${userInForce} as active, u.username, u.email, u.email_verified as verified,
       c.attempts as "codeAttempts", c.expiration_date as "codeExpiration", u.version, u.created, u.changed,
       ${mailSendsColumns({ user: "u.user_id", email: "coalesce(asked.email, u.email)", purpose: "email" }, settings)}
       from asked join users u on u.owner = asked.owner and u.user_id = asked.id

@@ -5,6 +5,7 @@ import { messageRule, refuse } from "../errors.ts";
 import { detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { userInForce } from "./in_force.ts";
 import { type MailSends, type MailSettings, mailSecret, mailSendsColumns, refuseTooManyMails } from "./mail_code.ts";
 import { invitationSeconds, newPasswordCode } from "./password_code.ts";
 import { exclusive } from "./verification.ts";
@@ -45,7 +46,7 @@ type Invitee = Versioned &
 const inviteeRead = (sql: Sql, settings: MailSettings) =>
   loadOne<{ owner: string; id: string }, Invitee>(sql, {
     asked: "owner text, id text",
-    select: `select n, u.user_id as id, u.owner, u.kind, u.active, u.username, u.email, u.version, u.created, u.changed,
+    select: `select n, u.user_id as id, u.owner, u.kind, ${userInForce} as active, u.username, u.email, u.version, u.created, u.changed,
       exists (select from passwords p where p.user_id = u.user_id) as "hasPassword",
       ${mailSendsColumns({ user: "u.user_id", email: "u.email", purpose: "password" }, settings)}
       from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,

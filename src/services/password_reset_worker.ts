@@ -4,6 +4,7 @@ import { lookAgain } from "../events/follow.ts";
 import { lostRace } from "../events/log.ts";
 import type { Language } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { inForce, userInForce } from "./in_force.ts";
 import { type MailSends, type MailSettings, mailSecret, mailSendsColumns, mailWaitSeconds } from "./mail_code.ts";
 import { newPasswordCode, resetSeconds } from "./password_code.ts";
 
@@ -94,9 +95,9 @@ const mostAccounts = 50;
 const accountsOf = (sql: Sql, { loginName, email }: ResetRequest) => sql<Account[]>`
   select u.user_id as id, u.owner, u.username, u.email, u.version, u.created, u.changed
   from users u join passwords p on p.user_id = u.user_id
-  where u.email_verified and u.active and lower(u.email) = coalesce(lower(${email}), (
+  where u.email_verified and ${sql.unsafe(userInForce)} and lower(u.email) = coalesce(lower(${email}), (
     select lower(v.email) from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
-    where l.login_name = ${loginName} and v.email_verified and v.active))
+    where l.login_name = ${loginName} and v.email_verified and ${sql.unsafe(inForce("v"))}))
   order by u.user_id limit ${mostAccounts}`;
 
 async function sendsOf(sql: Sql, { userId, email }: { userId: string; email: string }, settings: MailSettings) {

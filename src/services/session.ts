@@ -11,6 +11,7 @@ import type { PasswordBench } from "../security/password.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { userExistsRead } from "./access_token.ts";
 import { evenTime } from "./even_time.ts";
+import { userInForce } from "./in_force.ts";
 import { replacementHash } from "./new_password.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import {
@@ -167,6 +168,6 @@ async function isStillRight(sql: Sql, { id, since }: TriedUser): Promise<boolean
   // A statement that ends the user's sessions either sees this one and ends it, or came first and is seen here.
   const rows = await sql`
     select from passwords p join users u using (user_id)
-    where p.user_id = ${id} and p.changed::text = ${since} and u.active`;
+    where p.user_id = ${id} and p.changed::text = ${since} and ${sql.unsafe(userInForce)}`;
   return rows.length > 0;
 }

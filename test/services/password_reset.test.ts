@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
-import { type Answer, type Postern, signedUp, startPostern } from "../harness.ts";
+import { type Answer, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { allMails, mailsTo } from "../notify/mail_log.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
@@ -151,6 +151,24 @@ test("one mail names every active account of the address, each with a code of it
   for (const { code } of named) answered(await reset(code));
   for (const { username } of [one, two]) answered(await signIn(username, newPassword));
   expect(refused(await signIn(unverified.username, newPassword))).toEqual([401, "SIGN_IN_FAILED"]);
+});
+
+test.each([
+  ["deactivated", (id: string) => postern.admin.post(`/v1/organizations/${id}:deactivate`)],
+  ["deleted", (id: string) => postern.admin.delete(`/v1/organizations/${id}`)],
+])("users of an organization that is %s get no mail, and their codes are not in force", async (_, shut) => {
+  const organizationId = await organization(postern);
+  const [email, within] = [newAddress(), { "x-service-orgid": organizationId }];
+  const { userId, username } = await signedUp(postern, { organizationId });
+  const address = { email, isVerified: true };
+  answered(await postern.admin.post(`/v1/users/${userId}/email`, address, within));
+  answered(await ask({ email }));
+  const code = await codeTo(email);
+  answered(await shut(organizationId));
+  for (const request of [{ email }, { loginName: username }]) answered(await ask(request));
+  await settled();
+  expect(await mailsTo(postern, email)).toHaveLength(1);
+  expect(refused(await reset(code))).toEqual([400, "CODE_INVALID"]);
 });
 
 test("a request is answered and written alike, whether anybody is known or not", async () => {

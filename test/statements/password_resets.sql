@@ -6,9 +6,9 @@ returning r.request_id as id, r.login_name as "loginName", r.email, r.language;
 
 select u.user_id as id, u.owner, u.username, u.email, u.version, u.created, u.changed
 from users u join passwords p on p.user_id = u.user_id
-where u.email_verified and u.active and lower(u.email) = coalesce(lower($1), (
+where u.email_verified and (u.active and (select h.active from organizations h where h.organization_id = u.owner)) and lower(u.email) = coalesce(lower($1), (
   select lower(v.email) from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
-  where l.login_name = $2 and v.email_verified and v.active))
+  where l.login_name = $2 and v.email_verified and (v.active and (select h.active from organizations h where h.organization_id = v.owner))))
 order by u.user_id limit $3;
 
 select
