@@ -35,7 +35,7 @@ export class GatewayError extends Error {
   readonly details: RefusalDetails;
 
   constructor(reason: GatewayReason, details: RefusalDetails = {}) {
-    // A refusal is no fault: nobody reads its stack, which costs more than all else that a refusal does.
+    // The stack of a refusal is never read, and costs more than all else that a refusal does.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(reason, { cause: details.cause });

@@ -49,7 +49,7 @@ export function refusal({ domain, reason, code, text }: RefusalKind, details: Re
   return withoutStack(() => new ConnectError(text(metadata), code, details.metadata, outgoing, cause));
 }
 
-/** Makes an error that has no stack: nobody reads that of a refusal, which costs more than all else that a refusal does. */
+/** Makes an error without a stack: that of a refusal is never read, and costs more than all else that a refusal does. */
 function withoutStack<E extends Error>(make: () => E): E {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
