@@ -5,6 +5,7 @@ import type { Response } from "../http/exchange.ts";
 import type { HttpRequest, HttpRoute } from "../rpc/http_route.ts";
 import type { Document } from "./openapi/document.ts";
 import type { ApiOptions } from "./openapi/options.ts";
+import { ownTick } from "./own_tick.ts";
 
 /** `/openapi.json` and `/docs`: the API reference for tools and for people, made on first use. */
 export function reference(options: () => ApiOptions): readonly HttpRoute[] {
@@ -45,6 +46,7 @@ function cachedText(
   return async ({ headers: requestHeaders }) => {
     if (hasEtag(requestHeaders["if-none-match"], etag)) return { status: 304, headers: all };
     const encoding = acceptedEncoding(requestHeaders["accept-encoding"]);
+    await ownTick();
     if (!encoding) return { status: 200, headers: all, body };
     const compression = compressions.get(encoding) ?? once(() => encoding.compress(body));
     compressions.set(encoding, compression);
