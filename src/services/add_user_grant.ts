@@ -76,7 +76,7 @@ export const findingsQuestion = {
 };
 
 /** Converts a wanted grant to the key of `findingsQuestion`. */
-export const askedOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: WantedGrant) => ({
+export const lookupKeyOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: WantedGrant) => ({
   owner,
   user_id: userId,
   project_id: projectId,

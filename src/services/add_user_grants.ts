@@ -8,9 +8,9 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import {
   addedFact,
-  askedOf,
   findingsQuestion,
   type GrantFindings,
+  lookupKeyOf,
   refusalOf,
   refusedReach,
   type WantedGrant,
@@ -28,7 +28,7 @@ type Decided = { readonly wanted: WantedGrant; readonly path: string } & (
 
 /** Adds many grants at once. */
 export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
-  const findingsOfOne = loadOne<ReturnType<typeof askedOf>, GrantFindings>(sql, findingsQuestion);
+  const findingsOfOne = loadOne<ReturnType<typeof lookupKeyOf>, GrantFindings>(sql, findingsQuestion);
 
   return {
     async addUserGrants({ items, allOrNothing }, call) {
@@ -69,7 +69,7 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
   async function addAlone(item: Decided, call: Call): Promise<Decided> {
     const { wanted, path } = item;
     for (let tries = 5; ; tries--) {
-      const no = refusalOf(wanted, await findingsOfOne(askedOf(wanted), call.signal), path);
+      const no = refusalOf(wanted, await findingsOfOne(lookupKeyOf(wanted), call.signal), path);
       if (no) return { wanted, path, no };
       const fact = factFor(wanted);
       try {
@@ -84,7 +84,7 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
 
 /** Reads the state for every item in a statement of its own: a thousand items would hold up the shared ones. */
 async function findingsOfAll(sql: Sql, wanted: readonly WantedGrant[]): Promise<GrantFindings[]> {
-  const asked = JSON.stringify(wanted.map((one, n) => ({ n, ...askedOf(one) })));
+  const asked = JSON.stringify(wanted.map((one, n) => ({ n, ...lookupKeyOf(one) })));
   return await sql<GrantFindings[]>`
     with asked as materialized (
       select * from jsonb_to_recordset(${asked}::text::jsonb) as asked (n integer, ${sql.unsafe(findingsQuestion.asked)})

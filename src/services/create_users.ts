@@ -14,9 +14,9 @@ import { errorText } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { type No, refuseBatch, refusedOutcome } from "./batch_refusal.ts";
 import {
-  askedOf,
   createdFact,
   isHuman,
+  lookupKeyOf,
   type NewUserFindings,
   type NewUserRequest,
   newUserQuestion,
@@ -137,7 +137,7 @@ function itemsOf({ items }: CreateUsersRequest): Item[] {
 
 /** Reads the state for every item in a statement of its own: hundreds of items would hold up the shared ones. */
 async function findingsOfAll(sql: Sql, owner: string, items: readonly Item[]): Promise<NewUserFindings[]> {
-  const asked = JSON.stringify(items.map(({ request }, n) => ({ n, ...askedOf(owner, request) })));
+  const asked = JSON.stringify(items.map(({ request }, n) => ({ n, ...lookupKeyOf(owner, request) })));
   return await sql<NewUserFindings[]>`
     with asked as materialized (
       select * from jsonb_to_recordset(${asked}::text::jsonb) as asked (n integer, ${sql.unsafe(newUserQuestion.asked)})

@@ -123,11 +123,11 @@ const emailRead = (sql: Sql, settings: MailSettings) =>
       left join mail_codes c on c.user_id = u.user_id and c.purpose = 'email'`,
   });
 
-type Asked = Pick<Modes, "returnCode"> & { readonly call: Call };
+type CodeRequest = Pick<Modes, "returnCode"> & { readonly call: Call };
 
 /** Makes a code for the user's address: the id that its fact holds, its secret, and its part of the response. */
 function codeMaker(deps: Deps, settings: MailSettings) {
-  return (user: UserRow, email: string, { call, returnCode }: Asked) => {
+  return (user: UserRow, email: string, { call, returnCode }: CodeRequest) => {
     const of = { id: deps.ids(), userId: user.id, email };
     if (returnCode !== undefined) {
       const { code, secret } = newEmailCode(deps, of);

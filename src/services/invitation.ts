@@ -59,11 +59,11 @@ function refuseUninvitable({ id, kind, active, email, hasPassword }: Invitee): s
   return email;
 }
 
-type Asked = { readonly call: Call; readonly isAnswered: boolean };
+type InvitationRequest = { readonly call: Call; readonly isAnswered: boolean };
 
 /** Makes the code of an invitation: the id that its fact holds, its secret, and its part of the response. */
 function codeMaker(deps: Deps, settings: MailSettings) {
-  return (user: Invitee, email: string, { call, isAnswered }: Asked) => {
+  return (user: Invitee, email: string, { call, isAnswered }: InvitationRequest) => {
     const id = deps.ids();
     const expirationDate = new Date(deps.clock().getTime() + invitationSeconds * 1000);
     const mailId = isAnswered ? null : id;

@@ -43,7 +43,7 @@ export const newUserQuestion = {
 };
 
 /** Converts a request to the key of `newUserQuestion`. */
-export const askedOf = (owner: string, { username, userId }: NewUserRequest) => ({
+export const lookupKeyOf = (owner: string, { username, userId }: NewUserRequest) => ({
   owner,
   login_name: loginNameOf(username),
   user_id: userId ?? null,
@@ -51,12 +51,12 @@ export const askedOf = (owner: string, { username, userId }: NewUserRequest) => 
 
 /** The names and policies of new users, and the facts that create them. */
 export function newUsers({ sql, ids, clock, secrets }: Pick<Deps, "sql" | "ids" | "clock" | "secrets">) {
-  const findingsOf = loadOne<ReturnType<typeof askedOf>, NewUserFindings>(sql, newUserQuestion);
+  const findingsOf = loadOne<ReturnType<typeof lookupKeyOf>, NewUserFindings>(sql, newUserQuestion);
 
   return {
     /** Reads the state that decides about a new user. */
     async findings(request: NewUserRequest, call: Call): Promise<NewUserFindings> {
-      const found = await findingsOf(askedOf(organizationOf(call), request), call.signal);
+      const found = await findingsOf(lookupKeyOf(organizationOf(call), request), call.signal);
       if (!found) throw new Error("policies are always in force");
       return found;
     },

@@ -41,7 +41,7 @@ export const applicationUpdate = ({ log, sql, clock }: Deps) => {
 
   return {
     async updateOidcApplication(request, call) {
-      const row = found(await applicationToUpdate(askedOf(request, call), call.signal), request);
+      const row = found(await applicationToUpdate(lookupKeyOf(request, call), call.signal), request);
       refuseOvertaken(row, request.expectedSequence);
       const { name, before, oidc } = updated(row, request);
       if (row.takenBy !== null) throw applicationNameTaken(name, row.takenBy);
@@ -77,9 +77,9 @@ function updated(row: ApplicationRow, { application, updateMask }: UpdateOidcApp
   return { name, before, oidc };
 }
 
-type Asked = ApplicationKey & { readonly name: string | null };
+type UpdateKey = ApplicationKey & { readonly name: string | null };
 
-function askedOf(request: UpdateOidcApplicationRequest, call: Call): Asked {
+function lookupKeyOf(request: UpdateOidcApplicationRequest, call: Call): UpdateKey {
   const { name = null } = changesOf(OidcApplicationUpdateSchema, request.application, request.updateMask);
   return { ...keyOf(request, call), name };
 }
@@ -88,7 +88,7 @@ type Row = ApplicationRow & { readonly takenBy: string | null };
 
 /** Reads an application, and another one of its project that has the new name. */
 const updateRead = (sql: Sql) =>
-  loadOne<Asked, Row | Absent>(sql, {
+  loadOne<UpdateKey, Row | Absent>(sql, {
     asked: "owner text, project text, app text, name text",
     select: `select n, ${applicationColumns},
                (select t.app_id from applications t

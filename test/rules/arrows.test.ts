@@ -110,13 +110,13 @@ test("imports make no cycle, types included", () => {
   const next = Map.groupBy(imports, ({ from }) => from);
   const done = new Set<string>();
   const cycles: string[] = [];
-  const visit = (path: string, way: readonly string[]): void => {
+  const descend = (path: string, way: readonly string[]): void => {
     if (way.includes(path)) return void cycles.push([...way.slice(way.indexOf(path)), path].join(" -> "));
     if (done.has(path)) return;
-    for (const { to } of next.get(path) ?? []) visit(to, [...way, path]);
+    for (const { to } of next.get(path) ?? []) descend(to, [...way, path]);
     done.add(path);
   };
-  for (const { path } of program.sources) visit(path, []);
+  for (const { path } of program.sources) descend(path, []);
   expect(cycles).toEqual([]);
 });
 

@@ -185,9 +185,9 @@ test("a request is answered and written alike, whether anybody is known or not",
     { loginName: unverified.username },
     { email: none.email },
   ]) {
-    const { status, body: said, headers } = await ask(body);
+    const { status, body: answer, headers } = await ask(body);
     const fields = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name)).sort();
-    texts.push(JSON.stringify([status, said, fields]));
+    texts.push(JSON.stringify([status, answer, fields]));
   }
   expect(new Set(texts).size).toBe(1);
   await mailsTo(postern, known.email, 2);

@@ -19,9 +19,9 @@ const page = (path: string, init?: RequestInit) => fetch(postern.url + path, ini
 
 /** The rules of the document that an answer breaks. */
 function breaks(path: string, method: string, { status, body }: Answer): string[] {
-  const said = document.paths[path]?.[method]?.responses[status];
-  if (!said) return [`${status} is not foreseen`];
-  const response = "$ref" in said ? document.components.responses[said.$ref.replace(/.*\//, "")] : said;
+  const described = document.paths[path]?.[method]?.responses[status];
+  if (!described) return [`${status} is not foreseen`];
+  const response = "$ref" in described ? document.components.responses[described.$ref.replace(/.*\//, "")] : described;
   return broken(document, response?.content["application/json"]?.schema ?? { not: {} }, body);
 }
 
