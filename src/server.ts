@@ -289,7 +289,7 @@ function shownBy(runtime: Runtime, { ownProcess, tracing, isBootstrapped }: Obse
 
 type Documents = Readonly<Record<"docs" | "metrics", readonly HttpRoute[]>>;
 
-/** What the port of the operations serves besides them. */
+/** The documents, metrics and reflection that the port of the rpcs serves besides them. */
 function publicParts({ portServes }: Config, { docs, metrics }: Documents, limits: RateLimits) {
   const documents = [...(portServes.includes("docs") ? docs : []), ...(portServes.includes("metrics") ? metrics : [])];
   return {

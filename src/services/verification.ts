@@ -30,7 +30,7 @@ export function exclusive({ sendCode, returnCode, isVerified }: Modes): Violatio
   }));
 }
 
-/** What was verified stays verified unless the request asks for a code, or says that it is not verified. */
+/** Whether a request ends a verification: it asks for a code, or states that the new value is not verified. */
 export const asksForCode = ({ sendCode, returnCode, isVerified }: Modes): boolean =>
   sendCode !== undefined || returnCode !== undefined || isVerified === false;
 

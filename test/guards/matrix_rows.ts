@@ -15,7 +15,7 @@ export type Row = {
   readonly needs: string;
   /** `instance`, the organization worked in, or the organization of the user that is named. */
   readonly decides: "nobody" | "instance" | "organization" | "user";
-  /** What a caller without a token is answered, where anyone may call. */
+  /** The answer to a caller without a token, where anyone may call. */
   readonly unknownCaller?: { readonly status: number; readonly reason?: Reason };
   /** The reach of a role on a project, or on a project grant: the named object, or the entries that the list shows. */
   readonly reaches?: "project" | "list";

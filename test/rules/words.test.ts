@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { SyntaxKind } from "typescript/unstable/ast";
 import { afterAll, expect, test } from "vitest";
-import { lineOf, nodesOf, openProgram, type Source } from "./tree.ts";
+import { lineOf, nodesOf, openProgram, root, type Source } from "./tree.ts";
 
 // Retired words and, beside them, those that are written instead: the field's own, or a plain name.
 const retiredEverywhere: Readonly<Record<string, string>> = {
@@ -121,8 +123,27 @@ test("names of the gateway are nouns and verbs of their own, and its limits begi
   expect(places(gateway, namesIn, (name) => /^(max|min)[A-Z]/.test(name))).not.toEqual([]);
 });
 
-test("comments of the gateway begin with their subject: none with what or who", () => {
-  const isHeadless = (comment: string) => /^\/(\/|\*\*)[\s*]*(What|Who|Whose|Whom|Whoever)\b/.test(comment);
-  expect(places(gateway, commentsIn, isHeadless)).toEqual([]);
+// Whether a sentence has a clause for its subject.
+const isHeadless = (comment: string) =>
+  /(?:^\/(?:\/|\*\*)[\s*]*|[.;:]\s+(?:(?:\/\/|\*) )?)(?:What|Who|Whose|Whom|Whoever|Whatever)\b/.test(comment);
+
+test("sentences of comments begin with their subject: none with what or who", () => {
+  expect(everything.length).toBeGreaterThan(600);
+  expect(places(everything, commentsIn, isHeadless)).toEqual([]);
   expect(isHeadless("/** What a call is made of. */")).toBe(true);
+  expect(isHeadless("// A call ends. Whoever waits is told.")).toBe(true);
 });
+
+test("sentences of the contract begin with their subject, too", () => {
+  const protos = readdirSync(join(root, "proto"), { recursive: true, encoding: "utf8" }).filter((path) =>
+    path.endsWith(".proto"),
+  );
+  expect(protos.length).toBeGreaterThan(10);
+  const headless = protos.filter((path) =>
+    commentsOf(readFileSync(join(root, "proto", path), "utf8")).some(isHeadless),
+  );
+  expect(headless).toEqual([]);
+});
+
+/** The blocks of comments of a file of the contract, each as one text. */
+const commentsOf = (proto: string): string[] => proto.match(/(?:^\s*\/\/.*\n)+/gm)?.map((block) => block.trim()) ?? [];

@@ -61,7 +61,7 @@ async function world() {
 test("everything in a deleted organization is missing at once, on every node", async () => {
   const it = await world();
   const { admin } = postern;
-  // What the nodes keep in memory is there before.
+  // These calls fill the caches of both nodes.
   for (const url of [postern.url, other.url]) {
     const owner = clientOf(url, admin.token);
     for (const path of [`/v1/users/${it.userId}`, `/v1/sessions?userId=${it.userId}`]) done(await owner.get(path));

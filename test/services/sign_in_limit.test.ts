@@ -75,7 +75,7 @@ test("behind a trusted proxy each client counts by the address that the proxy sa
   expect(await guess("203.0.113.7")).toBe(failed);
   expect(await guess("203.0.113.7")).toBe(waits);
   expect(await guess("203.0.113.8")).toBe(failed);
-  // What a client wrote stands in front of what the proxies appended.
+  // Addresses that a client wrote stand in front of those that the proxies appended.
   expect(await guess("198.51.100.1, 203.0.113.7, 10.0.0.5")).toBe(waits);
   expect(await guess("203.0.113.7:4711")).toBe(waits);
   expect(await guess("::ffff:203.0.113.7")).toBe(waits);

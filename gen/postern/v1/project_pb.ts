@@ -588,7 +588,7 @@ export const RevokeProjectGrantResponseSchema: GenMessage<RevokeProjectGrantResp
   messageDesc(file_postern_v1_project, 22);
 
 /**
- * What can happen to a project.
+ * The events of a project.
  *
  * @generated from message postern.v1.ProjectFact
  */
@@ -789,7 +789,7 @@ export const ProjectFact_RoleChangedSchema: GenMessage<ProjectFact_RoleChanged> 
   messageDesc(file_postern_v1_project, 23, 7);
 
 /**
- * What can happen to the grant of a project.
+ * The events of the grant of a project.
  *
  * @generated from message postern.v1.ProjectGrantFact
  */
@@ -974,7 +974,7 @@ export const ReactivateProjectResponseSchema: GenMessage<ReactivateProjectRespon
   messageDesc(file_postern_v1_project, 28);
 
 /**
- * What can be changed of a project.
+ * The changes of a project.
  *
  * @generated from message postern.v1.ProjectUpdate
  */
@@ -1047,7 +1047,7 @@ export const UpdateProjectResponseSchema: GenMessage<UpdateProjectResponse> = /*
   messageDesc(file_postern_v1_project, 31);
 
 /**
- * What can be changed of a role.
+ * The changes of a role.
  *
  * @generated from message postern.v1.ProjectRoleUpdate
  */
