@@ -7,8 +7,8 @@ import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { loginNameOf } from "./password.ts";
+import { touchUser } from "./touch_user.ts";
 import { refuseOvertaken } from "./update_mask.ts";
-import { touchUser } from "./user_phone.ts";
 
 /** The change of the name that a user signs in with. */
 export const usernameChange = ({ log, sql, clock }: Deps) => {
