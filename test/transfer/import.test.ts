@@ -131,10 +131,12 @@ test("what is refused is in a file for its owner only, with place and reasons, a
     ...["[]", "", '{"humans":{}}', JSON.stringify({ ...human(), inactive: "yes" }), `"${"x".repeat(1 << 20)}"`],
     ...[JSON.stringify(human(named("u"), { passwordHash: "$2b$31$".padEnd(60, "C") })), JSON.stringify(human())],
     ...['{"grant":{"username":"nobody","project":"nothing","roleKeys":[]}}', '{"human":{"username":"x","phones":[]}}'],
+    // JSON can be read deeper than it can be written.
+    ...[`{"human":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, JSON.stringify(human())],
   ];
   const path = await file(lines.join("\n"));
   const { code, stdout } = await run("import", path);
-  expect([code, stdout.split("\n")[0]]).toEqual([1, "2 made, 0 there already, 10 refused"]);
+  expect([code, stdout.split("\n")[0]]).toEqual([1, "3 made, 0 there already, 11 refused"]);
   const refused = await refusedOf(path);
   const reasons = Object.fromEntries(refused.map((one) => [one.at, one.reason ?? one.message]));
   expect(reasons).toEqual({
@@ -148,6 +150,7 @@ test("what is refused is in a file for its owner only, with place and reasons, a
     "line 10": "VALIDATION_FAILED",
     "line 12": "PROJECT_NOT_FOUND",
     "line 13": expect.stringContaining("phones"),
+    "line 14": "human must be an object",
   });
   const costly = refused.find((one) => one.at === "line 10");
   expect(JSON.stringify(costly.violations)).toContain("cost is 31, and may be at most 13");
