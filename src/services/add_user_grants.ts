@@ -21,7 +21,7 @@ import {
   wantedOf,
   wrongInProject,
 } from "./add_user_grant.ts";
-import { type No, refuseBatch, refusedOutcome, violationsByItem, violationsOf } from "./batch_refusal.ts";
+import { allEnded, type No, refuseBatch, refusedOutcome, violationsByItem, violationsOf } from "./batch_refusal.ts";
 
 type ItemOutcome = MessageInitShape<typeof AddUserGrantOutcomeSchema>;
 
@@ -65,9 +65,7 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
 
   /** Adds each item by itself, after one of them lost a race. */
   async function oneByOne(decided: readonly Decided[], call: Call) {
-    // A refusal of the whole request says whether something was written, so every item has to have ended before.
-    const ended = await Promise.allSettled(decided.map((item) => (item.no ? item : addAlone(item, call))));
-    const settled = ended.map(fulfilled);
+    const settled = await allEnded(decided.map((item) => (item.no ? item : addAlone(item, call))));
     return log.append(call, [], answerOf(settled, call));
   }
 
@@ -167,10 +165,5 @@ function repeats(field: string, before: string): No {
 
 const nameOf = ({ userId, projectId, projectGrantId }: WantedGrant): string =>
   JSON.stringify([userId, projectId, projectGrantId]);
-
-function fulfilled<T>(ended: PromiseSettledResult<T>): T {
-  if (ended.status === "rejected") throw ended.reason;
-  return ended.value;
-}
 
 const itemOf = (path: string): string => path.replace(/\.$/, "");

@@ -27,6 +27,18 @@ export function joined(nos: readonly (No | undefined)[]): No | undefined {
   return first && all.length > 1 ? { ...first, violations: all.flatMap(violationsOf) } : first;
 }
 
+/**
+ * Waits until every item of a batch has ended, and fails if one of them failed: the refusal of the whole request says whether
+ * something was written, so nothing may be written after it.
+ */
+export async function allEnded<T>(items: readonly (T | Promise<T>)[]): Promise<T[]> {
+  const ended = await Promise.allSettled(items);
+  return ended.map((one) => {
+    if (one.status === "rejected") throw one.reason;
+    return one.value;
+  });
+}
+
 /** Makes a function that returns the violations within an item of a batch, by a path that leads into the item. */
 export function violationsByItem(found: readonly Violation[]): (path: string) => readonly Violation[] {
   const byItem = Map.groupBy(found, ({ field }) => itemOf(field));

@@ -12,7 +12,7 @@ import { lateRule, messageRule, reasonOf, type Violation } from "../errors.ts";
 import { detailsAfter, type NewFact } from "../events/fact.ts";
 import { errorText } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { type No, refuseBatch, refusedOutcome, violationsByItem, violationsOf } from "./batch_refusal.ts";
+import { allEnded, type No, refuseBatch, refusedOutcome, violationsByItem, violationsOf } from "./batch_refusal.ts";
 import {
   askedOf,
   createdFact,
@@ -79,7 +79,7 @@ export const userBatch = (deps: Deps, settings: PhoneSettings) => {
 
   /** Creates each item by itself, after one of them lost a race. */
   async function oneByOne(decided: readonly Decided[], call: Call) {
-    const settled = await Promise.all(decided.map((item) => (item.no ? item : createAlone(item, call))));
+    const settled = await allEnded(decided.map((item) => (item.no ? item : createAlone(item, call))));
     return log.append(call, [], answerOf(settled, call));
   }
 
