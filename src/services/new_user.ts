@@ -16,7 +16,7 @@ import { wrongInEmail } from "./email_address.ts";
 import { hashing, loginNameOf, passwordSecret, policyViolations } from "./password.ts";
 import type { PhoneSettings } from "./phone_code.ts";
 import { phoneNumber, wrongForSms } from "./phone_number.ts";
-import { type PolicyInForce, policyColumn } from "./policy.ts";
+import { type PolicyInForce, policyColumn, policyStreams } from "./policy.ts";
 import { loginNameTaken, longName } from "./username.ts";
 
 /** A request for a new user. */
@@ -147,9 +147,12 @@ export function wrongInUser(request: NewUserRequest): Violation[] {
   return [...longName(request), ...reservedId(request), ...ofHuman];
 }
 
-const reserved = { field: "userId", description: errorText("USER_ID_RESERVED"), reason: "USER_ID_RESERVED" };
-
-const reservedId = ({ userId }: NewUserRequest): Violation[] => (userId === "me" ? [reserved] : []);
+function reservedId({ userId = "" }: NewUserRequest): Violation[] {
+  const [field, reason] = ["userId", "USER_ID_RESERVED"] as const;
+  if (userId === "me") return [{ field, description: errorText("USER_ID_RESERVED"), reason }];
+  if (!policyStreams.includes(userId)) return [];
+  return [{ field, description: errorText("USER_ID_OF_POLICY", { id: userId }), reason }];
+}
 
 function wrongHash({ password, passwordHash }: CreateHumanUserRequest): Violation[] {
   if (passwordHash === undefined) return [];
