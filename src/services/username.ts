@@ -65,7 +65,7 @@ type Holder = { readonly userId: string; readonly owner: string };
 export function loginNameTaken(name: string, { userId, owner }: Holder, { call, path = "" }: Place): No {
   const taken = { reason: "LOGIN_NAME_TAKEN", field: `${path}username`, name } as const;
   if (!mayKnowUserOf(owner, call)) return takenName(taken);
-  return takenName({ ...taken, params: { userId }, resource: { noun: "user", id: userId } });
+  return takenName({ ...taken, params: { userId, organizationId: owner }, resource: { noun: "user", id: userId } });
 }
 
 /** The call, and the path of an item in its request. */

@@ -113,13 +113,13 @@ async function oneByOne<I>(items: readonly I[], make: (item: I) => Promise<Outco
 
 /** Creates users; one who has the name under the id of the item is there from an earlier run. */
 async function importUsers(items: readonly ItemOf<"user">[], target: Target): Promise<Outcomes> {
-  const { users } = target.clients;
+  const { users, organization } = target.clients;
   const outcomes = await sendTogether(items, async (sent) => {
     const answer = await users.createUsers({ items: sent.map(({ user }) => user) });
     return answer.outcomes.map(({ outcome }, n): Outcome => {
       if (outcome.case !== "refused") return "made";
       const reasons = reasonsOf(outcome.value);
-      return isThere(reasons, sent[n]?.userId) ? "there" : reasons;
+      return isThere(reasons, sent[n]?.userId, organization) ? "there" : reasons;
     });
   });
   for (const [n, { userId }] of items.entries()) target.users.note(userId, outcomes[n]);
@@ -133,8 +133,9 @@ async function importUsers(items: readonly ItemOf<"user">[], target: Target): Pr
   return outcomes;
 }
 
-const isThere = ({ reason, params }: Reasons, userId: string | undefined): boolean =>
-  reason === "LOGIN_NAME_TAKEN" && params?.userId === userId;
+// Somebody of another organization may have taken both name and id.
+const isThere = ({ reason, params }: Reasons, userId: string | undefined, organization: string): boolean =>
+  reason === "LOGIN_NAME_TAKEN" && params?.userId === userId && params?.organizationId === organization;
 
 const isPresent = (outcome: Outcome | undefined): boolean => outcome === "made" || outcome === "there";
 

@@ -161,12 +161,13 @@ test("what is refused is in a file for its owner only, with place and reasons, a
 
 test("a grant never goes to somebody else who has taken the id or the name of its user", async () => {
   const organizationId = await organization(postern);
-  const [squatted, taken, refused] = [named("ada"), named("bob"), named("cleo-id")];
+  const [squatted, taken, both, refused] = [named("ada"), named("bob"), named("eve"), named("cleo-id")];
   const inside = at(organizationId);
   // Users of the administrator's organization, which is another one.
   for (const [username, userId] of [
     [named("squatter"), userIdFor(organizationId, squatted)],
     [taken, named("bob-id")],
+    [both, userIdFor(organizationId, both)],
     [named("squatter"), refused],
   ])
     expect((await postern.admin.post("/v1/users/machine", { username, name: "Robot", userId })).status).toBe(200);
@@ -176,14 +177,15 @@ test("a grant never goes to somebody else who has taken the id or the name of it
   const path = await ndjson(
     ...[{ project: { name: "Shop", roles: [{ key: "viewer" }] } }, human(squatted), human(taken)],
     ...[human(named("cleo"), { userId: refused }), grant({ username: squatted }), grant({ username: taken })],
-    ...[grant({ userId: refused }), grant({ username: there })],
+    ...[grant({ userId: refused }), grant({ username: there }), human(both), grant({ username: both })],
   );
   const { stdout } = await run("import", path, "--organization", organizationId);
-  expect(stdout.split("\n")[0]).toBe("2 made, 0 there already, 6 refused");
+  expect(stdout.split("\n")[0]).toBe("2 made, 0 there already, 8 refused");
   const reasons = (await refusedOf(path)).map((one) => [one.at, one.reason]);
   expect(Object.fromEntries(reasons)).toEqual({
     ...{ "line 2": "ID_TAKEN", "line 3": "LOGIN_NAME_TAKEN", "line 4": "ID_TAKEN" },
     ...{ "line 5": "USER_NOT_FOUND", "line 6": "USER_NOT_FOUND", "line 7": "USER_NOT_FOUND" },
+    ...{ "line 9": "LOGIN_NAME_TAKEN", "line 10": "USER_NOT_FOUND" },
   });
   expect((await within(organizationId)).userGrants).toMatchObject([{ userId }]);
 });
