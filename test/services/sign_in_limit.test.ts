@@ -73,11 +73,11 @@ test("a guess counts although its caller hangs up before the answer", async () =
   await postern.admin.post("/v1/users/human", { ...person, email: "ada@example.com", passwordHash });
   const body = JSON.stringify({ loginName: username, password: wrong });
   const guessed = async () => {
-    const hangUp = new AbortController();
-    const request = { method: "POST", headers: { "content-type": "application/json" }, body, signal: hangUp.signal };
+    const aborting = new AbortController();
+    const request = { method: "POST", headers: { "content-type": "application/json" }, body, signal: aborting.signal };
     const answer = fetch(`${postern.url}/v1/sessions`, request);
     await expect.poll(() => database.client`select from password_attempts`).toHaveLength(1);
-    hangUp.abort();
+    aborting.abort();
     await expect(answer).rejects.toThrow();
   };
   // One that is cut off before it was checked counts for nothing.
