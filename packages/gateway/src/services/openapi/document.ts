@@ -63,6 +63,8 @@ export type OperationObject = {
   readonly responses: Readonly<Record<string, Response | Ref>>;
   /** The same operation for gRPC, gRPC-Web and Connect. */
   readonly "x-rpc": string;
+  /** The field of its request that the body is, where that is one field. */
+  readonly "x-body-field"?: string;
   readonly "x-permission"?: string;
 };
 
