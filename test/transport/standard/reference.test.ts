@@ -128,6 +128,26 @@ test("refusals are as the document says", async () => {
   }
 });
 
+test("each refusal has an example of its body, such as the server answers", async () => {
+  const { admin, adminId, as } = postern;
+  const real = [
+    await admin.get("/v1/users/nobody"),
+    await as("pt_unknown").get("/v1/users/me"),
+    await admin.post(`/v1/users/${adminId}/phone`, {}),
+  ];
+  const exampleOf = (status: number | string) =>
+    document.components.responses[status]?.content["application/json"]?.example;
+  for (const { status, body } of real) expect(exampleOf(status)).toEqual(body);
+  const used = new Set(
+    Object.values(document.paths).flatMap((item) =>
+      Object.values(item).flatMap(({ responses }) => Object.keys(responses)),
+    ),
+  );
+  for (const status of used)
+    if (status !== "200")
+      expect(broken(document, { $ref: "#/components/schemas/Error" }, exampleOf(status))).toEqual([]);
+});
+
 test("a body of which the document says that it is wrong is refused", async () => {
   const schema: Schema = document.components.schemas.CreateHumanUserRequest ?? {};
   const person = { username: "ada", givenName: "Ada", familyName: "Byron", email: "ada@example.com" };

@@ -85,7 +85,7 @@ ${fieldTable("Body", fieldRows(schemas.Error ?? {}), "answer")}${sections}</sect
 }
 
 function errorExample({ content }: Response): Html {
-  const body: { readonly schema: Schema; readonly example?: unknown } | undefined = content["application/json"];
+  const body = content["application/json"];
   if (body?.example === undefined) return html``;
   return html`<pre tabindex="0" aria-label="An error"><code>${JSON.stringify(body.example, null, 2)}</code></pre>`;
 }
@@ -99,7 +99,12 @@ function types({ schemas }: Components): Html {
 }
 
 function typeBody(schema: Schema): Html {
-  if (schema.enum) return html`<p class="values">${schema.enum.map((value) => html`<code>${value}</code> `)}</p>`;
+  const values = valuesOf(schema);
+  if (values) return html`<p class="values">${values.map((value) => html`<code>${value}</code> `)}</p>`;
   if (schema.type === "object") return fieldTable("Fields", fieldRows(schema), "answer");
   return html`<p>${typeOf(schema)}</p>`;
 }
+
+/** The values of an enumeration, also of one that may grow. */
+const valuesOf = (schema: Schema & { readonly "x-extensible-enum"?: readonly string[] }) =>
+  schema.enum ?? schema["x-extensible-enum"];

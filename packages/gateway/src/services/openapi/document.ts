@@ -42,7 +42,7 @@ export type Parameter = {
 export type Header = { readonly description: string; readonly schema: Schema };
 
 /** A body by its content type. */
-export type Content = Readonly<Record<string, { readonly schema: Schema }>>;
+export type Content = Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>;
 
 /** A response of an operation. */
 export type Response = {
