@@ -14,7 +14,8 @@ export const apiOptions = (rpcs: readonly RpcDescription[]): ApiOptions => ({
   info: {
     title: "Postern",
     version: "v1",
-    summary: "Identity management with every door open.",
+    summary:
+      "Organizations, users, projects, roles and grants, over gRPC, gRPC-Web, Connect and REST/JSON on one port.",
     description,
     license: { name: "Apache-2.0", identifier: "Apache-2.0" },
   },
