@@ -12,7 +12,7 @@ export type OpenLoopOptions = {
   readonly deadlineMs: number;
 };
 
-/** What became of the calls: a refusal is unhelpful when it does not say when to try again. */
+/** The outcomes of the calls: a refusal is unhelpful when it does not say when to try again. */
 export type OpenLoopResult = {
   sent: number;
   accepted: number;
