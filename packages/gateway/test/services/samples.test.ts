@@ -65,6 +65,11 @@ test("Go quotes a body that has back quotes", () => {
   expect(Go).toContain(", nil)");
 });
 
+test("TypeScript quotes no key that is a name, and leaves texts alone", () => {
+  const { TypeScript } = samples({ body: { name: '"a": 1', "b-c": { d: 'e":' } } });
+  expect(TypeScript).toContain(String.raw`JSON.stringify({ name: "\"a\": 1", "b-c": { d: "e\":" } })`);
+});
+
 test("a call that anyone may make presents no token", () => {
   for (const code of Object.values(samples({ needsToken: false }))) expect(code).not.toContain("TOKEN");
 });

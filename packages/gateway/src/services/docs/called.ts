@@ -95,5 +95,5 @@ export const jsonPieces = (message: unknown): Piece[] =>
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value, null, 2);
   const line = text.replaceAll(/\n */g, " ");
-  return line.length <= 72 ? line : text;
+  return line.replaceAll("\\u0000", "").length <= 72 ? line : text;
 }

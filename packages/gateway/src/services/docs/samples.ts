@@ -56,8 +56,7 @@ function typescript(called: Called): string {
     ...(called.needsToken ? [`authorization: \`Bearer ${variable("TOKEN")}\``] : []),
     ...(hasBody ? [`"content-type": "application/json"`] : []),
   ].join(", ");
-  // Keys stand at the beginning of their lines.
-  const body = jsonText(called.body ?? null).replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, "$1$2:");
+  const body = jsonText(called.body ?? null).replaceAll(/"(?:[^"\\]|\\.)*":?/g, unquotedKey);
   return lines(
     `const response = await fetch(\`${variable("URL")}${path}${query.join("")}\`, {`,
     `  method: "${called.verb}",`,
@@ -69,6 +68,9 @@ function typescript(called: Called): string {
       : ["console.log(response.status, await response.json());"]),
   );
 }
+
+/** A key of JSON as TypeScript writes it; any other text as it is. */
+const unquotedKey = (text: string) => /^"([A-Za-z_]\w*)":$/.exec(text)?.[1]?.concat(":") ?? text;
 
 const quoted = (text: string) => JSON.stringify(text);
 
