@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { settings } from "../../src/config.ts";
 import { roles } from "../../src/guards/permissions.ts";
@@ -89,9 +89,9 @@ test("the operation that is shown is in the files, line by line", () => {
 });
 
 test("every snippet of a client is a piece of a program that is tested", () => {
-  const parts = section("Clients").split("\n```");
+  const parts = textOf("docs/clients.md").split("\n```");
   const snippets = parts.flatMap((text, index) => {
-    const [file] = [...(parts[index - 1] ?? "").matchAll(/\((test\/\S+)\)/g)]
+    const [file] = [...(parts[index - 1] ?? "").matchAll(/\(\.\.\/(test\/\S+)\)/g)]
       .flatMap(([, path = ""]) => path)
       .slice(-1);
     return index % 2 === 1 ? [{ file, text: text.replace(/^\w+\n/, "") }] : [];
@@ -102,13 +102,13 @@ test("every snippet of a client is a piece of a program that is tested", () => {
 
 /** The region that a program marks for the README, at the left margin. */
 function shownIn(program: string): string {
-  const [, marked = ""] = /region README\n(.*?)\n[^\n]*endregion/s.exec(program) ?? [];
+  const [, marked = ""] = /region README[^\n]*\n(.*?)\n[^\n]*endregion/s.exec(program) ?? [];
   const margin = /^ */.exec(marked)?.[0] ?? "";
   return marked.replaceAll(new RegExp(`^${margin}`, "gm"), "").trim();
 }
 
 test("every link leads somewhere", () => {
-  const files = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
+  const files = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/clients.md"];
   const broken = files.flatMap((file) => {
     const links = [...textOf(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
     return links.filter((link) => !leads(file, link)).map((link) => `${file}: ${link}`);
@@ -119,7 +119,8 @@ test("every link leads somewhere", () => {
 function leads(from: string, link: string): boolean {
   if (/^https:/.test(link)) return true;
   const [path, heading] = link.split("#");
-  if (path && !existsSync(join(root, path))) return false;
-  const headings = heading ? [...textOf(path || from).matchAll(/^#+ (.*)$/gm)] : [];
+  const file = path ? join(dirname(from), path) : from;
+  if (!existsSync(join(root, file))) return false;
+  const headings = heading ? [...textOf(file).matchAll(/^#+ (.*)$/gm)] : [];
   return !heading || headings.some(([, name = ""]) => name.toLowerCase().replaceAll(" ", "-") === heading);
 }
