@@ -48,6 +48,7 @@ export function observability(runtime: Runtime, { ownProcess, tracing, isBootstr
     quietLines: report({ logger: quiet, languageOf: chooseLanguage, observe: calls?.observe }),
     ready,
     docs: reference(() => apiOptions(rpcs)),
+    docsForOperators: reference(() => apiOptions(rpcs), { makesCalls: false }),
     metrics: calls ? [metricsRoute(async () => families(calls, await load(), ownProcess))] : [],
   };
 }

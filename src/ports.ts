@@ -32,7 +32,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
   const operations = await listenForOperators(config, {
     ready: async () => !stopping.signal.aborted && (await ready()),
     lines: quietLines,
-    httpRoutes: [...shown.docs, ...shown.metrics],
+    httpRoutes: [...shown.docsForOperators, ...shown.metrics],
     ids: runtime.deps.ids,
     listening,
   });

@@ -33,7 +33,7 @@ export function lateViolations(method: DescMethod, options: LateOptions): LateVi
     const isWrong = (field: string) => found.some((one) => isWithin(one.field, field));
     // Lookups of permission get only ids that keep the rules of their fields.
     const rules = deciding.some(isWrong) ? [] : own.filter(({ weighs }) => !weighs.some(isWrong));
-    return rules.length === 0 ? [] : search(rules, { ...made, allowed }).catch(noneFor(options.outages));
+    return rules.length === 0 ? [] : search(rules, { ...made, allowed, found }).catch(noneFor(options.outages));
   };
 }
 
@@ -47,12 +47,15 @@ export function refuseTogether(find: (request: Message) => readonly Violation[],
   };
 }
 
-type Search = MadeRequest & { readonly allowed: Step };
+type Search = MadeRequest & { readonly allowed: Step; readonly found: readonly Violation[] };
 
-async function search(rules: readonly LateRule<Call>[], { request, call, allowed }: Search): Promise<Violation[]> {
+async function search(
+  rules: readonly LateRule<Call>[],
+  { request, call, allowed, found }: Search,
+): Promise<Violation[]> {
   await allowed(request, call);
   const violations: Violation[] = [];
-  for (const rule of rules) violations.push(...(await rule.find(request, call)));
+  for (const rule of rules) violations.push(...(await rule.find(request, call, found)));
   return violations;
 }
 

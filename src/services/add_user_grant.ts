@@ -96,11 +96,15 @@ export function refusalOf(wanted: WantedGrant, findings: GrantFindings | undefin
 }
 
 /** Finds the violations of a wanted grant in its project and roles, whoever its user is; none for a project that is not found. */
-export function wrongInProject(wanted: WantedGrant, findings: GrantFindings | undefined): readonly Violation[] {
+export function wrongInProject(
+  wanted: WantedGrant,
+  findings: GrantFindings | undefined,
+  path = "",
+): readonly Violation[] {
   const no =
-    refusedProject(wanted, findings, "") ??
-    refusedInactive(wanted, findings, "") ??
-    refusedRoles(wanted, findings?.roleKeys ?? []);
+    refusedProject(wanted, findings, path) ??
+    refusedInactive(wanted, findings, path) ??
+    refusedRoles(wanted, findings?.roleKeys ?? [], path);
   return no?.violations ?? [];
 }
 

@@ -41,7 +41,8 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
   return {
     async createSession({ loginName, password, newPassword }, call) {
       const signIn = { loginName: loginNameOf(loginName), password, newPassword, call };
-      const outcome = await limited(signIn, () => even(call.signal, () => tried(signIn)));
+      // The limit counts first: whoever hangs up during the wait has made a guess all the same.
+      const outcome = await even(call.signal, () => limited(signIn, () => tried(signIn)));
       if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
       const { user, value } = outcome;
       if (newPassword === undefined && mustChange(user, clock())) throw refuse.because("PASSWORD_CHANGE_REQUIRED");

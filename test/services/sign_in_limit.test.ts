@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
+import { openClient } from "../fixture/database_client.ts";
 import { type Answer, type Postern, signedUp, startPostern } from "../harness.ts";
 import { requestHttp2 } from "../wire/http2.ts";
 
@@ -59,6 +61,32 @@ test("of guesses at once from one address no more are tried than it may make", a
   await using postern = await startPostern({ signInFailuresPerAddressPerMinute: 3 });
   const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => signIn(postern, `nobody-${at}`, wrong)));
   expect(answers.map(outcomeOf).filter((outcome) => outcome === "401 SIGN_IN_FAILED")).toHaveLength(3);
+});
+
+test("a guess counts although its caller hangs up before the answer", async () => {
+  await using postern = await startPostern({ signInFailuresPerNamePerMinute: 1 });
+  await using database = openClient(postern.databaseUrl);
+  const { username, password } = await signedUp(postern);
+  // With an imported hash anywhere, a failed sign-in waits before it is answered.
+  const person = { username: `u-${randomBytes(6).toString("hex")}`, givenName: "Ada", familyName: "Byron" };
+  const passwordHash = "$2b$05$CCCCCCCCCCCCCCCCCCCCC.aDV7CQarKHMuNfh2oJkFzsHZya4whFe";
+  await postern.admin.post("/v1/users/human", { ...person, email: "ada@example.com", passwordHash });
+  const body = JSON.stringify({ loginName: username, password: wrong });
+  const guessed = async () => {
+    const aborting = new AbortController();
+    const request = { method: "POST", headers: { "content-type": "application/json" }, body, signal: aborting.signal };
+    const answer = fetch(`${postern.url}/v1/sessions`, request);
+    await expect.poll(() => database.client`select from password_attempts`).toHaveLength(1);
+    aborting.abort();
+    await expect(answer).rejects.toThrow();
+  };
+  // One that is cut off before it was checked counts for nothing.
+  await expect
+    .poll(async () => {
+      await guessed();
+      return outcomeOf(await signIn(postern, username, password));
+    })
+    .toBe("429 PASSWORD_ATTEMPTS");
 });
 
 test("behind a trusted proxy each client counts by the address that the proxy saw", async () => {

@@ -261,7 +261,7 @@ export type CreateHumanUserRequest = Message<"postern.v1.CreateHumanUserRequest"
 
   /**
    * An id of the caller's choice, for users from elsewhere; one is made when it is absent. An id is used once, also after its
-   * object is deleted; `me` is none.
+   * object is deleted; `me`, `password-policy` and `lockout-policy` are none.
    *
    * @generated from field: optional string user_id = 20;
    */
@@ -323,7 +323,7 @@ export type CreateMachineUserRequest = Message<"postern.v1.CreateMachineUserRequ
 
   /**
    * An id of the caller's choice, for users from elsewhere; one is made when it is absent. An id is used once, also after its
-   * object is deleted; `me` is none.
+   * object is deleted; `me`, `password-policy` and `lockout-policy` are none.
    *
    * @generated from field: optional string user_id = 20;
    */

@@ -187,6 +187,7 @@ export { type HttpRoute, jsonResponse } from "./rpc/http_route.ts";
 export { once, opensAtOnce, single } from "./rpc/pipeline.ts";
 export { codeToString } from "./rpc/protocols/connect_es.ts";
 export { connectStatusOf, httpStatusOf } from "./rpc/protocols/http_error.ts";
+export { errorJson } from "./rpc/protocols/json.ts";
 export type { RequestGate, Routes } from "./rpc/router.ts";
 export { callerKey, type FailedRequest } from "./rpc/rpc_call.ts";
 export { httpRulesOf, isRead, type MethodLimits, pathOf, type RpcMethod } from "./rpc/rpc_method.ts";

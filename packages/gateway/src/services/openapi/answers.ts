@@ -50,10 +50,17 @@ const moreHeaders: Readonly<Record<number, readonly string[]>> = {
 };
 
 /** A response for each status of a refusal. */
-export function refusals(options: Pick<ApiOptions, "reasons" | "responseHeaders">): Record<string, Response> {
+export function refusals(
+  options: Pick<ApiOptions, "reasons" | "responseHeaders" | "errorExamples">,
+): Record<string, Response> {
   const all = [...options.reasons].sort(([a], [b]) => a - b);
   const common = commonHeaders(options);
-  return Object.fromEntries(all.map(([status, reasons]) => [String(status), refusal(status, reasons, common)]));
+  const responses = all.map(([status, reasons]) => {
+    const example = options.errorExamples?.get(status);
+    const response = refusal(status, reasons, common);
+    return [String(status), example === undefined ? response : withExample(response, example)] as const;
+  });
+  return Object.fromEntries(responses);
 }
 
 function refusal(status: number, reasons: readonly string[], common: Readonly<Record<string, Ref>>): Response {
@@ -63,6 +70,11 @@ function refusal(status: number, reasons: readonly string[], common: Readonly<Re
     content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
   };
 }
+
+const withExample = (response: Response, example: unknown): Response => ({
+  ...response,
+  content: Object.fromEntries(Object.entries(response.content).map(([type, body]) => [type, { ...body, example }])),
+});
 
 /** The schemas of the error body and of its reasons. */
 export function errorSchemas(

@@ -51,6 +51,7 @@ function describeRule({ method, facts, comment, rule, schemas, index, options }:
       ...refusalsOf(facts, binding, options),
     },
     "x-rpc": path,
+    ...(typeof binding.body === "object" && { "x-body-field": binding.body.jsonName }),
     ...(facts.permission && { "x-permission": facts.permission }),
   };
   return { path: pathOf(template, binding), method: verb.toLowerCase(), object };

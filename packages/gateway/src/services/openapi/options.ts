@@ -42,6 +42,8 @@ export type ApiOptions = {
   /** The domain of ErrorInfo, and its reasons by HTTP status. */
   readonly domain: string;
   readonly reasons: ReadonlyMap<number, readonly string[]>;
+  /** The body of one refusal for each HTTP status; its response has none where it is absent. */
+  readonly errorExamples?: ReadonlyMap<number, unknown>;
   /** Sentences about a field by custom options of the contract. */
   readonly remarks: (field: DescField) => readonly string[];
 };
