@@ -13,8 +13,8 @@ type Options = Readonly<{ rebuild?: boolean | undefined } & Partial<Record<Texts
 
 type Command = Readonly<{
   about: string;
-  /** Whether it takes the name of a file. */
-  file?: true;
+  /** The file or folder that it takes, as the usage shows it; in brackets, one that may be left out. */
+  file?: "FILE" | "[FOLDER]";
   /** The options that it takes, as the usage shows them. */
   options?: Partial<Record<keyof Options, string>>;
   run: (options: Options) => Promise<number>;
@@ -42,11 +42,16 @@ const commands = {
   },
   import: {
     about: "import users, projects, applications and grants; what is there is passed over",
-    file: true,
+    file: "FILE",
     options: { from: "--from postern|keycloak|auth0", ...placeOptions },
     run: importFrom,
   },
   export: { about: "write an organization as lines that import takes", options: placeOptions, run: exportAll },
+  proto: {
+    about: "write the contract with all that it imports into a folder, ./proto unless it is named",
+    file: "[FOLDER]",
+    run: writeProto,
+  },
 } satisfies Record<string, Command>;
 
 const plainLog = {
@@ -139,6 +144,12 @@ async function exportAll(given: Options): Promise<number> {
   return 0;
 }
 
+async function writeProto({ file = "proto" }: Options): Promise<number> {
+  const { writeProtoFolder } = await import("./contract/proto_folder.ts");
+  const { ok, lines } = await writeProtoFolder(file);
+  return ok ? print(lines) : fail(1, lines.join("\n"));
+}
+
 function placeOf({ url, "token-file": tokenFile, organization }: Options) {
   return { url, tokenFile, organization };
 }
@@ -146,10 +157,15 @@ function placeOf({ url, "token-file": tokenFile, organization }: Options) {
 /** The options that were given; undefined when the command does not take one of them. */
 function optionsOf(command: Command, args: readonly string[]): Options | undefined {
   try {
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: command.file === true });
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options,
+      allowPositionals: command.file !== undefined,
+    });
     const isTaken = Object.keys(values).every((name) => Object.hasOwn(command.options ?? {}, name));
     const [file] = positionals;
-    if (!isTaken || positionals.length !== (command.file ? 1 : 0)) return undefined;
+    const least = command.file === "FILE" ? 1 : 0;
+    if (!isTaken || positionals.length < least || positionals.length > 1) return undefined;
     return file === undefined ? values : { ...values, file };
   } catch (error) {
     if (error instanceof TypeError && "code" in error && /^ERR_PARSE_ARGS_/.test(String(error.code))) return undefined;
@@ -196,7 +212,7 @@ function endOnFault(): (before: (error: unknown) => Promise<void>) => void {
 function usage(): string[] {
   const lines = Object.entries<Command>(commands).map(
     ([name, { about, file, options: taken = {} }]) =>
-      `  ${[name, ...(file ? ["FILE"] : []), ...Object.values(taken).map((shown) => `[${shown}]`)].join(" ").padEnd(36)} ${about}`,
+      `  ${[name, ...(file ? [file] : []), ...Object.values(taken).map((shown) => `[${shown}]`)].join(" ").padEnd(36)} ${about}`,
   );
   return [
     "usage: postern [command]",

@@ -16,7 +16,7 @@ function main(args: readonly string[], env: Readonly<Record<string, string>> = {
 test("--help lists the commands", async () => {
   const { code, stdout } = await main(["--help"]);
   expect(code).toBe(0);
-  for (const command of ["serve", "migrate", "bootstrap", "doctor", "recover", "import", "export"])
+  for (const command of ["serve", "migrate", "bootstrap", "doctor", "recover", "import", "export", "proto"])
     expect(stdout).toContain(`  ${command}`);
 });
 
@@ -33,6 +33,7 @@ test.each([
   [["import"]],
   [["import", "one", "two"]],
   [["export", "file"]],
+  [["proto", "one", "two"]],
 ])("%j is refused in one line, with code 2", async (args) => {
   const { code, stderr } = await main(args);
   expect(code).toBe(2);

@@ -8,7 +8,7 @@ export const pureTests: readonly string[] = [
   "packages/gateway/test/http/http1/body_pieces.test.ts",
   "packages/gateway/test/http/http2/{errors,header_blocks}.test.ts",
   "packages/gateway/test/rest/*.test.ts",
-  "packages/gateway/test/services/samples.test.ts",
+  "packages/gateway/test/services/{openapi_rules,samples}.test.ts",
   "test/{docs,errors,messages}/*.test.ts",
   "test/config.test.ts",
   "test/guards/{caller_cache,late_rules,remember,report,validate}.test.ts",
@@ -23,7 +23,7 @@ export const pureTests: readonly string[] = [
 export const thoroughTests: readonly string[] = [
   "packages/gateway/test/codec/{encoder,json_fault}.test.ts",
   "packages/gateway/test/http/http2/{frame_reader,hpack}.test.ts",
-  "test/{contract,transport}/{encoder,item_count,message_limit}.test.ts",
+  "test/{contract,transport}/{encoder,item_count,message_limit,proto_files}.test.ts",
   "test/rules/*.test.ts",
   "test/security/{foreign_hash,hash_queue,password,policy}.test.ts",
   "test/services/compliance.test.ts",

@@ -1,7 +1,7 @@
 import { create, type DescMessage, type DescMethod, hasOption, type Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { type Violation as Broken, createValidator, type Validator } from "@bufbuild/protovalidate";
-import { field as fieldRules } from "../../gen/buf/validate/validate_pb.ts";
+import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { isWithin, type MessageRule, type Violation } from "../errors.ts";
 import type { Step } from "./around.ts";
 import { type LateViolations, refuseTogether } from "./late_rules.ts";

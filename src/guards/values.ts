@@ -6,7 +6,7 @@ import {
   type ReflectMessage,
   reflect,
 } from "@bufbuild/protobuf/reflect";
-import { field as fieldRules } from "../../gen/buf/validate/validate_pb.ts";
+import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
 import { maxViolations, type Violation } from "../errors.ts";
 import { isVisible, soundness } from "./sound.ts";

@@ -2,7 +2,7 @@ import type { MessageShape } from "@bufbuild/protobuf";
 import { create, type DescField, type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
-import { field as fieldRules } from "../../gen/buf/validate/validate_pb.ts";
+import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { type MessageRule, messageRule, refuse, type Violation } from "../errors.ts";
 import type { Versioned } from "../events/fact.ts";
 

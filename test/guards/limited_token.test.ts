@@ -1,6 +1,6 @@
 import { getOption } from "@bufbuild/protobuf";
+import { field } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { field } from "../../gen/buf/validate/validate_pb.ts";
 import { CreateAccessTokenRequestSchema } from "../../gen/postern/v1/user_pb.ts";
 import { permissions } from "../../src/guards/permissions.ts";
 import { type Fixture, fixtureOf } from "../fixture/organization.ts";

@@ -1,6 +1,6 @@
 import { getOption } from "@bufbuild/protobuf";
+import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { expect, test } from "vitest";
-import { field as fieldRules } from "../../gen/buf/validate/validate_pb.ts";
 import { AddMemberRequestSchema, ChangeMemberRequestSchema } from "../../gen/postern/v1/member_pb.ts";
 import { roles } from "../../src/guards/permissions.ts";
 

@@ -35,7 +35,10 @@ const everything = [
 
 // A part may import what is listed: another part, one file of it, or one type of that file.
 const arrows: Readonly<Record<string, readonly string[]>> = {
-  main: ["config", "server", "bootstrap", "doctor", "recover", "transfer", "postgres/open", "postgres/migrate"],
+  main: [
+    ...["config", "server", "bootstrap", "doctor", "recover", "transfer"],
+    ...["contract/proto_folder", "postgres/open", "postgres/migrate"],
+  ],
   // It calls the service over the wire, as any other client.
   transfer: ["gen", "config", "setting", "how_to_begin", "admin_files"],
   server: [

@@ -94,7 +94,7 @@ test("the operation that is shown is in the files, line by line", () => {
 });
 
 test("every snippet of a client is a piece of a program that is tested", () => {
-  const parts = textOf("docs/client_snippets.md").split("\n```");
+  const parts = textOf("docs/clients.md").split("\n```");
   const snippets = parts.flatMap((text, index) => {
     const [file] = [...(parts[index - 1] ?? "").matchAll(/\(\.\.\/(test\/\S+)\)/g)]
       .flatMap(([, path = ""]) => path)
@@ -107,7 +107,7 @@ test("every snippet of a client is a piece of a program that is tested", () => {
 
 /** The region that a program marks for the README, at the left margin. */
 function shownIn(program: string): string {
-  const [, marked = ""] = /region README\n(.*?)\n[^\n]*endregion/s.exec(program) ?? [];
+  const [, marked = ""] = /region README[^\n]*\n(.*?)\n[^\n]*endregion/s.exec(program) ?? [];
   const margin = /^ */.exec(marked)?.[0] ?? "";
   return marked.replaceAll(new RegExp(`^${margin}`, "gm"), "").trim();
 }
@@ -121,6 +121,7 @@ test("every link leads somewhere", () => {
     "SECURITY.md",
     "bench/README.md",
     "bench/log.md",
+    "sdk/README.md",
     ...pages,
   ];
   const broken = files.flatMap((file) => {

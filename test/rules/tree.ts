@@ -98,7 +98,7 @@ export function lineOf(ast: SourceFile, node: Node): number {
 export const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 
 // The folders in .gitignore, and git's own.
-const apart = /^(\.git|node_modules|data|.*\.log)$/;
+const apart = /^(\.git|node_modules|data|dist|.*\.log)$/;
 
 /** Every file of the repository, by its path from the root. */
 export function filesOf(folder = ""): string[] {

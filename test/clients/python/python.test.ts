@@ -30,11 +30,10 @@ async function interpreter({ folder, kept, must }: Workshop): Promise<string> {
   return python;
 }
 
-/** Generates code of the contract; what it imports from google comes with the requirements. */
+/** Generates code of the contract and of the rules it imports; what it imports from google comes with the requirements. */
 async function generate({ must }: Workshop, python: string): Promise<void> {
-  const ours = join(root, "proto");
-  const files = (await readdir(join(ours, "postern/v1"))).map((file) => `postern/v1/${file}`);
-  const from = ["-I", ours, "-I", join(root, "node_modules/google-gax/build/protos")];
+  const proto = join(root, "proto");
+  const files = (await readdir(join(proto, "postern/v1"))).map((file) => `postern/v1/${file}`);
   const to = ["--python_out=.", "--grpc_python_out=."];
-  await must(python, "-m", "grpc_tools.protoc", ...from, ...to, "buf/validate/validate.proto", ...files);
+  await must(python, "-m", "grpc_tools.protoc", "-I", proto, ...to, "buf/validate/validate.proto", ...files);
 }

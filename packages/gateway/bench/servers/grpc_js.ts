@@ -14,7 +14,7 @@ const definition = loadSync(fileURLToPath(new URL("./tiny.proto", import.meta.ur
 const { bench } = loadPackageDefinition(definition) as unknown as { bench: { Tiny: ServiceClientConstructor } };
 const server = new Server();
 server.addService(bench.Tiny.service, { Greet });
-const healthFile = fileURLToPath(new URL("../../../../proto/grpc/health/v1/health.proto", import.meta.url));
+const healthFile = fileURLToPath(new URL("../../proto/grpc/health/v1/health.proto", import.meta.url));
 const { grpc } = loadPackageDefinition(loadSync(healthFile)) as unknown as {
   grpc: { health: { v1: { Health: ServiceClientConstructor } } };
 };

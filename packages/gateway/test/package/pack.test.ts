@@ -69,12 +69,9 @@ test("a refusal names the field, and has the same code on every door", async () 
 type Health = { check(request: object, answer: (error: Error | null, response: unknown) => void): void; close(): void };
 
 test("health answers grpc-js, and readiness a load balancer", async () => {
-  const definition = loadSync(
-    fileURLToPath(new URL("../../../../proto/grpc/health/v1/health.proto", import.meta.url)),
-    {
-      enums: String,
-    },
-  );
+  const definition = loadSync(fileURLToPath(new URL("../../proto/grpc/health/v1/health.proto", import.meta.url)), {
+    enums: String,
+  });
   const { grpc } = loadPackageDefinition(definition) as unknown as {
     grpc: { health: { v1: { Health: ServiceClientConstructor } } };
   };

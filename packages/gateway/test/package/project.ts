@@ -81,7 +81,7 @@ async function generate(folder: string): Promise<void> {
   const google = join("google", "api");
   await cp(join(own, "eliza.proto"), join(folder, "proto", "connectrpc", "eliza", "v1", "eliza.proto"));
   for (const name of ["annotations.proto", "http.proto"])
-    await cp(join(modules, "google-gax", "build", "protos", google, name), join(folder, "proto", google, name));
+    await cp(join(repository, "proto", google, name), join(folder, "proto", google, name));
   await cp(join(own, "server.js"), join(folder, "server.js"));
   const plugin = {
     local: join(modules, ".bin", "protoc-gen-es"),

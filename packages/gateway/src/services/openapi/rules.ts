@@ -1,6 +1,11 @@
 import { type DescField, getOption, hasOption } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import { type FieldRules, field as fieldOption, Ignore } from "../../../gen/buf/validate/validate_pb.ts";
+import {
+  type FieldRules,
+  field as fieldOption,
+  Ignore,
+  type StringRules,
+} from "../../../gen/buf/validate/validate_pb.ts";
 import type { Schema } from "./document.ts";
 
 /** The rules of a field; undefined without any. */
@@ -12,18 +17,15 @@ export function rulesOf(field: DescField): FieldRules | undefined {
 /** The rules of a field as JSON Schema, as far as it can express them; of a list, those of the list itself. */
 export function keywords({ type }: FieldRules): Schema {
   switch (type.case) {
-    case "string": {
-      const { minLen, maxLen, pattern, in: allowed, email } = type.value;
-      return {
-        ...(minLen > 0n && { minLength: Number(minLen) }),
-        ...(maxLen > 0n && { maxLength: Number(maxLen) }),
-        ...(pattern && { pattern }),
-        ...(email && { format: "email" }),
-        ...(allowed.length > 0 && { enum: allowed }),
-      };
-    }
+    case "string":
+      return textKeywords(type.value);
     case "int32":
     case "uint32":
+    case "sint32":
+    case "fixed32":
+    case "sfixed32":
+    case "float":
+    case "double":
       return bounds(type.value);
     case "repeated": {
       const { minItems, maxItems, unique } = type.value;
@@ -33,18 +35,61 @@ export function keywords({ type }: FieldRules): Schema {
         ...(unique && { uniqueItems: true }),
       };
     }
+    // In JSON these are texts, lists or objects, or true and false, whose rules it has no keyword for.
+    case "int64":
+    case "uint64":
+    case "sint64":
+    case "fixed64":
+    case "sfixed64":
+    case "bool":
+    case "bytes":
     case "enum":
+    case "map":
+    case "any":
     case "duration":
+    case "fieldMask":
+    case "timestamp":
     case undefined:
       return {};
   }
 }
 
-// Fields of proto2 have defaults: only an own property is a declared bound.
-function bounds(rules: { gte: number; lte: number }): Schema {
+function textKeywords({ minLen, maxLen, pattern, in: allowed, wellKnown }: StringRules): Schema {
+  const format = formats[wellKnown.case ?? ""];
   return {
-    ...(Object.hasOwn(rules, "gte") && { minimum: rules.gte }),
-    ...(Object.hasOwn(rules, "lte") && { maximum: rules.lte }),
+    ...(minLen > 0n && { minLength: Number(minLen) }),
+    ...(maxLen > 0n && { maxLength: Number(maxLen) }),
+    ...(pattern && { pattern }),
+    ...(format && wellKnown.value === true && { format }),
+    ...(allowed.length > 0 && { enum: allowed }),
+  };
+}
+
+// The formats of JSON Schema that are the same as a rule.
+const formats: Readonly<Record<string, string>> = {
+  email: "email",
+  hostname: "hostname",
+  ipv4: "ipv4",
+  ipv6: "ipv6",
+  uri: "uri",
+  uuid: "uuid",
+};
+
+type Bound<Inclusive, Exclusive, Value> =
+  | { readonly case: Inclusive | Exclusive; readonly value: Value }
+  | { readonly case: undefined; readonly value?: undefined };
+
+type Range<Value> = {
+  readonly greaterThan: Bound<"gte", "gt", Value>;
+  readonly lessThan: Bound<"lte", "lt", Value>;
+};
+
+function bounds({ greaterThan: above, lessThan: below }: Range<number>): Schema {
+  // A lower bound over the upper one excludes the values between them.
+  if (above.case && below.case && above.value > below.value) return {};
+  return {
+    ...(above.case && { [above.case === "gte" ? "minimum" : "exclusiveMinimum"]: above.value }),
+    ...(below.case && { [below.case === "lte" ? "maximum" : "exclusiveMaximum"]: below.value }),
   };
 }
 
@@ -56,10 +101,10 @@ export const itemRules = ({ type }: FieldRules): FieldRules | undefined =>
 export function isNeeded(rules: FieldRules): boolean {
   if (rules.required) return true;
   const { minLength = 0, minItems = 0, minimum = 0, enum: allowed, pattern } = keywords(rules);
+  const { exclusiveMinimum = -1 } = keywords(rules);
   const refusesEmpty = pattern !== undefined && !matchesEmpty(pattern);
-  return (
-    minLength > 0 || minItems > 0 || minimum > 0 || refusesEmpty || (allowed !== undefined && !allowed.includes(""))
-  );
+  const refusesZero = minLength > 0 || minItems > 0 || minimum > 0 || exclusiveMinimum >= 0;
+  return refusesZero || refusesEmpty || (allowed !== undefined && !allowed.includes(""));
 }
 
 // Rules are in RE2, which has syntax that JavaScript lacks.
@@ -74,8 +119,13 @@ function matchesEmpty(pattern: string): boolean {
 /** Sentences for rules that JSON Schema cannot express. */
 export function remarks(field: DescField): string[] {
   const rules = rulesOf(field);
-  const { gte, lte } = rules?.type.case === "duration" ? rules.type.value : {};
-  return [...(gte ? [`At least ${seconds(gte)}.`] : []), ...(lte ? [`At most ${seconds(lte)}.`] : [])];
+  const { greaterThan, lessThan } = rules?.type.case === "duration" ? rules.type.value : {};
+  return [
+    ...(greaterThan?.value
+      ? [`${greaterThan.case === "gte" ? "At least" : "More than"} ${seconds(greaterThan.value)}.`]
+      : []),
+    ...(lessThan?.value ? [`${lessThan.case === "lte" ? "At most" : "Less than"} ${seconds(lessThan.value)}.`] : []),
+  ];
 }
 
 const seconds = ({ seconds: whole, nanos }: Duration) => `${Number(whole) + nanos / 1e9}s`;

@@ -1,0 +1,63 @@
+import { existsSync } from "node:fs";
+import { access, cp, mkdir, readdir, realpath, rm } from "node:fs/promises";
+import { dirname, join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The outcome for the operator: whether the contract was written, and lines that tell where, or why not. */
+export type ProtoFolder = { readonly ok: boolean; readonly lines: readonly string[] };
+
+// The files of an earlier version, of which some may be gone in this one; everything else in the folder stays.
+const ours = join("postern", "v1");
+
+/**
+ * Writes the contract and every file that it imports into a folder, so that a generator needs nothing else. The folder is new,
+ * empty, or one that holds the contract already.
+ */
+export async function writeProtoFolder(folder: string): Promise<ProtoFolder> {
+  const source = protoFolder();
+  try {
+    if (!(await mayWrite(folder)))
+      return refusal(`${folder} is not empty and holds no contract: name a new or an empty folder`);
+    if ((await realpath(folder)) === (await realpath(source)))
+      return refusal(`${folder} is the contract itself: name another folder`);
+    await rm(join(folder, ours), { recursive: true, force: true });
+    await cp(source, folder, { recursive: true });
+    return { ok: true, lines: await written(folder) };
+  } catch (error) {
+    if (!isOfFiles(error)) throw error;
+    return refusal(`${folder} cannot be written (${error.message}): name a folder that this user may write`);
+  }
+}
+
+/** Makes the folder, and tells whether nothing but an earlier contract can be lost in it. */
+async function mayWrite(folder: string): Promise<boolean> {
+  await mkdir(folder, { recursive: true });
+  const inside = await readdir(folder);
+  if (inside.length === 0) return true;
+  return access(join(folder, ours)).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function written(folder: string): Promise<string[]> {
+  const all = await readdir(folder, { recursive: true });
+  const files = all.filter((path) => path.endsWith(".proto"));
+  const own = files.filter((path) => path.startsWith(ours + sep));
+  const rest = files.length - own.length;
+  return [
+    `${own.length} files of the contract and ${rest} that they import are in ${folder}`,
+    `its README tells how to generate from them: ${join(folder, "README.md")}`,
+  ];
+}
+
+/** The folder of the package that this file is in: also where it was built into another place of it. */
+function protoFolder(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, "package.json")) && folder !== dirname(folder)) folder = dirname(folder);
+  return join(folder, "proto");
+}
+
+const refusal = (sentence: string): ProtoFolder => ({ ok: false, lines: [sentence] });
+
+const isOfFiles = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && "code" in error;
