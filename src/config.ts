@@ -184,6 +184,12 @@ const declared = {
     1000,
     "Calls that this node works on at once, then OVERLOADED; streams and slow bodies are not counted",
   ),
+  streamsPerCallerMax: whole(
+    "STREAMS_PER_CALLER_MAX",
+    200,
+    "Streams of events of one user open at once on this node, then OVERLOADED",
+    { most: longestTimer },
+  ),
   unknownStreamsMax: whole(
     "UNKNOWN_STREAMS_MAX",
     2048,

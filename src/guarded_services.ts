@@ -1,5 +1,5 @@
 import { createRegistry } from "@bufbuild/protobuf";
-import { createContextValues } from "@connectrpc/connect";
+import { createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
 import { clientAddresses, clientAddressOf, networkOf } from "@postern/gateway";
 import { file_google_rpc_error_details } from "../gen/google/rpc/error_details_pb.ts";
@@ -13,6 +13,7 @@ import { type Capacity, capacity } from "./guards/capacity.ts";
 import { guards } from "./guards/guards.ts";
 import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
 import { type Report, report } from "./guards/report.ts";
+import { streamLimit } from "./guards/stream_limit.ts";
 import { messageRules } from "./guards/validate.ts";
 import { chooseLanguage } from "./messages/catalogue.ts";
 import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
@@ -46,6 +47,7 @@ export function guardedServices(runtime: Runtime, config: Config, { lines, limit
       report: lines,
       limits,
       capacity: capacity(config.callsMax),
+      streams: streamLimit(config.streamsPerCallerMax),
     }),
     routes: routesOf(runtime, config),
     contextValues: ({ network }: { readonly network: string | undefined }) =>
@@ -78,10 +80,11 @@ type GuardedOptions = Readonly<{
   report: Report;
   limits: RateLimits;
   capacity: Capacity;
+  streams: Interceptor;
 }>;
 
 /** The gate that finds the caller, and the interceptors between the gate and the handler. */
-function guarded(runtime: Runtime, { declared, report, limits, capacity: bound }: GuardedOptions) {
+function guarded(runtime: Runtime, { declared, report, limits, capacity: bound, streams }: GuardedOptions) {
   const { callers, deps } = runtime;
   const known = { callers, limits };
   const rules = messageRules(declared);
@@ -90,6 +93,7 @@ function guarded(runtime: Runtime, { declared, report, limits, capacity: bound }
     report,
     known,
     capacity: bound,
+    streams,
     rules,
     declared,
     late: lateRules(deps),

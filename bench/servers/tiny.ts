@@ -15,6 +15,7 @@ import { capacity } from "../../src/guards/capacity.ts";
 import { guards } from "../../src/guards/guards.ts";
 import { rateLimits } from "../../src/guards/rate_limits.ts";
 import { report } from "../../src/guards/report.ts";
+import { streamLimit } from "../../src/guards/stream_limit.ts";
 import { messageRules } from "../../src/guards/validate.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
 import { secretsOf } from "../../src/security/secrets.ts";
@@ -44,6 +45,7 @@ const interceptors = guards({
   report: lines,
   known,
   capacity: capacity(1_000),
+  streams: streamLimit(1),
   rules,
   declared: [],
   late: [],

@@ -34,6 +34,8 @@ export type GuardOptions = {
   readonly report: Report;
   readonly known: KnownCallers;
   readonly capacity: Capacity;
+  /** The bound of open streams. */
+  readonly streams: Interceptor;
   readonly rules: RulesOf;
   /** The cross-field rules of requests. */
   readonly declared: readonly MessageRule[];
@@ -60,6 +62,7 @@ export function guards(options: GuardOptions): Interceptor[] {
     before(known),
     before(wellFormed),
     authorized(allowed, keyed),
+    options.streams,
     rechecked([known, wellFormed, allowed]),
     lostRacesAgain,
     oncePerKey(keyed),

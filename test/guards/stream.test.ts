@@ -2,6 +2,36 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { machine, startPostern } from "../harness.ts";
 
+test("a user has so many streams open at once, and others as many", async () => {
+  await using postern = await startPostern({ streamsPerCallerMax: 2 });
+  const { userId, client } = await machine(postern);
+  await postern.admin.post("/v1/members", { userId, roles: ["ORG_VIEWER"] });
+  const opened = async (token: string | undefined) => {
+    const connection = new AbortController();
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(`${postern.url}/v1/events:watch`, { headers, signal: connection.signal });
+    const reader = response.body?.getReader();
+    const read = async () => JSON.parse(Buffer.from((await reader?.read())?.value ?? "").toString());
+    return { status: response.status, read, close: () => connection.abort() };
+  };
+  const [one, two] = [await opened(client.token), await opened(client.token)];
+  expect([one.status, two.status]).toEqual([200, 200]);
+  const three = await opened(client.token);
+  expect(JSON.stringify(await three.read())).toContain("OVERLOADED");
+  const other = await opened(postern.admin.token);
+  await postern.admin.post("/v1/projects", { name: "seen" });
+  for (const stream of [one, two, other]) expect(JSON.stringify(await stream.read())).toContain("seen");
+  one.close();
+  // The place is free once the server has noticed.
+  await expect
+    .poll(async () => {
+      const stream = await opened(client.token);
+      await postern.admin.post("/v1/projects", { name: `seen ${Math.random()}` });
+      return JSON.stringify(await stream.read());
+    })
+    .toContain("seen");
+});
+
 test("a stream ends once its token is revoked", async () => {
   await using postern = await startPostern();
   const { userId, tokenId, client } = await machine(postern);
