@@ -1,0 +1,18 @@
+import type { Commands } from "./command.ts";
+import { doctor } from "./doctor.ts";
+import { bootstrap, migrate, recover } from "./maintenance.ts";
+import { serve } from "./serve.ts";
+import { exportAll, importFrom } from "./transfers.ts";
+import { showVersion } from "./version.ts";
+
+/** Every command, in the order of the list; a new one is a declaration in a file of its own, and a line here. */
+export const commands: Commands = {
+  serve,
+  migrate,
+  bootstrap,
+  doctor,
+  recover,
+  import: importFrom,
+  export: exportAll,
+  version: showVersion,
+};
