@@ -1,4 +1,5 @@
-import { type Command, type Commands, exitCodes, UsageError } from "./program/command.ts";
+import { UsageError } from "./client/usage_error.ts";
+import { type Command, type Commands, exitCodes } from "./program/command.ts";
 import { asksForHelp, commandLine } from "./program/command_line.ts";
 import { commands } from "./program/commands.ts";
 import { commandPage, programPage } from "./program/manual.ts";

@@ -36,11 +36,6 @@ export type Command = {
 /** Commands by their names, in the order of the list. */
 export type Commands = Readonly<Record<string, Command>>;
 
-/** A command line that cannot be read, in one sentence. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
 /** The exit codes of the program. */
 export const exitCodes = {
   done: 0,

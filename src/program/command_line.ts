@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { type Command, type CommandLine, UsageError } from "./command.ts";
+import { UsageError } from "../client/usage_error.ts";
+import type { Command, CommandLine } from "./command.ts";
 
 /** Reads the arguments of a command; throws a UsageError that says what is wrong. */
 export function commandLine(command: Command, args: readonly string[]): CommandLine {

@@ -1,9 +1,11 @@
+import { call } from "./call.ts";
 import type { Commands } from "./command.ts";
 import { doctor } from "./doctor.ts";
 import { bootstrap, migrate, recover } from "./maintenance.ts";
 import { serve } from "./serve.ts";
 import { exportAll, importFrom } from "./transfers.ts";
 import { showVersion } from "./version.ts";
+import { watch } from "./watch.ts";
 
 /** Every command, in the order of the list; a new one is a declaration in a file of its own, and a line here. */
 export const commands: Commands = {
@@ -12,6 +14,8 @@ export const commands: Commands = {
   bootstrap,
   doctor,
   recover,
+  call,
+  watch,
   import: importFrom,
   export: exportAll,
   version: showVersion,

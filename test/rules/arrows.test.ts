@@ -32,10 +32,10 @@ const everything = [
 
 // A part may import what is listed: another part, one file of it, or one type of that file.
 const arrows: Readonly<Record<string, readonly string[]>> = {
-  main: ["program"],
+  main: ["program", "client/usage_error"],
   program: [
     ...["config", "data_folder", "log_format", "server", "bootstrap", "doctor", "recover", "transfer"],
-    ...["postgres/open", "postgres/migrate"],
+    ...["postgres/open", "postgres/migrate", "client"],
   ],
   preflight: ["config#Config", "data_folder", "setting"],
   welcome: everything,
@@ -43,6 +43,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   local_address: ["config#Config"],
   log_format: ["config#Config"],
   // It calls the service over the wire, as any other client.
+  client: ["gen", "gateway", "config#Config", "setting", "local_address", "admin_files"],
   transfer: ["gen", "config", "setting", "local_address", "admin_files"],
   server: everything,
   bootstrap: everything,
