@@ -1,12 +1,13 @@
 import { randomInt } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { adminLoginName, checkPending, settlePending, writePending } from "./admin_files.ts";
 import type { Config } from "./config.ts";
+import { makeDataFolder } from "./data_folder.ts";
 import { systemCall } from "./deps.ts";
 import { reasonOf } from "./errors.ts";
 import { type At, factOf, first, next, type Versioned } from "./events/fact.ts";
 import { lostRace } from "./events/log.ts";
-import { howToBegin, localUrl } from "./how_to_begin.ts";
+import { howToBegin } from "./how_to_begin.ts";
+import { localAddress, localUrl } from "./local_address.ts";
 import { StartError } from "./postgres/failure.ts";
 import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
 import { retryWhileFull } from "./security/password.ts";
@@ -16,9 +17,11 @@ import { hashToken, isWellFormed, newToken } from "./security/token.ts";
 export async function bootstrap(config: Config): Promise<readonly string[]> {
   await using runtime = await openRuntime(config, { logger: createLogger(config), join: true });
   await bootstrapInstance(runtime, config);
-  const url = localUrl(config);
-  const lines = await howToBegin(runtime, config, url);
-  return (await answers(url)) ? lines : [...lines, `# nothing answers at ${url}: start the service before you call it`];
+  const address = await localAddress(config);
+  const blocks = (await howToBegin(runtime, config, address)).flatMap((block, at) => (at > 0 ? ["", block] : [block]));
+  const { url } = address;
+  if (await answers(localUrl(config))) return blocks;
+  return [...blocks, "", `# nothing answers at ${url}: start the service before you call it`];
 }
 
 const longestProbeMs = 2_000;
@@ -56,7 +59,7 @@ async function createFirst(runtime: Runtime, config: Config): Promise<boolean> {
   const { dataDir, adminToken } = config;
   const secrets = { token: tokenOf(config), password: newPassword() };
   // The secrets are written first: a crash in between must not leave an administrator whose secrets nobody has.
-  await mkdir(dataDir, { recursive: true, mode: 0o711 });
+  await makeDataFolder(dataDir);
   const token = adminToken ? {} : { "admin-token": secrets.token };
   await writePending(runtime, dataDir, { ...token, "admin-password": secrets.password });
   try {
@@ -67,7 +70,6 @@ async function createFirst(runtime: Runtime, config: Config): Promise<boolean> {
     return false;
   }
   runtime.logger.info(`created the first administrator; its first secrets are in ${dataDir}`);
-  if (process.stdout.isTTY) process.stdout.write(`first password of admin: ${secrets.password}\n`);
   return true;
 }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { link, mkdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
+import { link, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { dataFolderError, makeDataFolder } from "./data_folder.ts";
 import {
   ConfigError,
   codeUrl,
@@ -28,6 +29,7 @@ import {
   webhookSecret,
   whole,
 } from "./setting.ts";
+import { strayNames } from "./setting_names.ts";
 
 // The thread pool that hashes also serves files and DNS and has four threads.
 const hashesAtOnce = Math.min(availableParallelism(), 3);
@@ -325,6 +327,14 @@ export const settings: readonly Readonly<{ name: string; meaning: string; defaul
   declared,
 ).map(({ name, meaning, default: fallback }) => ({ name, meaning, default: fallback }));
 
+/** Sentences about variables that look like settings and are none. */
+export function settingWarnings(env: NodeJS.ProcessEnv = process.env): readonly string[] {
+  return strayNames(
+    env,
+    settings.map(({ name }) => name),
+  );
+}
+
 /** Reads all settings from the environment, or throws a ConfigError that names the wrong one. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const entries = Object.entries(declared).map(([key, setting]) => [
@@ -414,9 +424,13 @@ export function tracesOf(config: Config) {
 export async function masterKeys(config: Config): Promise<readonly Buffer[]> {
   if (config.masterKeys.length > 0) return config.masterKeys;
   const path = join(config.dataDir, "master-key");
-  await mkdir(config.dataDir, { recursive: true, mode: 0o711 });
-  await generateOnce(path);
-  return parseKeys(path, (await readFile(path, "utf8")).trim());
+  await makeDataFolder(config.dataDir);
+  try {
+    await generateOnce(path);
+    return parseKeys(path, (await readFile(path, "utf8")).trim());
+  } catch (error) {
+    throw error instanceof ConfigError ? error : dataFolderError(config.dataDir, error);
+  }
 }
 
 // The file appears complete or not at all: a crash must not leave an empty key behind.

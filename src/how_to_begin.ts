@@ -3,23 +3,23 @@ import { readSecret, userOfPasswordFile, userOfToken } from "./admin_files.ts";
 import type { Config } from "./config.ts";
 import { reasonOf } from "./errors.ts";
 import { type Permission, permissionsOf } from "./guards/permissions.ts";
+import { type LocalAddress, quoted } from "./local_address.ts";
 import type { Sql } from "./postgres/connect.ts";
 import type { Runtime } from "./runtime.ts";
 import { membershipsRead } from "./services/caller_lookups.ts";
 import { userInForce } from "./services/in_force.ts";
 import { passwordUserRead, refuseBroken } from "./services/password.ts";
 
-/** Where this machine reaches a node with these settings. */
-export function localUrl({ host, port, tlsCertFile }: Config): string {
-  const local = { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host] ?? (host.includes(":") ? `[${host}]` : host);
-  return `${tlsCertFile ? "https" : "http"}://${local}:${port}`;
-}
-
 /**
- * The calls to begin with: one for each of the four operations, as they can be pasted into a shell, in this order. Each is checked
- * against the state of the instance: for one that would be refused, a comment of the shell says why, and what can be done instead.
+ * The calls to begin with: one for each of the four operations, with its label, as they can be pasted into a shell, in this order.
+ * Each is checked against the state of the instance: for one that would be refused, a comment of the shell says why, and what can
+ * be done instead.
  */
-export async function howToBegin(runtime: Runtime, config: Config, url: string): Promise<readonly string[]> {
+export async function howToBegin(
+  runtime: Runtime,
+  config: Config,
+  { url, curl }: LocalAddress,
+): Promise<readonly string[]> {
   const folder = quoted(config.dataDir);
   const place = config.adminToken ? "POSTERN_ADMIN_TOKEN" : `${folder}/admin-token`;
   const token = config.adminToken ?? (await readSecret(join(config.dataDir, "admin-token")));
@@ -29,18 +29,36 @@ export async function howToBegin(runtime: Runtime, config: Config, url: string):
   if (!holder?.active) return [`# the user of ${place} is deactivated: ${freshToken}`];
   const bearer = config.adminToken ? "$POSTERN_ADMIN_TOKEN" : `$(cat ${folder}/admin-token)`;
   const call: CallText = (method, path, body) =>
-    `curl -X ${method} ${url}/v1/${path} -H "authorization: Bearer ${bearer}" -H 'content-type: application/json' -d ${body}`;
-  return [
-    await passwordLine(runtime, { call, holder, dataDir: config.dataDir }),
-    applicationLine(call, holder),
-    phoneLine(call, holder),
-    grantLine(call, holder),
+    [
+      `curl -X ${method} ${url}/v1/${path}`,
+      ...curl,
+      `-H "authorization: Bearer ${bearer}"`,
+      "-H 'content-type: application/json'",
+      `-d ${body}`,
+    ].join(" \\\n  ");
+  const texts = [
+    await passwordCall(runtime, { call, holder, dataDir: config.dataDir }),
+    applicationCall(call, holder),
+    phoneCall(call, holder),
+    grantCall(call, holder),
   ];
+  return texts.map((text, index) => labelled(`${index + 1}. ${labels[index]}`, text));
 }
+
+const labels = [
+  "Change the password of the administrator",
+  "Create an OIDC application; its client secret is shown this once",
+  "Change a phone number; the code comes back instead of being sent",
+  "Grant the user a role in the sample project",
+];
+
+/** Puts a label above a call, or in front of the comment in its place. */
+const labelled = (label: string, text: string) =>
+  text.startsWith("# ") ? `# ${label}: ${text.slice(2)}` : `# ${label}\n${text}`;
 
 const freshToken = "use a token of an administrator, or make one with the command recover";
 
-/** A call as a line of the shell. */
+/** A call as a command of the shell, over several lines. */
 type CallText = (method: string, path: string, body: string) => string;
 
 /** The user of the token, with what decides about the calls. */
@@ -83,7 +101,7 @@ async function holderOf(sql: Sql, userId: string): Promise<Holder | undefined> {
 
 type PasswordPlace = { readonly call: CallText; readonly holder: Holder; readonly dataDir: string };
 
-async function passwordLine(runtime: Runtime, { call, holder, dataDir }: PasswordPlace): Promise<string> {
+async function passwordCall(runtime: Runtime, { call, holder, dataDir }: PasswordPlace): Promise<string> {
   if (holder.kind !== "human") return "# a machine user has no password that could be changed";
   if ((await userOfPasswordFile(runtime, dataDir)) !== holder.id)
     return instead(call, holder, `${quoted(dataDir)}/admin-password does not hold the password`);
@@ -99,14 +117,16 @@ async function passwordLine(runtime: Runtime, { call, holder, dataDir }: Passwor
   return call(
     "PUT",
     "users/me/password",
-    `"{\\"oldPassword\\": \\"${password}\\", \\"newPassword\\": \\"${password}-2\\"}"`,
+    // Between double quotes the shell takes a backslash at the end of a line away, with the line break.
+    `"{\\"oldPassword\\": \\"${password}\\", \\\n\\"newPassword\\": \\"${password}-2\\"}"`,
   );
 }
 
 /** Says why the password cannot be changed, and how it can be set by who may. */
 function instead(call: CallText, { id, permissions }: Holder, why: string): string {
   if (!permissions.has("user.write")) return `# ${why}`;
-  return `# ${why}; to set $NEW_PASSWORD: ${call("PUT", `users/${id}/password`, '"{\\"newPassword\\": \\"$NEW_PASSWORD\\"}"')}`;
+  const other = call("PUT", `users/${id}/password`, '"{\\"newPassword\\": \\"$NEW_PASSWORD\\"}"');
+  return [`# ${why}; to set $NEW_PASSWORD:`, ...other.split("\n")].join("\n# ");
 }
 
 async function fitsPolicy({ deps }: Runtime, { owner, id }: Holder, password: string): Promise<boolean> {
@@ -123,20 +143,20 @@ async function fitsPolicy({ deps }: Runtime, { owner, id }: Holder, password: st
 
 const noProject = "# there is no project with the role viewer in the organization of the user";
 
-function applicationLine(call: CallText, { projectId, freeName, permissions }: Holder): string {
+function applicationCall(call: CallText, { projectId, freeName, permissions }: Holder): string {
   if (!permissions.has("app.write")) return lacks("app.write");
   if (!projectId || !freeName) return noProject;
   const body = `'{"name": "${freeName}", "redirectUris": ["https://app.example.com/callback"]}'`;
   return call("POST", `projects/${projectId}/applications/oidc`, body);
 }
 
-function phoneLine(call: CallText, { id, kind, permissions }: Holder): string {
+function phoneCall(call: CallText, { id, kind, permissions }: Holder): string {
   if (kind !== "human") return "# a machine user has no phone";
   if (!permissions.has("user.write")) return lacks("user.write");
   return call("POST", `users/${id}/phone`, `'{"phone": "+41 44 668 18 00", "returnCode": {}}'`);
 }
 
-function grantLine(call: CallText, { id, projectId, isGranted, permissions }: Holder): string {
+function grantCall(call: CallText, { id, projectId, isGranted, permissions }: Holder): string {
   if (!permissions.has("user.grant.write")) return lacks("user.grant.write");
   if (!projectId) return noProject;
   if (isGranted) return `# the user has roles in the project ${projectId} already`;
@@ -144,5 +164,3 @@ function grantLine(call: CallText, { id, projectId, isGranted, permissions }: Ho
 }
 
 const lacks = (permission: Permission) => `# the user of the token lacks the permission ${permission}`;
-
-const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);

@@ -8,6 +8,7 @@ import { type Folds, foldsByType } from "./events/fold.ts";
 import { followTail, type Tail } from "./events/follow.ts";
 import { type CommandOrigin, openLog } from "./events/log.ts";
 import { type CallerCache, callerCache, revokingNobody } from "./guards/caller_cache.ts";
+import { isPretty } from "./log_format.ts";
 import { type Connection, type ConnectOptions, connect, type Sql } from "./postgres/connect.ts";
 import { StartError } from "./postgres/failure.ts";
 import { migrate } from "./postgres/migrate.ts";
@@ -129,10 +130,9 @@ function watchRevocations({ callers, writable, logger }: Pick<Runtime, "callers"
 }
 
 /** The log of the process: JSON lines, or pretty ones on a terminal. */
-export function createLogger({ logLevel, logFormat }: Config): Logger {
-  const people = logFormat === "pretty" || (logFormat === "auto" && process.stdout.isTTY);
-  const options = { level: logLevel, base: null };
-  return people ? pino(options, pretty({ sync: true })) : pino(options);
+export function createLogger(config: Config): Logger {
+  const options = { level: config.logLevel, base: null };
+  return isPretty(config) ? pino(options, pretty({ sync: true, singleLine: true })) : pino(options);
 }
 
 // A million grants that lose a role take half a minute.

@@ -4,18 +4,21 @@ import { watchPasswordFile } from "./admin_files.ts";
 import { bootstrapInstance } from "./bootstrap.ts";
 import { type Config, tracesOf } from "./config.ts";
 import { startErrands } from "./errands.ts";
-import { howToBegin } from "./how_to_begin.ts";
 import { openPorts, type Ports } from "./ports.ts";
+import { preflight } from "./preflight.ts";
 import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
 import { hashBehindOthers } from "./security/priority.ts";
 import type { Tracing } from "./tracing/tracing.ts";
+import { welcomeTo } from "./welcome.ts";
 
 /** A service that answers. */
 export type Server = AsyncDisposable & {
   readonly url: string;
   /** The port for operators, if there is one. */
   readonly operationsUrl: string | undefined;
-  /** Calls to try first, as shell lines; empty unless this start created the first organization. */
+  /** Whether this start created the first organization. */
+  readonly isFirst: boolean;
+  /** Lines for people: what was made, where everything is, and at the first start the calls to begin with. */
   readonly welcome: readonly string[];
   /** Logs the error that ends the process, and fails the calls that wait for the database with UNAVAILABLE. */
   readonly fail: (error: unknown) => Promise<void>;
@@ -23,6 +26,7 @@ export type Server = AsyncDisposable & {
 
 /** Starts the server: database, tables, the port, the first organization, background work. */
 export async function startServer(config: Config): Promise<Server> {
+  await preflight(config);
   await using opened = new AsyncDisposableStack();
   const logger = createLogger(config);
   const tracing = await startTracing(config, logger);
@@ -36,19 +40,19 @@ export async function startServer(config: Config): Promise<Server> {
   );
   opened.use(reloadOnHangUp(listening, logger));
   const { url, operationsUrl } = listening;
-  // Listening comes first: a port that is taken must stop the start before anything is created.
-  const created = await bootstrapInstance(runtime, config);
+  // Listening comes first: a port that was taken meanwhile must stop the start before anything is created.
+  const isFirst = await bootstrapInstance(runtime, config);
   bootstrapped = true;
   opened.use(watchPasswordFile(runtime, config));
   opened.use(startErrands(runtime, config));
-  const welcome = created ? await howToBegin(runtime, config, url) : [];
+  const welcome = await welcomeTo(runtime, config, { isFirst, url, operationsUrl });
   if (runtime.database.note) logger.info(runtime.database.note);
   logger.info({ url, operationsUrl }, "listening");
   // The port is disposed of first: a node that stops is not ready, whatever its errands still wait for.
   opened.defer(() => listening[Symbol.asyncDispose]());
   const fail = failing(runtime, listening);
   const stack = opened.move();
-  return { url, operationsUrl, welcome, fail, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { url, operationsUrl, isFirst, welcome, fail, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 // Statements that were sent when the process failed may run on for this long.

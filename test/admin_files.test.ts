@@ -33,18 +33,25 @@ async function startReady(options: NodeOptions) {
 
 const removed = "admin-password: the password of the administrator was changed";
 
-const curls = (text: string) => text.split("\n").filter((line) => /^(# .*)?curl /.test(line));
+/** The labelled calls in a text, and the comments in place of calls; lines of the log are passed over. */
+const blocksIn = (text: string) =>
+  text
+    .replaceAll(/^\{.*\n/gm, "")
+    .split("\n\n")
+    .map((block) => block.trim())
+    .filter((block) => block.startsWith("# "));
+const isCall = (block: string) => /^# \d\. [^:]+\ncurl /.test(block);
 
-/** The lines that `bootstrap` prints to begin with. */
+/** The blocks that `bootstrap` prints to begin with. */
 async function printed(options: NodeOptions): Promise<string[]> {
   const { stdout } = await run(process.execPath, [program, "bootstrap"], { env: nodeEnv(options) });
-  return stdout.split("\n").filter((line) => /^(curl|#) /.test(line));
+  return blocksIn(stdout);
 }
 
-/** Runs a line as if it were pasted into a shell; answers the body that came back. */
-async function paste(line: string, env: Readonly<Record<string, string>> = {}) {
+/** Runs a block as if it were pasted into a shell; answers the body that came back. */
+async function paste(block: string, env: Readonly<Record<string, string>> = {}) {
   const path = { PATH: process.env.PATH ?? "" };
-  const { stdout } = await run("sh", ["-c", line.replace("curl ", "curl -sS --fail-with-body ")], {
+  const { stdout } = await run("sh", ["-c", block.replace(/^curl /m, "curl -sS --fail-with-body ")], {
     env: { ...path, ...env },
   });
   return stdout === "" ? undefined : JSON.parse(stdout);
@@ -67,7 +74,7 @@ test.skipIf(!found("curl"))(
     const options = { databaseUrl: "", dataDir: data.path, port: await freePort() };
     await using node = await startReady(options);
     const lines = await eventually(
-      () => (curls(node.output()).length === 4 ? curls(node.output()) : undefined),
+      () => (blocksIn(node.output()).length === 4 ? blocksIn(node.output()) : undefined),
       "the lines",
     );
     expect(await printed(options)).toEqual(lines);
@@ -80,12 +87,12 @@ test.skipIf(!found("curl"))(
     for (const line of others) expect(await paste(line)).toMatchObject({ details: {} });
 
     const [setPassword = "", ...again] = await printed(options);
-    expect(again.filter((line) => line.startsWith("curl "))).toHaveLength(2);
-    expect(again[2]).toMatch(/^# the user has roles in the project \w+ already$/);
+    expect(again.filter(isCall)).toHaveLength(2);
+    expect(again[2]).toMatch(/^# 4\. .*: the user has roles in the project \w+ already$/);
     for (const line of again.slice(0, 2)) expect(await paste(line)).toMatchObject({ details: {} });
-    expect(setPassword).toMatch(/^# .*admin-password does not hold the password; to set \$NEW_PASSWORD: curl /);
+    expect(setPassword).toMatch(/^# 1\. .*admin-password does not hold the password; to set \$NEW_PASSWORD:\n# curl /);
     expect(await paste(setPassword)).toBeUndefined();
-    await paste(setPassword.replace(/^.*?: /, ""), { NEW_PASSWORD: "Blue-Kettle-42" });
+    await paste(setPassword.replace(/^.*\n/, "").replaceAll(/^# /gm, ""), { NEW_PASSWORD: "Blue-Kettle-42" });
     expect(await signsIn(node.url, "Blue-Kettle-42")).toBe(true);
   },
 );
@@ -130,7 +137,7 @@ test("without a token that is in force, bootstrap prints one sentence instead of
   const options = { databaseUrl: database.url, dataDir: data.path };
   const notRunning = expect.stringMatching(/^# nothing answers at http:\/\/127\.0\.0\.1:0: start the service/);
   const first = await printed({ ...options, adminToken: newToken("pt") });
-  expect([first.filter((line) => line.startsWith("curl ")).length, first[4]]).toEqual([4, notRunning]);
+  expect([first.filter(isCall).length, first[4]]).toEqual([4, notRunning]);
   expect(await printed({ ...options, adminToken: newToken("pt") })).toEqual([
     "# POSTERN_ADMIN_TOKEN is not the token of a user of this instance: use a token of an administrator, or make one with the command recover",
     notRunning,

@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { howToBegin, localUrl } from "../src/how_to_begin.ts";
+import { howToBegin } from "../src/how_to_begin.ts";
 import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
 import { createLogger, openRuntime, type Runtime } from "../src/runtime.ts";
 import { type Answer, machine, type Postern, startPostern } from "./harness.ts";
@@ -22,14 +22,23 @@ afterAll(async () => {
 });
 
 const lines = (adminToken = postern.config.adminToken) =>
-  howToBegin(runtime, { ...postern.config, adminToken }, postern.url);
+  howToBegin(runtime, { ...postern.config, adminToken }, { url: postern.url, curl: [] });
 const done = ({ status, body }: Answer) => {
   expect([status, body]).toEqual([200, expect.anything()]);
   return body;
 };
 
-test("without wrong passwords and with a policy that the first password satisfies, all lines are calls", async () => {
-  expect((await lines()).map((line) => line.split(" ")[0])).toEqual(Array(4).fill("curl"));
+const isCall = (text: string) => /^# \d\. [^:]+\ncurl /.test(text);
+
+test("without wrong passwords and with a policy that the first password satisfies, all four are labelled calls of short lines", async () => {
+  const calls = await lines();
+  expect([calls.length, calls.filter(isCall)]).toEqual([4, calls]);
+  expect(
+    calls
+      .join("\n")
+      .split("\n")
+      .filter((line) => line.length > 100),
+  ).toEqual([]);
 });
 
 test("while too many wrong passwords keep the password from being changed, the line says so", async () => {
@@ -38,41 +47,31 @@ test("while too many wrong passwords keep the password from being changed, the l
     await admin.put("/v1/users/me/password", { oldPassword: "Wrong-Kettle-42", newPassword: "Green-Teapot-43" });
   const [password, ...others] = await lines();
   expect(password).toMatch(
-    /^# wrong passwords were tried: it cannot be changed before 20\S+; to set \$NEW_PASSWORD: curl /,
+    /^# 1\. Change the password of the administrator: wrong passwords were tried: it cannot be changed before 20\S+; to set \$NEW_PASSWORD:\n# curl /,
   );
-  expect(others.every((line) => line.startsWith("curl "))).toBe(true);
+  expect(others.filter(isCall)).toEqual(others);
   await sql`delete from password_change_attempts where user_id = ${adminId}`;
-  expect((await lines())[0]).toMatch(/^curl /);
+  expect((await lines())[0]).toMatch(/^# 1\..*\ncurl /);
 });
 
 test("where the password policy asks for a longer password than the line sets, it says so", async () => {
   const long = { minimumLength: 100 };
   done(await postern.admin.put("/v1/policies/password", { policy: long }));
-  expect((await lines())[0]).toMatch(/^# the password policy asks for more/);
+  expect((await lines())[0]).toMatch(/^# 1\. .*: the password policy asks for more/);
   done(await postern.admin.put("/v1/policies/password", { policy: { minimumLength: 8 } }));
-  expect((await lines())[0]).toMatch(/^curl /);
+  expect((await lines())[0]).toMatch(/^# 1\..*\ncurl /);
 });
 
 test("a token of somebody without permissions, of a machine, or deactivated leads to no call that is refused", async () => {
   const { userId, client } = await machine(postern);
   expect(await lines(client.token)).toEqual([
-    "# a machine user has no password that could be changed",
-    "# the user of the token lacks the permission app.write",
-    "# a machine user has no phone",
-    "# the user of the token lacks the permission user.grant.write",
+    expect.stringMatching(/^# 1\. .*: a machine user has no password that could be changed$/),
+    expect.stringMatching(/^# 2\. .*: the user of the token lacks the permission app.write$/),
+    expect.stringMatching(/^# 3\. .*: a machine user has no phone$/),
+    expect.stringMatching(/^# 4\. .*: the user of the token lacks the permission user.grant.write$/),
   ]);
   done(await postern.admin.post(`/v1/users/${userId}:deactivate`));
   expect(await lines(client.token)).toEqual([
     "# the user of POSTERN_ADMIN_TOKEN is deactivated: use a token of an administrator, or make one with the command recover",
-  ]);
-});
-
-test("the lines name an address that this machine can call", () => {
-  const of = (host: string, tlsCertFile = "") => localUrl({ ...postern.config, host, port: 8080, tlsCertFile });
-  expect([of("0.0.0.0"), of("::"), of("::1"), of("192.0.2.1", "cert.pem")]).toEqual([
-    "http://127.0.0.1:8080",
-    "http://[::1]:8080",
-    "http://[::1]:8080",
-    "https://192.0.2.1:8080",
   ]);
 });

@@ -13,31 +13,53 @@ function main(args: readonly string[], env: Readonly<Record<string, string>> = {
   );
 }
 
-test("--help lists the commands", async () => {
+test("--help is a page of the manual that lists the commands and the exit codes", async () => {
   const { code, stdout } = await main(["--help"]);
   expect(code).toBe(0);
-  for (const command of ["serve", "migrate", "bootstrap", "doctor", "recover", "import", "export", "proto"])
-    expect(stdout).toContain(`  ${command}`);
+  for (const command of [
+    "serve",
+    "migrate",
+    "bootstrap",
+    "doctor",
+    "recover",
+    "import",
+    "export",
+    "proto",
+    "version",
+    "help",
+  ])
+    expect(stdout).toMatch(new RegExp(`^  ${command} +\\w`, "m"));
+  for (const heading of ["NAME", "SYNOPSIS", "COMMANDS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES"])
+    expect(stdout.split("\n")).toContain(heading);
+  expect(stdout.split("\n").filter((line) => line.length > 100)).toEqual([]);
+  expect(await main(["help"])).toEqual(await main(["-h"]));
 });
 
-test("--version is that of the package", async () => {
-  expect(await main(["--version"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+test("each command has a page of its own, by help and by --help", async () => {
+  const page = await main(["help", "import"]);
+  expect(page).toMatchObject({ code: 0, stdout: expect.stringContaining("  postern import [OPTION...] FILE\n") });
+  expect(page.stdout).toContain("  --from FORM ");
+  expect(await main(["import", "--help"])).toEqual(page);
+});
+
+test("version is that of the package", async () => {
+  const shown = { code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) };
+  expect([await main(["version"]), await main(["--version"])]).toMatchObject([shown, shown]);
 });
 
 test.each([
-  [["fly"]],
-  [["migrate", "--fast"]],
-  [["migrate", "--rebuild"]],
-  [["recover", "--user"]],
-  [["recover", "admin"]],
-  [["import"]],
-  [["import", "one", "two"]],
-  [["export", "file"]],
-  [["proto", "one", "two"]],
-])("%j is refused in one line, with code 2", async (args) => {
-  const { code, stderr } = await main(args);
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/^postern: .*: try --help\n$/);
+  [["fly"], "There is no command fly: try postern help"],
+  [["help", "fly"], "There is no command fly: try postern help help"],
+  [["migrate", "--fast"], "Unknown option '--fast': try postern help migrate"],
+  [["migrate", "--rebuild"], "Unknown option '--rebuild': try postern help migrate"],
+  [["recover", "--user"], "Option '--user <value>' argument missing: try postern help recover"],
+  [["recover", "admin"], 'Unexpected argument "admin": try postern help recover'],
+  [["import"], "FILE is missing: try postern help import"],
+  [["import", "one", "two"], 'Unexpected argument "two": try postern help import'],
+  [["proto", "one", "two"], 'Unexpected argument "two": try postern help proto'],
+  [["export", "file"], 'Unexpected argument "file": try postern help export'],
+])("%j is refused in one line, with code 2", async (args, sentence) => {
+  expect(await main(args)).toEqual({ code: 2, stdout: "", stderr: `postern: ${sentence}\n` });
 });
 
 test("a wrong setting is one line, with code 1 and no stack", async () => {
@@ -46,6 +68,18 @@ test("a wrong setting is one line, with code 1 and no stack", async () => {
     stdout: "",
     stderr: 'postern: PORT must be a whole number from 0 to 65535, not "http"\n',
   });
+});
+
+test("a name that is nearly a setting, or begins like one, is warned about", async () => {
+  const env = { POSTERN_PORT: "80", DATABSE_URL: "x", POSTERN_TEMPO: "high", PORT: "http" };
+  const { stderr } = await main([], { ...env, POSTERN_SERVICE_HOST: "10.0.0.1", HOSTS: "x", SSL_CERT_FILE: "/x" });
+  const { stderr: warned } = await main(["export"], { ...env, PORT: "1", DATABSE_URL: "x" });
+  expect(stderr.split("\n")).toHaveLength(2);
+  expect(warned.split("\n").slice(0, 3).sort()).toEqual([
+    "postern: DATABSE_URL is no setting, and is not read: did you mean DATABASE_URL?",
+    "postern: POSTERN_PORT is no setting, and is not read: did you mean PORT?",
+    "postern: POSTERN_TEMPO is no setting, and is not read",
+  ]);
 });
 
 test("a database that is not there is one line, with code 1", async () => {

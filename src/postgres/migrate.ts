@@ -48,14 +48,19 @@ export async function migrate({ url, log, folder = ours }: MigrateOptions): Prom
 
 async function applyAll(client: Client, files: readonly Migration[], log: ProcessLog): Promise<readonly string[]> {
   const done: string[] = [];
+  let isNew = false;
   for (;;) {
     const applied = await client<Applied[]>`select name, checksum from migrations order by name`;
     const next = nextOf(files, applied);
-    if (!next) return done;
+    if (!next) break;
     if (!(await apply(client, next, applied.length))) continue;
-    log.info({ migration: next.name }, "migration applied");
+    // An empty database gets one line for all of them.
+    isNew = applied.length === done.length;
+    log[isNew ? "debug" : "info"]({ migration: next.name }, "migration applied");
     done.push(next.name);
   }
+  if (isNew) log.info({ migrations: done.length }, "tables made");
+  return done;
 }
 
 async function prepare(client: Client): Promise<void> {

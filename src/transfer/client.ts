@@ -10,7 +10,7 @@ import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
 import { readSecret } from "../admin_files.ts";
 import type { Config } from "../config.ts";
-import { localUrl } from "../how_to_begin.ts";
+import { localUrl } from "../local_address.ts";
 import { ConfigError } from "../setting.ts";
 import { retried } from "./retry.ts";
 

@@ -156,6 +156,8 @@ function methodOf(route: Route, options: GatewayOptions, { messageMaxBytes }: Ga
   return rpcMethod(route, { limitsOf, bounds, rules, registry, messageMaxBytes });
 }
 
+export { Health, HealthCheckResponse_ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
+export { ServerReflection } from "../gen/grpc/reflection/v1/reflection_pb.ts";
 export { encodingNames, unknownCallerEncodings } from "./codec/compression.ts";
 export { type FieldBounds, validateBounds } from "./codec/field_bounds.ts";
 export { largestMessage } from "./codec/largest_message.ts";

@@ -1,0 +1,108 @@
+import { readFile } from "node:fs/promises";
+import { Agent } from "node:http";
+import { Agent as SecureAgent } from "node:https";
+import { join } from "node:path";
+import type { Interceptor, Transport } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
+import { readSecret } from "../admin_files.ts";
+import type { Config } from "../config.ts";
+import { localUrl } from "../local_address.ts";
+import { ConfigError } from "../setting.ts";
+import type { Door } from "./door.ts";
+
+/** The service that a command calls, and as whom: options of the command. */
+export type Target = {
+  /** The service; by default the one of the settings, on this machine. */
+  readonly url?: string | undefined;
+  /** The file of a token; by default, for the service of the settings, that of the first administrator. */
+  readonly tokenFile?: string | undefined;
+  readonly organization?: string | undefined;
+  /** The file of authorities to trust, in PEM. */
+  readonly caFile?: string | undefined;
+};
+
+/** The parts that calls to one service need. */
+export type Connection = AsyncDisposable & {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly ca: string | undefined;
+  /** The transport of a door; REST has none. */
+  readonly transport: (door: Exclude<Door, "rest">) => Transport;
+  /** The agent for requests over HTTP/1.1. */
+  readonly agent: Agent;
+};
+
+// The largest page of a list has a few hundred kilobytes.
+const readMaxBytes = 64 * 2 ** 20;
+
+/** Prepares calls to a service; connections are opened on first use, and closed with it. */
+export async function openConnection(config: Config, target: Target): Promise<Connection> {
+  const url = urlOf(config, target);
+  const token = await tokenOf(config, target);
+  const ca = await authorities(config, target);
+  const headers = {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(target.organization === undefined ? {} : { "x-service-orgid": target.organization }),
+  };
+  const agent = new (url.startsWith("https:") ? SecureAgent : Agent)({ keepAlive: true, ...(ca ? { ca } : {}) });
+  const sessionManager = new Http2SessionManager(url, {}, ca ? { ca } : {});
+  const common = { baseUrl: url, interceptors: [withHeaders(headers)], readMaxBytes };
+  // HTTP/1.1 goes through every proxy; gRPC needs HTTP/2.
+  const overHttp1 = { ...common, httpVersion: "1.1" as const, nodeOptions: { agent } };
+  const transports = {
+    connect: () => createConnectTransport({ ...overHttp1, useBinaryFormat: false }),
+    "grpc-web": () => createGrpcWebTransport(overHttp1),
+    grpc: () => createGrpcTransport({ ...common, sessionManager }),
+  };
+  return {
+    url,
+    headers,
+    ca,
+    agent,
+    transport: (door) => transports[door](),
+    async [Symbol.asyncDispose]() {
+      agent.destroy();
+      sessionManager.abort();
+    },
+  };
+}
+
+/** The URL of the service, without a slash at its end. */
+function urlOf(config: Config, { url = localUrl(config) }: Target): string {
+  if (URL.canParse(url) && /^https?:\/\//.test(url)) return url.replace(/\/+$/, "");
+  throw new ConfigError(`--url must be a URL of http or https, not ${url}`);
+}
+
+/** The token of a file, or of the settings; undefined without one. The administrator's goes to no other service by itself. */
+async function tokenOf(config: Config, { url, tokenFile }: Target): Promise<string | undefined> {
+  if (tokenFile !== undefined) {
+    const token = await readSecret(tokenFile);
+    if (token && /^[!-~]+$/.test(token)) return token;
+    throw new ConfigError(`--token-file ${tokenFile} ${token === undefined ? "cannot be read" : "holds no token"}`);
+  }
+  if (config.adminToken) return config.adminToken;
+  const isOurs = url === undefined || new URL(url).origin === new URL(localUrl(config)).origin;
+  return isOurs ? await readSecret(join(config.dataDir, "admin-token")) : undefined;
+}
+
+/** The authorities to trust besides those of Node: a file, or on this machine the certificate of the settings. */
+async function authorities({ tlsCertFile }: Config, { url, caFile }: Target): Promise<string | undefined> {
+  const file = caFile ?? (url === undefined && tlsCertFile ? tlsCertFile : undefined);
+  if (file === undefined) return undefined;
+  return readFile(file, "utf8").catch((error: Error) => {
+    throw new ConfigError(`${caFile ? "--ca-file" : "TLS_CERT_FILE"} ${file} cannot be read: ${error.message}`);
+  });
+}
+
+const withHeaders =
+  (headers: Readonly<Record<string, string>>): Interceptor =>
+  (next) =>
+  (request) => {
+    for (const [name, value] of Object.entries(headers)) request.header.set(name, value);
+    return next(request);
+  };

@@ -1,0 +1,53 @@
+import { access, constants, mkdir, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { ConfigError } from "./setting.ts";
+
+/** Makes the data folder unless it is there; throws a ConfigError when it cannot be used. */
+export async function makeDataFolder(dataDir: string): Promise<void> {
+  try {
+    await makeFolders(resolve(dataDir));
+    await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw dataFolderError(dataDir, error);
+  }
+}
+
+// Node's own recursion never ends below a folder such as /proc, where mkdir answers ENOENT.
+async function makeFolders(path: string): Promise<void> {
+  const make = () => mkdir(path, { mode: 0o711 });
+  try {
+    await make();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const parent = dirname(path);
+    if (code === "ENOENT" && parent !== path && !(await isFolder(parent))) {
+      await makeFolders(parent);
+      await make();
+    } else if (!(await isFolder(path))) throw error;
+  }
+}
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+
+/** The sentence for a data folder that cannot be used, or that holds a file that cannot be read. */
+export function dataFolderError(dataDir: string, error: unknown): ConfigError {
+  const { code = "" } = error as NodeJS.ErrnoException;
+  const why = reasons[code] ?? (error instanceof Error ? error.message : String(error));
+  return new ConfigError(
+    `POSTERN_DATA_DIR is ${dataDir}, which cannot be used (${why}): name a folder that this user can write into`,
+  );
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EROFS: "the file system is read-only",
+  EEXIST: "it is not a folder",
+  ENOTDIR: "it is not a folder, or is below a file",
+  ENOENT: "no folder can be made there",
+  ENOSPC: "the disk is full",
+};

@@ -1,0 +1,50 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import type { Config } from "./config.ts";
+
+/** Where this machine reaches a node: its URL, and the options that curl needs for it. */
+export type LocalAddress = { readonly url: string; readonly curl: readonly string[] };
+
+type Place = Pick<Config, "host" | "port" | "tlsCertFile">;
+
+/** The URL where this machine reaches a node with these settings. */
+export function localUrl({ host, port, tlsCertFile }: Place): string {
+  return urlOf(tlsCertFile ? "https" : "http", localHost(host), port);
+}
+
+/** The address for calls from this machine: with TLS by a name that the certificate has. */
+export async function localAddress(place: Place): Promise<LocalAddress> {
+  const { tlsCertFile, port } = place;
+  const host = localHost(place.host);
+  const plain = { url: localUrl(place), curl: [] };
+  if (!tlsCertFile) return plain;
+  const certificate = await readFile(tlsCertFile).then((pem) => new X509Certificate(pem));
+  const isSelfSigned = certificate.checkIssued(certificate);
+  const trust = isSelfSigned ? [`--cacert ${quoted(tlsCertFile)}`] : [];
+  const name = nameIn(certificate, host);
+  const ip = host.replace(/^\[|\]$/g, "");
+  const resolve = name === host || name === "localhost" || !isIP(ip) ? [] : [`--resolve ${name}:${port}:${host}`];
+  return { url: urlOf("https", name, port), curl: [...trust, ...resolve] };
+}
+
+/** Quotes a path for the shell where it needs that. */
+export function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}
+
+function localHost(host: string): string {
+  return { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host] ?? (host.includes(":") ? `[${host}]` : host);
+}
+
+const urlOf = (scheme: string, host: string, port: number) => `${scheme}://${host}:${port}`;
+
+/** The host itself if the certificate is for it, else the first name that the certificate is for. */
+function nameIn(certificate: X509Certificate, host: string): string {
+  const bare = host.replace(/^\[|\]$/g, "");
+  const fits = isIP(bare) ? certificate.checkIP(bare) : certificate.checkHost(bare);
+  if (fits !== undefined) return host;
+  const names = [...(certificate.subjectAltName ?? "").matchAll(/DNS:([\w.-]+)(?=,|$)/g)].map(([, name]) => name);
+  const [, common] = /^CN=([\w.-]+)$/m.exec(certificate.subject) ?? [];
+  return names[0] ?? (names.length === 0 && common !== undefined && certificate.checkHost(common) ? common : host);
+}

@@ -1,0 +1,25 @@
+import type { Target } from "../client/connection.ts";
+import type { CommandLine, CommandOption } from "./command.ts";
+
+/** The options of commands that call a service. */
+export const targetOptions: readonly CommandOption[] = [
+  { name: "url", value: "URL", about: "the service; by default the one of these settings on this machine" },
+  {
+    name: "token-file",
+    value: "FILE",
+    about:
+      "the file of a token; by default POSTERN_ADMIN_TOKEN, and for the service of these settings the first administrator's",
+  },
+  { name: "organization", value: "ID", about: "the organization to work in; by default the caller's own" },
+  { name: "ca-file", value: "FILE", about: "authorities to trust, in PEM" },
+];
+
+/** The service that the options name. */
+export function targetOf({ text }: CommandLine): Target {
+  return {
+    url: text("url"),
+    tokenFile: text("token-file"),
+    organization: text("organization"),
+    caFile: text("ca-file"),
+  };
+}

@@ -1,0 +1,63 @@
+/** An option of a command, as the command line and the manual page have it. */
+export type CommandOption = {
+  readonly name: string;
+  readonly short?: string;
+  /** The placeholder of its value; a switch has none. */
+  readonly value?: string;
+  readonly about: string;
+};
+
+/** The arguments of a command: how few and how many it takes, and how its usage shows them. */
+export type Arguments = { readonly least: number; readonly most: number; readonly shown: string };
+
+/** A command line that was read: options by their names, and the arguments in order. */
+export type CommandLine = {
+  /** The value of an option; undefined without it. */
+  readonly text: (name: string) => string | undefined;
+  /** Whether a switch is set. */
+  readonly has: (name: string) => boolean;
+  readonly words: readonly string[];
+};
+
+/** One command of the program; its page of the manual is made of the same declaration. */
+export type Command = {
+  /** One line for the list of commands. */
+  readonly about: string;
+  readonly takes?: Arguments;
+  readonly options?: readonly CommandOption[];
+  /** Paragraphs of its page. */
+  readonly description?: readonly string[];
+  /** Command lines with their meanings. */
+  readonly examples?: readonly (readonly [line: string, meaning: string])[];
+  /** Answers the exit code. */
+  readonly run: (line: CommandLine) => Promise<number>;
+};
+
+/** Commands by their names, in the order of the list. */
+export type Commands = Readonly<Record<string, Command>>;
+
+/** The exit codes of the program. */
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  request: 3,
+  caller: 4,
+  missing: 5,
+  state: 6,
+  later: 7,
+  service: 8,
+};
+
+/** The meanings of the exit codes, for the manual. */
+export const exitMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
+  done: "done",
+  failed: "a wrong setting, a start that is not possible, a check that failed, items that were refused",
+  usage: "the command line is wrong",
+  request: "the request is wrong: INVALID_ARGUMENT, OUT_OF_RANGE",
+  caller: "the caller may not do it: UNAUTHENTICATED, PERMISSION_DENIED",
+  missing: "the object does not exist: NOT_FOUND",
+  state: "the state does not allow it: ALREADY_EXISTS, FAILED_PRECONDITION, ABORTED",
+  later: "a later try may succeed: UNAVAILABLE, RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, CANCELLED",
+  service: "the service failed, or has no such method: INTERNAL, UNKNOWN, DATA_LOSS, UNIMPLEMENTED",
+};

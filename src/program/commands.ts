@@ -1,0 +1,24 @@
+import { call } from "./call.ts";
+import type { Commands } from "./command.ts";
+import { doctor } from "./doctor.ts";
+import { bootstrap, migrate, recover } from "./maintenance.ts";
+import { proto } from "./proto.ts";
+import { serve } from "./serve.ts";
+import { exportAll, importFrom } from "./transfers.ts";
+import { showVersion } from "./version.ts";
+import { watch } from "./watch.ts";
+
+/** Every command, in the order of the list; a new one is a declaration in a file of its own, and a line here. */
+export const commands: Commands = {
+  serve,
+  migrate,
+  bootstrap,
+  doctor,
+  recover,
+  call,
+  watch,
+  import: importFrom,
+  export: exportAll,
+  proto,
+  version: showVersion,
+};

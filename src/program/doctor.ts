@@ -1,0 +1,45 @@
+import { UsageError } from "../client/usage_error.ts";
+import { targetOf, targetOptions } from "./client_options.ts";
+import { type Command, type CommandLine, exitCodes } from "./command.ts";
+import { print } from "./output.ts";
+import { settings } from "./settings.ts";
+
+/** Checks the database, or a running service from outside. */
+export const doctor: Command = {
+  about: "check database, migrations, fold, clock and keys, or a running service by --url",
+  options: [
+    { name: "rebuild", about: "also replay the log, and compare what it gives with the tables" },
+    ...targetOptions.map((option) =>
+      option.name === "url" ? { ...option, about: "check the service there from outside, and no database" } : option,
+    ),
+  ],
+  description: [
+    "Without --url it checks the database of these settings; it may run beside the service.",
+    "With --url it checks a running service as its clients see it: certificate, health, readiness, clock, version, and every door; with a token, whether each door takes it. It needs neither database nor keys.",
+    "The exit code is 1 when a check fails; a warning fails nothing.",
+  ],
+  examples: [["postern doctor --url https://id.example", "check a service from outside"]],
+  async run(line) {
+    if (line.text("url") !== undefined) return checkFromOutside(line);
+    if (["token-file", "organization", "ca-file"].some((name) => line.text(name) !== undefined))
+      throw new UsageError("--token-file, --organization and --ca-file belong to --url");
+    const config = settings();
+    const { ok, lines } = await (await import("../doctor.ts")).doctor(config, { rebuild: line.has("rebuild") });
+    print(lines);
+    return ok ? exitCodes.done : exitCodes.failed;
+  },
+};
+
+const marks = { ok: "ok  ", warn: "warn", fail: "FAIL" };
+
+async function checkFromOutside(line: CommandLine): Promise<number> {
+  if (line.has("rebuild")) throw new UsageError("--rebuild needs the database, and does not go with --url");
+  const [{ checkup }, { openConnection }] = await Promise.all([
+    import("../client/checkup.ts"),
+    import("../client/connection.ts"),
+  ]);
+  await using connection = await openConnection(settings(), targetOf(line));
+  const findings = await checkup(connection);
+  print(findings.map(({ state, line }) => `${marks[state]}  ${line}`));
+  return findings.some(({ state }) => state === "fail") ? exitCodes.failed : exitCodes.done;
+}

@@ -1,0 +1,39 @@
+import { openConnection } from "../client/connection.ts";
+import { type EventFilter, watchEvents } from "../client/events.ts";
+import { Failure } from "../client/failure.ts";
+import { targetOf } from "./client_options.ts";
+import { type CommandLine, exitCodes } from "./command.ts";
+import { abortWithReader, printLine, reportFailure } from "./messages.ts";
+import { warn } from "./output.ts";
+import { settings } from "./settings.ts";
+import { stopSignal } from "./signals.ts";
+
+/** Prints events until a signal; answers the exit code. */
+export async function printEvents(line: CommandLine): Promise<number> {
+  const config = settings();
+  const stopping = new AbortController();
+  void stopSignal().then(() => stopping.abort());
+  abortWithReader(stopping);
+  const { signal } = stopping;
+  const onLost = () => warn("the connection was lost; trying again");
+  try {
+    await using connection = await openConnection(config, targetOf(line));
+    for await (const event of watchEvents(connection, filterOf(line), { signal, onLost })) await printLine(event);
+  } catch (error) {
+    if (signal.aborted) return exitCodes.done;
+    if (error instanceof Failure) return reportFailure(error, { asJson: line.has("json") });
+    throw error;
+  }
+  return exitCodes.done;
+}
+
+function filterOf({ text, has }: CommandLine): EventFilter {
+  const types = text("types")?.split(",") ?? [];
+  return {
+    instance: has("instance"),
+    objectId: text("object") ?? "",
+    actorId: text("actor") ?? "",
+    types: types.map((type) => type.trim()),
+    after: text("after") ?? "",
+  };
+}

@@ -1,0 +1,9 @@
+import { type Config, readConfig, settingWarnings } from "../config.ts";
+import { warn } from "./output.ts";
+
+/** Reads the settings, and warns of names that are no setting. */
+export function settings(): Config {
+  const config = readConfig();
+  for (const sentence of settingWarnings()) warn(sentence);
+  return config;
+}

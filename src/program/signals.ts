@@ -1,0 +1,12 @@
+const signals = ["SIGINT", "SIGTERM"] as const;
+
+/** The first signal to stop; with the handlers gone, a second one ends the process as it always does. */
+export function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    const stop = (signal: NodeJS.Signals) => {
+      for (const one of signals) process.removeListener(one, stop);
+      resolve(signal);
+    };
+    for (const signal of signals) process.on(signal, stop);
+  });
+}

@@ -1,0 +1,15 @@
+import { readFile } from "node:fs/promises";
+import type { Command } from "./command.ts";
+import { print } from "./output.ts";
+
+/** The version of the package. */
+export async function version(): Promise<string> {
+  const text = await readFile(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Prints the version. */
+export const showVersion: Command = {
+  about: "print the version",
+  run: async () => print([await version()]),
+};

@@ -1,0 +1,37 @@
+import { expect, test, vi } from "vitest";
+import { freshDatabase } from "../database.ts";
+import { freePort } from "../first_start.ts";
+import { machine, startPostern } from "../harness.ts";
+import { postern as program, running } from "./command.ts";
+
+type Line = { readonly type: string; readonly objectId: string };
+
+test("watch prints events, and goes on after the last one when the service was restarted", async () => {
+  await using database = await freshDatabase();
+  const port = await freePort();
+  const first = await startPostern({ databaseUrl: database.url, port });
+  const { adminToken = "", masterKeys } = first.config;
+  const env = { POSTERN_ADMIN_TOKEN: adminToken };
+  const args = ["watch", "--url", first.url, "--types", "user.machine_created"];
+  await using watching = running(args, env);
+  const seen = () => watching.lines().map((line) => (line as Line).objectId);
+  const wait = { timeout: 60_000, interval: 500 };
+  await vi.waitFor(async () => {
+    await machine(first);
+    expect(seen()).not.toEqual([]);
+  }, wait);
+  await first[Symbol.asyncDispose]();
+  await using second = await startPostern({ databaseUrl: database.url, port, adminToken, masterKeys });
+  const { userId } = await machine(second);
+  await vi.waitFor(() => expect(seen()).toContain(userId), wait);
+  expect(new Set(seen()).size).toBe(seen().length);
+  expect(watching.lines().every((line) => (line as Line).type === "user.machine_created")).toBe(true);
+  expect(await watching.stop("SIGINT")).toBe(0);
+});
+
+test("watch of a service that is not there, or refuses, ends with the code of the refusal", async () => {
+  expect((await program(["watch", "--url", "http://127.0.0.1:1"])).code).toBe(7);
+  await using postern = await startPostern();
+  const { code, err } = await program(["watch", "--url", postern.url]);
+  expect([code, err]).toEqual([4, expect.stringMatching(/^postern: UNAUTHENTICATED /)]);
+});
