@@ -27,7 +27,7 @@ const shell = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])|\./g, "_").toU
 export function example(schema: Schema, components: Components): unknown {
   if (schema.$ref) return example(components.schemas[schema.$ref.replace(/^.*\//, "")] ?? {}, components);
   if (schema.enum) return schema.enum[0];
-  switch (Array.isArray(schema.type) ? schema.type[0] : schema.type) {
+  switch (schema.type) {
     case "object": {
       const required = Object.entries(schema.properties ?? {}).filter(([name]) => schema.required?.includes(name));
       return Object.fromEntries(required.map(([name, one]) => [name, example(one, components)]));

@@ -52,12 +52,12 @@ function link(ref: string): Html {
 function words({ type = "any", format, pattern }: Schema): string {
   if (format === "date-time") return "time";
   if (type === "string" && pattern?.endsWith("s$")) return "duration";
-  return format && format !== "email" ? `${type} (${format})` : String(type);
+  return format && format !== "email" ? `${type} (${format})` : type;
 }
 
 function limitsOf(schema: Schema): string[] {
   const { items, default: fallback } = schema;
-  const shown = fallback === undefined || fallback === "" || Array.isArray(fallback) ? [] : [`default ${fallback}`];
+  const shown = fallback === undefined ? [] : [`default ${fallback}`];
   const each = items ? bounds(items).map((one) => `each ${one}`) : [];
   return [...bounds(schema), ...each, ...shown];
 }

@@ -29,18 +29,14 @@ const titles: Readonly<Record<number, string>> = {
   401: "Nobody is signed in",
   403: "The permission is missing",
   404: "Something does not exist, as far as the caller may know",
-  405: "The path does not know the method",
   409: "Something is in the way",
   413: "The body is too large",
   415: "The body is not JSON",
   429: "Too much was asked for",
   431: "The headers are too large",
-  499: "The client went away",
   500: "Something went wrong on the server",
-  501: "The server cannot do this",
   503: "The server cannot answer now",
   504: "It took too long",
-  505: "gRPC needs HTTP/2",
 };
 
 const moreHeaders: Readonly<Record<number, readonly string[]>> = {
@@ -49,9 +45,12 @@ const moreHeaders: Readonly<Record<number, readonly string[]>> = {
   503: ["retry-after"],
 };
 
-/** A response for each status of a refusal. */
-export function refusals(options: Pick<ApiOptions, "reasons" | "responseHeaders">): Record<string, Response> {
-  const all = [...options.reasons].sort(([a], [b]) => a - b);
+/** A response for each status that operations are refused with. */
+export function refusals(
+  options: Pick<ApiOptions, "reasons" | "responseHeaders">,
+  isUsed: (status: string) => boolean,
+): Record<string, Response> {
+  const all = [...options.reasons].filter(([status]) => isUsed(String(status))).sort(([a], [b]) => a - b);
   const common = commonHeaders(options);
   return Object.fromEntries(all.map(([status, reasons]) => [String(status), refusal(status, reasons, common)]));
 }
@@ -64,39 +63,59 @@ function refusal(status: number, reasons: readonly string[], common: Readonly<Re
   };
 }
 
-/** The schemas of the error body and of its reasons. */
+const ref = (name: string): Ref => ({ $ref: `#/components/schemas/${name}` });
+
+/** The schemas of the error body, of its reasons and of its details. */
 export function errorSchemas(
-  { message }: Schemas,
+  types: Schemas,
   { domain, reasons }: Pick<ApiOptions, "domain" | "reasons">,
 ): Record<string, Schema> {
-  const typed = (type: DescMessage, more: Readonly<Record<string, Schema>> = {}): Schema => ({
-    allOf: [
-      {
-        type: "object",
-        properties: { "@type": { type: "string", const: `type.googleapis.com/${type.typeName}` }, ...more },
-        required: ["@type"],
-      },
-      message(type, "answer"),
-    ],
-  });
-  const info = { reason: { $ref: "#/components/schemas/Reason" }, domain: { type: "string", const: domain } };
+  const info = {
+    reason: ref("Reason"),
+    domain: { type: "string", description: "The domain that the reason belongs to.", const: domain },
+  };
   const others = [BadRequestSchema, ResourceInfoSchema, RetryInfoSchema, LocalizedMessageSchema];
-  const details = { anyOf: [typed(ErrorInfoSchema, info), ...others.map((type) => typed(type))] };
+  const details = [detail(types, ErrorInfoSchema, info), ...others.map((type) => detail(types, type))];
   return {
     Reason: {
       type: "string",
-      description: "Why something was refused; stable.",
+      description: "The reason of the refusal; stable.",
       enum: [...reasons.values()].flat().sort(),
     },
-    Error: {
-      type: "object",
-      description: "A refusal, the same on every path.",
-      properties: {
-        code: { type: "integer", description: "The code of gRPC.", minimum: 1, maximum: 16 },
-        message: { type: "string", description: "In English, for people." },
-        details: { type: "array", items: details },
-      },
-      required: ["code", "message", "details"],
+    Error: errorBody,
+    ErrorDetail: {
+      description: "A detail of a refusal; others may follow.",
+      anyOf: details.map(([name]) => ref(name)),
     },
+    ...Object.fromEntries(details),
   };
+}
+
+const errorBody: Schema = {
+  type: "object",
+  description: "A refusal, the same on every path.",
+  properties: {
+    code: { type: "integer", description: "The code of gRPC.", minimum: 1, maximum: 16 },
+    message: { type: "string", description: "In English, for people." },
+    details: {
+      type: "array",
+      description: "The reason, always, and beside it the wrong fields, the object, or when to try again.",
+      items: ref("ErrorDetail"),
+    },
+  },
+  required: ["code", "message", "details"],
+};
+
+/** A detail of a refusal by its name: a message with its type beside its fields. */
+function detail(types: Schemas, type: DescMessage, more: Readonly<Record<string, Schema>> = {}): [string, Schema] {
+  const { properties, required = [], ...others } = types.object(type, type.fields, "answer");
+  const name = {
+    type: "string",
+    description: "The type of the detail.",
+    const: `type.googleapis.com/${type.typeName}`,
+  };
+  return [
+    type.typeName,
+    { ...others, properties: { "@type": name, ...properties, ...more }, required: ["@type", ...required] },
+  ];
 }

@@ -1,14 +1,14 @@
 /** A JSON Schema, as far as the contract needs one. */
 export type Schema = {
   readonly $ref?: string;
-  readonly type?: string | readonly string[];
+  readonly type?: string;
   readonly description?: string;
   readonly format?: string;
   readonly contentEncoding?: string;
   readonly pattern?: string;
   readonly const?: string;
   readonly enum?: readonly string[];
-  readonly default?: string | number | boolean | readonly string[];
+  readonly default?: string | boolean;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
@@ -23,7 +23,6 @@ export type Schema = {
   readonly allOf?: readonly Schema[];
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
-  readonly not?: Schema;
 };
 
 /** A reference to a component of the document. */
