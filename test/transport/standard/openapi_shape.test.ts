@@ -1,4 +1,6 @@
+import type { DescMessage } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { comments } from "../../../gen/comments.ts";
 import type { Schema } from "../../../packages/gateway/src/services/openapi/document.ts";
 import { openapi } from "../../../packages/gateway/src/services/openapi/openapi.ts";
 import { apiOptions } from "../../../src/contract/api.ts";
@@ -6,7 +8,8 @@ import { describeAll } from "../../../src/contract/describe.ts";
 import { services } from "../../../src/routes.ts";
 
 // What generators of clients and linters stumble over, tried with openapi-generator, Spectral and Redocly.
-const document = openapi(apiOptions(describeAll(services)));
+const rpcs = describeAll(services);
+const document = openapi(apiOptions(rpcs));
 const { schemas, ...others } = document.components;
 
 type Node = { readonly path: string; readonly value: object };
@@ -59,4 +62,40 @@ test("every component is used", () => {
     const unused = Object.keys(components).filter((name) => !refs.has(`#/components/${kind}/${name}`));
     expect(unused, kind).toEqual([]);
   }
+});
+
+test("every property and every parameter has a description", () => {
+  const properties = having("properties").flatMap(({ path, schema }) =>
+    Object.entries(schema.properties ?? {}).map(([name, { description }]) => ({
+      path: `${path}/${name}`,
+      description,
+    })),
+  );
+  const parameters = [...Object.values(document.paths).flatMap((item) => Object.values(item))].flatMap(
+    ({ operationId, parameters: own }) =>
+      own.flatMap((one) =>
+        "name" in one ? [{ path: `${operationId} ${one.name}`, description: one.description }] : [],
+      ),
+  );
+  const all = [
+    ...properties,
+    ...parameters,
+    ...Object.entries(others.parameters).map(([path, one]) => ({ path, ...one })),
+  ];
+  expect(all.length).toBeGreaterThan(800);
+  expect(pathsOf(all.filter(({ description = "" }) => !/^[A-Z`].*[.`]$/.test(description)))).toEqual([]);
+});
+
+test("every field of the contract has a comment", () => {
+  const seen = new Set<DescMessage>();
+  const collect = (type: DescMessage): void => {
+    if (seen.has(type)) return;
+    seen.add(type);
+    for (const { message } of type.fields) if (message) collect(message);
+  };
+  for (const { input, output } of rpcs.map(({ method }) => method)) for (const type of [input, output]) collect(type);
+  const fields = [...seen].filter(({ typeName }) => typeName.startsWith("postern.")).flatMap((type) => type.fields);
+  expect(fields.length).toBeGreaterThan(700);
+  const without = fields.map(({ parent, name }) => `${parent.typeName}.${name}`).filter((name) => !comments[name]);
+  expect(without).toEqual([]);
 });

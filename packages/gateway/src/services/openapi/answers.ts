@@ -71,7 +71,7 @@ export function errorSchemas(
   { domain, reasons }: Pick<ApiOptions, "domain" | "reasons">,
 ): Record<string, Schema> {
   const info = {
-    reason: ref("Reason"),
+    reason: { ...ref("Reason"), description: "The reason of the refusal." },
     domain: { type: "string", description: "The domain that the reason belongs to.", const: domain },
   };
   const others = [BadRequestSchema, ResourceInfoSchema, RetryInfoSchema, LocalizedMessageSchema];

@@ -16,7 +16,10 @@ export type DescribedOperation = { readonly path: string; readonly method: strin
 /** Describes an rpc once for each of its REST paths. */
 export function describeMethod(method: DescMethod, schemas: Schemas, options: ApiOptions): DescribedOperation[] {
   const facts = options.describe(method);
-  const comment = inJson(method.input.fields, options.comments[`${method.parent.typeName}.${method.name}`] ?? "");
+  const { input, output, parent, name } = method;
+  const inner = input.fields.flatMap(({ message }) => message?.fields ?? []);
+  const fields = [...input.fields, ...inner, ...output.fields];
+  const comment = inJson(fields, options.comments[`${parent.typeName}.${name}`] ?? "");
   return facts.rest.map((rule, index) => describeRule({ method, facts, comment, rule, schemas, index, options }));
 }
 
@@ -133,7 +136,8 @@ const json = (schema: Schema): Content => ({ "application/json": { schema } });
 function answerOf(method: DescMethod, { responseBody }: Binding, schemas: Schemas): Omit<Response, "headers"> {
   const schema = responseBody ? schemas.property(responseBody, "answer") : schemas.message(method.output, "answer");
   if (method.methodKind === "unary") return { description: "Done.", content: json(schema) };
-  const end = { type: "object", properties: { error: { $ref: "#/components/schemas/Error" } }, required: ["error"] };
+  const error = { $ref: "#/components/schemas/Error", description: "The refusal that ended the stream." };
+  const end = { type: "object", properties: { error }, required: ["error"] };
   const events =
     "Server-sent events: `data` is a message, and `id` where to go on after it; `refused` is the last event.";
   return {
