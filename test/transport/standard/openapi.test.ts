@@ -168,8 +168,8 @@ test("every reason is listed with the status that it is refused with", () => {
   const listed = Object.values(responses).flatMap(({ description }) => [...description.matchAll(/`(\w+)`/g)]);
   const answered = new Set(all.flatMap(({ operation }) => Object.keys(operation.responses)));
   expect(Object.keys(responses)).toEqual([...answered].filter((status) => status !== "200").sort());
-  expect(schemas.Reason?.enum).toEqual(Object.keys(reasons).sort());
-  expect(schemas.Reason?.enum).toEqual(expect.arrayContaining(listed.map(([, reason]) => reason)));
+  expect(schemas.Reason?.["x-extensible-enum"]).toEqual(Object.keys(reasons).sort());
+  expect(schemas.Reason?.["x-extensible-enum"]).toEqual(expect.arrayContaining(listed.map(([, reason]) => reason)));
   expect(responses[404]?.description).toContain("`USER_NOT_FOUND`");
   expect(responses[401]?.headers).toHaveProperty("www-authenticate");
   for (const response of Object.values(responses)) expect(response.description).not.toMatch(/^Refused/);

@@ -40,7 +40,6 @@ export function typeOf(schema: Schema): Html {
   if (schema.items) return html`list of ${typeOf(schema.items)}`;
   if (typeof schema.additionalProperties === "object") return html`map of ${typeOf(schema.additionalProperties)}`;
   if (schema.anyOf) return html`${schema.anyOf.map((one, index) => html`${index > 0 ? " or " : ""}${typeOf(one)}`)}`;
-  if (schema.allOf) return html`${schema.allOf.filter(({ $ref }) => $ref).map(typeOf)}`;
   return html`${words(schema)}`;
 }
 

@@ -77,7 +77,8 @@ function types({ schemas }: Components): Html {
 }
 
 function typeBody(schema: Schema): Html {
-  if (schema.enum) return html`<p class="values">${schema.enum.map((value) => html`<code>${value}</code> `)}</p>`;
+  const values = schema.enum ?? schema["x-extensible-enum"];
+  if (values) return html`<p class="values">${values.map((value) => html`<code>${value}</code> `)}</p>`;
   if (schema.type === "object") return fieldTable("Fields", fieldRows(schema), "answer");
   return html`<p>${typeOf(schema)}</p>`;
 }

@@ -1,4 +1,4 @@
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescField } from "@bufbuild/protobuf";
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -70,24 +70,16 @@ export function errorSchemas(
   types: Schemas,
   { domain, reasons }: Pick<ApiOptions, "domain" | "reasons">,
 ): Record<string, Schema> {
-  const info = {
-    reason: { ...ref("Reason"), description: "The reason of the refusal." },
-    domain: { type: "string", description: "The domain that the reason belongs to.", const: domain },
-  };
-  const others = [BadRequestSchema, ResourceInfoSchema, RetryInfoSchema, LocalizedMessageSchema];
-  const details = [detail(types, ErrorInfoSchema, info), ...others.map((type) => detail(types, type))];
+  const names = [...reasons.values()].flat().sort();
   return {
+    // Clients that are generated with a closed enumeration fail on the reasons of a newer server.
     Reason: {
       type: "string",
-      description: "The reason of the refusal; stable.",
-      enum: [...reasons.values()].flat().sort(),
+      description: "The reason of a refusal; stable. Others may follow.",
+      "x-extensible-enum": names,
     },
     Error: errorBody,
-    ErrorDetail: {
-      description: "A detail of a refusal; others may follow.",
-      anyOf: details.map(([name]) => ref(name)),
-    },
-    ...Object.fromEntries(details),
+    ErrorDetail: errorDetail(types, domain),
   };
 }
 
@@ -106,16 +98,38 @@ const errorBody: Schema = {
   required: ["code", "message", "details"],
 };
 
-/** A detail of a refusal by its name: a message with its type beside its fields. */
-function detail(types: Schemas, type: DescMessage, more: Readonly<Record<string, Schema>> = {}): [string, Schema] {
-  const { properties, required = [], ...others } = types.object(type, type.fields, "answer");
-  const name = {
-    type: "string",
-    description: "The type of the detail.",
-    const: `type.googleapis.com/${type.typeName}`,
+const detailTypes = [
+  ErrorInfoSchema,
+  BadRequestSchema,
+  ResourceInfoSchema,
+  RetryInfoSchema,
+  LocalizedMessageSchema,
+] as const;
+
+/**
+ * A detail of a refusal: its type, and the fields of all types together. Generators make poor types of a union, and fail on details that
+ * it does not list.
+ */
+function errorDetail(types: Schemas, domain: string): Schema {
+  const fields = detailTypes.flatMap((type) =>
+    type.fields.map((field) => [field.jsonName, ofType(types, field)] as const),
+  );
+  return {
+    type: "object",
+    description: "A detail of a refusal, with the fields of its type. Others may follow.",
+    properties: {
+      "@type": { type: "string", description: `The type of the detail: ${listOfTypes()}.` },
+      ...Object.fromEntries(fields),
+      reason: { ...ref("Reason"), description: "The reason of the refusal. Of `google.rpc.ErrorInfo`." },
+      domain: { type: "string", description: `\`${domain}\`. Of \`google.rpc.ErrorInfo\`.` },
+    },
+    required: ["@type"],
   };
-  return [
-    type.typeName,
-    { ...others, properties: { "@type": name, ...properties, ...more }, required: ["@type", ...required] },
-  ];
+}
+
+const listOfTypes = () => detailTypes.map(({ typeName }) => `\`type.googleapis.com/${typeName}\``).join(", ");
+
+function ofType(types: Schemas, field: DescField): Schema {
+  const { description = "", ...schema } = types.property(field, "answer");
+  return { ...schema, description: `${description} Of \`${field.parent.typeName}\`.`.trim() };
 }

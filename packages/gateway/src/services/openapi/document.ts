@@ -2,12 +2,15 @@
 export type Schema = {
   readonly $ref?: string;
   readonly type?: string;
+  /** The name that generators give the type of a schema in place. */
+  readonly title?: string;
   readonly description?: string;
   readonly format?: string;
   readonly contentEncoding?: string;
   readonly pattern?: string;
-  readonly const?: string;
   readonly enum?: readonly string[];
+  /** Known values of a text that may have others. */
+  readonly "x-extensible-enum"?: readonly string[];
   readonly default?: string | boolean;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -20,9 +23,7 @@ export type Schema = {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | Schema;
-  readonly allOf?: readonly Schema[];
   readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
 };
 
 /** A reference to a component of the document. */

@@ -37,8 +37,9 @@ function describeRule({ method, facts, comment, rule, schemas, index, options }:
   const path = rpcPathOf(method);
   const [verb, template] = patternOf({ path }, rule);
   const binding = compileBinding(method, rule, parseTemplate(template));
+  const suffix = index > 0 ? String(index + 1) : "";
   const object: OperationObject = {
-    operationId: `${method.parent.name}_${method.name}${index > 0 ? `_${index + 1}` : ""}`,
+    operationId: `${method.parent.name}_${method.name}${suffix && `_${suffix}`}`,
     tags: [method.parent.name],
     summary: comment.split(/(?<=\.) /, 1)[0] ?? "",
     description: [comment, facts.sentence, ...sizeOf(facts, binding)].filter(Boolean).join(" "),
@@ -48,7 +49,7 @@ function describeRule({ method, facts, comment, rule, schemas, index, options }:
       ...queryParameters(method, binding, schemas),
       ...facts.headers.map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ],
-    ...bodyOf(method, binding, schemas),
+    ...bodyOf(method, binding, titled(schemas, `${method.name}Body${suffix}`)),
     responses: {
       200: { ...answerOf(method, binding, schemas), headers: commonHeaders(options) },
       ...refusalsOf(facts, binding, options),
@@ -58,6 +59,12 @@ function describeRule({ method, facts, comment, rule, schemas, index, options }:
   };
   return { path: pathOf(template, binding), method: verb.toLowerCase(), object };
 }
+
+/** Schemas of which an object in place has a title. */
+const titled = (schemas: Schemas, title: string): Schemas => ({
+  ...schemas,
+  object: (type, fields, direction) => ({ title, ...schemas.object(type, fields, direction) }),
+});
 
 const sizeOf = ({ messageMaxBytes }: MethodFacts, { body }: Binding) =>
   body === undefined ? [] : [`The body has at most ${messageMaxBytes} bytes, also when it is decompressed.`];

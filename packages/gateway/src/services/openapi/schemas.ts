@@ -147,7 +147,7 @@ function defaultOf(field: DescField): Schema {
   return field.fieldKind === "scalar" && field.scalar === ScalarType.BOOL ? { default: false } : {};
 }
 
-// Generators of clients fail on `oneOf` and `not` about the presence of properties, so it is a sentence.
+// Generators of clients fail on `oneOf` and `not` about the presence of properties, so this is a sentence.
 function atMostOne({ fields }: DescOneof): string {
   const names = fields.map(({ jsonName }) => `\`${jsonName}\``);
   return names.length > 1 ? `At most one of ${names.slice(0, -1).join(", ")} and ${names.at(-1)} is set.` : "";
