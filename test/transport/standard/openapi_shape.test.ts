@@ -50,8 +50,8 @@ test("every schema has one type", () => {
   expect(having("type").filter(({ schema }) => Array.isArray(schema.type))).toEqual([]);
 });
 
-test("a list of values that its schema enumerates is no set", () => {
-  expect(pathsOf(having("uniqueItems").filter(({ schema }) => schema.items?.enum))).toEqual([]);
+test("no list is a set", () => {
+  expect(pathsOf(having("uniqueItems" as keyof Schema))).toEqual([]);
 });
 
 test("every component is used", () => {

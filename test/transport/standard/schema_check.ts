@@ -41,12 +41,12 @@ function text({ pattern, minLength = 0, maxLength = Infinity, format }: Schema, 
 }
 
 function members(document: Document, schema: Schema, value: Record<string, unknown>, path: string): string[] {
-  const { properties = {}, required = [], additionalProperties } = schema;
+  const { properties = {}, required = [], additionalProperties, unevaluatedProperties } = schema;
   const missing = required.filter((name) => !Object.hasOwn(value, name)).map((name) => `${path}.${name}: required`);
   const wrong = Object.entries(value).flatMap(([name, one]) => {
     const known = properties[name] ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
     if (known) return broken(document, known, one, `${path}.${name}`);
-    return additionalProperties === false ? [`${path}.${name}: unknown`] : [];
+    return unevaluatedProperties === false ? [`${path}.${name}: unknown`] : [];
   });
   return [...missing, ...wrong];
 }

@@ -62,7 +62,7 @@ function limitsOf(schema: Schema): string[] {
 }
 
 function bounds(schema: Schema): string[] {
-  const { pattern, type, enum: allowed, uniqueItems, format } = schema;
+  const { pattern, type, enum: allowed, format } = schema;
   const odd =
     pattern && type === "string" && !pattern.endsWith("s$") && format !== "uint64" ? [`matches ${pattern}`] : [];
   return [
@@ -70,7 +70,6 @@ function bounds(schema: Schema): string[] {
     ...range(schema.minItems, schema.maxItems, "items"),
     ...range(schema.minimum, schema.maximum, ""),
     ...(allowed ? [`one of ${allowed.join(", ")}`] : []),
-    ...(uniqueItems ? ["all different"] : []),
     ...(format === "email" ? ["an e-mail address"] : []),
     ...odd,
   ];

@@ -26,11 +26,10 @@ export function keywords({ type }: FieldRules): Schema {
     case "uint32":
       return bounds(type.value);
     case "repeated": {
-      const { minItems, maxItems, unique, items } = type.value;
+      const { minItems, maxItems } = type.value;
       return {
         ...(minItems > 0n && { minItems: Number(minItems) }),
         ...(maxItems > 0n && { maxItems: Number(maxItems) }),
-        ...(unique && !isInlineEnum(items) && { uniqueItems: true }),
       };
     }
     case "enum":
@@ -39,9 +38,6 @@ export function keywords({ type }: FieldRules): Schema {
       return {};
   }
 }
-
-// Generators of Java make a set of strings of these, and add values of an enum to it.
-const isInlineEnum = (items: FieldRules | undefined) => items !== undefined && keywords(items).enum !== undefined;
 
 // Fields of proto2 have defaults: only an own property is a declared bound.
 function bounds(rules: { gte: number; lte: number }): Schema {
@@ -78,11 +74,12 @@ function matchesEmpty(pattern: string): boolean {
 export function remarks(field: DescField): string[] {
   const rules = rulesOf(field);
   const { gte, lte } = rules?.type.case === "duration" ? rules.type.value : {};
-  const { unique, items } = rules?.type.case === "repeated" ? rules.type.value : {};
+  const { unique } = rules?.type.case === "repeated" ? rules.type.value : {};
   return [
     ...(gte ? [`At least ${seconds(gte)}.`] : []),
     ...(lte ? [`At most ${seconds(lte)}.`] : []),
-    ...(unique && isInlineEnum(items) ? ["All different."] : []),
+    // Not uniqueItems: generators make a set of it, which is awkward to call with, and wrong for values of an enumeration.
+    ...(unique ? ["All different."] : []),
   ];
 }
 

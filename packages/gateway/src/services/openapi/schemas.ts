@@ -65,7 +65,8 @@ function object(context: SchemaContext, type: DescMessage, fields: readonly Desc
     ),
     properties: Object.fromEntries(fields.map((field) => [field.jsonName, property(context, field)])),
     ...(required.length > 0 && { required }),
-    ...(context.direction === "request" && { additionalProperties: false }),
+    // Not additionalProperties, which openapi-generator reads as "any", and then makes types that take every name.
+    ...(context.direction === "request" && { unevaluatedProperties: false }),
   };
 }
 
@@ -186,7 +187,7 @@ const wellKnowns: Readonly<Record<string, Schema>> = {
   "google.protobuf.Timestamp": { type: "string", format: "date-time" },
   "google.protobuf.Duration": { type: "string", pattern: "^-?[0-9]+(\\.[0-9]{1,9})?s$" },
   "google.protobuf.FieldMask": { type: "string" },
-  "google.protobuf.Empty": { type: "object", additionalProperties: false },
+  "google.protobuf.Empty": { type: "object", unevaluatedProperties: false },
   "google.protobuf.Struct": { type: "object", additionalProperties: true },
   "google.protobuf.Value": {},
   "google.protobuf.Any": {
