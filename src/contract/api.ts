@@ -5,6 +5,7 @@ import { comments } from "../../gen/comments.ts";
 import { type Access, caller_alias, max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
 import { type Reason, reasons, refuse } from "../errors.ts";
 import { describe, type RpcDescription } from "./describe.ts";
+import examples from "./examples.json" with { type: "json" };
 
 type Parameter = ApiOptions["parameters"][string];
 
@@ -28,6 +29,7 @@ export const apiOptions = (rpcs: readonly RpcDescription[]): ApiOptions => ({
   },
   domain: "postern",
   reasons: reasonsByStatus(),
+  examples,
   remarks,
 });
 

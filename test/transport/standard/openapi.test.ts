@@ -108,7 +108,7 @@ test("limits, patterns and remarks of a body are in its schema", () => {
   });
   expect(schemas.OidcAppType?.enum).toEqual(["OIDC_APP_TYPE_WEB", "OIDC_APP_TYPE_USER_AGENT", "OIDC_APP_TYPE_NATIVE"]);
   const human = schemas.CreateHumanUserRequest?.properties;
-  expect(human).toMatchObject({ username: { pattern: "^[^\\s\\p{C}]*$" }, email: { format: "email" } });
+  expect(human).toMatchObject({ userId: { pattern: "^[A-Za-z0-9_-]{1,64}$" }, email: { format: "email" } });
 });
 
 test("a message that is sent and answered has a schema for each way", () => {

@@ -130,7 +130,7 @@ test("a body of which the document says that it is wrong is refused", async () =
   const person = { username: "ada", givenName: "Ada", familyName: "Byron", email: "ada@example.com" };
   const bodies = [
     {},
-    { ...person, username: "a b" },
+    { ...person, userId: "a b" },
     { ...person, odd: true },
     { ...person, givenName: "x".repeat(201) },
   ];

@@ -1,3 +1,5 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+
 /** A JSON Schema, as far as the contract needs one. */
 export type Schema = {
   readonly $ref?: string;
@@ -36,13 +38,14 @@ export type Parameter = {
   readonly required: boolean;
   readonly description?: string;
   readonly schema: Schema;
+  readonly example?: JsonValue;
 };
 
 /** A header of a response. */
 export type Header = { readonly description: string; readonly schema: Schema };
 
 /** A body by its content type. */
-export type Content = Readonly<Record<string, { readonly schema: Schema }>>;
+export type Content = Readonly<Record<string, { readonly schema: Schema; readonly example?: JsonValue }>>;
 
 /** A response of an operation. */
 export type Response = {

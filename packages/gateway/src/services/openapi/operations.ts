@@ -7,6 +7,7 @@ import { parseTemplate } from "../../rest/parser.ts";
 import { pathOf as rpcPathOf } from "../../rpc/rpc_method.ts";
 import { commonHeaders } from "./answers.ts";
 import type { Content, OperationObject, Parameter, Ref, Response, Schema } from "./document.ts";
+import { withExample } from "./examples.ts";
 import type { ApiOptions, MethodFacts } from "./options.ts";
 import { inJson, type Schemas } from "./schemas.ts";
 
@@ -57,7 +58,8 @@ function describeRule({ method, facts, comment, rule, schemas, index, options }:
     "x-rpc": path,
     ...(facts.permission && { "x-permission": facts.permission }),
   };
-  return { path: pathOf(template, binding), method: verb.toLowerCase(), object };
+  const described = withExample(object, binding, options.examples[object.operationId]);
+  return { path: pathOf(template, binding), method: verb.toLowerCase(), object: described };
 }
 
 /** Schemas of which an object in place has a title. */

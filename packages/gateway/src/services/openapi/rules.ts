@@ -17,7 +17,7 @@ export function keywords({ type }: FieldRules): Schema {
       return {
         ...(minLen > 0n && { minLength: Number(minLen) }),
         ...(maxLen > 0n && { maxLength: Number(maxLen) }),
-        ...(pattern && { pattern }),
+        ...(pattern && isPortable(pattern) && { pattern }),
         ...(email && { format: "email" }),
         ...(allowed.length > 0 && { enum: allowed }),
       };
@@ -39,6 +39,9 @@ export function keywords({ type }: FieldRules): Schema {
   }
 }
 
+// Python has no classes of Unicode, and JavaScript without the flag u takes them for letters: clients would refuse what the server takes.
+const isPortable = (pattern: string) => !/\\p/i.test(pattern);
+
 // Fields of proto2 have defaults: only an own property is a declared bound.
 function bounds(rules: { gte: number; lte: number }): Schema {
   return {
@@ -54,11 +57,10 @@ export const itemRules = ({ type }: FieldRules): FieldRules | undefined =>
 /** Whether a request without the field breaks a rule. */
 export function isNeeded(rules: FieldRules): boolean {
   if (rules.required) return true;
-  const { minLength = 0, minItems = 0, minimum = 0, enum: allowed, pattern } = keywords(rules);
+  const { minLength = 0, minItems = 0, minimum = 0, enum: allowed, pattern, format } = keywords(rules);
   const refusesEmpty = pattern !== undefined && !matchesEmpty(pattern);
-  return (
-    minLength > 0 || minItems > 0 || minimum > 0 || refusesEmpty || (allowed !== undefined && !allowed.includes(""))
-  );
+  const atLeast = Math.max(minLength, minItems, minimum);
+  return atLeast > 0 || refusesEmpty || format === "email" || (allowed !== undefined && !allowed.includes(""));
 }
 
 // Rules are in RE2, which has syntax that JavaScript lacks.
