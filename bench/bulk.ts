@@ -20,7 +20,7 @@ export async function bulk(url: string, owner: string, size: Size): Promise<void
   const { drop, indexes, constraints } = await besides(sql);
   for (const text of drop) await sql.unsafe(text);
   await append(sqls, owner, size);
-  for (const texts of [indexes, constraints]) await inTurns(sqls, texts);
+  for (const texts of [indexes, constraints]) await spread(sqls, texts);
   await sql.unsafe("vacuum analyze");
   await sql.unsafe("checkpoint");
 }
@@ -45,7 +45,7 @@ async function besides(sql: Sql) {
   };
 }
 
-async function inTurns(sqls: readonly Sql[], texts: readonly string[]): Promise<void> {
+async function spread(sqls: readonly Sql[], texts: readonly string[]): Promise<void> {
   const left = [...texts];
   const one = async (sql: Sql) => {
     for (let text = left.shift(); text; text = left.shift()) await sql.unsafe(text);

@@ -134,7 +134,7 @@ async function counters({ server }: SystemUnderTest, sql: Sql) {
 
 const idleSeconds = 20;
 
-/** What a node costs that nobody calls. */
+/** The cost of a node without calls. */
 async function idle(system: SystemUnderTest, sql: Sql): Promise<Row> {
   const statements = async () => {
     await sql`select pg_stat_clear_snapshot()`;

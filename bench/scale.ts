@@ -9,7 +9,7 @@ import { generate, type LoadOutcome } from "./load.ts";
 import { fillingOf, loaded, warmFiles } from "./loaded.ts";
 import { type Folder, makeFolder, servePostern, startDatabaseServer } from "./server.ts";
 import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
-import { strangerTo } from "./users.ts";
+import { outsiderOf } from "./users.ts";
 
 const callers = 32;
 const smallest = 1000;
@@ -31,7 +31,7 @@ type Side = {
   /** The first project for new grants: nobody has a grant in it or later ones yet. */
   readonly firstProject: number;
   /** The token of a user without permission here. */
-  readonly stranger: string;
+  readonly outsider: string;
   /** The number of the next call. */
   next: number;
 };
@@ -74,7 +74,7 @@ async function sideOf(name: string, system: SystemUnderTest, { users, calls }: S
   await seed(sql.client, system.organizationId, { users: 0, projects, firstProject, grants: 0, changes: 0 });
   await sql.client.unsafe("vacuum analyze");
   await sql.client.unsafe("checkpoint");
-  return { name, system, users, firstProject, stranger: await strangerTo(system), next: firstProject * users };
+  return { name, system, users, firstProject, outsider: await outsiderOf(system), next: firstProject * users };
 }
 
 async function compared(name: string, sides: readonly Side[], pace: Pace): Promise<Row[]> {
@@ -98,7 +98,7 @@ const warmOf = (name: string) => (name === "AddUserGrant" ? 20 : undefined);
 async function runner(name: string, side: Side): Promise<(seconds: number) => Promise<LoadOutcome>> {
   const { url } = side.system.server;
   const recipe = await recipeOf(name, side);
-  const token = name === "permission check" ? side.stranger : side.system.token;
+  const token = name === "permission check" ? side.outsider : side.system.token;
   // After a long time every user has been read before.
   if (name === "GetUser")
     await generate({ ...shared, url, token, recipe, seconds: 600, callers: 128, from: 0, calls: side.users });

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { SystemUnderTest } from "./system_under_test.ts";
 
 /** Makes an organization with an owner, who may do everything there and nothing elsewhere; returns the owner's token. */
-export async function strangerTo({
+export async function outsiderOf({
   server: { url },
   token,
 }: Pick<SystemUnderTest, "server" | "token">): Promise<string> {
-  const name = `stranger-${randomUUID()}`;
+  const name = `outsider-${randomUUID()}`;
   const { organizationId } = await post(url, "/v1/organizations", { body: { name }, token });
   const at = { token, organization: String(organizationId) };
   const { userId } = await post(url, "/v1/users/machine", { body: { username: name, name }, ...at });

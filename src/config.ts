@@ -40,7 +40,7 @@ const declared = {
   portServes: someOf(
     "PORT_SERVES",
     ["metrics", "reflection", "docs"],
-    "What PORT serves besides the operations, health and probes, by commas, or `none`",
+    "What PORT serves besides operations, health and probes, separated by commas, or `none`",
   ),
   operationsPort: optionalPort(
     "OPERATIONS_PORT",
@@ -83,7 +83,7 @@ const declared = {
   tracesBase: httpUrl(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "",
-    "Collector of OpenTelemetry, such as `http://localhost:4318`; traces go to `/v1/traces` there, empty traces nothing",
+    "Collector of OpenTelemetry, such as `http://localhost:4318`; traces go to `/v1/traces` there; empty sends none",
   ),
   tracesUrl: httpUrl("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "", "The whole URL that traces go to instead"),
   tracesProtocol: oneOf("OTEL_EXPORTER_OTLP_PROTOCOL", ["http/protobuf"], "How traces are sent"),
@@ -160,12 +160,12 @@ const declared = {
   unknownTokensPerAddressPerMinute: whole(
     "UNKNOWN_TOKENS_PER_ADDRESS_PER_MINUTE",
     6_000,
-    "Tokens that nobody has from one address, on this node, then none is looked up and RATE_LIMIT; 0 sets no limit",
+    "Unknown tokens from one address on this node, then none is looked up, and RATE_LIMIT; 0 sets no limit",
     perMinute,
   ),
   trustedProxies: subnets(
     "TRUSTED_PROXIES",
-    "Proxies that name their clients by PROXY protocol 2 or `x-forwarded-for`: `10.0.0.5` or `10.0.0.0/8`, by commas",
+    "Proxies that name their clients by PROXY protocol 2 or `x-forwarded-for`: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
   ),
   messageMaxBytes: whole(
     "MESSAGE_MAX_BYTES",
@@ -314,7 +314,7 @@ const declared = {
 /** Every setting of the process, read once and frozen. */
 export type Config = { readonly [K in keyof typeof declared]: ReturnType<(typeof declared)[K]["read"]> };
 
-/** The rows of the README's table of settings, from the one declaration. */
+/** The rows of the table of settings in docs/settings.md, from the one declaration. */
 export const settings: readonly Readonly<{ name: string; meaning: string; default: string }>[] = Object.values(
   declared,
 ).map(({ name, meaning, default: fallback }) => ({ name, meaning, default: fallback }));

@@ -151,16 +151,17 @@ export function messageRule<D extends DescMessage>(
  */
 export type LateRule<C> = {
   readonly type: DescMessage;
-  /** The fields that the rule reads: while one of them breaks a rule of its own, this rule is not checked. */
+  /** The fields that the rule needs: while one of them breaks a rule of its own, this rule is not checked. */
   readonly weighs: readonly string[];
-  find(message: Message, call: C): Promise<readonly Violation[]>;
+  /** Finds violations beside those that were `found` without the database: fields that are wrong already are not looked at. */
+  find(message: Message, call: C, found: readonly Violation[]): Promise<readonly Violation[]>;
 };
 
 /** Makes a late rule; `find` returns every violation, none for an object that does not exist. */
 export function lateRule<D extends DescMessage, C>(
   type: D,
   weighs: readonly string[],
-  find: (message: MessageShape<D>, call: C) => Promise<readonly Violation[]>,
+  find: (message: MessageShape<D>, call: C, found: readonly Violation[]) => Promise<readonly Violation[]>,
 ): LateRule<C> {
   return { type, weighs, find };
 }

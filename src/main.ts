@@ -198,7 +198,13 @@ function usage(): string[] {
     ([name, { about, file, options: taken = {} }]) =>
       `  ${[name, ...(file ? ["FILE"] : []), ...Object.values(taken).map((shown) => `[${shown}]`)].join(" ").padEnd(36)} ${about}`,
   );
-  return ["usage: postern [command]", "", ...lines, "", "Settings are environment variables; the README lists them."];
+  return [
+    "usage: postern [command]",
+    "",
+    ...lines,
+    "",
+    "Settings are environment variables; docs/settings.md lists them.",
+  ];
 }
 
 async function version(): Promise<string> {

@@ -81,7 +81,7 @@ export async function openRuntime(config: Config, { logger, join = false, observ
   const secrets = secretsOf(sealingKeys, hashingOf(config), await common);
   await migrate({ url: database.migrationUrl, log: logger });
   const { pools, writable } = openPools({ config, database, logger, observe, opened });
-  const [{ sql, load }, { sql: patient }] = pools;
+  const [{ sql, load }, { sql: longRunning }] = pools;
   const instanceId = await instanceOf(sql, secrets).catch((error: unknown) => {
     throw startErrorOf(error);
   });
@@ -92,7 +92,7 @@ export async function openRuntime(config: Config, { logger, join = false, observ
   const listeners = new Set<AppendListener>();
   const log = openLog<Call>({
     sql,
-    patient,
+    longRunning,
     folds,
     originOf,
     onWritten: ({ values }) => void values.set(keys.written, true),

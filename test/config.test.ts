@@ -109,11 +109,11 @@ test("traces go where OpenTelemetry says, under the name given", () => {
     collector: { url: "http://collector:4318/v1/traces", headers: {}, resource: { "service.name": "postern" } },
     ...{ sampler: "parentbased_traceidratio", ratio: 1 },
   });
-  const told = { ...base, OTEL_RESOURCE_ATTRIBUTES: "service.name=mine, deployment.environment.name=test%20one" };
+  const traced = { ...base, OTEL_RESOURCE_ATTRIBUTES: "service.name=mine, deployment.environment.name=test%20one" };
   const where = { "deployment.environment.name": "test one" };
   const resourceOf = (env: Record<string, string>) => tracesOf(readConfig(env))?.collector.resource;
-  expect(resourceOf(told)).toEqual({ "service.name": "mine", ...where });
-  expect(resourceOf({ ...told, OTEL_SERVICE_NAME: "other" })).toEqual({ "service.name": "other", ...where });
+  expect(resourceOf(traced)).toEqual({ "service.name": "mine", ...where });
+  expect(resourceOf({ ...traced, OTEL_SERVICE_NAME: "other" })).toEqual({ "service.name": "other", ...where });
   const whole = { ...base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://collector/otlp/traces?key=1" };
   expect(tracesOf(readConfig(whole))?.collector.url).toBe("https://collector/otlp/traces?key=1");
   const headers = { ...base, OTEL_EXPORTER_OTLP_HEADERS: "authorization=Basic%20YTpi, x-team=a=b" };

@@ -42,8 +42,8 @@ test.each(Object.entries(rows).map(([reason, row]) => ({ reason: reason as Reaso
     if (logged) return expect(seen.body).toMatchObject({ reason });
     const code: Code = reasons[reason];
     expect(seen).toMatchObject({ status: status ?? statusOf[code], body: { code } });
-    const { message, details: told } = seen.body as { message: string; details: Record<string, unknown>[] };
-    const [info, ...others] = told;
+    const { message, details: sent } = seen.body as { message: string; details: Record<string, unknown>[] };
+    const [info, ...others] = sent;
     expect(info).toMatchObject({ "@type": typed("ErrorInfo"), reason, domain: "postern" });
     expect(others.map((one) => one["@type"])).toEqual([...details, "LocalizedMessage"].map(typed));
     const params = (info?.metadata ?? {}) as Record<string, string>;

@@ -1,32 +1,26 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startServer } from "../src/server.ts";
-import { freshDatabase } from "./database.ts";
 import { client, eventually } from "./first_start.ts";
-import { type Answer, clientOf, machine, type Postern, signedUp, startPostern } from "./harness.ts";
+import { type Answer, machine, type Postern, signedUp } from "./harness.ts";
 import { idsOf, type Provider, startProvider } from "./notify/provider.ts";
-
-/** Two nodes on one database; the second one has the keys of a rotation in the other order. */
-type Nodes = { readonly one: Postern; readonly two: Postern };
+import { startTwoNodes, type TwoNodes } from "./two_nodes.ts";
 
 const [old, fresh] = [randomBytes(32), randomBytes(32)];
 // Longer than any test: what ends earlier ended by news from the other node.
 const settings = { cacheSeconds: 3600, phoneSendsPerUser: 3, phoneSendsPerNumber: 100 };
 
 let opened: AsyncDisposableStack;
-let nodes: Nodes;
+let nodes: TwoNodes;
 let provider: Provider;
 let databaseUrl: string;
 
 beforeAll(async () => {
   opened = new AsyncDisposableStack();
-  databaseUrl = opened.use(await freshDatabase()).url;
   provider = opened.use(await startProvider());
   const webhook = { smsSender: "webhook", smsWebhookUrl: provider.url, smsWebhookSecret: Buffer.alloc(32) } as const;
-  const one = opened.use(await startPostern({ databaseUrl, ...settings, ...webhook, masterKeys: [old, fresh] }));
-  const { url } = opened.use(await startServer({ ...one.config, masterKeys: [fresh, old] }));
-  const as = (token?: string) => clientOf(url, token);
-  nodes = { one, two: { ...one, url, as, admin: as(one.admin.token), [Symbol.asyncDispose]: async () => {} } };
+  const ofTheFirst = { ...settings, ...webhook, masterKeys: [old, fresh] };
+  nodes = opened.use(await startTwoNodes(ofTheFirst, { masterKeys: [fresh, old] }));
+  ({ databaseUrl } = nodes);
 });
 afterAll(() => opened?.disposeAsync());
 
@@ -132,7 +126,7 @@ describe("what one node revokes the other one refuses, also while a stranger's t
 const wrong = { password: "a wrong one" };
 const signIn = (node: Postern, loginName: string, password: string) =>
   node.as().post("/v1/sessions", { loginName, password });
-const through = (nth: number) => (nth % 2 === 0 ? nodes.one : nodes.two);
+const through = (nth: number) => nodes.through(nth);
 const phoneOf = (nth: number) => `+4179${String(4_000_000 + nth)}`;
 const newKey = () => ({ "idempotency-key": randomBytes(8).toString("hex") });
 

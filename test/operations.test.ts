@@ -5,7 +5,7 @@ import { type Client, clientOf, machine, type Postern, startPostern } from "./ha
 import { openProbe } from "./probe.ts";
 import { requestHttp2 } from "./wire/http2.ts";
 
-const documents = ["/metrics", "/openapi.json", "/docs"];
+const documents = ["/metrics", "/openapi.json", "/docs", "/docs/browser.js"];
 const probes = ["/healthz", "/readyz"];
 
 /** The status of each path, which may hold HTML. */
@@ -68,7 +68,12 @@ test.each([["metrics"], ["reflection"], ["docs"]] as const)(
   async (named) => {
     await using postern = await startPostern({ portServes: [named] });
     const docs = named === "docs" ? 200 : 404;
-    const expected = { "/metrics": named === "metrics" ? 200 : 404, "/openapi.json": docs, "/docs": docs };
+    const expected = {
+      "/metrics": named === "metrics" ? 200 : 404,
+      "/openapi.json": docs,
+      "/docs": docs,
+      "/docs/browser.js": docs,
+    };
     expect(await statusesOf(postern.url, documents)).toEqual(expected);
     expect(await reflects(postern.url)).toBe(named === "reflection");
   },
@@ -79,6 +84,12 @@ test("the metrics of the port for operators count the calls of the other one", a
   await (await machine(postern)).client.get("/v1/users/me");
   const text = await (await fetch(`${postern.operations}/metrics`)).text();
   expect(text).toMatch(/postern_[^\n]*AccountService[^\n]*GetMe[^\n]* [1-9]/);
+});
+
+test("the page of the reference makes calls only on the port that serves the operations", async () => {
+  await using postern = await withOperations();
+  const calls = async (url: string) => /data-calls="(\w+)"/.exec(await (await fetch(`${url}/docs`)).text())?.[1];
+  expect([await calls(postern.url), await calls(postern.operations)]).toEqual(["here", "elsewhere"]);
 });
 
 test("METRICS=off takes them off both ports", async () => {

@@ -117,8 +117,8 @@ const grantsOf = (request: { userId?: string; projectId?: string }, deep = 0): C
 const watched = (owner: string, after = beginning): Case["ask"] => {
   return async ({ sql }) => {
     const stop = new AbortController();
-    const wanted = { owner, objectId: "", actorId: "", types: [] };
-    const watching = watch({ sql, tail: noTail, wanted, signal: stop.signal }, { ...after, open: [] });
+    const filter = { owner, objectId: "", actorId: "", types: [] };
+    const watching = watch({ sql, tail: noTail, filter, signal: stop.signal }, { ...after, open: [] });
     for await (const one of watching) if (one.owner === owner) break;
   };
 };

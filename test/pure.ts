@@ -8,6 +8,7 @@ export const pureTests: readonly string[] = [
   "packages/gateway/test/http/http1/body_pieces.test.ts",
   "packages/gateway/test/http/http2/{errors,header_blocks}.test.ts",
   "packages/gateway/test/rest/*.test.ts",
+  "packages/gateway/test/services/samples.test.ts",
   "test/{docs,errors,messages}/*.test.ts",
   "test/config.test.ts",
   "test/guards/{caller_cache,late_rules,remember,report,validate}.test.ts",

@@ -50,7 +50,7 @@ test("after a rotation, what the old key sealed and signed is still good, and th
   const blocked = join(folder, "blocked");
   await mkdir(join(blocked, "sms.log"), { recursive: true });
   await using database = await freshDatabase();
-  // Each node ends before the next one starts: two nodes that look for SMS at the same rate may take turns for ever.
+  // Each node ends before the next one starts: two nodes that look for SMS at the same rate may alternate for ever.
   const written = await writeWithOldKey(database.url, blocked);
   const { config, answered, sent, person, applications } = written;
   const checkValue = () =>

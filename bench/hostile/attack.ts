@@ -12,7 +12,7 @@ import type { Server } from "./target.ts";
 /** Seconds of CPU of the server and of its database. */
 export type Used = { readonly server: number; readonly database: number };
 
-/** What a case did to the server. */
+/** The effect of a case on the server. */
 export type AttackOutcome = {
   readonly traffic: Traffic;
   /** Seconds of CPU of the server and of its database, without those of the bystander. */
@@ -25,7 +25,7 @@ export type AttackOutcome = {
   readonly end: "well" | "slow" | "hang" | "exit";
 };
 
-/** What a case is measured with. */
+/** The instruments that a case is measured with. */
 export type Measuring = {
   readonly server: Server;
   readonly bystander: Bystander;
@@ -39,7 +39,7 @@ export type Measuring = {
 };
 
 // How long a case may go on beyond its time before its server counts as hung, and how long that may stay silent afterwards.
-const patienceMs = 5_000;
+const answerTimeoutMs = 5_000;
 
 /** Runs a case against a server, for a bounded time. */
 export async function attack(one: Case, measuring: Measuring): Promise<AttackOutcome> {
@@ -54,7 +54,7 @@ export async function attack(one: Case, measuring: Measuring): Promise<AttackOut
   const before = await usage();
   const began = performance.now();
   attacker.proceed();
-  const most = sending * 1000 + patienceMs;
+  const most = sending * 1000 + answerTimeoutMs;
   const isPaced = await attacker.reached("paced", most);
   const watched = await bystander.watched();
   attacker.proceed();
@@ -69,7 +69,7 @@ export async function attack(one: Case, measuring: Measuring): Promise<AttackOut
     used: { server: spent("server"), database: spent("database") },
     growth: Math.max(0, (await residentOf(server.pid)).most - memory.now),
     watched,
-    silent: silent ?? patienceMs / 1000,
+    silent: silent ?? answerTimeoutMs / 1000,
     end: server.hasExited() ? "exit" : silent === undefined ? "hang" : isOver ? "well" : "slow",
   };
 }
@@ -106,8 +106,8 @@ function startAttacker({ name, url, authorization, seconds, counters }: Attack):
 async function silence(server: Server): Promise<number | undefined> {
   const began = performance.now();
   const seconds = () => (performance.now() - began) / 1000;
-  while (seconds() * 1000 < patienceMs && !server.hasExited()) {
-    const signal = AbortSignal.timeout(patienceMs);
+  while (seconds() * 1000 < answerTimeoutMs && !server.hasExited()) {
+    const signal = AbortSignal.timeout(answerTimeoutMs);
     const answer = await fetch(`${server.url}/healthz`, { signal }).catch(() => undefined);
     if (answer?.ok) return seconds();
     await pause(50);

@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { cases } from "./cases.ts";
 import type { Client } from "./client.ts";
 
-/** What a case is run with, in a thread of its own. */
+/** The settings of a case, which runs in a thread of its own. */
 export type Attack = {
   readonly name: string;
   readonly url: string;
@@ -18,7 +18,7 @@ export type Reported = "ready" | "paced" | "over";
 // At the cost that the goal allows, a hundred units keep half a core busy. Faster, the attacker itself would be in the
 // way of the bystander, who runs on the same machine.
 const pacePerSecond = 100;
-// What follows shows what each costs: as fast as one connection allows.
+// Then as fast as one connection allows: this shows the cost of each request.
 const fastMs = 300;
 
 const { name, url, authorization, seconds, counters } = workerData as Attack;
@@ -41,7 +41,7 @@ const paced: Client = {
 };
 const longest = await found.run(paced);
 await report("paced");
-// What is slow one by one has shown what it costs, and what is held is let go.
+// Requests that are slow one by one have shown their cost, and those that are held are released.
 if (!found.holds && longest < 1000) {
   await found.together?.(paced, longest < 50 ? 64 : 8);
   await found.run({ ...paced, until: performance.now() + fastMs, pace: Number.POSITIVE_INFINITY });

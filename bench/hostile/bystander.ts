@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { http1Wire } from "../../packages/gateway/bench/load/http1.ts";
-import type { Wire } from "../../packages/gateway/bench/load/worker.ts";
+import type { Wire } from "../../packages/gateway/bench/load/wire.ts";
 
 // A caller with a valid token, in a thread of its own: asks GetMe at a steady pace. A call that is late is counted from when it was
 // due, and so are those that it held up, or a server that hangs would be asked once and seem to be slow once.

@@ -1,7 +1,7 @@
 import { type Call, callRepeatedly, callTogether } from "./calls.ts";
 import type { Client } from "./client.ts";
 
-/** Who sends a case: somebody without a valid token, or a user who has one and no role. */
+/** The sender of a case: an unknown caller, or a user who has a valid token and no role. */
 export type Caller = "unknown" | "no role";
 
 /** One way to attack. */

@@ -19,7 +19,7 @@ export type Traffic = {
 const names = ["sent", "received", "requests", "units", "most", "answer", "current"] as const;
 type Counter = (typeof names)[number];
 
-/** What the goals are counted by. */
+/** The unit of the goals, in bytes sent. */
 export const unitBytes = 65_536;
 
 /** Memory for the counters of one case. */
@@ -47,7 +47,7 @@ export function trafficOf(counters: Float64Array): Traffic {
   };
 }
 
-/** What a case is given to attack with. */
+/** The target of a case, and its counters. */
 export type Client = {
   readonly host: string;
   readonly port: number;
@@ -94,7 +94,7 @@ export type Wire = Disposable & {
   readonly write: (bytes: Uint8Array | string) => Promise<void>;
 };
 
-// What a segment of TCP over IPv4 has in front of its bytes, which counts where many are sent with one byte each.
+// The headers of a segment of TCP over IPv4, which count where many segments carry one byte each.
 const segmentBytes = 40;
 
 /** Opens a connection. */

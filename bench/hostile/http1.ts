@@ -14,7 +14,7 @@ export function requestBytes(
   return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, "latin1"), body]);
 }
 
-/** What is sent. */
+/** A request of HTTP/1.1. */
 export type Request = {
   readonly method: string;
   readonly path: string;

@@ -105,7 +105,7 @@ async function send(wire: Wire, state: State, { id, body, ends = false, waitMs =
     if (!stream || wire.isClosed()) return false;
     const room = Math.min(mostFrame, body.length - at, stream.window, state.window);
     if (room <= 0 && at < body.length) {
-      if (!(await widened(state, waitMs))) return false;
+      if (!(await windowOpened(state, waitMs))) return false;
       continue;
     }
     stream.window -= room;
@@ -118,7 +118,7 @@ async function send(wire: Wire, state: State, { id, body, ends = false, waitMs =
 }
 
 /** Waits for a WINDOW_UPDATE; false when none comes. */
-async function widened(state: State, waitMs: number): Promise<boolean> {
+async function windowOpened(state: State, waitMs: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(resolve, waitMs, false);
   const before = state.wake;

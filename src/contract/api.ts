@@ -5,6 +5,7 @@ import { comments } from "../../gen/comments.ts";
 import { type Access, caller_alias, max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
 import { type Reason, reasons, refuse } from "../errors.ts";
 import { describe, type RpcDescription } from "./describe.ts";
+import { errorExamples } from "./error_examples.ts";
 import examples from "./examples.json" with { type: "json" };
 
 type Parameter = ApiOptions["parameters"][string];
@@ -14,7 +15,8 @@ export const apiOptions = (rpcs: readonly RpcDescription[]): ApiOptions => ({
   info: {
     title: "Postern",
     version: "v1",
-    summary: "Identity management with every door open.",
+    summary:
+      "Organizations, users, projects, roles and grants, over gRPC, gRPC-Web, Connect and REST/JSON on one port.",
     description,
     license: { name: "Apache-2.0", identifier: "Apache-2.0" },
   },
@@ -30,6 +32,7 @@ export const apiOptions = (rpcs: readonly RpcDescription[]): ApiOptions => ({
   domain: "postern",
   reasons: reasonsByStatus(),
   examples,
+  errorExamples: errorExamples(),
   remarks,
 });
 

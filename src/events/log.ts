@@ -45,7 +45,7 @@ type Command = {
 export type LogOptions<C> = {
   readonly sql: Sql;
   /** The pool for commands with a cascade, which may take long: its own connections, and a longer time limit. */
-  readonly patient?: Sql;
+  readonly longRunning?: Sql;
   readonly folds: ReadonlyMap<string, Fold>;
   readonly originOf: (call: C) => CommandOrigin;
   /** Called with the call when a command of it was written. */
@@ -55,7 +55,7 @@ export type LogOptions<C> = {
 };
 
 /** Opens the log. Commands of the same shape that arrive together share one statement. */
-export function openLog<C>({ sql, patient = sql, folds, originOf, onWritten, onAppended }: LogOptions<C>): Log<C> {
+export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten, onAppended }: LogOptions<C>): Log<C> {
   const queues = new Map<string, (command: Command, signal?: AbortSignal) => Promise<void>>();
 
   return {
@@ -80,7 +80,7 @@ export function openLog<C>({ sql, patient = sql, folds, originOf, onWritten, onA
       atOnce: alone ? 8 : 2,
       most: alone ? 1 : 100,
       keysOf: ({ streams }) => streams,
-      run: runner(statementFor(types, folds), alone ? patient : sql),
+      run: runner(statementFor(types, folds), alone ? longRunning : sql),
     });
     queues.set(shape, queue);
     return queue;

@@ -3,6 +3,7 @@ import type { Sql } from "../postgres/connect.ts";
 import { unique } from "../postgres/failure.ts";
 import { type Fold, ofType } from "./fold.ts";
 import { beginning, type Position } from "./follow.ts";
+import { type Rewrite, rewriting } from "./rewrite.ts";
 
 /** A view table that differs from the replay of the log. */
 export type Difference = {
@@ -32,7 +33,7 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
     for (const table of [...written, ...followers])
       await client.unsafe(`create temporary table ${table} (like ${schema}.${table} including all)`);
     for (const trigger of triggers) await client.unsafe(trigger);
-    await replay(client, folds);
+    await replay(client, folds, rewriting(client, written));
     const found = [];
     for (const table of [...compared, ...followers])
       found.push(await difference(client, schema, { table, column: expiries.get(table) }));
@@ -77,7 +78,7 @@ type Entry = Position & { readonly stream: string; readonly type: string };
 
 const batchSize = 1000;
 
-async function replay(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<void> {
+async function replay(client: Sql, folds: ReadonlyMap<string, Fold>, rewrite: Rewrite): Promise<void> {
   let late: Entry[] = [];
   let entries: readonly Entry[] = await entriesAfter(client, beginning);
   for (let [head] = entries; head; [head] = entries) {
@@ -85,6 +86,7 @@ async function replay(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<vo
     // A fact waits if an earlier fact about its object waits.
     const failed = batch.length > 0 ? await fold(client, folds, batch) : [head];
     late = await foldLate(client, folds, [...late, ...failed]);
+    await rewrite(batch.length || 1);
     const rest = entries.slice(batch.length || 1);
     entries = rest.length > 0 ? rest : await entriesAfter(client, batch.at(-1) ?? head);
   }

@@ -34,7 +34,7 @@ export function authenticate(method: DescMethod, { callers, limits }: KnownCalle
     if (cached) return admitted(call, cached);
     const find = async () => callers.find(hash);
     // A token that was in use a moment ago is no guess, also when a revocation has emptied the cache.
-    const found = callers.wasFound(hash) ? find() : limits.ofToken(call.values.get(keys.network), find);
+    const found = callers.wasFound(hash) ? find() : limits.ofToken(call.values, find);
     return found.then((caller) => admitted(call, caller));
   };
 }

@@ -6,10 +6,10 @@ import type { Step } from "./around.ts";
 import type { Outages } from "./outage.ts";
 
 /** Finds the violations of a request that need the database, beside those that were found without it. */
-export type LateViolations = (asked: Asked, found: readonly Violation[]) => Promise<readonly Violation[]>;
+export type LateViolations = (made: MadeRequest, found: readonly Violation[]) => Promise<readonly Violation[]>;
 
 /** A request with its call. */
-type Asked = { readonly request: Message; readonly call: Call };
+type MadeRequest = { readonly request: Message; readonly call: Call };
 
 /** The late rules of all requests, and the steps and predicates that guard them. */
 export type LateOptions = {
@@ -28,12 +28,12 @@ export function lateViolations(method: DescMethod, options: LateOptions): LateVi
   const own = options.rules.filter(({ type }) => type === method.input);
   if (own.length === 0 || method.methodKind !== "unary") return undefined;
   const [allowed, deciding] = [options.allowed(method), fieldsOfAccess(method)];
-  return async (asked, found) => {
+  return async (made, found) => {
     if (found.length >= maxViolations) return [];
     const isWrong = (field: string) => found.some((one) => isWithin(one.field, field));
     // Lookups of permission get only ids that keep the rules of their fields.
     const rules = deciding.some(isWrong) ? [] : own.filter(({ weighs }) => !weighs.some(isWrong));
-    return rules.length === 0 ? [] : search(rules, { ...asked, allowed }).catch(noneFor(options.outages));
+    return rules.length === 0 ? [] : search(rules, { ...made, allowed, found }).catch(noneFor(options.outages));
   };
 }
 
@@ -47,12 +47,15 @@ export function refuseTogether(find: (request: Message) => readonly Violation[],
   };
 }
 
-type Search = Asked & { readonly allowed: Step };
+type Search = MadeRequest & { readonly allowed: Step; readonly found: readonly Violation[] };
 
-async function search(rules: readonly LateRule<Call>[], { request, call, allowed }: Search): Promise<Violation[]> {
+async function search(
+  rules: readonly LateRule<Call>[],
+  { request, call, allowed, found }: Search,
+): Promise<Violation[]> {
   await allowed(request, call);
   const violations: Violation[] = [];
-  for (const rule of rules) violations.push(...(await rule.find(request, call)));
+  for (const rule of rules) violations.push(...(await rule.find(request, call, found)));
   return violations;
 }
 

@@ -8,6 +8,12 @@ export const importTexts = {
     fr: "Ne doit pas être «\u00a0me\u00a0», qui désigne l'appelant.",
     es: "No debe ser «me», que representa a quien llama.",
   },
+  USER_ID_OF_POLICY: {
+    en: 'Must not be "{id}", which stands for a policy.',
+    de: "Das darf nicht „{id}“ sein, das für eine Richtlinie steht.",
+    fr: "Ne doit pas être «\u00a0{id}\u00a0», qui désigne une politique.",
+    es: "No debe ser «{id}», que representa una política.",
+  },
   PASSWORD_HASH_MALFORMED: {
     en: "Must be a hash of argon2, scrypt or PBKDF2 in PHC form, or of bcrypt.",
     de: "Hier muss ein Hash von argon2, scrypt oder PBKDF2 in der PHC-Form stehen, oder einer von bcrypt.",

@@ -2,6 +2,12 @@ import type { Texts } from "./language.ts";
 
 /** Texts of refusals of a phone number or of the code sent to it. */
 export const phoneTexts = {
+  PHONE_EMPTY: {
+    en: "Must have a digit.",
+    de: "Es muss eine Ziffer geben.",
+    fr: "Doit contenir un chiffre.",
+    es: "Debe tener un dígito.",
+  },
   PHONE_INVALID: {
     en: "This is not a valid phone number; write it with its country code, such as +41 44 668 18 00.",
     de: "Das ist keine gültige Telefonnummer; schreiben Sie sie mit Landesvorwahl, etwa +41 44 668 18 00.",

@@ -30,7 +30,7 @@ export function mailOf({ id, to, kind, language, codes, codeUrl }: MailParts): M
   const { subject, before, after } = mailTexts[kind][language];
   const url = kind === "verify_email" ? undefined : codeUrl;
   const shown = codes.map(({ loginName, code }) => ({
-    // Whoever verifies an address has no account of that address yet, as far as is known.
+    // Until the address is verified, its reader may be somebody other than the user: the account is not named.
     account: kind === "verify_email" ? undefined : `${accountLabel[language]}: ${loginName}`,
     code: grouped(code),
     link: url?.replaceAll("{code}", encodeURIComponent(code)),

@@ -62,7 +62,7 @@ function unfit(need: SessionNeed): Error {
   return Object.assign(new Error(message), { code: unfitCode });
 }
 
-// What a server says tells more than that another one cannot be reached.
+// The refusal of one server explains more than the failure to reach another.
 function weightOf(error: unknown): number {
   if (isRefusedByServer(error)) return 2;
   return (error as { code?: unknown }).code === unfitCode ? 1 : 0;

@@ -48,9 +48,10 @@ function isSilent({ askedAt, pid }: Client, everyMs: number): boolean {
 }
 
 async function runningOf(sql: Sql, pids: readonly number[]): Promise<ReadonlySet<number>> {
+  // A server that reads has the text of the statement, and waits for the values or for the end of the message.
   const rows = await sql<{ pid: number }[]>`
     select pid from pg_stat_activity where pid in (select jsonb_array_elements_text(${JSON.stringify(pids)}::text::jsonb)::int)
-      and state in ('active', 'fastpath function call', 'disabled')`;
+      and state in ('active', 'fastpath function call', 'disabled') and wait_event is distinct from 'ClientRead'`;
   return new Set(rows.map(({ pid }) => pid));
 }
 

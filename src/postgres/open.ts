@@ -1,4 +1,3 @@
-import type { Config } from "../config.ts";
 import type { Pooler } from "./connect.ts";
 import { startEmbedded } from "./embedded.ts";
 import { findPooler } from "./pooler.ts";
@@ -8,9 +7,19 @@ import type { ProcessLog } from "./process_log.ts";
 export type Database = AsyncDisposable &
   Readonly<{ url: string; migrationUrl: string; pooler?: Pooler | undefined; note?: string }>;
 
+/** The settings of the database; without a URL it is the embedded one, in the data folder. */
+export type DatabaseSettings = Readonly<{
+  databaseUrl: string | undefined;
+  migrationDatabaseUrl: string | undefined;
+  dataDir: string;
+}>;
+
 /** Opens the configured database, or starts the embedded one; join shares that of a process running on the same folder. */
-export async function openDatabase(config: Config, log: ProcessLog, { join = false } = {}): Promise<Database> {
-  const { databaseUrl: url, migrationDatabaseUrl, dataDir } = config;
+export async function openDatabase(
+  { databaseUrl: url, migrationDatabaseUrl, dataDir }: DatabaseSettings,
+  log: ProcessLog,
+  { join = false } = {},
+): Promise<Database> {
   if (url) {
     const pooler = await findPooler(url, log);
     return { url, migrationUrl: migrationDatabaseUrl ?? url, pooler, async [Symbol.asyncDispose]() {} };

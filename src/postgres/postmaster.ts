@@ -25,14 +25,14 @@ export type Postmaster = Readonly<{ pid: number; exited: Promise<string>; stop: 
 /** Starts the server on its data folder and waits until it answers. */
 export async function launch(options: Launch): Promise<Postmaster> {
   const child = await start(options);
-  const said: string[] = [];
-  listen(child, options.log, said);
+  const lastLines: string[] = [];
+  listen(child, options.log, lastLines);
   const exited = new Promise<string>((resolve) =>
     child.once("exit", (code, signal) => resolve(signal ? `ended by ${signal}` : `exit code ${code}`)),
   );
   const pid = child.pid ?? 0;
   const end = await Promise.race([exited, ready(options, pid)]);
-  if (end !== true) throw new StartError(`PostgreSQL did not start (${end}): ${said.join("; ")}`);
+  if (end !== true) throw new StartError(`PostgreSQL did not start (${end}): ${lastLines.join("; ")}`);
   return { pid, exited, stop: () => stop(child, exited) };
 }
 
@@ -63,11 +63,11 @@ export function stopWithUs(child: ChildProcess, account: Account): void {
   child.once("exit", () => guard.kill("SIGKILL"));
 }
 
-function listen(child: ChildProcess, log: ProcessLog, said: string[]): void {
+function listen(child: ChildProcess, log: ProcessLog, lastLines: string[]): void {
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
     for (const line of chunk.split("\n").filter(Boolean)) {
-      said.push(line);
-      said.splice(0, said.length - 8);
+      lastLines.push(line);
+      lastLines.splice(0, lastLines.length - 8);
       log.debug({ postgres: line }, "postgres");
     }
   });
@@ -88,20 +88,20 @@ async function ready({ data, signal, log }: Launch, pid: number): Promise<true> 
 }
 
 async function stop(child: ChildProcess, exited: Promise<string>): Promise<void> {
-  for (const [signal, patience] of [
+  for (const [signal, graceMs] of [
     ["SIGINT", 15_000],
     ["SIGQUIT", 5_000],
     ["SIGKILL", 5_000],
   ] as const) {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill(signal);
-    if (await settled(exited, patience)) return;
+    if (await settled(exited, graceMs)) return;
   }
 }
 
-async function settled(exited: Promise<unknown>, patience: number): Promise<boolean> {
+async function settled(exited: Promise<unknown>, timeoutMs: number): Promise<boolean> {
   const timer = new AbortController();
-  const late = sleep(patience, false, { signal: timer.signal }).catch(() => false);
+  const late = sleep(timeoutMs, false, { signal: timer.signal }).catch(() => false);
   const done = await Promise.race([exited.then(() => true), late]);
   timer.abort();
   return done;

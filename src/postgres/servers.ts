@@ -1,4 +1,4 @@
-/** What a server has to be for its connections to be used, as libpq's `target_session_attrs` says it. */
+/** The state that a server must be in for its connections to be used, in the values of libpq's `target_session_attrs`. */
 export type SessionNeed = "any" | "read-write" | "primary";
 
 /** The servers of a database, one URL each, in the order in which they are tried. */

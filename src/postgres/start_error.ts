@@ -2,7 +2,7 @@ import { isRefusedByServer, isUnavailable, StartError } from "./failure.ts";
 
 const oldest = 15;
 
-/** What an operator reads when the database cannot be used at the start: one sentence, by the code; other failures as they are. */
+/** The error that an operator reads when the database cannot be used at the start: a sentence by its code; others as they are. */
 export function startErrorOf(error: unknown): unknown {
   if (!isRefusedByServer(error) && !isUnavailable(error)) return error;
   const { code, message } = error as { code?: unknown; message?: unknown };

@@ -23,7 +23,7 @@ export function emailCodeMatches(keyring: Keyring, { mac, ...of }: EmailCodeOf &
   return codeMatches(keyring, mac, { purpose, subject: subjectOf(of), code: typed });
 }
 
-// Whoever guesses at these codes guesses at those of all users at once: 77 random bits leave no chance.
+// A guess at one of these codes is a guess at those of all users at once: 77 random bits leave no chance.
 const passwordCodeLength = 16;
 const passwordPurpose = "password code";
 

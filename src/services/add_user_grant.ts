@@ -76,7 +76,7 @@ export const findingsQuestion = {
 };
 
 /** Converts a wanted grant to the key of `findingsQuestion`. */
-export const askedOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: WantedGrant) => ({
+export const lookupKeyOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: WantedGrant) => ({
   owner,
   user_id: userId,
   project_id: projectId,
@@ -96,11 +96,15 @@ export function refusalOf(wanted: WantedGrant, findings: GrantFindings | undefin
 }
 
 /** Finds the violations of a wanted grant in its project and roles, whoever its user is; none for a project that is not found. */
-export function wrongInProject(wanted: WantedGrant, findings: GrantFindings | undefined): readonly Violation[] {
+export function wrongInProject(
+  wanted: WantedGrant,
+  findings: GrantFindings | undefined,
+  path = "",
+): readonly Violation[] {
   const no =
-    refusedProject(wanted, findings, "") ??
-    refusedInactive(wanted, findings, "") ??
-    refusedRoles(wanted, findings?.roleKeys ?? []);
+    refusedProject(wanted, findings, path) ??
+    refusedInactive(wanted, findings, path) ??
+    refusedRoles(wanted, findings?.roleKeys ?? [], path);
   return no?.violations ?? [];
 }
 

@@ -1,22 +1,27 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { AddUserGrantOutcomeSchema, UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
-import { type Call, type Deps, keys, organizationOf, reachOf } from "../deps.ts";
-import { reasonOf } from "../errors.ts";
+import {
+  type AddUserGrantOutcomeSchema,
+  AddUserGrantsRequestSchema,
+  type UserGrantService,
+} from "../../gen/postern/v1/user_grant_pb.ts";
+import { type Call, type Deps, keys, organizationOf, type Reach, reachOf } from "../deps.ts";
+import { isWithin, lateRule, reasonOf, type Violation } from "../errors.ts";
 import { detailsAfter, first, type NewFact } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import {
   addedFact,
-  askedOf,
   findingsQuestion,
   type GrantFindings,
+  lookupKeyOf,
   refusalOf,
   refusedReach,
   type WantedGrant,
   wantedOf,
+  wrongInProject,
 } from "./add_user_grant.ts";
-import { type No, refuseBatch, refusedOutcome } from "./batch_refusal.ts";
+import { allEnded, type No, refuseBatch, refusedOutcome, violationsByItem, violationsOf } from "./batch_refusal.ts";
 
 type ItemOutcome = MessageInitShape<typeof AddUserGrantOutcomeSchema>;
 
@@ -28,7 +33,7 @@ type Decided = { readonly wanted: WantedGrant; readonly path: string } & (
 
 /** Adds many grants at once. */
 export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
-  const findingsOfOne = loadOne<ReturnType<typeof askedOf>, GrantFindings>(sql, findingsQuestion);
+  const findingsOfOne = loadOne<ReturnType<typeof lookupKeyOf>, GrantFindings>(sql, findingsQuestion);
 
   return {
     async addUserGrants({ items, allOrNothing }, call) {
@@ -60,16 +65,14 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
 
   /** Adds each item by itself, after one of them lost a race. */
   async function oneByOne(decided: readonly Decided[], call: Call) {
-    // A refusal of the whole request says whether something was written, so every item has to have ended before.
-    const ended = await Promise.allSettled(decided.map((item) => (item.no ? item : addAlone(item, call))));
-    const settled = ended.map(fulfilled);
+    const settled = await allEnded(decided.map((item) => (item.no ? item : addAlone(item, call))));
     return log.append(call, [], answerOf(settled, call));
   }
 
   async function addAlone(item: Decided, call: Call): Promise<Decided> {
     const { wanted, path } = item;
     for (let tries = 5; ; tries--) {
-      const no = refusalOf(wanted, await findingsOfOne(askedOf(wanted), call.signal), path);
+      const no = refusalOf(wanted, await findingsOfOne(lookupKeyOf(wanted), call.signal), path);
       if (no) return { wanted, path, no };
       const fact = factFor(wanted);
       try {
@@ -82,9 +85,47 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
   }
 };
 
+/** Late rules of requests for many grants: all or nothing is refused for whatever is wrong with any of them. */
+export function userGrantBatchLateRules({ sql }: Pick<Deps, "sql">) {
+  return [
+    lateRule(AddUserGrantsRequestSchema, [], async ({ items, allOrNothing }, call: Call, wrong) => {
+      // Else each item has an outcome of its own. A list that is too long is not looked at.
+      if (!allOrNothing || wrong.some(({ field }) => field === "items")) return [];
+      const wrongIn = violationsByItem(wrong);
+      const known = items.flatMap((item, n) => {
+        const path = `items[${n}].`;
+        return soundItem(wantedOf(organizationOf(call), item), path, wrongIn(path));
+      });
+      const findings = await findingsOfAll(
+        sql,
+        known.map(({ wanted }) => wanted),
+      );
+      return known.flatMap((item, n) => violationsIn(item, findings[n], reachOf(call)));
+    }),
+  ];
+}
+
+/** An item whose project can be looked for; its user may be what is wrong with it. */
+type SoundItem = { readonly wanted: WantedGrant; readonly path: string; readonly hasUser: boolean };
+
+function soundItem(wanted: WantedGrant, path: string, wrong: readonly Violation[]): SoundItem[] {
+  const isWrong = (name: string) => wrong.some(({ field }) => isWithin(field, `${path}${name}`));
+  if (isWrong("projectId") || isWrong("projectGrantId")) return [];
+  const hasUser = !isWrong("userId");
+  const roleKeys = isWrong("roleKeys") ? [] : wanted.roleKeys;
+  return [{ wanted: { ...wanted, roleKeys, userId: hasUser ? wanted.userId : "" }, path, hasUser }];
+}
+
+function violationsIn({ wanted, path, hasUser }: SoundItem, findings: GrantFindings | undefined, reach: Reach) {
+  const beyond = refusedReach(wanted, findings, { reach, path });
+  if (!beyond && !hasUser) return wrongInProject(wanted, findings, path);
+  const no = beyond ?? refusalOf(wanted, findings, path);
+  return no ? violationsOf(no) : [];
+}
+
 /** Reads the state for every item in a statement of its own: a thousand items would hold up the shared ones. */
 async function findingsOfAll(sql: Sql, wanted: readonly WantedGrant[]): Promise<GrantFindings[]> {
-  const asked = JSON.stringify(wanted.map((one, n) => ({ n, ...askedOf(one) })));
+  const asked = JSON.stringify(wanted.map((one, n) => ({ n, ...lookupKeyOf(one) })));
   return await sql<GrantFindings[]>`
     with asked as materialized (
       select * from jsonb_to_recordset(${asked}::text::jsonb) as asked (n integer, ${sql.unsafe(findingsQuestion.asked)})
@@ -124,10 +165,5 @@ function repeats(field: string, before: string): No {
 
 const nameOf = ({ userId, projectId, projectGrantId }: WantedGrant): string =>
   JSON.stringify([userId, projectId, projectGrantId]);
-
-function fulfilled<T>(ended: PromiseSettledResult<T>): T {
-  if (ended.status === "rejected") throw ended.reason;
-  return ended.value;
-}
 
 const itemOf = (path: string): string => path.replace(/\.$/, "");

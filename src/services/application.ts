@@ -15,7 +15,7 @@ import {
   OidcResponseType,
 } from "../../gen/postern/v1/application_pb.ts";
 import { type Call, type Deps, keys, organizationOf } from "../deps.ts";
-import { messageRule, refuse, type Violation } from "../errors.ts";
+import { isWithin, lateRule, messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
@@ -23,10 +23,12 @@ import { errorText } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { applicationState, applicationStateFolds } from "./application_state.ts";
+import { joined, type No } from "./batch_refusal.ts";
 import { complianceOf, isDeviceOnly } from "./compliance.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "./named_list.ts";
 import { takenId } from "./new_user.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
+import { takenName } from "./taken_name.ts";
 import { originFault, originOf } from "./web_origin.ts";
 
 type Elsewhere = "updateOidcApplication" | "addApplicationKey" | "listApplicationKeys" | "removeApplicationKey";
@@ -375,8 +377,29 @@ const projectForNameRead = (sql: Sql) =>
 function refuseTaken(request: CreateOidcApplicationRequest, project: ProjectForName | undefined): void {
   const { projectId, name, clientId } = request;
   if (!project) throw refuse.notFound("project", projectId);
-  if (project.takenBy) throw applicationNameTaken(name, project.takenBy);
-  if (clientId !== undefined && project.clientIdUsed) throw refuse.because("ID_TAKEN", takenId("clientId", clientId));
+  const no = joined(takenIn({ name, clientId }, project));
+  if (no) throw refuse.because(no.reason, no);
+}
+
+/** Finds what another application has: the name in the project, and the client id anywhere. */
+const takenIn = ({ name, clientId }: { name: string; clientId?: string | undefined }, project: ProjectForName) => [
+  project.takenBy ? applicationNameTaken({ field: "name", name, appId: project.takenBy }) : undefined,
+  clientId !== undefined && project.clientIdUsed ? takenId("clientId", clientId) : undefined,
+];
+
+/** Late rules of requests for a new application: its name and its client id must be free. */
+export function applicationLateRules({ sql }: Pick<Deps, "sql">) {
+  const projectForName = projectForNameRead(sql);
+  return [
+    lateRule(CreateOidcApplicationRequestSchema, ["projectId"], async (request, call: Call, wrong) => {
+      const isWrong = (name: string) => wrong.some(({ field }) => isWithin(field, name));
+      const named = isWrong("name") ? { name: "" } : { name: request.name };
+      const clientId = isWrong("clientId") ? undefined : request.clientId;
+      const asked = { ...named, owner: organizationOf(call), project: request.projectId, client_id: clientId ?? null };
+      const project = await projectForName(asked, call.signal);
+      return project ? (joined(takenIn({ ...named, clientId }, project))?.violations ?? []) : [];
+    }),
+  ];
 }
 
 /** The columns of an application's row, for reads of it. */
@@ -416,9 +439,10 @@ const applicationList = (sql: Sql, query: NamedQuery, projectId: string): NamedL
 });
 
 /** Makes the refusal of a name that another application of the project has. */
-export function applicationNameTaken(name: string, appId: string) {
-  return refuse.because("APPLICATION_NAME_TAKEN", {
-    params: { name, appId },
-    resource: { noun: "application", id: appId },
-  });
+export function applicationNameTaken({ field, name, appId }: TakenApplicationName): No {
+  const resource = { noun: "application", id: appId };
+  return takenName({ reason: "APPLICATION_NAME_TAKEN", field, name, params: { appId }, resource });
 }
+
+/** A name, the path to it in the request, and the application that has it. */
+type TakenApplicationName = { readonly field: string; readonly name: string; readonly appId: string };

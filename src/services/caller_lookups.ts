@@ -81,7 +81,8 @@ export function ownerOfUserRead(sql: Sql) {
 export function userOfLoginNameRead(sql: Sql) {
   const read = loadOne<{ login_name: string }, { userId: string; owner: string }>(sql, {
     asked: "login_name text",
-    select: `select n, user_id as "userId", owner from asked join login_names using (login_name)`,
+    select: `select n, l.user_id as "userId", l.owner from asked join login_names l using (login_name)
+             where ${organizationIsThere("l.owner")}`,
   });
   return async (name: string) => read({ login_name: loginNameOf(name) });
 }

@@ -8,19 +8,20 @@ import {
   type UserService,
 } from "../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, keys, organizationOf } from "../deps.ts";
-import { messageRule, reasonOf, type Violation } from "../errors.ts";
+import { lateRule, messageRule, reasonOf, type Violation } from "../errors.ts";
 import { detailsAfter, type NewFact } from "../events/fact.ts";
 import { errorText } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { type No, refuseBatch, refusedOutcome } from "./batch_refusal.ts";
+import { allEnded, type No, refuseBatch, refusedOutcome, violationsByItem, violationsOf } from "./batch_refusal.ts";
 import {
-  askedOf,
   createdFact,
   isHuman,
+  lookupKeyOf,
   type NewUserFindings,
   type NewUserRequest,
   newUserQuestion,
   newUsers,
+  withoutWrong,
   wrongInUser,
 } from "./new_user.ts";
 import { loginNameOf } from "./password.ts";
@@ -58,11 +59,7 @@ export const userBatch = (deps: Deps, settings: PhoneSettings) => {
 
   /** Decides about every item before a password is hashed. */
   async function decideAll(items: readonly Item[], found: readonly NewUserFindings[], call: Call): Promise<Decided[]> {
-    const repeated = repeatedIn(items);
-    const nos = items.map(({ request, path }, n) => {
-      const findings = found[n];
-      return repeated[n] ?? (findings && refusal(request, findings, { call, path }));
-    });
+    const nos = nosOf(items, found, (request, findings, path) => refusal(request, findings, { call, path }));
     const decided: Decided[] = [];
     for (const [n, item] of items.entries()) {
       const [no, findings] = [nos[n], found[n]];
@@ -82,7 +79,7 @@ export const userBatch = (deps: Deps, settings: PhoneSettings) => {
 
   /** Creates each item by itself, after one of them lost a race. */
   async function oneByOne(decided: readonly Decided[], call: Call) {
-    const settled = await Promise.all(decided.map((item) => (item.no ? item : createAlone(item, call))));
+    const settled = await allEnded(decided.map((item) => (item.no ? item : createAlone(item, call))));
     return log.append(call, [], answerOf(settled, call));
   }
 
@@ -100,6 +97,36 @@ export const userBatch = (deps: Deps, settings: PhoneSettings) => {
     }
   }
 };
+
+/** Late rules of requests for many new users: all or nothing is refused for whatever is wrong with any of them. */
+export function userBatchLateRules(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets">) {
+  const { refusal } = newUsers(deps);
+  return [
+    lateRule(CreateUsersRequestSchema, [], async (request, call: Call, wrong) => {
+      // Else each item has an outcome of its own. A list that is too long is not looked at.
+      if (!request.allOrNothing || wrong.some(({ field }) => field === "items")) return [];
+      const wrongIn = violationsByItem(wrong);
+      const items = knownItems(request).map(({ request, path }) => ({
+        request: withoutWrong(request, wrongIn(path), path),
+        path,
+      }));
+      const found = await findingsOfAll(deps.sql, organizationOf(call), items);
+      const refused = nosOf(items, found, (one, findings, path) => refusal(one, findings, { call, path }));
+      return refused.flatMap((no) => (no ? violationsOf(no) : []));
+    }),
+  ];
+}
+
+type Refusal = (request: NewUserRequest, findings: NewUserFindings, path: string) => No | undefined;
+
+/** Finds the reason why each item is refused: it repeats an earlier one, or cannot be created. */
+function nosOf(items: readonly Item[], found: readonly NewUserFindings[], refusal: Refusal): (No | undefined)[] {
+  const repeated = repeatedIn(items);
+  return items.map(({ request, path }, n) => {
+    const findings = found[n];
+    return repeated[n] ?? (findings && refusal(request, findings, path));
+  });
+}
 
 /** Cross-field rules of requests for many new users: those of each item, and of all together. */
 export const userBatchRules = (settings: PhoneSettings) => [
@@ -128,16 +155,20 @@ function tooManyPasswords(items: readonly CreateUsersItem[]): Violation[] {
   return fields.slice(mostPasswords).map((field) => ({ field, description, reason: "TOO_MANY_PASSWORDS" }));
 }
 
-function itemsOf({ items }: CreateUsersRequest): Item[] {
-  return items.map(({ kind }, n) => {
-    if (kind.case === undefined) throw new Error("an item without a kind passed its rule");
-    return { request: kind.value, path: `items[${n}].${kind.case}.` };
-  });
+function itemsOf(request: CreateUsersRequest): Item[] {
+  const items = knownItems(request);
+  if (items.length < request.items.length) throw new Error("an item without a kind passed its rule");
+  return items;
 }
+
+const knownItems = ({ items }: CreateUsersRequest): Item[] =>
+  items.flatMap(({ kind }, n) =>
+    kind.case === undefined ? [] : [{ request: kind.value, path: `items[${n}].${kind.case}.` }],
+  );
 
 /** Reads the state for every item in a statement of its own: hundreds of items would hold up the shared ones. */
 async function findingsOfAll(sql: Sql, owner: string, items: readonly Item[]): Promise<NewUserFindings[]> {
-  const asked = JSON.stringify(items.map(({ request }, n) => ({ n, ...askedOf(owner, request) })));
+  const asked = JSON.stringify(items.map(({ request }, n) => ({ n, ...lookupKeyOf(owner, request) })));
   return await sql<NewUserFindings[]>`
     with asked as materialized (
       select * from jsonb_to_recordset(${asked}::text::jsonb) as asked (n integer, ${sql.unsafe(newUserQuestion.asked)})
@@ -163,7 +194,7 @@ const created = ({ at }: NewFact): ItemOutcome => ({
 
 /** Finds the items that repeat the login name or the id of an earlier one. */
 function repeatedIn(items: readonly Item[]): (No | undefined)[] {
-  const repeatsName = repeats(({ username }) => loginNameOf(username), "username");
+  const repeatsName = repeats(({ username }) => loginNameOf(username) || undefined, "username");
   const repeatsId = repeats(({ userId }) => userId, "userId");
   return items.map((item) => {
     const [name, id] = [repeatsName(item), repeatsId(item)];

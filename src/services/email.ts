@@ -1,6 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
-  type ChangeEmailRequest,
   ChangeEmailRequestSchema,
   ResendEmailCodeRequestSchema,
   type UserService,
@@ -23,15 +22,15 @@ import {
   refuseTooManyMails,
   reserveEmailAttempt,
 } from "./mail_code.ts";
-import { touchUser } from "./user_phone.ts";
+import { touchUser } from "./touch_user.ts";
 import {
-  asksForCode,
-  type CodeState,
   exclusive,
   type Modes,
-  noTryLeft,
+  refuseChange,
+  refuseWrongCode,
+  type VerifiableUser,
+  verifiableColumns,
   withoutCreation,
-  wrongCode,
 } from "./verification.ts";
 
 /** The e-mail addresses of users. */
@@ -44,7 +43,7 @@ export const userEmail = (deps: Deps, settings: MailSettings) => {
     async changeEmail(request, call) {
       const { email, isVerified = false } = request;
       const user = await userOf(request.userId, call, email);
-      refuseUnchanged(user, email, request);
+      refuseChange(user, { isSame: user.email === email, modes: request, reason: "EMAIL_UNCHANGED" });
       const code = isVerified ? undefined : codeFor(user, email, { call, ...request });
       const at = next(user, clock());
       const value = { email, verified: isVerified, ...code?.named };
@@ -56,8 +55,8 @@ export const userEmail = (deps: Deps, settings: MailSettings) => {
       const user = await userOf(userId, call);
       refuseUnverifiable(user);
       const tried = await reserveEmailAttempt(sql, userId, clock());
-      if (!tried) throw noTryLeft(user, clock());
-      if (!emailCodeMatches(secrets.keyring, { ...tried, userId }, verificationCode)) throw wrongCode();
+      const isRight = tried && emailCodeMatches(secrets.keyring, { ...tried, userId }, verificationCode);
+      refuseWrongCode(isRight, user, clock());
       const at = next(user, clock());
       const verified = factOf("user", at, { case: "emailVerified", value: {} });
       return log.append(call, [verified], { details: detailsAfter(at) });
@@ -97,36 +96,23 @@ export const emailFolds = {
   emailVerified: { views: [touchUser("email_verified = true")], credentials: dropMailCodes("email") },
 } satisfies Pick<NounFolds<"user">, "emailChanged" | "emailCodeRequested" | "emailVerified">;
 
-type UserRow = MailSends &
-  CodeState & {
-    readonly id: string;
-    readonly owner: string;
-    readonly kind: string;
-    readonly active: boolean;
-    readonly username: string;
-    readonly email: string | null;
-    readonly verified: boolean;
-    readonly version: bigint;
-    readonly created: Date;
-    readonly changed: Date;
-  };
+type UserRow = VerifiableUser & MailSends & { readonly username: string; readonly email: string | null };
 
 /** Reads a user's address, its code, and the use of the sending limits for the address in question: a new one, or the user's. */
 const emailRead = (sql: Sql, settings: MailSettings) =>
   loadOne<{ owner: string; id: string; email: string | null }, UserRow>(sql, {
     asked: "owner text, id text, email text",
-    select: `select n, u.user_id as id, u.owner, u.kind, u.active, u.username, u.email, u.email_verified as verified,
-      c.attempts as "codeAttempts", c.expiration_date as "codeExpiration", u.version, u.created, u.changed,
+    select: `select n, ${verifiableColumns}, u.email_verified as verified, u.username, u.email,
       ${mailSendsColumns({ user: "u.user_id", email: "coalesce(asked.email, u.email)", purpose: "email" }, settings)}
       from asked join users u on u.owner = asked.owner and u.user_id = asked.id
       left join mail_codes c on c.user_id = u.user_id and c.purpose = 'email'`,
   });
 
-type Asked = Pick<Modes, "returnCode"> & { readonly call: Call };
+type CodeRequest = Pick<Modes, "returnCode"> & { readonly call: Call };
 
 /** Makes a code for the user's address: the id that its fact holds, its secret, and its part of the response. */
 function codeMaker(deps: Deps, settings: MailSettings) {
-  return (user: UserRow, email: string, { call, returnCode }: Asked) => {
+  return (user: UserRow, email: string, { call, returnCode }: CodeRequest) => {
     const of = { id: deps.ids(), userId: user.id, email };
     if (returnCode !== undefined) {
       const { code, secret } = newEmailCode(deps, of);
@@ -145,11 +131,6 @@ export const emailRules = [
   messageRule(ChangeEmailRequestSchema, (request) => [...wrongInEmail(request.email), ...exclusive(request)]),
   messageRule(ResendEmailCodeRequestSchema, exclusive),
 ];
-
-function refuseUnchanged({ id, kind, ...user }: UserRow, email: string, modes: Partial<ChangeEmailRequest>): void {
-  if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
-  if (user.email === email && user.verified && !asksForCode(modes)) throw refuse.because("EMAIL_UNCHANGED");
-}
 
 function refuseUnverifiable({ id, email, verified }: UserRow): string {
   if (email === null) throw refuse.because("USER_NOT_HUMAN", { params: { id } });

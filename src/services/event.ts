@@ -29,19 +29,19 @@ export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
   ({
     async listEvents(request, call) {
       const page = pageOf(ListEventsRequestSchema, request, 2);
-      const wanted = { ...filterOf(request, organizationOf(call)), ...periodOf(request) };
-      const rows = await eventsBefore(sql, wanted, { before: cursorIn(page.after), limit: page.limit });
+      const filter = { ...filterOf(request, organizationOf(call)), ...periodOf(request) };
+      const rows = await eventsBefore(sql, filter, { before: cursorIn(page.after), limit: page.limit });
       const { rows: events, nextPageToken } = cut(rows, page, keysOf);
       return { events: events.map(event), nextPageToken };
     },
 
     watchEvents(request, call) {
-      const wanted = filterOf(request, organizationOf(call));
+      const filter = filterOf(request, organizationOf(call));
       const begins = begun(sql, request.after);
       return { begins, [Symbol.asyncIterator]: () => eventsFrom(begins) };
 
       async function* eventsFrom(begin: Promise<Mark>) {
-        const following = { sql, tail, wanted, signal: call.signal };
+        const following = { sql, tail, filter, signal: call.signal };
         for await (const one of watch(following, await begin)) yield { event: event(one) };
       }
     },
@@ -141,11 +141,11 @@ function cursorIn(keys: readonly string[] | undefined): EventCursor | undefined 
 type Before = { readonly before: EventCursor | undefined; readonly limit: number };
 
 // The order is by time and not by place in the log, so that an index leads to any time in the past.
-const eventsBefore = (sql: Sql, { since, until, ...wanted }: EventFilter & Period, { before, limit }: Before) => sql<
+const eventsBefore = (sql: Sql, { since, until, ...filter }: EventFilter & Period, { before, limit }: Before) => sql<
   (StoredEvent & Mark)[]
 >`
   select ${eventColumns(sql)}, ${openBefore(sql)} as open from events
-  where ${matching(sql, wanted)}
+  where ${matching(sql, filter)}
     and ${since ? sql`time >= ${since}` : sql`true`} and ${until ? sql`time < ${until}` : sql`true`}
     and ${before ? sql`(time, events.position) < (${before.time}, ${before.position}::bigint)` : sql`true`}
   order by time desc, events.position desc limit ${limit}`;

@@ -22,7 +22,7 @@ export type EventFilter = {
 export type Following = {
   readonly sql: Sql;
   readonly tail: Tail;
-  readonly wanted: EventFilter;
+  readonly filter: EventFilter;
   readonly signal: AbortSignal;
 };
 
@@ -30,14 +30,14 @@ export type Following = {
 const most = 500;
 const stretch = 5_000;
 
-/** Yields every wanted event after the mark, in order: from the log until it has caught up, then from the tail. */
-export async function* watch({ sql, tail, wanted, signal }: Following, from: Mark) {
+/** Yields every matching event after the mark, in order: from the log until it has caught up, then from the tail. */
+export async function* watch({ sql, tail, filter, signal }: Following, from: Mark) {
   // Listening begins before the log is read: events received meanwhile may come twice, and are recognized by their position.
-  using hearing = hear(tail, wanted, signal);
+  using hearing = hear(tail, filter, signal);
   let at = beginOf(from);
   let behind = true;
   while (!signal.aborted) {
-    const { events, upTo, missed }: News = behind ? await caughtUp(sql, wanted, at) : await hearing.next();
+    const { events, upTo, missed }: News = behind ? await caughtUp(sql, filter, at) : await hearing.next();
     for (const one of events) {
       if (!isAfter(one, at)) continue;
       if (isUnseen(one, from)) yield one;
@@ -52,23 +52,23 @@ export async function* watch({ sql, tail, wanted, signal }: Following, from: Mar
 /** The next events, the position where they end, and whether the log must be read for more. */
 type News = { readonly events: readonly StoredEvent[]; readonly upTo?: Position | undefined; readonly missed: boolean };
 
-/** Reads the wanted events of the next stretch: finding a rare one takes many statements rather than a long one. */
-async function caughtUp(sql: Sql, wanted: EventFilter, at: Position): Promise<News> {
+/** Reads the matching events of the next stretch: finding a rare one takes many statements rather than a long one. */
+async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<News> {
   const end = await endOfStretch(sql, at);
-  const events = await eventsWanted(sql, wanted, { after: at, upTo: end });
+  const events = await eventsMatching(sql, filter, { after: at, upTo: end });
   const full = events.length === most;
   return { events, upTo: full ? undefined : end, missed: full || end !== undefined };
 }
 
 /** Buffers the events of the tail for the watch; beyond the limit they are dropped, and the log must be read again. */
-function hear(tail: Tail, wanted: EventFilter, signal: AbortSignal): Disposable & { next: () => Promise<News> } {
+function hear(tail: Tail, filter: EventFilter, signal: AbortSignal): Disposable & { next: () => Promise<News> } {
   let events: StoredEvent[] = [];
   let upTo: Position | undefined;
   let missed = false;
   let wake = () => {};
   const woken = () => wake();
   const stop = tail.listen((received) => {
-    if (!missed) events.push(...received.filter((one) => isWanted(one, wanted)));
+    if (!missed) events.push(...received.filter((one) => matches(one, filter)));
     if (events.length > most) missed = true;
     if (missed) events = [];
     upTo = missed ? undefined : received.at(-1);
@@ -89,13 +89,13 @@ function hear(tail: Tail, wanted: EventFilter, signal: AbortSignal): Disposable 
   };
 }
 
-const isWanted = (event: StoredEvent, { owner, objectId, actorId, types }: EventFilter) =>
+const matches = (event: StoredEvent, { owner, objectId, actorId, types }: EventFilter) =>
   (!owner || event.owner === owner) &&
   (!objectId || event.stream === objectId) &&
   (!actorId || event.actor === actorId) &&
   (types.length === 0 || types.includes(event.type));
 
-/** Composes the condition that an event is wanted. */
+/** Composes the condition that an event matches the filter. */
 export const matching = (sql: Sql, { owner, objectId, actorId, types }: EventFilter) => sql`
   ${owner ? sql`owner = ${owner}` : sql`true`}
   ${objectId ? sql`and stream = ${objectId}` : sql``}
@@ -116,9 +116,9 @@ async function endOfStretch(sql: Sql, after: Position): Promise<Position | undef
 
 type Stretch = { readonly after: Position; readonly upTo: Position | undefined };
 
-const eventsWanted = (sql: Sql, wanted: EventFilter, { after, upTo }: Stretch) => sql<StoredEvent[]>`
+const eventsMatching = (sql: Sql, filter: EventFilter, { after, upTo }: Stretch) => sql<StoredEvent[]>`
   select ${eventColumns(sql)} from events
-  where ${matching(sql, wanted)}
+  where ${matching(sql, filter)}
     and (events.epoch, events.xid, events.position) > ${place(sql, after)}
     and ${upTo ? sql`(events.epoch, events.xid, events.position) <= ${place(sql, upTo)}` : sql`is_settled(events.epoch, events.xid)`}
   order by events.epoch, events.xid, events.position limit ${most}`;

@@ -1,5 +1,9 @@
-/** The SQL condition that the user `u` may sign in and call: it is active, and so is its organization. */
-export const userInForce = "(u.active and (select h.active from organizations h where h.organization_id = u.owner))";
+/** The SQL condition that a user may sign in and call: it is active, and so is its organization. */
+export const inForce = (user: string): string =>
+  `(${user}.active and (select h.active from organizations h where h.organization_id = ${user}.owner))`;
+
+/** The SQL condition that the user `u` may sign in and call. */
+export const userInForce = inForce("u");
 
 /**
  * The SQL of what keeps the roles of the user grant `g` from counting beside the grant itself: `project`, `organization` for the one

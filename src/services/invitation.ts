@@ -5,6 +5,7 @@ import { messageRule, refuse } from "../errors.ts";
 import { detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { userInForce } from "./in_force.ts";
 import { type MailSends, type MailSettings, mailSecret, mailSendsColumns, refuseTooManyMails } from "./mail_code.ts";
 import { invitationSeconds, newPasswordCode } from "./password_code.ts";
 import { exclusive } from "./verification.ts";
@@ -45,7 +46,7 @@ type Invitee = Versioned &
 const inviteeRead = (sql: Sql, settings: MailSettings) =>
   loadOne<{ owner: string; id: string }, Invitee>(sql, {
     asked: "owner text, id text",
-    select: `select n, u.user_id as id, u.owner, u.kind, u.active, u.username, u.email, u.version, u.created, u.changed,
+    select: `select n, u.user_id as id, u.owner, u.kind, ${userInForce} as active, u.username, u.email, u.version, u.created, u.changed,
       exists (select from passwords p where p.user_id = u.user_id) as "hasPassword",
       ${mailSendsColumns({ user: "u.user_id", email: "u.email", purpose: "password" }, settings)}
       from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
@@ -58,11 +59,11 @@ function refuseUninvitable({ id, kind, active, email, hasPassword }: Invitee): s
   return email;
 }
 
-type Asked = { readonly call: Call; readonly isAnswered: boolean };
+type InvitationRequest = { readonly call: Call; readonly isAnswered: boolean };
 
 /** Makes the code of an invitation: the id that its fact holds, its secret, and its part of the response. */
 function codeMaker(deps: Deps, settings: MailSettings) {
-  return (user: Invitee, email: string, { call, isAnswered }: Asked) => {
+  return (user: Invitee, email: string, { call, isAnswered }: InvitationRequest) => {
     const id = deps.ids();
     const expirationDate = new Date(deps.clock().getTime() + invitationSeconds * 1000);
     const mailId = isAnswered ? null : id;

@@ -5,19 +5,19 @@ import {
   CreateMachineUserRequestSchema,
 } from "../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, organizationOf } from "../deps.ts";
-import { lateRule, messageRule, refuse, type Violation } from "../errors.ts";
+import { isWithin, lateRule, messageRule, refuse, type Violation } from "../errors.ts";
 import { type At, factOf, first, type NewFact } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import { errorText } from "../messages/catalogue.ts";
 import { foreignHash, isFault } from "../security/foreign_hash.ts";
 import type { Secrets } from "../security/secrets.ts";
-import type { No } from "./batch_refusal.ts";
+import { joined, type No } from "./batch_refusal.ts";
 import { wrongInEmail } from "./email_address.ts";
 import { hashing, loginNameOf, passwordSecret, policyViolations } from "./password.ts";
 import type { PhoneSettings } from "./phone_code.ts";
 import { phoneNumber, wrongForSms } from "./phone_number.ts";
-import { type PolicyInForce, policyColumn, policyInForce } from "./policy.ts";
-import { longName, mayKnowUserOf } from "./username.ts";
+import { type PolicyInForce, policyColumn, policyStreams } from "./policy.ts";
+import { loginNameTaken, longName } from "./username.ts";
 
 /** A request for a new user. */
 export type NewUserRequest = CreateHumanUserRequest | CreateMachineUserRequest;
@@ -43,7 +43,7 @@ export const newUserQuestion = {
 };
 
 /** Converts a request to the key of `newUserQuestion`. */
-export const askedOf = (owner: string, { username, userId }: NewUserRequest) => ({
+export const lookupKeyOf = (owner: string, { username, userId }: NewUserRequest) => ({
   owner,
   login_name: loginNameOf(username),
   user_id: userId ?? null,
@@ -51,21 +51,23 @@ export const askedOf = (owner: string, { username, userId }: NewUserRequest) => 
 
 /** The names and policies of new users, and the facts that create them. */
 export function newUsers({ sql, ids, clock, secrets }: Pick<Deps, "sql" | "ids" | "clock" | "secrets">) {
-  const findingsOf = loadOne<ReturnType<typeof askedOf>, NewUserFindings>(sql, newUserQuestion);
+  const findingsOf = loadOne<ReturnType<typeof lookupKeyOf>, NewUserFindings>(sql, newUserQuestion);
 
   return {
     /** Reads the state that decides about a new user. */
     async findings(request: NewUserRequest, call: Call): Promise<NewUserFindings> {
-      const found = await findingsOf(askedOf(organizationOf(call), request), call.signal);
+      const found = await findingsOf(lookupKeyOf(organizationOf(call), request), call.signal);
       if (!found) throw new Error("policies are always in force");
       return found;
     },
 
-    /** Finds the reason why a user cannot be created; `path` leads to its item in a batch. */
+    /** Finds the reasons why a user cannot be created; `path` leads to its item in a batch. */
     refusal: (request: NewUserRequest, findings: NewUserFindings, { call, path }: Place): No | undefined =>
-      refusedName(request, findings, { call, path }) ??
-      refusedId(request, findings, path) ??
-      refusedPassword(request, findings, { path, secrets }),
+      joined([
+        refusedName(request, findings, { call, path }),
+        refusedId(request, findings, path),
+        refusedPassword(request, findings, { path, secrets }),
+      ]),
 
     /** The place of the first fact about a user, under the id that it came with. */
     place: ({ userId }: NewUserRequest, call: Call): At => first(organizationOf(call), userId ?? ids(), clock()),
@@ -119,15 +121,24 @@ export const newUserRules = (settings: PhoneSettings) => [
   messageRule(CreateMachineUserRequestSchema, wrongInUser),
 ];
 
-/** Late rules of requests for one new user: its password has to keep to the policy of the organization. */
-export function newUserLateRules({ sql, secrets }: Pick<Deps, "sql" | "secrets">) {
-  const policyOf = policyInForce(sql);
-  return [
-    lateRule(CreateHumanUserRequestSchema, ["password"], async (request, call: Call) => {
-      const found = await policyOf({ owner: organizationOf(call) }, call.signal);
-      return (found && refusedPassword(request, found, { path: "", secrets })?.violations) ?? [];
-    }),
-  ];
+/** Late rules of requests for one new user: its name and its id must be free, and its password keep to the policy. */
+export function newUserLateRules(deps: Parameters<typeof newUsers>[0]) {
+  const { findings, refusal } = newUsers(deps);
+  const find = async (request: NewUserRequest, call: Call, found: readonly Violation[]) => {
+    const sound = withoutWrong(request, found);
+    return refusal(sound, await findings(sound, call), { call, path: "" })?.violations ?? [];
+  };
+  return [lateRule(CreateHumanUserRequestSchema, [], find), lateRule(CreateMachineUserRequestSchema, [], find)];
+}
+
+/** Returns a request without what only the database can judge and is wrong already; `path` leads to it in a batch. */
+export function withoutWrong(request: NewUserRequest, found: readonly Violation[], path = ""): NewUserRequest {
+  const isWrong = (name: string) => found.some(({ field }) => isWithin(field, `${path}${name}`));
+  const sound = { ...request };
+  if (isWrong("username")) sound.username = "";
+  if (isWrong("userId")) delete sound.userId;
+  if (isHuman(sound) && isWrong("password")) delete sound.password;
+  return sound;
 }
 
 /** Finds the violations of a new user that need no database, but for those of its phone. */
@@ -136,9 +147,12 @@ export function wrongInUser(request: NewUserRequest): Violation[] {
   return [...longName(request), ...reservedId(request), ...ofHuman];
 }
 
-const reserved = { field: "userId", description: errorText("USER_ID_RESERVED"), reason: "USER_ID_RESERVED" };
-
-const reservedId = ({ userId }: NewUserRequest): Violation[] => (userId === "me" ? [reserved] : []);
+function reservedId({ userId = "" }: NewUserRequest): Violation[] {
+  const [field, reason] = ["userId", "USER_ID_RESERVED"] as const;
+  if (userId === "me") return [{ field, description: errorText("USER_ID_RESERVED"), reason }];
+  if (!policyStreams.includes(userId)) return [];
+  return [{ field, description: errorText("USER_ID_OF_POLICY", { id: userId }), reason }];
+}
 
 function wrongHash({ password, passwordHash }: CreateHumanUserRequest): Violation[] {
   if (passwordHash === undefined) return [];
@@ -155,10 +169,7 @@ function wrongHash({ password, passwordHash }: CreateHumanUserRequest): Violatio
 function refusedName(request: NewUserRequest, found: NewUserFindings, { call, path }: Place): No | undefined {
   const { takenBy, takenIn } = found;
   if (takenBy === null || takenIn === null) return undefined;
-  const no = { reason: "LOGIN_NAME_TAKEN", field: `${path}username` } as const;
-  const params = { name: request.username };
-  if (!mayKnowUserOf(takenIn, call)) return { ...no, params };
-  return { ...no, params: { ...params, userId: takenBy }, resource: { noun: "user", id: takenBy } };
+  return loginNameTaken(request.username, { userId: takenBy, owner: takenIn }, { call, path });
 }
 
 function refusedId({ userId }: NewUserRequest, { idUsed }: NewUserFindings, path: string): No | undefined {

@@ -11,6 +11,7 @@ import type { Sql } from "../postgres/connect.ts";
 import { HashQueueFull, type PasswordBench } from "../security/password.ts";
 import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../security/policy.ts";
 import type { Secrets } from "../security/secrets.ts";
+import { takenBack } from "./given_back.ts";
 import { userInForce } from "./in_force.ts";
 import { type PolicyInForce, policyColumn } from "./policy.ts";
 
@@ -287,7 +288,7 @@ export async function verified<T>(guess: Guess<T>, user: TriedUser, { sql, passw
     return { is: "right", user, value: await guess.whenRight(bench, user) } as const;
   };
   const count = async () => {
-    if (stage === "waiting") await attempts.giveBack(sql, user.id);
+    if (stage === "waiting") await takenBack(() => attempts.giveBack(sql, user.id));
     if (stage === "right") await attempts.clear(sql, user.id);
   };
   return hashing(passwords.inOnePlace(work, guess.call.signal)).finally(count);

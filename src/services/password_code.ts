@@ -8,7 +8,7 @@ export const resetSeconds = 3600;
 /** The lifetime of an invitation: a day after a master key was replaced, nothing that it signed is left. */
 export const invitationSeconds = 86_400;
 
-/** What a code that sets a password is made for. */
+/** The user, the address and the mail of a code that sets a password, and its end. */
 export type PasswordCodeOf = {
   readonly id: string;
   readonly email: string;

@@ -11,6 +11,7 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { type FailureRate, failureRate } from "../security/failure_rate.ts";
 import { passwordCodeMacs } from "../security/mail_code.ts";
+import { userInForce } from "./in_force.ts";
 import type { MailSettings } from "./mail_code.ts";
 import { newPasswordHash } from "./new_password.ts";
 import { loginNameOf, type PasswordUser, passwordColumns, passwordSecret } from "./password.ts";
@@ -115,6 +116,6 @@ const userByCodeRead = (sql: Sql) =>
     select: `select n, ${passwordColumns}, c.mail_id is not null as "wasMailed"
              from asked cross join lateral unnest(asked.macs) as m (mac)
              join mail_codes c on c.mac = decode(m.mac, 'hex') and c.purpose = 'password' and c.expiration_date > asked.now
-             join users u on u.owner = c.owner and u.user_id = c.user_id and u.active
+             join users u on u.owner = c.owner and u.user_id = c.user_id and ${userInForce}
              left join passwords p on p.user_id = u.user_id`,
   });

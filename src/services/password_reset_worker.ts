@@ -4,6 +4,7 @@ import { lookAgain } from "../events/follow.ts";
 import { lostRace } from "../events/log.ts";
 import type { Language } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { inForce, userInForce } from "./in_force.ts";
 import { type MailSends, type MailSettings, mailSecret, mailSendsColumns, mailWaitSeconds } from "./mail_code.ts";
 import { newPasswordCode, resetSeconds } from "./password_code.ts";
 
@@ -90,14 +91,26 @@ type Account = Versioned & { readonly username: string; readonly email: string }
 // An address with more accounts is nobody's mailbox.
 const mostAccounts = 50;
 
-/** Finds the accounts that have the address, verified, or the address of the login name. */
+/**
+ * Finds the accounts that have the address, verified, or the address of the login name: the one of the login name first, then the
+ * oldest. Somebody who gives the address to many users of another organization crowds out nobody who was there before.
+ */
 const accountsOf = (sql: Sql, { loginName, email }: ResetRequest) => sql<Account[]>`
+  with named as materialized (
+    select v.user_id, lower(v.email) as email from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
+    where l.login_name = ${loginName} and v.email_verified and ${sql.unsafe(inForce("v"))}
+  ), found as (
+    select n.user_id, 0 as place from named n
+    union all (
+      select u.user_id, 1 as place from users u join passwords p on p.user_id = u.user_id
+      where u.email_verified and ${sql.unsafe(userInForce)}
+        and lower(u.email) = coalesce(lower(${email}), (select n.email from named n))
+        and not exists (select from named n where n.user_id = u.user_id)
+      order by u.created, u.user_id limit ${mostAccounts})
+  )
   select u.user_id as id, u.owner, u.username, u.email, u.version, u.created, u.changed
-  from users u join passwords p on p.user_id = u.user_id
-  where u.email_verified and u.active and lower(u.email) = coalesce(lower(${email}), (
-    select lower(v.email) from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
-    where l.login_name = ${loginName} and v.email_verified and v.active))
-  order by u.user_id limit ${mostAccounts}`;
+  from found f join users u on u.user_id = f.user_id join passwords p on p.user_id = u.user_id
+  order by f.place, u.created, u.user_id limit ${mostAccounts}`;
 
 async function sendsOf(sql: Sql, { userId, email }: { userId: string; email: string }, settings: MailSettings) {
   const columns = mailSendsColumns({ user: "$1::text", email: "$2::text", purpose: "password" }, settings);

@@ -81,6 +81,9 @@ export const policyService = ({ log, sql, clock }: Deps) => {
 const passwordStream = "password-policy";
 const lockoutStream = "lockout-policy";
 
+/** The streams of facts about policies, one of each in every organization: no object may have one of them as its id. */
+export const policyStreams: readonly string[] = [passwordStream, lockoutStream];
+
 /** The rules between fields of requests about policies. */
 export const policyRules = [
   messageRule(SetLockoutPolicyRequestSchema, ({ policy }) =>

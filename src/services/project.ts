@@ -45,7 +45,7 @@ const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => 
     async createProject({ name }, call) {
       const organization = organizationOf(call);
       const taken = await projectNamed({ organization, name }, call.signal);
-      if (taken) throw projectNameTaken(name, taken.id);
+      if (taken) throw projectNameTaken({ field: "name", name, projectId: taken.id });
       const projectId = ids();
       const at = first(organization, projectId, clock());
       const created = factOf("project", at, { case: "created", value: { name } });

@@ -1,18 +1,20 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { NameOrder } from "../../gen/postern/v1/list_order_pb.ts";
 import {
+  AddProjectRoleRequestSchema,
   type ListProjectRolesRequest,
   ListProjectRolesRequestSchema,
   type ProjectService,
 } from "../../gen/postern/v1/project_pb.ts";
-import { type Deps, organizationOf } from "../deps.ts";
-import { refuse } from "../errors.ts";
+import { type Call, type Deps, organizationOf } from "../deps.ts";
+import { lateRule, refuse } from "../errors.ts";
 import { detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { type NamedList, type NamedQuery, namedRule, readNamed, textFilters, wordsIn } from "./named_list.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
 import type { ReadableProject } from "./project_read.ts";
+import { takenName } from "./taken_name.ts";
 
 type ProjectRoles = Pick<
   ServiceImpl<typeof ProjectService>,
@@ -23,18 +25,13 @@ type ProjectWithRole = Versioned & { readonly hasRole: boolean };
 
 /** The roles that projects define. */
 export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProject) => {
-  const projectWithRole = loadOne<RoleKey, ProjectWithRole>(sql, {
-    asked: "organization text, id text, key text",
-    select: `select n, p.project_id as id, p.owner, p.version, p.created, p.changed, r.role_key is not null as "hasRole"
-             from asked join projects p on p.owner = asked.organization and p.project_id = asked.id
-             left join project_roles r on r.project_id = p.project_id and r.role_key = asked.key`,
-  });
+  const projectWithRole = projectWithRoleRead(sql);
 
   return {
     async addProjectRole({ projectId, key, displayName }, call) {
       const row = await projectWithRole({ organization: organizationOf(call), id: projectId, key }, call.signal);
       if (!row) throw refuse.notFound("project", projectId);
-      if (row.hasRole) throw roleTaken(key);
+      if (row.hasRole) throw refuse.because("ROLE_TAKEN", roleTaken(key));
       const at = next(row, clock());
       const added = factOf("project", at, { case: "roleAdded", value: { key, displayName: displayName || key } });
       return log.append(call, [added], { details: detailsAfter(at) });
@@ -66,6 +63,26 @@ export const projectRoleRules = [
   pageRule(ListProjectRolesRequestSchema, 2),
   namedRule(ListProjectRolesRequestSchema, ["key", "keyPrefix"]),
 ];
+
+/** Late rules of requests about roles of projects: the key of a new one must not be taken. */
+export function projectRoleLateRules({ sql }: Pick<Deps, "sql">) {
+  const projectWithRole = projectWithRoleRead(sql);
+  return [
+    lateRule(AddProjectRoleRequestSchema, ["projectId", "key"], async ({ projectId: id, key }, call: Call) => {
+      const row = await projectWithRole({ organization: organizationOf(call), id, key }, call.signal);
+      return (row?.hasRole && roleTaken(key).violations) || [];
+    }),
+  ];
+}
+
+/** Reads a project, and whether it has a role. */
+const projectWithRoleRead = (sql: Sql) =>
+  loadOne<RoleKey, ProjectWithRole>(sql, {
+    asked: "organization text, id text, key text",
+    select: `select n, p.project_id as id, p.owner, p.version, p.created, p.changed, r.role_key is not null as "hasRole"
+             from asked join projects p on p.owner = asked.organization and p.project_id = asked.id
+             left join project_roles r on r.project_id = p.project_id and r.role_key = asked.key`,
+  });
 
 type RoleRow = { readonly displayName: string };
 
@@ -103,6 +120,5 @@ function roleList(sql: Sql, query: NamedQuery, { projectId, grantId }: Roles): N
   };
 }
 
-function roleTaken(key: string) {
-  return refuse.because("ROLE_TAKEN", { params: { name: key }, resource: { noun: "role", id: key } });
-}
+const roleTaken = (key: string) =>
+  takenName({ reason: "ROLE_TAKEN", field: "key", name: key, resource: { noun: "role", id: key } });

@@ -11,6 +11,7 @@ import type { PasswordBench } from "../security/password.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { userExistsRead } from "./access_token.ts";
 import { evenTime } from "./even_time.ts";
+import { userInForce } from "./in_force.ts";
 import { replacementHash } from "./new_password.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import {
@@ -40,7 +41,8 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
   return {
     async createSession({ loginName, password, newPassword }, call) {
       const signIn = { loginName: loginNameOf(loginName), password, newPassword, call };
-      const outcome = await limited(signIn, () => even(call.signal, () => tried(signIn)));
+      // The limit counts first: whoever hangs up during the wait has made a guess all the same.
+      const outcome = await even(call.signal, () => limited(signIn, () => tried(signIn)));
       if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
       const { user, value } = outcome;
       if (newPassword === undefined && mustChange(user, clock())) throw refuse.because("PASSWORD_CHANGE_REQUIRED");
@@ -167,6 +169,6 @@ async function isStillRight(sql: Sql, { id, since }: TriedUser): Promise<boolean
   // A statement that ends the user's sessions either sees this one and ends it, or came first and is seen here.
   const rows = await sql`
     select from passwords p join users u using (user_id)
-    where p.user_id = ${id} and p.changed::text = ${since} and u.active`;
+    where p.user_id = ${id} and p.changed::text = ${since} and ${sql.unsafe(userInForce)}`;
   return rows.length > 0;
 }

@@ -8,7 +8,7 @@ import {
   UpdateOidcApplicationRequestSchema,
 } from "../../gen/postern/v1/application_pb.ts";
 import type { Call, Deps } from "../deps.ts";
-import { messageRule, refuse } from "../errors.ts";
+import { lateRule, messageRule, refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, next } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
@@ -41,10 +41,10 @@ export const applicationUpdate = ({ log, sql, clock }: Deps) => {
 
   return {
     async updateOidcApplication(request, call) {
-      const row = found(await applicationToUpdate(askedOf(request, call), call.signal), request);
+      const row = found(await applicationToUpdate(lookupKeyOf(request, call), call.signal), request);
       refuseOvertaken(row, request.expectedSequence);
       const { name, before, oidc } = updated(row, request);
-      if (row.takenBy !== null) throw applicationNameTaken(name, row.takenBy);
+      refuseTaken(name, row);
       const compliance = complianceOf(oidc, languageOf(call), row.hasKey);
       const isSame = name === row.name && equals(OidcConfigurationSchema, before, oidc);
       if (isSame || request.validateOnly) return log.append(call, [], { details: details(row), ...compliance });
@@ -66,6 +66,42 @@ export const applicationUpdateRules = [
 
 const path = "application.";
 
+const flowFields = ["application.responseTypes", "application.grantTypes"];
+
+/** Late rules of the update of an application: a new name must be free, and new types fit those that are not changed. */
+export function applicationUpdateLateRules({ sql }: Pick<Deps, "sql">) {
+  const applicationToUpdate = updateRead(sql);
+  const rowOf = async (request: UpdateOidcApplicationRequest, call: Call) => {
+    const row = await applicationToUpdate(lookupKeyOf(request, call), call.signal);
+    return row === undefined || row.id === null ? undefined : row;
+  };
+  const needed = ["projectId", "appId", "updateMask"];
+  return [
+    lateRule(UpdateOidcApplicationRequestSchema, [...needed, "application.name"], async (request, call: Call) => {
+      const row = await rowOf(request, call);
+      return row ? (takenBy(lookupKeyOf(request, call).name ?? "", row)?.violations ?? []) : [];
+    }),
+    lateRule(UpdateOidcApplicationRequestSchema, [...needed, ...flowFields], async (request, call: Call) => {
+      // The name may be what is wrong with the request.
+      const row = await rowOf({ ...request, application: undefined }, call);
+      return row ? flowViolations(completed({ ...configurationIn(row), ...flowChanges(request) }), path) : [];
+    }),
+  ];
+}
+
+function flowChanges({ application, updateMask }: UpdateOidcApplicationRequest) {
+  const { responseTypes, grantTypes } = changesOf(OidcApplicationUpdateSchema, application, updateMask);
+  return { ...(responseTypes && { responseTypes }), ...(grantTypes && { grantTypes }) };
+}
+
+function refuseTaken(name: string, row: Row): void {
+  const no = takenBy(name, row);
+  if (no) throw refuse.because(no.reason, no);
+}
+
+const takenBy = (name: string, { takenBy }: Row) =>
+  takenBy === null ? undefined : applicationNameTaken({ field: `${path}name`, name, appId: takenBy });
+
 /** Applies an update to an application; refuses it if the response types and the grant types do not fit then. */
 function updated(row: ApplicationRow, { application, updateMask }: UpdateOidcApplicationRequest) {
   const { name = row.name, ...changes } = changesOf(OidcApplicationUpdateSchema, application, updateMask);
@@ -77,9 +113,9 @@ function updated(row: ApplicationRow, { application, updateMask }: UpdateOidcApp
   return { name, before, oidc };
 }
 
-type Asked = ApplicationKey & { readonly name: string | null };
+type UpdateKey = ApplicationKey & { readonly name: string | null };
 
-function askedOf(request: UpdateOidcApplicationRequest, call: Call): Asked {
+function lookupKeyOf(request: UpdateOidcApplicationRequest, call: Call): UpdateKey {
   const { name = null } = changesOf(OidcApplicationUpdateSchema, request.application, request.updateMask);
   return { ...keyOf(request, call), name };
 }
@@ -88,7 +124,7 @@ type Row = ApplicationRow & { readonly takenBy: string | null };
 
 /** Reads an application, and another one of its project that has the new name. */
 const updateRead = (sql: Sql) =>
-  loadOne<Asked, Row | Absent>(sql, {
+  loadOne<UpdateKey, Row | Absent>(sql, {
     asked: "owner text, project text, app text, name text",
     select: `select n, ${applicationColumns},
                (select t.app_id from applications t

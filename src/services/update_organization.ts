@@ -9,6 +9,7 @@ import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { takenName } from "./taken_name.ts";
 import { changesOf, refuseOvertaken, updateRule } from "./update_mask.ts";
 
 type Update = Pick<ServiceImpl<typeof OrganizationService>, "updateOrganization">;
@@ -24,7 +25,8 @@ export const organizationUpdate = ({ log, sql, clock }: Deps) => {
       if (!row) throw refuse.notFound("organization", organizationId);
       refuseOvertaken(row, expectedSequence);
       const { name = row.name } = changes;
-      if (row.takenBy !== null) throw organizationNameTaken(name, row.takenBy);
+      if (row.takenBy !== null)
+        throw organizationNameTaken({ field: "organization.name", name, organizationId: row.takenBy });
       if (name === row.name) return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
       const changed = factOf("organization", at, { case: "changed", value: { name } });
@@ -37,10 +39,14 @@ export const organizationUpdate = ({ log, sql, clock }: Deps) => {
 export const organizationUpdateRules = [updateRule(UpdateOrganizationRequestSchema, "organization")];
 
 /** Makes the refusal of a name that another organization has. */
-export function organizationNameTaken(name: string, organizationId: string) {
+export function organizationNameTaken({ field, name, organizationId }: Taken) {
   const resource = { noun: "organization", id: organizationId };
-  return refuse.because("ORGANIZATION_NAME_TAKEN", { params: { name, organizationId }, resource });
+  const no = takenName({ reason: "ORGANIZATION_NAME_TAKEN", field, name, params: { organizationId }, resource });
+  return refuse.because(no.reason, no);
 }
+
+/** A name, the path to it in the request, and the organization that has it. */
+type Taken = { readonly field: string; readonly name: string; readonly organizationId: string };
 
 type Row = Versioned & { readonly name: string; readonly takenBy: string | null };
 

@@ -11,6 +11,7 @@ import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { takenName } from "./taken_name.ts";
 import { changesOf, refuseOvertaken, updateRule } from "./update_mask.ts";
 
 type Updates = Pick<ServiceImpl<typeof ProjectService>, "updateProject" | "updateProjectRole">;
@@ -27,7 +28,7 @@ export const projectUpdates = ({ log, sql, clock }: Deps) => {
       if (!row) throw refuse.notFound("project", id);
       refuseOvertaken(row, expectedSequence);
       const { name = row.name } = changes;
-      if (row.takenBy !== null) throw projectNameTaken(name, row.takenBy);
+      if (row.takenBy !== null) throw projectNameTaken({ field: "project.name", name, projectId: row.takenBy });
       if (name === row.name) return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
       const changed = factOf("project", at, { case: "changed", value: { name } });
@@ -56,10 +57,14 @@ export const projectUpdateRules = [
 ];
 
 /** Makes the refusal of a name that another project of the organization has. */
-export function projectNameTaken(name: string, projectId: string) {
+export function projectNameTaken({ field, name, projectId }: Taken) {
   const resource = { noun: "project", id: projectId };
-  return refuse.because("PROJECT_NAME_TAKEN", { params: { name, projectId }, resource });
+  const no = takenName({ reason: "PROJECT_NAME_TAKEN", field, name, params: { projectId }, resource });
+  return refuse.because(no.reason, no);
 }
+
+/** A name, the path to it in the request, and the project that has it. */
+type Taken = { readonly field: string; readonly name: string; readonly projectId: string };
 
 type ProjectRow = Versioned & { readonly name: string; readonly takenBy: string | null };
 

@@ -12,8 +12,8 @@ import { details, detailsAfter, factOf, next, type Versioned } from "../events/f
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { touchUser } from "./touch_user.ts";
 import { changesOf, refuseOvertaken, updateRule } from "./update_mask.ts";
-import { touchUser } from "./user_phone.ts";
 
 type Updates = Pick<ServiceImpl<typeof UserService>, "updateHumanUser" | "updateMachineUser">;
 

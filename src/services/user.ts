@@ -1,7 +1,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { ListUsersRequestSchema, type UserService, UserState } from "../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, organizationOf } from "../deps.ts";
-import { refuse } from "../errors.ts";
+import { messageRule, refuse } from "../errors.ts";
 import { type At, details, detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
@@ -18,7 +18,7 @@ import { cut, pageOf, pageRule } from "./page.ts";
 import { isLocked, loginNameOf, passwordSecret, passwordUserRead } from "./password.ts";
 import { type PhoneSettings, phoneOfNewUser } from "./phone_code.ts";
 import { userUpdateRules, userUpdates } from "./update_user.ts";
-import { userColumns as columns, userList, userTexts } from "./user_list.ts";
+import { userColumns as columns, userList, userTexts, wrongPhones } from "./user_list.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
 import { usernameChange, usernameRules } from "./username.ts";
 
@@ -193,6 +193,7 @@ export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & A
   ...userBatchRules(settings),
   pageRule(ListUsersRequestSchema, 2),
   namedRule(ListUsersRequestSchema, userTexts),
+  messageRule(ListUsersRequestSchema, wrongPhones, ["filter.phone", "filter.phonePrefix"]),
   ...phoneRules(settings),
   ...emailRules,
   ...invitationRules,

@@ -4,8 +4,9 @@ import { dropAllMailCodes, dropMailCodes, keepMailCode } from "./mail_code.ts";
 import { keepsAnOwner } from "./member.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "./password.ts";
 import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "./phone_code.ts";
+import { touchUser } from "./touch_user.ts";
 import { userUpdateFolds } from "./update_user.ts";
-import { phoneFolds, touchUser } from "./user_phone.ts";
+import { phoneFolds } from "./user_phone.ts";
 import { usernameFolds } from "./username.ts";
 
 const loginName = `insert into login_names (login_name, owner, user_id)

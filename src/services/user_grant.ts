@@ -13,9 +13,9 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import {
   addedFact,
-  askedOf,
   findingsQuestion,
   type GrantFindings,
+  lookupKeyOf,
   refusalOf,
   refusedRoles,
   wantedOf,
@@ -30,7 +30,7 @@ import { userGrantState, userGrantStateFolds } from "./user_grant_state.ts";
 /** The roles that users hold in projects. */
 export const userGrantService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
-  const findingsOf = loadOne<ReturnType<typeof askedOf>, GrantFindings>(sql, findingsQuestion);
+  const findingsOf = loadOne<ReturnType<typeof lookupKeyOf>, GrantFindings>(sql, findingsQuestion);
   const grantToRead = grantRead(sql);
   const grantToChange = grantAndRolesRead(sql);
 
@@ -40,7 +40,7 @@ export const userGrantService = (deps: Deps) => {
 
     async addUserGrant(request, call) {
       const wanted = wantedOf(organizationOf(call), request);
-      const no = refusalOf(wanted, await findingsOf(askedOf(wanted), call.signal));
+      const no = refusalOf(wanted, await findingsOf(lookupKeyOf(wanted), call.signal));
       if (no) throw refuse.because(no.reason, no);
       const at = first(wanted.owner, ids(), clock());
       return log.append(call, [addedFact(at, wanted)], { userGrantId: at.stream, details: detailsAfter(at) });
@@ -93,12 +93,12 @@ export const userGrantRules = [
 
 /** Late rules of requests about user grants. */
 export function userGrantLateRules({ sql }: Pick<Deps, "sql">) {
-  const findingsOf = loadOne<ReturnType<typeof askedOf>, GrantFindings>(sql, findingsQuestion);
+  const findingsOf = loadOne<ReturnType<typeof lookupKeyOf>, GrantFindings>(sql, findingsQuestion);
   return [
     lateRule(AddUserGrantRequestSchema, ["projectId", "projectGrantId", "roleKeys"], async (request, call: Call) => {
       // The user may be what is wrong with the request.
       const wanted = { ...wantedOf(organizationOf(call), request), userId: "" };
-      return wrongInProject(wanted, await findingsOf(askedOf(wanted), call.signal));
+      return wrongInProject(wanted, await findingsOf(lookupKeyOf(wanted), call.signal));
     }),
   ];
 }

@@ -1,4 +1,6 @@
 import { type ListUsersRequest, type UserFilter, UserKind, UserState } from "../../gen/postern/v1/user_pb.ts";
+import type { Violation } from "../errors.ts";
+import { errorText } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { type Fragment, type NamedList, type TextFilter, textFilters, wordsIn } from "./named_list.ts";
 import { e164 } from "./phone_number.ts";
@@ -52,6 +54,14 @@ function textsOf(filter: UserFilter, region: string | undefined): TextFilter[] {
     ["folded(user_name(u.name, u.given_name, u.family_name))", filter.name, filter.namePrefix],
   ]);
 }
+
+/** Finds a phone of a filter without a digit, which would filter nothing. */
+export const wrongPhones = ({ filter }: ListUsersRequest): Violation[] =>
+  (["phone", "phonePrefix"] as const).flatMap((name) =>
+    filter?.[name] && digitsOf(filter[name]) === ""
+      ? [{ field: `filter.${name}`, description: errorText("PHONE_EMPTY"), reason: "PHONE_EMPTY" }]
+      : [],
+  );
 
 /** A phone number without the signs between its digits. */
 const digitsOf = (phone: string) => phone.normalize("NFKC").replace(/[\s()./-]/g, "");

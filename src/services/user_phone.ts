@@ -8,11 +8,10 @@ import {
 import { type Call, type Deps, organizationOf } from "../deps.ts";
 import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, next } from "../events/fact.ts";
-import { type NounFolds, touch } from "../events/fold.ts";
+import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { phoneCodeMatches } from "../security/phone_code.ts";
-import { userInForce } from "./in_force.ts";
 import {
   dropPhoneCode,
   keepPhoneCode,
@@ -25,14 +24,14 @@ import {
   sendsColumns,
 } from "./phone_code.ts";
 import { phoneNumber, phoneNumberOf, wrongForSms } from "./phone_number.ts";
+import { touchUser } from "./touch_user.ts";
 import {
-  asksForCode,
-  type CodeState,
   exclusive,
-  type Modes,
-  noTryLeft,
+  refuseChange,
+  refuseWrongCode,
+  type VerifiableUser,
+  verifiableColumns,
   withoutCreation,
-  wrongCode,
 } from "./verification.ts";
 
 /** The phones of users. */
@@ -46,7 +45,7 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
       const { isVerified = false } = request;
       const phone = phoneNumberOf(request.phone, settings.phoneDefaultRegion);
       const user = await userOf(request.userId, call, phone);
-      refuseUnchanged(user, phone, request);
+      refuseChange(user, { isSame: user.phone === phone, modes: request, reason: "PHONE_UNCHANGED" });
       const code = isVerified ? undefined : codeFor(user, phone, request.returnCode !== undefined);
       const at = next(user, clock());
       const value = { phone, verified: isVerified, ...code?.named };
@@ -58,8 +57,8 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
       const user = await userOf(userId, call);
       refuseUnverifiable(user);
       const tried = await reserveAttempt(sql, userId, clock());
-      if (!tried) throw noTryLeft(user, clock());
-      if (!phoneCodeMatches(secrets.keyring, { ...tried, userId }, verificationCode)) throw wrongCode();
+      const isRight = tried && phoneCodeMatches(secrets.keyring, { ...tried, userId }, verificationCode);
+      refuseWrongCode(isRight, user, clock());
       const at = next(user, clock());
       const verified = factOf("user", at, { case: "phoneVerified", value: {} });
       return log.append(call, [verified], { details: detailsAfter(at) });
@@ -91,9 +90,6 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
   }
 };
 
-/** Composes the update of a user's row by a fact about the user. */
-export const touchUser = (columns?: string): string => touch("users", "user_id", columns);
-
 /** The folds of facts about a user's phone: they write its row and its code. */
 export const phoneFolds = {
   phoneChanged: {
@@ -108,26 +104,13 @@ export const phoneFolds = {
   phoneRemoved: { views: [touchUser("phone = null, phone_verified = false")], credentials: dropPhoneCode },
 } satisfies Pick<NounFolds<"user">, "phoneChanged" | "phoneCodeRequested" | "phoneVerified" | "phoneRemoved">;
 
-type UserRow = Sends &
-  CodeState & {
-    id: string;
-    owner: string;
-    kind: string;
-    active: boolean;
-    phone: string | null;
-    verified: boolean;
-    version: bigint;
-    created: Date;
-    changed: Date;
-  };
+type UserRow = VerifiableUser & Sends & { readonly phone: string | null };
 
 /** Reads a user's phone, its code, and the use of the sending limits for the number in question: a new one, or the user's. */
 const phoneRead = (sql: Sql, settings: PhoneSettings) =>
   loadOne<{ owner: string; id: string; phone: string | null }, UserRow>(sql, {
     asked: "owner text, id text, phone text",
-    select: `select n, u.user_id as id, u.owner, u.kind, ${userInForce} as active, u.phone,
-      u.phone_verified as verified,
-      c.attempts as "codeAttempts", c.expiration_date as "codeExpiration", u.version, u.created, u.changed,
+    select: `select n, ${verifiableColumns}, u.phone_verified as verified, u.phone,
       ${sendsColumns("u.user_id", "coalesce(asked.phone, u.phone)", settings)}
       from asked join users u on u.owner = asked.owner and u.user_id = asked.id
       left join phone_codes c on c.user_id = u.user_id`,
@@ -158,11 +141,6 @@ function wrongIn(request: ChangePhoneRequest, region: string | undefined): Viola
   const number = phoneNumber(request.phone, region);
   const isSent = request.returnCode === undefined && request.isVerified !== true;
   return [...(isSent || !number ? wrongForSms(number) : []), ...exclusive(request)];
-}
-
-function refuseUnchanged({ id, kind, ...user }: UserRow, phone: string, modes: Modes): void {
-  if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
-  if (user.phone === phone && user.verified && !asksForCode(modes)) throw refuse.because("PHONE_UNCHANGED");
 }
 
 function refuseUnverifiable({ phone, verified }: UserRow): void {

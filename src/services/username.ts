@@ -6,9 +6,11 @@ import { details, detailsAfter, factOf, next, type Versioned } from "../events/f
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import type { No } from "./batch_refusal.ts";
 import { loginNameOf } from "./password.ts";
+import { takenName } from "./taken_name.ts";
+import { touchUser } from "./touch_user.ts";
 import { refuseOvertaken } from "./update_mask.ts";
-import { touchUser } from "./user_phone.ts";
 
 /** The change of the name that a user signs in with. */
 export const usernameChange = ({ log, sql, clock }: Deps) => {
@@ -22,7 +24,10 @@ export const usernameChange = ({ log, sql, clock }: Deps) => {
       refuseOvertaken(row, expectedSequence);
       const { takenBy, takenIn } = row;
       if (takenBy !== null && takenIn !== null)
-        throw loginNameTaken(username, { userId: takenBy, owner: takenIn }, call);
+        throw refuse.because(
+          "LOGIN_NAME_TAKEN",
+          loginNameTaken(username, { userId: takenBy, owner: takenIn }, { call }),
+        );
       if (username === row.username) return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
       const changed = factOf("user", at, { case: "usernameChanged", value: { username, loginName } });
@@ -57,13 +62,17 @@ export function longName({ username }: { readonly username: string }): Violation
 type Holder = { readonly userId: string; readonly owner: string };
 
 /** Makes the refusal of a taken username; it names the user only to callers who may see that user. */
-export function loginNameTaken(name: string, { userId, owner }: Holder, call: Call) {
-  if (!mayKnowUserOf(owner, call)) return refuse.because("LOGIN_NAME_TAKEN", { params: { name } });
-  return refuse.because("LOGIN_NAME_TAKEN", { params: { name, userId }, resource: { noun: "user", id: userId } });
+export function loginNameTaken(name: string, { userId, owner }: Holder, { call, path = "" }: Place): No {
+  const taken = { reason: "LOGIN_NAME_TAKEN", field: `${path}username`, name } as const;
+  if (!mayKnowUserOf(owner, call)) return takenName(taken);
+  return takenName({ ...taken, params: { userId, organizationId: owner }, resource: { noun: "user", id: userId } });
 }
 
+/** The call, and the path of an item in its request. */
+type Place = { readonly call: Call; readonly path?: string };
+
 /** Whether a refusal may name a user of the organization to the caller. */
-export const mayKnowUserOf = (organization: string, call: Call): boolean =>
+const mayKnowUserOf = (organization: string, call: Call): boolean =>
   organization === organizationOf(call) ||
   callerOf(call).memberships.some(
     ({ scope, id }) => scope === "instance" || (scope === "organization" && id === organization),

@@ -12,7 +12,7 @@ import { readSecret } from "../admin_files.ts";
 import type { Config } from "../config.ts";
 import { localUrl } from "../how_to_begin.ts";
 import { ConfigError } from "../setting.ts";
-import { patiently } from "./patience.ts";
+import { retried } from "./retry.ts";
 
 /** Where a transfer goes: options of the command, each with a default out of the settings. */
 export type Place = {
@@ -48,7 +48,7 @@ export async function openClients(
     if (organization) request.header.set("x-service-orgid", organization);
     return next(request);
   };
-  const interceptors = [patiently, authorize];
+  const interceptors = [retried, authorize];
   const transport = createConnectTransport({ baseUrl: url, httpVersion: "1.1", nodeOptions: { agent }, interceptors });
   const of = organization ?? (await createClient(AccountService, transport).getMe({})).organization?.id;
   if (!of) throw new ConfigError("the token is of a user without an organization: name one by --organization");

@@ -21,7 +21,7 @@ export type ImportFileOptions = Place & {
   readonly signal: AbortSignal;
 };
 
-/** What became of an import. */
+/** The result of an import, with the lines to print. */
 export type Imported = { readonly ok: boolean; readonly lines: readonly string[] };
 
 /**

@@ -5,6 +5,7 @@ import { madeOrThere, type Outcome, type Outcomes, refusalIn, sendTogether } fro
 import { type Projects, projectsOf } from "./projects.ts";
 import { type Reasons, type RefusedFile, reasonsOf } from "./refused.ts";
 import type { SourceItem } from "./source.ts";
+import { type Users, usersOf } from "./users.ts";
 
 /** How many items were made, were there already, and were refused. */
 export type Counts = { made: number; there: number; refused: number };
@@ -27,7 +28,7 @@ export async function importItems(options: ImportOptions): Promise<Counts> {
   const { clients, refused, onProgress } = options;
   const counts: Counts = { made: 0, there: 0, refused: 0 };
   const progress = { bytes: 0 };
-  const projects = projectsOf(clients);
+  const target = { clients, projects: projectsOf(clients), users: usersOf(clients) };
   const underWay = new Set<Promise<void>>();
   const failures: unknown[] = [];
   let kind: Item["kind"] | undefined;
@@ -45,7 +46,7 @@ export async function importItems(options: ImportOptions): Promise<Counts> {
   return counts;
 
   async function run({ kind, items }: Batch): Promise<void> {
-    const outcomes = await outcomesOf(kind, items, { clients, projects });
+    const outcomes = await outcomesOf(kind, items, target);
     for (const [n, { at, json }] of items.entries()) {
       const outcome = outcomes[n];
       if (outcome === "made" || outcome === "there") counts[outcome] += 1;
@@ -84,7 +85,7 @@ function readItem(json: unknown, organization: string): Item | ItemMalformed {
   }
 }
 
-type Target = { readonly clients: Clients; readonly projects: Projects };
+type Target = { readonly clients: Clients; readonly projects: Projects; readonly users: Users };
 
 function outcomesOf(kind: Item["kind"], items: readonly Placed[], target: Target): Promise<Outcomes> {
   switch (kind) {
@@ -111,15 +112,17 @@ async function oneByOne<I>(items: readonly I[], make: (item: I) => Promise<Outco
 }
 
 /** Creates users; one who has the name under the id of the item is there from an earlier run. */
-async function importUsers(items: readonly ItemOf<"user">[], { clients: { users } }: Target): Promise<Outcomes> {
+async function importUsers(items: readonly ItemOf<"user">[], target: Target): Promise<Outcomes> {
+  const { users, organization } = target.clients;
   const outcomes = await sendTogether(items, async (sent) => {
     const answer = await users.createUsers({ items: sent.map(({ user }) => user) });
     return answer.outcomes.map(({ outcome }, n): Outcome => {
       if (outcome.case !== "refused") return "made";
       const reasons = reasonsOf(outcome.value);
-      return isThere(reasons, sent[n]?.userId) ? "there" : reasons;
+      return isThere(reasons, sent[n]?.userId, organization) ? "there" : reasons;
     });
   });
+  for (const [n, { userId }] of items.entries()) target.users.note(userId, outcomes[n]);
   const inactive = items.flatMap(({ inactive, userId }, n) =>
     inactive && isPresent(outcomes[n]) ? { userId, n } : [],
   );
@@ -130,16 +133,20 @@ async function importUsers(items: readonly ItemOf<"user">[], { clients: { users 
   return outcomes;
 }
 
-const isThere = ({ reason, params }: Reasons, userId: string | undefined): boolean =>
-  reason === "LOGIN_NAME_TAKEN" && params?.userId === userId;
+// Somebody of another organization may have taken both name and id.
+const isThere = ({ reason, params }: Reasons, userId: string | undefined, organization: string): boolean =>
+  reason === "LOGIN_NAME_TAKEN" && params?.userId === userId && params?.organizationId === organization;
 
 const isPresent = (outcome: Outcome | undefined): boolean => outcome === "made" || outcome === "there";
 
 async function importGrants(
   items: readonly ItemOf<"grant">[],
-  { clients: { grants }, projects }: Target,
+  { clients: { grants }, projects, users }: Target,
 ): Promise<Outcomes> {
   const located = await oneByOne(items, async (item): Promise<Outcome> => {
+    const userId = await users.idFor(item);
+    if (typeof userId !== "string") return userId;
+    item.grant.userId = userId;
     if (item.project === "") return "made";
     const projectId = await projects.idOf(item.project);
     if (projectId === undefined) return missing(item.project);

@@ -17,7 +17,13 @@ export type Item =
   | { readonly kind: "user"; readonly user: CreateUsersItem; readonly userId: string; readonly inactive: boolean }
   | { readonly kind: "project"; readonly name: string; readonly roles: readonly Role[] }
   | { readonly kind: "application"; readonly project: string; readonly application: CreateOidcApplicationRequest }
-  | { readonly kind: "grant"; readonly project: string; readonly grant: AddUserGrantRequest };
+  | {
+      readonly kind: "grant";
+      readonly project: string;
+      /** The name of the user, where the line has it in place of the id. */
+      readonly username: string | undefined;
+      readonly grant: AddUserGrantRequest;
+    };
 
 /** A role of a project. */
 export type Role = { readonly key: string; readonly displayName: string };
@@ -96,8 +102,9 @@ function grantOf({ project = "", username, ...rest }: JsonObject, organization: 
   const grant = message(() => fromJson(AddUserGrantRequestSchema, rest));
   if (!project && !grant.projectId) throw new ItemMalformed("grant must have project or projectId");
   if (!grant.userId && typeof username !== "string") throw new ItemMalformed("grant must have userId or username");
-  if (!grant.userId) grant.userId = userIdFor(organization, String(username));
-  return { kind: "grant", project: project.trim(), grant };
+  const named = grant.userId ? undefined : String(username).trim();
+  if (named !== undefined) grant.userId = userIdFor(organization, named);
+  return { kind: "grant", project: project.trim(), username: named, grant };
 }
 
 function refuseUnknown(place: string, more: JsonObject): void {

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Reasons, reasonsOfError } from "./refused.ts";
 
-/** What became of an item: made now, there already from an earlier run, or refused. */
+/** The outcome of an item: made now, there already from an earlier run, or refused. */
 export type Outcome = "made" | "there" | Reasons;
 
 /** The outcomes of a batch, in the order of its items. */

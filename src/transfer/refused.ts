@@ -45,6 +45,16 @@ function unpacked<D extends DescMessage>(details: readonly Any[], desc: D): Mess
   return undefined;
 }
 
+/** Writes a line with its item, or without one that nests too deeply: JSON can be read deeper than it can be written. */
+function lineOf(refusal: object, item: unknown): string {
+  try {
+    return JSON.stringify({ ...refusal, item });
+  } catch (error) {
+    if (error instanceof RangeError) return JSON.stringify(refusal);
+    throw error;
+  }
+}
+
 /** The file of refused items: where each stands, why it was refused, and the item itself, so that it can be corrected. */
 export type RefusedFile = AsyncDisposable & {
   readonly path: string;
@@ -60,7 +70,7 @@ export async function refusedFile(path: string): Promise<RefusedFile> {
     async write(at, { reason, message, violations = [] }, json) {
       file ??= open(path, "wx", 0o600);
       const fields = violations.length > 0 ? { violations } : {};
-      await (await file).appendFile(`${JSON.stringify({ at, reason, message, ...fields, item: json })}\n`);
+      await (await file).appendFile(`${lineOf({ at, reason, message, ...fields }, json)}\n`);
     },
     [Symbol.asyncDispose]: async () => (await file)?.close(),
   };

@@ -14,7 +14,7 @@ export async function goOutcomes({ run }: Workshop, folder: string, environment:
   const ends = events.filter(({ Test, Action }) => Test && ["pass", "fail", "skip"].includes(Action));
   if (ends.length === 0) throw new Error(out + err);
   return ends.map(({ Test: name = "", Action }) => {
-    const said = events.filter(({ Test }) => Test === name).map(({ Output = "" }) => Output);
-    return Action === "pass" ? { name } : { name, failure: said.join("") };
+    const lines = events.filter(({ Test }) => Test === name).map(({ Output = "" }) => Output);
+    return Action === "pass" ? { name } : { name, failure: lines.join("") };
   });
 }

@@ -10,8 +10,8 @@ import {
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { durationFromMs, FieldMaskSchema, OptionSchema, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
+import { largestMessage } from "../../packages/gateway/src/codec/largest_message.ts";
 import { gateway } from "../../packages/gateway/src/gateway.ts";
-import { largestMessage } from "../../packages/gateway/src/limits/largest_message.ts";
 import { sampleRoutes } from "../../packages/gateway/test/sample_gateway.ts";
 import { sampleMessage, sampleService } from "../../packages/gateway/test/sample_service.ts";
 import { describeAll } from "../../src/contract/describe.ts";

@@ -72,7 +72,7 @@ export const callRows = {
   HTTP_VERSION_TOO_OLD: { by: ({ postern: { url } }) => overHttp1(url), status: 505 },
 } as const satisfies Partial<Record<Reason, Row>>;
 
-/** gRPC where only HTTP/1.1 is spoken. */
+/** gRPC on a connection of HTTP/1.1. */
 async function overHttp1(url: string): Promise<Seen> {
   using client = connectHttp1(url);
   const headers = { "content-type": "application/grpc", "accept-language": "de" };

@@ -20,6 +20,9 @@ const taken = (path: string, body: (scene: Scene) => object | Promise<object>): 
   details: ["ResourceInfo"],
 });
 
+/** The same, where the name is what is taken: its field is named. */
+const nameTaken: typeof taken = (path, body) => ({ ...taken(path, body), details: ["BadRequest", "ResourceInfo"] });
+
 const keysPath = async ({ fixture }: Scene) =>
   `/v1/projects/${fixture.projectId}/applications/${await fixture.newApp()}/keys`;
 
@@ -63,19 +66,19 @@ export const nounRows = {
   },
   USER_GRANT_NOT_FOUND: missing("/v1/user-grants/none"),
   MEMBER_NOT_FOUND: missing("/v1/members/{user}"),
-  ORGANIZATION_NAME_TAKEN: taken("/v1/organizations", () => ({ name: fresh("organization") })),
-  LOGIN_NAME_TAKEN: taken("/v1/users/machine", () => ({ username: fresh("robot"), name: "Robot" })),
+  ORGANIZATION_NAME_TAKEN: nameTaken("/v1/organizations", () => ({ name: fresh("organization") })),
+  LOGIN_NAME_TAKEN: nameTaken("/v1/users/machine", () => ({ username: fresh("robot"), name: "Robot" })),
   ID_TAKEN: {
     by: ({ german, fixture: { userId } }) =>
       german.post("/v1/users/machine", { username: fresh("robot").replace(" ", "-"), name: "Robot", userId }),
     details: ["BadRequest"],
   },
-  PROJECT_NAME_TAKEN: taken("/v1/projects", () => ({ name: fresh("project") })),
-  ROLE_TAKEN: taken("/v1/projects/{project}/roles", () => ({ key: fresh("role").replace(" ", "-") })),
+  PROJECT_NAME_TAKEN: nameTaken("/v1/projects", () => ({ name: fresh("project") })),
+  ROLE_TAKEN: nameTaken("/v1/projects/{project}/roles", () => ({ key: fresh("role").replace(" ", "-") })),
   PROJECT_GRANT_EXISTS: taken("/v1/projects/{project}/grants", async ({ postern }) => ({
     grantedOrganizationId: await organization(postern),
   })),
-  APPLICATION_NAME_TAKEN: taken("/v1/projects/{project}/applications/oidc", () => ({ name: fresh("app") })),
+  APPLICATION_NAME_TAKEN: nameTaken("/v1/projects/{project}/applications/oidc", () => ({ name: fresh("app") })),
   MEMBER_EXISTS: taken("/v1/members", async ({ fixture }) => ({
     ...{ userId: await fixture.newUser(), roles: ["ORG_VIEWER"] },
   })),

@@ -18,7 +18,7 @@ export type Call = {
   readonly key?: string | undefined;
 };
 
-/** What a client knows after a call: nothing about its effect where it is unknown, and that there is none where it was refused. */
+/** The knowledge of a client after a call: an unknown outcome may have had its effect, a refused call had none. */
 export type Outcome =
   | { readonly kind: "acknowledged" }
   | { readonly kind: "unknown" | "refused"; readonly why: string; readonly retryAfterMs?: number | undefined };
@@ -39,17 +39,17 @@ export function openCaller(protocol: Protocol, url: string): Caller {
   }
 }
 
-const patienceMs = 20_000;
+const defaultTimeoutMs = 20_000;
 
 function byTransport(transport: Transport): Caller {
-  return ({ method, request, token, key }, timeoutMs = patienceMs) =>
+  return ({ method, request, token, key }, timeoutMs = defaultTimeoutMs) =>
     transport
       .unary(method, undefined, timeoutMs, headersOf(token, key), fromJson(method.input, request))
       .then(() => acknowledged, outcomeOfError);
 }
 
 function byRest(url: string): Caller {
-  return ({ method, request, token, key }, timeoutMs = patienceMs) =>
+  return ({ method, request, token, key }, timeoutMs = defaultTimeoutMs) =>
     callRest(clientOf(url, token), method, request, {
       "connect-timeout-ms": String(timeoutMs),
       ...(key ? { "idempotency-key": key } : {}),

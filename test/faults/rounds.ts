@@ -50,8 +50,8 @@ export async function endure(stage: Stage, { rounds, projects }: RoundsOptions):
   await expectEachOnce(`rounds of ${Object.keys(stage.faults).join(", ")}`, stage, writers);
   const config = readConfig({ ...stage.env, LOG_LEVEL: "warn" });
   // On a busy machine a check takes longer than a call may.
-  const patient = { ...config, databaseStatementTimeoutMs: 120_000 };
-  expect(await doctor(patient, { rebuild: true })).toMatchObject({ ok: true });
+  const longRunning = { ...config, databaseStatementTimeoutMs: 120_000 };
+  expect(await doctor(longRunning, { rebuild: true })).toMatchObject({ ok: true });
 }
 
 /** Answers the longest time without an acknowledged write, until each writer is served again. */

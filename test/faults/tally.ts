@@ -4,7 +4,7 @@ import { ask } from "../postgres/holder.ts";
 import { effectsStatement } from "./operations.ts";
 import type { Writers } from "./writers.ts";
 
-/** What became of the writes, with the first of those that went wrong. */
+/** The outcomes of the writes, with the first of those that went wrong. */
 export type Tally = Writers["total"] & {
   readonly lost: number;
   readonly doubled: number;

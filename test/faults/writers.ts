@@ -9,7 +9,7 @@ export type Count = { acknowledged: number; unknown: number };
 
 /** 32 writers at work: each protocol, each operation, with idempotency keys and without. */
 export type Writers = {
-  /** What is known about the effects of all writes so far. */
+  /** The effects of all writes so far, as far as they are known. */
   readonly effects: ReadonlyMap<string, Count>;
   readonly total: { acknowledged: number; unknown: number; refused: number; repeated: number };
   /** Why calls were not acknowledged, with their numbers. */

@@ -11,7 +11,9 @@ export function findingIn(response: HttpResponse): string | undefined {
   const isUnknown = fields["grpc-status"] === "2";
   // ENCODING_MISSING has the code that gRPC gives it, and so the status of HTTP.
   const isFailed = response.status >= 500 && response.status !== 501 && response.status !== 505;
-  const isForeseen = texts.some((text) => /ENCODING_MISSING|DEADLINE_EXCEEDED/.test(text));
+  // The response to HEAD has no body to say why.
+  const isLate = response.status === 504 && response.body.length === 0;
+  const isForeseen = isLate || texts.some((text) => /ENCODING_MISSING|DEADLINE_EXCEEDED/.test(text));
   if (isInternal || isUnknown || (isFailed && !isForeseen))
     return `${response.status} ${texts[0]?.slice(0, 300)} ${JSON.stringify(fields).slice(0, 300)}`;
   return undefined;

@@ -41,7 +41,7 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
   user_grant_id: () => other.newUserGrant(),
 };
 
-// What these fields are for: an organization lends its projects to others, and gives roles in its own to users of others.
+// These fields name others on purpose: an organization lends its projects to others, and gives roles in its own to users of others.
 const anyone = [
   "ProjectService.GrantProject granted_organization_id",
   // An id that a new object brings; that it is taken is told, as login names tell it.

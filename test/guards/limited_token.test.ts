@@ -26,7 +26,7 @@ const done = ({ status, body }: Answer) => {
   expect([status, body]).toEqual([200, expect.anything()]);
   return body;
 };
-const said = ({ status, body }: Answer) => [status, body.details?.[0]?.reason];
+const resultOf = ({ status, body }: Answer) => [status, body.details?.[0]?.reason];
 const here = () => ({ "x-service-orgid": fixture.organizationId });
 
 /** A client whose token is limited to these permissions. */
@@ -59,14 +59,14 @@ describe("the token of an owner of the instance", () => {
   test.each(guarded.filter(([name]) => !/Member$/.test(name)))("with nothing else can %s", async (name, method) => {
     const { needs, request } = rows[name] as Row;
     const answer = await callRest(await limited(ownerId, [needs]), method, { ...(await request(fixture)) }, here());
-    expect(said(answer)).toEqual([200, undefined]);
+    expect(resultOf(answer)).toEqual([200, undefined]);
   });
 
   test("gives a role only if every permission of the role is in its list", async () => {
     const roles = ["ORG_VIEWER"];
     const member = async () => ({ userId: await fixture.newUser(), roles });
     const few = await limited(ownerId, ["member.write"]);
-    expect(said(await few.post("/v1/members", await member(), here()))).toEqual([403, "PERMISSION_DENIED"]);
+    expect(resultOf(await few.post("/v1/members", await member(), here()))).toEqual([403, "PERMISSION_DENIED"]);
     const enough = await limited(ownerId, ["member.write", ...permissions.filter((one) => one.endsWith(".read"))]);
     done(await enough.post("/v1/members", await member(), here()));
   });
@@ -75,14 +75,14 @@ describe("the token of an owner of the instance", () => {
     const { userId } = await machine(postern, fixture);
     done(await postern.admin.post("/v1/members", { userId, roles: ["ORG_OWNER"] }, here()));
     const client = await limited(ownerId, ["user.write"]);
-    expect(said(await client.post(`/v1/users/${userId}/tokens`))).toEqual([403, "PERMISSION_DENIED"]);
+    expect(resultOf(await client.post(`/v1/users/${userId}/tokens`))).toEqual([403, "PERMISSION_DENIED"]);
   });
 
   test("makes no other token of its own user, limited or not", async () => {
     const client = await limited(ownerId, ["user.write", "user.read"]);
     for (const body of [{}, { permissions: ["user.read"] }])
       for (const id of ["me", ownerId])
-        expect(said(await client.post(`/v1/users/${id}/tokens`, body))).toEqual([403, "PERMISSION_DENIED"]);
+        expect(resultOf(await client.post(`/v1/users/${id}/tokens`, body))).toEqual([403, "PERMISSION_DENIED"]);
   });
 });
 
@@ -94,20 +94,20 @@ test("a limited token of a plain user reads who it is, and nothing else of its o
     const own = ownRows[name];
     if (!own) continue;
     const answer = await callRest(client, method, { userId, ...own.request });
-    expect([name, ...said(answer)]).toEqual([name, 403, "PERMISSION_DENIED"]);
+    expect([name, ...resultOf(answer)]).toEqual([name, 403, "PERMISSION_DENIED"]);
   }
   const passwords = { oldPassword: password, newPassword: "Green-Teapot-77" };
-  expect(said(await client.put("/v1/users/me/password", passwords))).toEqual([403, "PERMISSION_DENIED"]);
-  expect(said(await client.get("/v1/policies/password"))).toEqual([403, "PERMISSION_DENIED"]);
+  expect(resultOf(await client.put("/v1/users/me/password", passwords))).toEqual([403, "PERMISSION_DENIED"]);
+  expect(resultOf(await client.get("/v1/policies/password"))).toEqual([403, "PERMISSION_DENIED"]);
 });
 
 test("a token is never wider than its user: a permission in its list that the user does not hold gives nothing", async () => {
   const { userId } = await machine(postern, fixture);
   const client = await limited(userId, ["user.read", "project.read"]);
-  expect(said(await client.get("/v1/users"))).toEqual([403, "PERMISSION_DENIED"]);
+  expect(resultOf(await client.get("/v1/users"))).toEqual([403, "PERMISSION_DENIED"]);
   done(await postern.admin.post("/v1/members", { userId, roles: ["ORG_VIEWER"] }, here()));
   done(await client.get("/v1/users"));
-  expect(said(await client.get("/v1/members"))).toEqual([403, "PERMISSION_DENIED"]);
+  expect(resultOf(await client.get("/v1/members"))).toEqual([403, "PERMISSION_DENIED"]);
   done(await postern.admin.delete(`/v1/members/${userId}`, here()));
-  expect(said(await client.get("/v1/users"))).toEqual([403, "PERMISSION_DENIED"]);
+  expect(resultOf(await client.get("/v1/users"))).toEqual([403, "PERMISSION_DENIED"]);
 });

@@ -6,7 +6,7 @@ import { policyRows } from "./policy_rows.ts";
 
 // Two statements of the same truth meet in matrix.test.ts. The server runs on the option `access` of each rpc in proto/postern/v1
 // and on the roles in src/guards/permissions.ts. This table states the requirement of each operation by itself, with the roles as
-// the README lists them, and reads neither. An rpc without a row, and a row without an rpc, fail. Where the two differ, decide by
+// docs/api.md lists them, and reads neither. An rpc without a row, and a row without an rpc, fail. Where the two differ, decide by
 // the purpose of the operation which one is wrong, and never copy the one into the other.
 
 /** The decision on who may call an rpc, independent of the code that is tested. */
@@ -15,7 +15,7 @@ export type Row = {
   readonly needs: string;
   /** `instance`, the organization worked in, or the organization of the user that is named. */
   readonly decides: "nobody" | "instance" | "organization" | "user";
-  /** What a caller without a token is answered, where anyone may call. */
+  /** The answer to a caller without a token, where anyone may call. */
   readonly unknownCaller?: { readonly status: number; readonly reason?: Reason };
   /** The reach of a role on a project, or on a project grant: the named object, or the entries that the list shows. */
   readonly reaches?: "project" | "list";

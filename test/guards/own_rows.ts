@@ -1,7 +1,7 @@
-/** What a human without any role is told when it calls with `me` in place of a user's id. */
+/** The answer to a human without any role that calls with `me` in place of a user's id. */
 export type OwnRow = {
   readonly says: "OK" | "PERMISSION_DENIED" | "PHONE_MISSING" | "CODE_EXPIRED" | "TOKEN_NOT_FOUND";
-  /** What the request has beside the id. */
+  /** The fields of the request beside the id. */
   readonly request?: Readonly<Record<string, string | object>>;
 };
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { newToken } from "../../src/security/token.ts";
 import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
+import { startTwoNodes } from "../two_nodes.ts";
 import { sendBytes } from "../wire/tcp.ts";
 
 const me = "/v1/users/me";
@@ -30,13 +31,14 @@ test("a user who makes too many calls has to wait, and is told how long; others 
   expect([first.headers.get("ratelimit"), first.headers.get("ratelimit-policy")]).toEqual([null, null]);
   for (let calls = 0; calls < 10; calls++) await one.get(me);
   const near = await one.get(me);
-  expect(near.headers.get("ratelimit")).toMatch(/^"caller";r=\d;t=\d\d$/);
+  const [, left, seconds] = /^"caller";r=(\d);t=(\d\d)$/.exec(near.headers.get("ratelimit") ?? "") ?? [];
+  expect(Number(left) / Number(seconds)).toBeLessThanOrEqual(20 / 60);
   expect(near.headers.get("ratelimit-policy")).toBe('"caller";q=20;w=60');
   const answer = await untilRefused(one);
   expect(outcomeOf(answer)).toBe(refused);
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
   expect(Number(answer.headers.get("retry-after"))).toBeLessThanOrEqual(3);
-  expect(answer.headers.get("ratelimit")).toMatch(/^"caller";r=0;t=\d\d$/);
+  expect(answer.headers.get("ratelimit")).toBe(`"caller";r=0;t=${answer.headers.get("retry-after")}`);
   expect(answer.headers.get("ratelimit-policy")).toBe('"caller";q=20;w=60');
   expect(JSON.stringify(answer.body)).toContain("retryDelay");
   expect(outcomeOf(await other.get(me))).toBe("OK");
@@ -117,6 +119,25 @@ test("tokens that are known count as nothing, also when all of them come at once
   await using postern = await startPostern({ unknownTokensPerAddressPerMinute: 2, trustedProxies, cacheSeconds: 0 });
   for (let times = 0; times < 10; times++)
     expect(outcomeOf(await postern.admin.get(me, from("203.0.113.7")))).toBe("OK");
+});
+
+test("of two nodes each allows as many calls, and as many failed sign-ins of a login name", async () => {
+  await using nodes = await startTwoNodes({
+    callsPerAddressPerMinute: 3,
+    signInFailuresPerNamePerMinute: 1,
+    trustedProxies,
+  });
+  const each = [nodes.one, nodes.two];
+  const [address, other] = [from("203.0.113.7"), from("203.0.113.8")];
+  const guess = (node: Postern) => node.as().post("/v1/sessions", { loginName: "nobody", password: "wrong" }, other);
+  for (const node of each) {
+    expect(outcomeOf(await guess(node))).toBe("401 SIGN_IN_FAILED");
+    for (let calls = 0; calls < 3; calls++) expect(outcomeOf(await node.admin.get(me, address))).toBe("OK");
+  }
+  for (const node of each) {
+    expect(outcomeOf(await guess(node))).toBe("429 PASSWORD_ATTEMPTS");
+    expect(outcomeOf(await node.admin.get(me, address))).toBe(refused);
+  }
 });
 
 test("a body of a call too many is not waited for", async () => {

@@ -30,7 +30,7 @@ for (const { moment, sent } of [
     const { id } = await outbox.ask();
 
     expect(await runUntilKilled(moment, outbox.url, outbox.key.toString("hex"), provider.url)).toBe("SIGKILL");
-    await outbox.hurry();
+    await outbox.makeDue();
     const sender = webhookSender({ url: provider.url, secret: Buffer.alloc(32) }, () => new Date());
     await using worker = startWorker(outbox, { sender });
     await vi.waitFor(() => expect(provider.received.length).toBe(sent), 60_000);

@@ -57,7 +57,7 @@ export async function openOutbox({ key = randomBytes(32), databaseUrl = "" } = {
     },
 
     /** Ends the leases of held messages and the pauses before their next try. */
-    hurry: () => sql`update sms_messages set due = now()`,
+    makeDue: () => sql`update sms_messages set due = now()`,
 
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -23,8 +23,12 @@ function limitFieldsOf(response: HttpResponse): Fields {
 
 test("a call too many is refused at every door alike, with the time to wait and the headers of the limit", async () => {
   await using postern = await startPostern({ callsPerAddressPerMinute: 1, trustedProxies: ["127.0.0.1"] });
+  const responses: HttpResponse[] = [];
   const seen: Fields[] = [];
-  using doors = openDoors(postern.url, (response) => seen.push(limitFieldsOf(response)));
+  using doors = openDoors(postern.url, (response) => {
+    responses.push(response);
+    seen.push(limitFieldsOf(response));
+  });
   let first: unknown;
   for (const [index, door] of doors.all.entries()) {
     const headers = { authorization: `Bearer ${postern.admin.token}`, "x-forwarded-for": `203.0.113.${index + 1}` };
@@ -35,6 +39,11 @@ test("a call too many is refused at every door alike, with the time to wait and 
       "ratelimit-policy": policy,
     });
     const refused = await ask();
+    const { headers: sent } = responses.at(-1) ?? expect.unreachable();
+    expect(sent, `${door.name}: no trailer has them`).toMatchObject({
+      ratelimit: expect.stringMatching(/^"address";r=0;t=(60|5\d)$/),
+      "ratelimit-policy": policy,
+    });
     expect([refused.code, refused.reason], door.name).toEqual(["ResourceExhausted", "RATE_LIMIT"]);
     expect(seen.at(-1), door.name).toEqual({
       ratelimit: expect.stringMatching(/^"address";r=0;t=(60|5\d)$/),

@@ -12,6 +12,7 @@ import { passwordResetScenes } from "./scenes_password_reset.ts";
 import { phoneScenes } from "./scenes_phone.ts";
 import { refusedScenes } from "./scenes_refused.ts";
 import { stateScenes } from "./scenes_state.ts";
+import { takenScenes } from "./scenes_taken.ts";
 import { tokenScenes } from "./scenes_token.ts";
 import { updateScenes } from "./scenes_update.ts";
 import { wireScenes } from "./scenes_wire.ts";
@@ -19,7 +20,7 @@ import { wireScenes } from "./scenes_wire.ts";
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   ...[stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
-  ...[emailScenes, passwordResetScenes, importScenes, lateScenes],
+  ...[emailScenes, passwordResetScenes, importScenes, lateScenes, takenScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

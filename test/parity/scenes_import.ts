@@ -73,6 +73,7 @@ export const importScenes: readonly Scene[] = [
     ...{ ...human(), userId: fixture.projectId },
   })),
   wrong(humanUser, "with the id me", ["userId"], { ...human(), userId: "me" }),
+  wrong(humanUser, "with the id of a policy", ["userId"], { ...human(), userId: "lockout-policy" }),
   wrong(humanUser, "with an id of other characters", ["userId"], { ...human(), userId: "a b" }),
   wrong(humanUser, "with a hash that costs too much", ["passwordHash"], {
     ...{ ...human(), passwordHash: bcrypt10.replace("$10$", "$31$") },

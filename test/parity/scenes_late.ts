@@ -1,14 +1,14 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { person, type Scene, type Stage, within } from "./stage.ts";
 
-type Asked = Pick<Scene, "rpc" | "name"> & {
+type LateRequest = Pick<Scene, "rpc" | "name"> & {
   readonly by?: "viewer" | "stranger";
   /** The organization worked in, when it is not the fixture's. */
   readonly inside?: "historic";
   readonly request: JsonObject | ((stage: Stage) => JsonObject);
 };
 
-const scene = ({ rpc, name, by, inside, request }: Asked, fields: string[]): Scene => ({
+const scene = ({ rpc, name, by, inside, request }: LateRequest, fields: string[]): Scene => ({
   ...{ rpc, name, says: "VALIDATION_FAILED", fields },
   given: (stage) => ({
     request: typeof request === "function" ? request(stage) : request,

@@ -42,6 +42,9 @@ export const listScenes: readonly Scene[] = [
   users("VALIDATION_FAILED", ["by a search without words", { filter: { search: "--" } }], {
     fields: ["filter.search"],
   }),
+  users("VALIDATION_FAILED", ["by phones without a digit", { filter: { phone: "()", phonePrefix: "-" } }], {
+    fields: ["filter.phone", "filter.phonePrefix"],
+  }),
   users("VALIDATION_FAILED", ["by a search of nine words", { filter: { search: "a b c d e f g h i" } }], {
     fields: ["filter.search"],
   }),

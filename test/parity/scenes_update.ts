@@ -2,12 +2,12 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { machine, organization } from "../harness.ts";
 import { fresh, made, type Scene, type Stage, within } from "./stage.ts";
 
-type Given = Scene["given"];
+type Preparation = Scene["given"];
 type Extras = Pick<Scene, "fields" | "not" | "only" | "malformed">;
 
 const scenesOf =
   (rpc: string) =>
-  (name: string, says: Scene["says"], given: Given, extras: Extras = {}): Scene => ({
+  (name: string, says: Scene["says"], given: Preparation, extras: Extras = {}): Scene => ({
     rpc,
     name,
     says,
@@ -25,7 +25,7 @@ const username = scenesOf("UserService.ChangeUsername");
 
 /** An update of a new human, with a look at the user afterwards. */
 const person =
-  (request: JsonObject): Given =>
+  (request: JsonObject): Preparation =>
   async ({ fixture, admin }) => {
     const userId = await fixture.newUser();
     const see = async () => {
@@ -82,7 +82,7 @@ const every = {
 
 /** An update of a new application with two redirect URIs and a clock skew, with a look at it afterwards. */
 const application =
-  (request: JsonObject): Given =>
+  (request: JsonObject): Preparation =>
   async ({ fixture, admin }) => {
     const headers = within(fixture.organizationId);
     const projectId = await fixture.newProject();

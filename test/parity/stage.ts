@@ -24,7 +24,7 @@ export type Stage = {
 };
 
 /** A call that a scene makes, with what it needs already there. */
-export type Given = {
+export type SceneCall = {
   readonly request: JsonObject;
   /** The administrator when left out. */
   readonly by?: Client;
@@ -51,7 +51,7 @@ export type Scene = {
   readonly malformed?: { readonly json?: string; readonly binary?: string };
   /** The one kind of door for which this is so. */
   readonly only?: "rest";
-  readonly given: (stage: Stage) => Given | Promise<Given>;
+  readonly given: (stage: Stage) => SceneCall | Promise<SceneCall>;
 };
 
 /** The reasons why requests are no well-formed messages: each decoder refuses them in its own words, before a call begins. */

@@ -165,11 +165,11 @@ test("closing refuses what still waits", async () => {
   expect(isUnavailable(await failureOf(db.sql`select 1`)) || reasonOf(await failureOf(db.sql`select 1`))).toBeTruthy();
 });
 
-async function listen(greet: (socket: Socket) => void): Promise<AsyncDisposable & { url: string }> {
+async function listen(onSocket: (socket: Socket) => void): Promise<AsyncDisposable & { url: string }> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
     sockets.add(socket.on("error", () => {}));
-    greet(socket);
+    onSocket(socket);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -70,10 +70,10 @@ test("a certificate for another name is refused by verify-full only, also when t
 });
 
 test("a server that cannot encrypt is not talked to in clear", async () => {
-  let said = Buffer.alloc(0);
-  await using plain = await startPlain((data) => (said = Buffer.concat([said, data])));
+  let received = Buffer.alloc(0);
+  await using plain = await startPlain((data) => (received = Buffer.concat([received, data])));
   expect(await encrypted(`postgresql://postern:hidden@127.0.0.1:${plain.port}/postgres?sslmode=require`)).toBeDefined();
-  expect(said.toString("latin1")).not.toContain("postern");
+  expect(received.toString("latin1")).not.toContain("postern");
 });
 
 test("a file that is not there is one sentence", async () => {

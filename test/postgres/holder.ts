@@ -65,8 +65,8 @@ export async function postmasterOf(data: string): Promise<number> {
 }
 
 /** Tries until it succeeds, for a while. */
-export async function until<T>(what: () => Promise<T | false>, patienceMs = 60_000): Promise<T> {
-  for (const end = Date.now() + patienceMs; ; await new Promise((resolve) => setTimeout(resolve, 25))) {
+export async function until<T>(what: () => Promise<T | false>, timeoutMs = 60_000): Promise<T> {
+  for (const end = Date.now() + timeoutMs; ; await new Promise((resolve) => setTimeout(resolve, 25))) {
     const found = await what().catch((error) => (Date.now() > end ? Promise.reject(error) : (false as const)));
     if (found !== false) return found;
     if (Date.now() > end) throw new Error("waited too long");

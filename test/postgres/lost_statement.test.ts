@@ -52,6 +52,31 @@ test("a statement that was lost on the way to the server ends as well", async ()
   expect(await asked).toBe(true);
 });
 
+test("a statement of which the server knows the text and waits for the rest ends as well", async () => {
+  await using at = await freshDatabase({ empty: true });
+  await using proxy = await openProxy(at.url);
+  await using pools = openPools(proxy.url);
+  await pools.long.sql`create table written (n int)`;
+  const swallow = () => proxy.fail({ swallow: true });
+  // The driver sends the values once the server has described them: the server then waits, and shows the statement as active.
+  proxy.fail({
+    resetAt(message) {
+      if (message.startsWith("P")) queueMicrotask(swallow);
+      return false;
+    },
+  });
+  const asked = pools.long.sql`insert into written values (${1})`.then(
+    () => "answered",
+    (error: unknown) => isOutcomeUnknown(error),
+  );
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and state = 'active' and wait_event = 'ClientRead'`;
+  await until(async () => (await ask(at.url, waiting)).length > 0);
+  proxy.fail({});
+  expect(await asked).toBe(true);
+  expect(await pools.long.sql`select n from written`).toEqual([]);
+});
+
 test("a statement that runs is left alone", async () => {
   await using at = await freshDatabase({ empty: true });
   await using pools = openPools(at.url);

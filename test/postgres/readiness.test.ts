@@ -14,7 +14,7 @@ test("behind a network that swallows everything the node says that it is not rea
   await using postern = await startPostern({ databaseUrl: proxy.url, databaseStatementTimeoutMs: 60_000 });
   await expect.poll(() => readyz(postern.url)).toBe(200);
   proxy.fail({ swallow: true });
-  // What asks for the state does not wait for statements, which give up after more than a minute.
+  // The question for the state does not wait for statements, which give up after more than a minute.
   let isPending = true;
   const call = postern.admin.get("/v1/projects").finally(() => {
     isPending = false;

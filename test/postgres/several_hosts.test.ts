@@ -115,13 +115,13 @@ test("closing while servers are tried ends the search", async () => {
   await db[Symbol.asyncDispose]();
 });
 
-async function listen(greet: (socket: Socket) => void) {
+async function listen(onSocket: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const reached = Promise.withResolvers<void>();
   const server = createServer((socket) => {
     sockets.add(socket.on("error", () => {}));
     reached.resolve();
-    greet(socket);
+    onSocket(socket);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,30 +1,35 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { expect, test } from "vitest";
 import { settings } from "../../src/config.ts";
 import { roles } from "../../src/guards/permissions.ts";
-import { root, textOf } from "./tree.ts";
+import { filesOf, root, textOf } from "./tree.ts";
 
-const readme = textOf("README.md");
-
-/** The part under a heading, as far as the next one. */
-function section(heading: string): string {
-  const after = readme.split(`\n## ${heading}\n`)[1];
-  if (after === undefined) throw new Error(`the README has no part "${heading}"`);
+/** The part of a page under a heading, as far as the next one. */
+function section(page: string, heading: string): string {
+  const after = textOf(page).split(`\n## ${heading}\n`)[1];
+  if (after === undefined) throw new Error(`${page} has no part "${heading}"`);
   return after.split("\n## ")[0] ?? "";
 }
 
 /** The rows of the tables in a part, without their heads, as cells. */
-const rowsOf = (heading: string): string[][] =>
-  section(heading)
+const rowsOf = (page: string, heading: string): string[][] =>
+  section(page, heading)
     .split("\n")
     .filter((line, index, all) => line.startsWith("| ") && !all[index + 1]?.startsWith("|---"))
     .map((line) => line.slice(2, -2).split(" | "));
 
+test("the README has at most 1,500 words, and says in its second paragraph what Postern is not", () => {
+  const readme = textOf("README.md");
+  expect(readme.split(/\s+/).length).toBeLessThanOrEqual(1500);
+  const [, , second = ""] = readme.split("\n\n");
+  expect(second.replaceAll("\n", " ")).toMatch(/^\*\*What it is not\.\*\* Postern is not an OpenID Provider yet/);
+});
+
 const plain = (cell = ""): string => cell.replace(/^\s*`?|`?\s*$/g, "");
 
 test("the table of settings is the one of config.ts", () => {
-  const rows = section("Settings")
+  const rows = textOf("docs/settings.md")
     .split("\n")
     .filter((line) => line.startsWith("| `"));
   const written = settings.map(({ name, default: usual, meaning }) => [
@@ -37,7 +42,7 @@ test("the table of settings is the one of config.ts", () => {
 
 test("the tables of dependencies name those of package.json, each with a reason", () => {
   const { dependencies, optionalDependencies, devDependencies } = JSON.parse(textOf("package.json"));
-  const named = rowsOf("Dependencies");
+  const named = rowsOf("docs/development.md", "Dependencies");
   expect(named.map(([name]) => plain(name))).toEqual(
     [dependencies, optionalDependencies, devDependencies].flatMap((some) => Object.keys(some).sort()),
   );
@@ -45,7 +50,7 @@ test("the tables of dependencies name those of package.json, each with a reason"
 });
 
 test("the tree shows every folder and file at the top of src, and nothing that is not there", () => {
-  const lines = section("The tree").split("\n");
+  const lines = section("docs/development.md", "The tree").split("\n");
   const shown = lines.flatMap((line) => /^ {2}(\S+)/.exec(line)?.[1] ?? []);
   const there = readdirSync(join(root, "src"), { withFileTypes: true });
   expect(shown.sort()).toEqual(there.map((entry) => entry.name + (entry.isDirectory() ? "/" : "")).sort());
@@ -59,13 +64,13 @@ test("the table of operations names every rpc of the contract", () => {
     .flatMap(({ file, text }) => {
       const service = /^service (\w+)/m.exec(text)?.[1];
       const rpcs = [...text.matchAll(/^ {2}rpc (\w+)/gm)].map(([, name]) => `\`${name}\``);
-      return service ? [[`[\`${service}\`](proto/postern/v1/${file})`, rpcs.join(", ")]] : [];
+      return service ? [[`[\`${service}\`](../proto/postern/v1/${file})`, rpcs.join(", ")]] : [];
     });
-  expect(rowsOf("Operations").sort()).toEqual(services.sort());
+  expect(rowsOf("docs/api.md", "Operations").sort()).toEqual(services.sort());
 });
 
 test("the table of roles is the one of permissions.ts", () => {
-  const rows = rowsOf("Permissions");
+  const rows = rowsOf("docs/api.md", "Permissions");
   expect(rows.map(([role]) => plain(role))).toEqual(Object.keys(roles));
   for (const [role, cell = ""] of rows.filter(([, cell = ""]) => cell.startsWith("`"))) {
     const named = [...cell.matchAll(/`([a-z.]+)`/g)].map(([, permission]) => permission);
@@ -74,10 +79,10 @@ test("the table of roles is the one of permissions.ts", () => {
 });
 
 test("the operation that is shown is in the files, line by line", () => {
-  const parts = section("Adding an operation").split("\n```");
+  const parts = section("docs/development.md", "Adding an operation").split("\n```");
   for (const [index, part] of parts.entries()) {
     if (!part.startsWith("diff\n")) continue;
-    const file = /\((\S+)\):?\s*$/.exec(parts[index - 1] ?? "")?.[1] ?? "";
+    const file = /\(\.\.\/(\S+)\):?\s*$/.exec(parts[index - 1] ?? "")?.[1] ?? "";
     const text = textOf(file).split("\n");
     const added = part.split("\n").filter((line) => /^[+ ]/.test(line));
     expect(added.length).toBeGreaterThan(5);
@@ -89,9 +94,9 @@ test("the operation that is shown is in the files, line by line", () => {
 });
 
 test("every snippet of a client is a piece of a program that is tested", () => {
-  const parts = section("Clients").split("\n```");
+  const parts = textOf("docs/client_snippets.md").split("\n```");
   const snippets = parts.flatMap((text, index) => {
-    const [file] = [...(parts[index - 1] ?? "").matchAll(/\((test\/\S+)\)/g)]
+    const [file] = [...(parts[index - 1] ?? "").matchAll(/\(\.\.\/(test\/\S+)\)/g)]
       .flatMap(([, path = ""]) => path)
       .slice(-1);
     return index % 2 === 1 ? [{ file, text: text.replace(/^\w+\n/, "") }] : [];
@@ -108,7 +113,16 @@ function shownIn(program: string): string {
 }
 
 test("every link leads somewhere", () => {
-  const files = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
+  const pages = filesOf().filter((path) => /^docs\/\w+\.md$/.test(path));
+  const files = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "bench/README.md",
+    "bench/log.md",
+    ...pages,
+  ];
   const broken = files.flatMap((file) => {
     const links = [...textOf(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
     return links.filter((link) => !leads(file, link)).map((link) => `${file}: ${link}`);
@@ -119,7 +133,8 @@ test("every link leads somewhere", () => {
 function leads(from: string, link: string): boolean {
   if (/^https:/.test(link)) return true;
   const [path, heading] = link.split("#");
-  if (path && !existsSync(join(root, path))) return false;
-  const headings = heading ? [...textOf(path || from).matchAll(/^#+ (.*)$/gm)] : [];
+  const target = path ? posix.join(posix.dirname(from), path) : from;
+  if (!existsSync(join(root, target))) return false;
+  const headings = heading ? [...textOf(target).matchAll(/^#+ (.*)$/gm)] : [];
   return !heading || headings.some(([, name = ""]) => name.toLowerCase().replaceAll(" ", "-") === heading);
 }

@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { SyntaxKind } from "typescript/unstable/ast";
 import { afterAll, expect, test } from "vitest";
-import { lineOf, nodesOf, openProgram, type Source } from "./tree.ts";
+import { lineOf, nodesOf, openProgram, root, type Source } from "./tree.ts";
 
 // Retired words and, beside them, those that are written instead: the field's own, or a plain name.
 const retiredEverywhere: Readonly<Record<string, string>> = {
@@ -8,17 +10,22 @@ const retiredEverywhere: Readonly<Record<string, string>> = {
   lane: "unary call",
   "visit visits visitor visitors": "call; callback",
   "dialect dialects": "protocol, codec",
-  "converse converses": "serve, handle",
   spoken: "negotiated",
   "arrival arrivals": "match, request",
   "widen widens widened": "open a window, WINDOW_UPDATE",
-  "greet greets": "initial window",
   calm: "ENHANCE_YOUR_CALM",
   "allowance allowances": "token bucket",
   "house houses": "runtime",
   rooms: "routes",
   turns: "batch, order, tick, queue entry",
   parting: "close",
+  "patience patient patiently impatient": "time-out, grace, retry; longRunning",
+};
+
+// A test may have a stranger, who is a user without any role, and an rpc of these names.
+const retiredInSource: Readonly<Record<string, string>> = {
+  "converse converses": "serve, handle",
+  "greet greets": "initial window",
   "stranger strangers": "unknown caller",
 };
 
@@ -27,19 +34,25 @@ const retiredInGateway: Readonly<Record<string, string>> = {
   said: "sent, stated",
   whoever: "the noun: client, caller, handler",
   "nobody somebody": "no caller, unknown caller; the passive voice",
-  "patience patient": "timeouts, timer",
 };
+
+// Whole names: those that say that something is asked, given or answered, and not what.
+const retiredWholeNames =
+  /^(\w*[a-z])?(Asked|Wanted|Reply|Located)$|^(Given|Whole|Sent|told|tells|said|hurry|askedOf|giveUp|hangUp)$/;
 
 // Names that say nothing by themselves, or say it privately; a comment may use these words.
 const retiredNames: Readonly<Record<string, string>> = {
   "wanted asked given": "request, options, query",
   room: "route",
-  "giveUp hangUp lose settle": "abort, close, discard, drain",
+  "lose settle": "abort, close, discard, drain",
   Host: "connection",
 };
 
-const program = openProgram(["src", "packages"]);
+const program = openProgram(["src", "packages", "test", "bench", "docs"]);
 afterAll(() => program[Symbol.dispose]());
+const everything = program.sources.filter(
+  ({ path }) => !path.startsWith("packages/gateway/gen/") && path !== "test/rules/words.test.ts",
+);
 const sources = program.sources.filter(({ path }) => /^(src|packages\/\w+\/src)\//.test(path));
 const gateway = sources.filter(({ path }) => path.startsWith("packages/gateway/"));
 
@@ -84,9 +97,17 @@ const isOfRfc9113 = (name: string) => name === "enhanceYourCalm";
 
 test("names and comments use the words of the field where it has them", () => {
   const isRetired = has(formsOf(retiredEverywhere));
-  expect(places(sources, namesIn, (name) => isRetired(name) && !isOfRfc9113(name))).toEqual([]);
-  expect(places(sources, commentsIn, isRetired)).toEqual([]);
+  expect(places(everything, namesIn, (name) => isRetired(name) && !isOfRfc9113(name))).toEqual([]);
+  expect(places(everything, commentsIn, isRetired)).toEqual([]);
   expect(isRetired("openRooms")).toBe(true);
+  const isRetiredInSource = has(formsOf(retiredInSource));
+  expect(places(sources, namesIn, isRetiredInSource)).toEqual([]);
+  expect(places(sources, commentsIn, isRetiredInSource)).toEqual([]);
+});
+
+test("names say what is asked for, answered or received", () => {
+  expect(places(everything, namesIn, (name) => retiredWholeNames.test(name))).toEqual([]);
+  expect(retiredWholeNames.test("PhoneAsked")).toBe(true);
 });
 
 test("names and comments of the gateway name the client, the caller or the handler, and what it does", () => {
@@ -102,8 +123,27 @@ test("names of the gateway are nouns and verbs of their own, and its limits begi
   expect(places(gateway, namesIn, (name) => /^(max|min)[A-Z]/.test(name))).not.toEqual([]);
 });
 
-test("comments of the gateway begin with their subject: none with what or who", () => {
-  const isHeadless = (comment: string) => /^\/(\/|\*\*)[\s*]*(What|Who|Whose|Whom|Whoever)\b/.test(comment);
-  expect(places(gateway, commentsIn, isHeadless)).toEqual([]);
+// Whether a sentence has a clause for its subject.
+const isHeadless = (comment: string) =>
+  /(?:^\/(?:\/|\*\*)[\s*]*|[.;:]\s+(?:(?:\/\/|\*) )?)(?:What|Who|Whose|Whom|Whoever|Whatever)\b/.test(comment);
+
+test("sentences of comments begin with their subject: none with what or who", () => {
+  expect(everything.length).toBeGreaterThan(600);
+  expect(places(everything, commentsIn, isHeadless)).toEqual([]);
   expect(isHeadless("/** What a call is made of. */")).toBe(true);
+  expect(isHeadless("// A call ends. Whoever waits is told.")).toBe(true);
 });
+
+test("sentences of the contract begin with their subject, too", () => {
+  const protos = readdirSync(join(root, "proto"), { recursive: true, encoding: "utf8" }).filter((path) =>
+    path.endsWith(".proto"),
+  );
+  expect(protos.length).toBeGreaterThan(10);
+  const headless = protos.filter((path) =>
+    commentsOf(readFileSync(join(root, "proto", path), "utf8")).some(isHeadless),
+  );
+  expect(headless).toEqual([]);
+});
+
+/** The blocks of comments of a file of the contract, each as one text. */
+const commentsOf = (proto: string): string[] => proto.match(/(?:^\s*\/\/.*\n)+/gm)?.map((block) => block.trim()) ?? [];

@@ -61,7 +61,7 @@ async function world() {
 test("everything in a deleted organization is missing at once, on every node", async () => {
   const it = await world();
   const { admin } = postern;
-  // What the nodes keep in memory is there before.
+  // These calls fill the caches of both nodes.
   for (const url of [postern.url, other.url]) {
     const owner = clientOf(url, admin.token);
     for (const path of [`/v1/users/${it.userId}`, `/v1/sessions?userId=${it.userId}`]) done(await owner.get(path));
@@ -80,6 +80,7 @@ test("everything in a deleted organization is missing at once, on every node", a
     const gone = [
       [() => owner.get(`/v1/organizations/${it.organizationId}`), 404, "ORGANIZATION_NOT_FOUND"],
       [() => owner.get(`/v1/users/${it.userId}`), 404, "USER_NOT_FOUND"],
+      [() => owner.get(`/v1/users:byLoginName?loginName=${it.username}`), 404, "USER_NOT_FOUND"],
       [() => owner.get(`/v1/users/${it.robotId}/tokens`), 404, "USER_NOT_FOUND"],
       [() => owner.delete(`/v1/sessions/${it.sessionId}`), 404, "SESSION_NOT_FOUND"],
       [() => owner.get("/v1/users", it.here), 403, "PERMISSION_DENIED"],

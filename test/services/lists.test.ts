@@ -172,6 +172,10 @@ test("a token of another query is refused by name, and so is what no list can do
   const refused: readonly (readonly [query: string, fields: readonly string[]])[] = [
     ["/v1/users?filter.search=--", ["filter.search SEARCH_WORDS"]],
     ["/v1/users?filter.search=a+b+c+d+e+f+g+h+i", ["filter.search SEARCH_WORDS"]],
+    [
+      "/v1/users?filter.phone=%28%29&filter.phonePrefix=-",
+      ["filter.phone PHONE_EMPTY", "filter.phonePrefix PHONE_EMPTY"],
+    ],
     ["/v1/users?filter.search=a&order=NAME_ORDER_NEWEST", ["order MUTUALLY_EXCLUSIVE"]],
     ["/v1/projects?filter.name=a&order=NAME_ORDER_OLDEST", ["order MUTUALLY_EXCLUSIVE"]],
     [`/v1/users?filter.name=${"a".repeat(201)}`, ["filter.name STRING_MAX_LEN"]],

@@ -160,6 +160,22 @@ test("the lockout policy is reset likewise, and passwords and sign-ins follow at
   done(await signIn(password));
 });
 
+test("no user gets an id under which the facts about policies stand", async () => {
+  const organizationId = await organization(postern);
+  const where = within(organizationId);
+  for (const [userId, path, policy] of [
+    ["password-policy", "/v1/policies/password", strict],
+    ["lockout-policy", "/v1/policies/lockout", { maximumAttempts: 3 }],
+  ] as const) {
+    const created = await postern.admin.post("/v1/users/machine", { username: userId, name: "Robot", userId }, where);
+    expect([created.status, created.body.details?.[1]?.fieldViolations]).toMatchObject([
+      400,
+      [{ field: "userId", reason: "USER_ID_RESERVED" }],
+    ]);
+    done(await postern.admin.put(path, { policy }, where));
+  }
+});
+
 test("of many that set and reset one policy at once each has its version", async () => {
   const headers = within(await organization(postern));
   const calls = Array.from({ length: 12 }, (_, at) =>

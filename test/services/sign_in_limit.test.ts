@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
+import { openClient } from "../fixture/database_client.ts";
 import { type Answer, type Postern, signedUp, startPostern } from "../harness.ts";
 import { requestHttp2 } from "../wire/http2.ts";
 
@@ -61,6 +63,32 @@ test("of guesses at once from one address no more are tried than it may make", a
   expect(answers.map(outcomeOf).filter((outcome) => outcome === "401 SIGN_IN_FAILED")).toHaveLength(3);
 });
 
+test("a guess counts although its caller hangs up before the answer", async () => {
+  await using postern = await startPostern({ signInFailuresPerNamePerMinute: 1 });
+  await using database = openClient(postern.databaseUrl);
+  const { username, password } = await signedUp(postern);
+  // With an imported hash anywhere, a failed sign-in waits before it is answered.
+  const person = { username: `u-${randomBytes(6).toString("hex")}`, givenName: "Ada", familyName: "Byron" };
+  const passwordHash = "$2b$05$CCCCCCCCCCCCCCCCCCCCC.aDV7CQarKHMuNfh2oJkFzsHZya4whFe";
+  await postern.admin.post("/v1/users/human", { ...person, email: "ada@example.com", passwordHash });
+  const body = JSON.stringify({ loginName: username, password: wrong });
+  const guessed = async () => {
+    const aborting = new AbortController();
+    const request = { method: "POST", headers: { "content-type": "application/json" }, body, signal: aborting.signal };
+    const answer = fetch(`${postern.url}/v1/sessions`, request);
+    await expect.poll(() => database.client`select from password_attempts`).toHaveLength(1);
+    aborting.abort();
+    await expect(answer).rejects.toThrow();
+  };
+  // One that is cut off before it was checked counts for nothing.
+  await expect
+    .poll(async () => {
+      await guessed();
+      return outcomeOf(await signIn(postern, username, password));
+    })
+    .toBe("429 PASSWORD_ATTEMPTS");
+});
+
 test("behind a trusted proxy each client counts by the address that the proxy saw", async () => {
   await using postern = await startPostern({
     signInFailuresPerAddressPerMinute: 1,
@@ -75,7 +103,7 @@ test("behind a trusted proxy each client counts by the address that the proxy sa
   expect(await guess("203.0.113.7")).toBe(failed);
   expect(await guess("203.0.113.7")).toBe(waits);
   expect(await guess("203.0.113.8")).toBe(failed);
-  // What a client wrote stands in front of what the proxies appended.
+  // Addresses that a client wrote stand in front of those that the proxies appended.
   expect(await guess("198.51.100.1, 203.0.113.7, 10.0.0.5")).toBe(waits);
   expect(await guess("203.0.113.7:4711")).toBe(waits);
   expect(await guess("::ffff:203.0.113.7")).toBe(waits);

@@ -160,14 +160,14 @@ const table: Readonly<Record<Kind, Readonly<Record<string, Check>>>> = {
         );
     },
     async checks(it, shut) {
-      const [visitor, tenant] = [await guest(it), await lent(it)];
+      const [roleHolder, tenant] = [await guest(it), await lent(it)];
       await shut();
       expect(await grantOf(it)).toMatchObject({ state: "USER_GRANT_STATE_ACTIVE", inEffect: false });
       expect(done(await postern.admin.get(tenant.path, tenant.there)).userGrant.inEffect).toBe(false);
-      for (const { client } of [visitor, tenant]) expect(await rolesOf(client)).toEqual([]);
+      for (const { client } of [roleHolder, tenant]) expect(await rolesOf(client)).toEqual([]);
       return async () => {
         expect((await grantOf(it)).inEffect).toBe(true);
-        for (const { client } of [visitor, tenant]) expect(await rolesOf(client)).toHaveLength(1);
+        for (const { client } of [roleHolder, tenant]) expect(await rolesOf(client)).toHaveLength(1);
       };
     },
     async "the last owner"(it, shut) {
@@ -232,13 +232,13 @@ const table: Readonly<Record<Kind, Readonly<Record<string, Check>>>> = {
       return async () => expect(await grantOf(it)).toMatchObject({ projectState: "PROJECT_STATE_ACTIVE" });
     },
     async checks(it, shut) {
-      const [visitor, tenant] = [await guest(it), await lent(it)];
+      const [roleHolder, tenant] = [await guest(it), await lent(it)];
       await shut();
       expect((await grantOf(it)).inEffect).toBe(false);
-      for (const { client } of [it, visitor, tenant]) expect(await rolesOf(client)).toEqual([]);
+      for (const { client } of [it, roleHolder, tenant]) expect(await rolesOf(client)).toEqual([]);
       return async () => {
         expect((await grantOf(it)).inEffect).toBe(true);
-        for (const { client } of [it, visitor, tenant]) expect(await rolesOf(client)).toHaveLength(1);
+        for (const { client } of [it, roleHolder, tenant]) expect(await rolesOf(client)).toHaveLength(1);
       };
     },
   },

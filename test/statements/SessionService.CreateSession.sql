@@ -38,6 +38,6 @@ delete from password_attempts where user_id = $1;
 -- appends: facts/session.created.sql
 
 select from passwords p join users u using (user_id)
-where p.user_id = $1 and p.changed::text = $2 and u.active;
+where p.user_id = $1 and p.changed::text = $2 and (u.active and (select h.active from organizations h where h.organization_id = u.owner));
 
 -- appends: facts/session.created_and_user.password_changed.sql

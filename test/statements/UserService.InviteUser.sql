@@ -1,7 +1,7 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text)
 )
-select n, u.user_id as id, u.owner, u.kind, u.active, u.username, u.email, u.version, u.created, u.changed,
+select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active, u.username, u.email, u.version, u.created, u.changed,
       exists (select from passwords p where p.user_id = u.user_id) as "hasPassword",
   (select s.time from mail_sends s
    where (s.user_id, s.purpose, s.time)

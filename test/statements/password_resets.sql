@@ -4,12 +4,21 @@ with due as materialized (
 update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
 returning r.request_id as id, r.login_name as "loginName", r.email, r.language;
 
+with named as materialized (
+  select v.user_id, lower(v.email) as email from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
+  where l.login_name = $1 and v.email_verified and (v.active and (select h.active from organizations h where h.organization_id = v.owner))
+), found as (
+  select n.user_id, 0 as place from named n
+  union all (
+    select u.user_id, 1 as place from users u join passwords p on p.user_id = u.user_id
+    where u.email_verified and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+      and lower(u.email) = coalesce(lower($2), (select n.email from named n))
+      and not exists (select from named n where n.user_id = u.user_id)
+    order by u.created, u.user_id limit $3)
+)
 select u.user_id as id, u.owner, u.username, u.email, u.version, u.created, u.changed
-from users u join passwords p on p.user_id = u.user_id
-where u.email_verified and u.active and lower(u.email) = coalesce(lower($1), (
-  select lower(v.email) from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
-  where l.login_name = $2 and v.email_verified and v.active))
-order by u.user_id limit $3;
+from found f join users u on u.user_id = f.user_id join passwords p on p.user_id = u.user_id
+order by f.place, u.created, u.user_id limit $4;
 
 select
 (select s.time from mail_sends s

@@ -11,14 +11,14 @@ export type Received = {
   readonly resource: Readonly<Record<string, unknown>>;
 };
 
-type Reply = {
+type CollectorAnswer = {
   readonly status: number;
   readonly body?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** A collector of OTLP over HTTP, on a port of its own, that records requests and gives scripted answers. */
-export async function startCollector(replyTo: () => Reply = () => ({ status: 200 })) {
+export async function startCollector(replyTo: () => CollectorAnswer = () => ({ status: 200 })) {
   const received: Received[] = [];
   const spans: Span[] = [];
   const server = createServer(async (request, response) => {

@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { userIdFor } from "../../src/transfer/user_id.ts";
 import { organization, type Postern, startPostern } from "../harness.ts";
 
 let postern: Postern;
@@ -130,11 +131,13 @@ test("what is refused is in a file for its owner only, with place and reasons, a
     ...[JSON.stringify(human()), "{", JSON.stringify(human(taken)), JSON.stringify(human("a b", { email: "nowhere" }))],
     ...["[]", "", '{"humans":{}}', JSON.stringify({ ...human(), inactive: "yes" }), `"${"x".repeat(1 << 20)}"`],
     ...[JSON.stringify(human(named("u"), { passwordHash: "$2b$31$".padEnd(60, "C") })), JSON.stringify(human())],
-    ...['{"grant":{"username":"nobody","project":"nothing","roleKeys":[]}}', '{"human":{"username":"x","phones":[]}}'],
+    ...['{"grant":{"userId":"nobody","project":"nothing","roleKeys":[]}}', '{"human":{"username":"x","phones":[]}}'],
+    // JSON can be read deeper than it can be written.
+    ...[`{"human":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, JSON.stringify(human())],
   ];
   const path = await file(lines.join("\n"));
   const { code, stdout } = await run("import", path);
-  expect([code, stdout.split("\n")[0]]).toEqual([1, "2 made, 0 there already, 10 refused"]);
+  expect([code, stdout.split("\n")[0]]).toEqual([1, "3 made, 0 there already, 11 refused"]);
   const refused = await refusedOf(path);
   const reasons = Object.fromEntries(refused.map((one) => [one.at, one.reason ?? one.message]));
   expect(reasons).toEqual({
@@ -148,11 +151,43 @@ test("what is refused is in a file for its owner only, with place and reasons, a
     "line 10": "VALIDATION_FAILED",
     "line 12": "PROJECT_NOT_FOUND",
     "line 13": expect.stringContaining("phones"),
+    "line 14": "human must be an object",
   });
   const costly = refused.find((one) => one.at === "line 10");
   expect(JSON.stringify(costly.violations)).toContain("cost is 31, and may be at most 13");
   expect(costly.item.human.givenName).toBe("Ada");
   expect((await stat(`${path}.refused`)).mode & 0o777).toBe(0o600);
+});
+
+test("a grant never goes to somebody else who has taken the id or the name of its user", async () => {
+  const organizationId = await organization(postern);
+  const [squatted, taken, both, refused] = [named("ada"), named("bob"), named("eve"), named("cleo-id")];
+  const inside = at(organizationId);
+  // Users of the administrator's organization, which is another one.
+  for (const [username, userId] of [
+    [named("squatter"), userIdFor(organizationId, squatted)],
+    [taken, named("bob-id")],
+    [both, userIdFor(organizationId, both)],
+    [named("squatter"), refused],
+  ])
+    expect((await postern.admin.post("/v1/users/machine", { username, name: "Robot", userId })).status).toBe(200);
+  const there = named("dora");
+  const { userId } = (await postern.admin.post("/v1/users/machine", { username: there, name: "Robot" }, inside)).body;
+  const grant = (user: object) => ({ grant: { ...user, project: "Shop", roleKeys: ["viewer"] } });
+  const path = await ndjson(
+    ...[{ project: { name: "Shop", roles: [{ key: "viewer" }] } }, human(squatted), human(taken)],
+    ...[human(named("cleo"), { userId: refused }), grant({ username: squatted }), grant({ username: taken })],
+    ...[grant({ userId: refused }), grant({ username: there }), human(both), grant({ username: both })],
+  );
+  const { stdout } = await run("import", path, "--organization", organizationId);
+  expect(stdout.split("\n")[0]).toBe("2 made, 0 there already, 8 refused");
+  const reasons = (await refusedOf(path)).map((one) => [one.at, one.reason]);
+  expect(Object.fromEntries(reasons)).toEqual({
+    ...{ "line 2": "ID_TAKEN", "line 3": "LOGIN_NAME_TAKEN", "line 4": "ID_TAKEN" },
+    ...{ "line 5": "USER_NOT_FOUND", "line 6": "USER_NOT_FOUND", "line 7": "USER_NOT_FOUND" },
+    ...{ "line 9": "LOGIN_NAME_TAKEN", "line 10": "USER_NOT_FOUND" },
+  });
+  expect((await within(organizationId)).userGrants).toMatchObject([{ userId }]);
 });
 
 test("what an organization exports another one imports", async () => {

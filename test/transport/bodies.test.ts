@@ -6,9 +6,9 @@ import { machine, type Postern, startPostern } from "../harness.ts";
 import { frame } from "../wire/frame.ts";
 import { sendBytes } from "../wire/tcp.ts";
 
-// The smallest budget there is: a caller may hold 256 KiB of it, strangers as much together, and one network 64 KiB.
+// The smallest budget there is: a caller may hold 256 KiB of it, unknown callers as much together, and one network 64 KiB.
 const bodiesMaxBytes = 1_048_576;
-const patience = { timeout: 60_000, interval: 20 };
+const polling = { timeout: 60_000, interval: 20 };
 
 let postern: Postern;
 beforeAll(async () => {
@@ -94,27 +94,27 @@ describe.each([
     });
     expect((await postern.admin.post(`/v1/users/${robot.userId}/tokens`)).status).toBe(200);
     for (const one of held) one.close();
-    await vi.waitFor(async () => expect((await robot.client.get("/v1/users/me")).status).toBe(200), patience);
+    await vi.waitFor(async () => expect((await robot.client.get("/v1/users/me")).status).toBe(200), polling);
     await vi.waitFor(async () => {
       const again = await robot.client.post(larger, `{"items": []${" ".repeat(150_000)}}`);
       expect(again.status).toBe(400);
-    }, patience);
+    }, polling);
   });
 
-  test("strangers of one network hold their share at most, and those who are known are served beside them", async () => {
-    const strangers = Array.from({ length: 12 }, () => hold("/v1/sessions"));
-    for (const one of strangers) one.write(spaces(10_000));
-    const refused = await Promise.any(strangers.map((one) => one.answer));
+  test("unknown callers of one network hold their share at most, and those who are known are served beside them", async () => {
+    const unknownCallers = Array.from({ length: 12 }, () => hold("/v1/sessions"));
+    for (const one of unknownCallers) one.write(spaces(10_000));
+    const refused = await Promise.any(unknownCallers.map((one) => one.answer));
     expect([refused.status, JSON.parse(refused.text).details[0].reason]).toEqual([429, "OVERLOADED"]);
     const known = await postern.admin.post("/v1/user-grants:batchAdd", `{"items": []${" ".repeat(150_000)}}`);
     expect(known.status).toBe(400);
-    for (const one of strangers) one.close();
+    for (const one of unknownCallers) one.close();
     await vi.waitFor(async () => {
       const answer = await postern
         .as()
         .post("/v1/sessions", `{"loginName": "nobody", "password": "${"x".repeat(5000)}"}`);
       expect(answer.status).not.toBe(429);
-    }, patience);
+    }, polling);
   });
 
   test("a body of a thousand parts of one byte is a body", async () => {
@@ -193,6 +193,6 @@ test("streams that strangers leave open have a limit, and count no more once the
   const [first, second, third] = [await open(), await open(), await open()];
   expect([first.status, second.status, third.status]).toEqual([undefined, undefined, "8"]);
   first.stream.close();
-  await vi.waitFor(async () => expect((await open()).status).toBeUndefined(), patience);
+  await vi.waitFor(async () => expect((await open()).status).toBeUndefined(), polling);
   session.destroy();
 });

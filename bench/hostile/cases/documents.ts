@@ -60,5 +60,5 @@ async function questions(client: Client): Promise<number> {
   return 0;
 }
 
-/** What anybody may read, and how often. */
+/** Reads of public documents, at any rate. */
 export const documentCases: readonly Case[] = [...probes, ...papers, ...reflections];

@@ -32,7 +32,7 @@ const mostPerConnection = 8 * 2 ** 20;
 async function flood(client: Client, opening: Buffer, frames: Flood["frames"]): Promise<void> {
   using wire = await open(client);
   await wire.write(Buffer.concat([preface, settings(), windowUpdate(0, 2 ** 30), opening]));
-  // What a connection has sent is under way until it is closed.
+  // Bytes that a connection has sent are under way until it is closed.
   const ends: (() => void)[] = [];
   let stream = 3;
   for (let sent = 0; sent < mostPerConnection && !wire.isClosed() && !isOver(client); ) {
@@ -40,7 +40,7 @@ async function flood(client: Client, opening: Buffer, frames: Flood["frames"]): 
     const { bytes, streams } = frames(client, stream);
     ends.push(begin(client, bytes.length));
     await wire.write(bytes);
-    // What the server answers is read, and a connection that it ended is seen.
+    // In this tick the answers of the server are read, and the end of a connection is seen.
     await new Promise((resolve) => setImmediate(resolve));
     sent += bytes.length;
     stream += 2 * streams;

@@ -141,5 +141,5 @@ async function unreadHttp1(client: Client): Promise<unknown> {
   return wires;
 }
 
-/** What is held open. */
+/** Connections, bodies and streams that are held open. */
 export const heldCases: readonly Case[] = [...bodies, ...watches, ...answers];

@@ -295,7 +295,7 @@ export const ResetPasswordResponseSchema: GenMessage<ResetPasswordResponse> = /*
   messageDesc(file_postern_v1_account, 9);
 
 /**
- * What concerns the caller itself, whoever that is.
+ * The calls of a caller about itself, human or machine.
  *
  * @generated from service postern.v1.AccountService
  */

@@ -689,7 +689,7 @@ export const DeleteApplicationResponseSchema: GenMessage<DeleteApplicationRespon
   messageDesc(file_postern_v1_application, 12);
 
 /**
- * What can happen to an application.
+ * The events of an application.
  *
  * @generated from message postern.v1.ApplicationFact
  */
@@ -1045,7 +1045,7 @@ export const ReactivateApplicationResponseSchema: GenMessage<ReactivateApplicati
   messageDesc(file_postern_v1_application, 17);
 
 /**
- * What can be changed of an OIDC application; every field means what it means in CreateOidcApplicationRequest.
+ * The changes of an OIDC application; every field means what it means in CreateOidcApplicationRequest.
  *
  * @generated from message postern.v1.OidcApplicationUpdate
  */
@@ -1620,7 +1620,7 @@ export const ApplicationFilterSchema: GenMessage<ApplicationFilter> = /*@__PURE_
   messageDesc(file_postern_v1_application, 29);
 
 /**
- * What the authorization endpoint answers to.
+ * The response types that the authorization endpoint accepts.
  *
  * @generated from enum postern.v1.OidcResponseType
  */
@@ -1642,7 +1642,7 @@ export const OidcResponseType = {
 } as const;
 
 /**
- * What the authorization endpoint answers to.
+ * The response types that the authorization endpoint accepts.
  *
  * @generated from enum postern.v1.OidcResponseType
  */
@@ -1866,7 +1866,7 @@ export const ApplicationStateSchema: GenEnum<ApplicationState> = /*@__PURE__*/
  */
 export const ApplicationService: GenService<{
   /**
-   * Creates an OIDC application. What is wrong with its configuration is reported and never blocks the creation.
+   * Creates an OIDC application. Faults of its configuration are reported and never block the creation.
    *
    * @generated from rpc postern.v1.ApplicationService.CreateOidcApplication
    */
@@ -1938,9 +1938,9 @@ export const ApplicationService: GenService<{
     output: typeof ReactivateApplicationResponseSchema;
   },
   /**
-   * Changes the name and the configuration of an OIDC application; its client id stays. What is wrong with the configuration then
-   * is reported and never blocks the change. The first change to the method BASIC or POST makes a client secret, which is shown
-   * this once; a change to another method ends all secrets. What is so already changes nothing.
+   * Changes the name and the configuration of an OIDC application; its client id stays. Faults of the configuration are then
+   * reported and never block the change. The first change to the method BASIC or POST makes a client secret, which is shown
+   * this once; a change to another method ends all secrets. Values that it has already change nothing.
    *
    * @generated from rpc postern.v1.ApplicationService.UpdateOidcApplication
    */

@@ -15,7 +15,7 @@ export const file_postern_v1_details: GenFile = /*@__PURE__*/
   fileDesc("Chhwb3N0ZXJuL3YxL2RldGFpbHMucHJvdG8SCnBvc3Rlcm4udjEilwEKB0RldGFpbHMSEAoIc2VxdWVuY2UYASABKAQSMQoNY3JlYXRpb25fZGF0ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLY2hhbmdlX2RhdGUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDnJlc291cmNlX293bmVyGAQgASgJYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
- * What is known of an object's history. After a write: the last event that the call appended; on a read: the last event
+ * A summary of an object's history. After a write: the last event that the call appended; on a read: the last event
  * folded into the object.
  *
  * @generated from message postern.v1.Details

@@ -47,7 +47,7 @@ export type Event = Message<"postern.v1.Event"> & {
   position: string;
 
   /**
-   * What happened, such as user.phone_changed.
+   * The type of the event, such as user.phone_changed.
    *
    * @generated from field: string type = 2;
    */
@@ -111,7 +111,7 @@ export const EventSchema: GenMessage<Event> = /*@__PURE__*/
   messageDesc(file_postern_v1_event, 0);
 
 /**
- * What happened, by the noun it happened to.
+ * The event itself, by the noun it happened to.
  *
  * @generated from message postern.v1.Fact
  */

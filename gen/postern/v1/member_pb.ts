@@ -382,7 +382,7 @@ export const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse> = /*@_
   messageDesc(file_postern_v1_member, 8);
 
 /**
- * What can happen to a membership.
+ * The events of a membership.
  *
  * @generated from message postern.v1.MemberFact
  */
@@ -538,7 +538,7 @@ export const MemberFilterSchema: GenMessage<MemberFilter> = /*@__PURE__*/
   messageDesc(file_postern_v1_member, 10);
 
 /**
- * Who administers the instance, an organization, a project or a project grant. The scope is the organization worked in,
+ * The administrators of the instance, an organization, a project or a project grant. The scope is the organization worked in,
  * unless the request names another.
  *
  * @generated from service postern.v1.MemberService

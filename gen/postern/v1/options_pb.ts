@@ -15,7 +15,7 @@ export const file_postern_v1_options: GenFile = /*@__PURE__*/
   fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEiggMKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCRIQCghvd25fdXNlchgPIAEoCRIYChBvd25fb3JnYW5pemF0aW9uGBAgASgIEhIKCmdpdmVzX3JvbGUYESABKAkSFwoPZ2l2ZXNfcm9sZV93aGVuGBIgASgJQgUKA3dobzpMCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhIucG9zdGVybi52MS5BY2Nlc3NSBmFjY2VzczpFCg1tZXNzYWdlX2J5dGVzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY04YDIAEoDVIMbWVzc2FnZUJ5dGVzOjMKBHRyaW0SHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNKGAyABKAhSBHRyaW06QgoMY2FsbGVyX2FsaWFzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjVhgMgASgIUgtjYWxsZXJBbGlhczpHCg9tYXhfaW5uZXJfaXRlbXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNSGAyABKA1SDW1heElubmVySXRlbXNiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
- * Who may call an rpc. Each scope that is named can give the permission; any one of them suffices.
+ * The callers that may use an rpc. Each scope that is named can give the permission; any one of them suffices.
  *
  * @generated from message postern.v1.Access
  */
@@ -165,7 +165,7 @@ export const AccessSchema: GenMessage<Access> = /*@__PURE__*/
   messageDesc(file_postern_v1_options, 0);
 
 /**
- * Who may call the rpc. A server that finds an rpc without it does not start.
+ * The callers that may use the rpc. A server that finds an rpc without it does not start.
  *
  * @generated from extension: postern.v1.Access access = 50001;
  */
@@ -184,7 +184,7 @@ export const message_bytes: GenExtension<MethodOptions, number> = /*@__PURE__*/
 
 /**
  * Blanks around the value are dropped before its rules are checked; only its greatest length counts them, as that of every
- * field counts what was sent. What is left must have a visible character, unless it is empty.
+ * field counts what was sent. The rest must have a visible character, unless it is empty.
  *
  * @generated from extension: bool trim = 50002;
  */

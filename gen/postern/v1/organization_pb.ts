@@ -220,7 +220,7 @@ export const ListOrganizationsResponseSchema: GenMessage<ListOrganizationsRespon
   messageDesc(file_postern_v1_organization, 6);
 
 /**
- * What can happen to the instance itself.
+ * The events of the instance itself.
  *
  * @generated from message postern.v1.InstanceFact
  */
@@ -260,7 +260,7 @@ export const InstanceFact_CreatedSchema: GenMessage<InstanceFact_Created> = /*@_
   messageDesc(file_postern_v1_organization, 7, 0);
 
 /**
- * What can happen to an organization.
+ * The events of an organization.
  *
  * @generated from message postern.v1.OrganizationFact
  */
@@ -535,7 +535,7 @@ export const DeleteOrganizationResponseSchema: GenMessage<DeleteOrganizationResp
   messageDesc(file_postern_v1_organization, 14);
 
 /**
- * What can be changed of an organization.
+ * The changes of an organization.
  *
  * @generated from message postern.v1.OrganizationUpdate
  */

@@ -682,7 +682,7 @@ export const RevokeProjectGrantResponseSchema: GenMessage<RevokeProjectGrantResp
   messageDesc(file_postern_v1_project, 22);
 
 /**
- * What can happen to a project.
+ * The events of a project.
  *
  * @generated from message postern.v1.ProjectFact
  */
@@ -913,7 +913,7 @@ export const ProjectFact_RoleChangedSchema: GenMessage<ProjectFact_RoleChanged> 
   messageDesc(file_postern_v1_project, 23, 7);
 
 /**
- * What can happen to the grant of a project.
+ * The events of the grant of a project.
  *
  * @generated from message postern.v1.ProjectGrantFact
  */
@@ -1124,7 +1124,7 @@ export const ReactivateProjectResponseSchema: GenMessage<ReactivateProjectRespon
   messageDesc(file_postern_v1_project, 28);
 
 /**
- * What can be changed of a project.
+ * The changes of a project.
  *
  * @generated from message postern.v1.ProjectUpdate
  */
@@ -1205,7 +1205,7 @@ export const UpdateProjectResponseSchema: GenMessage<UpdateProjectResponse> = /*
   messageDesc(file_postern_v1_project, 31);
 
 /**
- * What can be changed of a role.
+ * The changes of a role.
  *
  * @generated from message postern.v1.ProjectRoleUpdate
  */

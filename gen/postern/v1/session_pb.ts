@@ -232,7 +232,7 @@ export const DeleteSessionResponseSchema: GenMessage<DeleteSessionResponse> = /*
   messageDesc(file_postern_v1_session, 6);
 
 /**
- * What can happen to a session.
+ * The events of a session.
  *
  * @generated from message postern.v1.SessionFact
  */

@@ -213,7 +213,7 @@ export const AddUserGrantsResponseSchema: GenMessage<AddUserGrantsResponse> = /*
   messageDesc(file_postern_v1_user_grant, 4);
 
 /**
- * What became of one item.
+ * The outcome of one item.
  *
  * @generated from message postern.v1.AddUserGrantOutcome
  */
@@ -456,7 +456,7 @@ export const RemoveUserGrantResponseSchema: GenMessage<RemoveUserGrantResponse> 
   messageDesc(file_postern_v1_user_grant, 13);
 
 /**
- * What can happen to a user grant.
+ * The events of a user grant.
  *
  * @generated from message postern.v1.UserGrantFact
  */

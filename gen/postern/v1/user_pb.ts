@@ -51,7 +51,7 @@ export type User = Message<"postern.v1.User"> & {
   state: UserState;
 
   /**
-   * What the user signs in with.
+   * The name that the user signs in with.
    *
    * @generated from field: string username = 4;
    */
@@ -87,7 +87,7 @@ export const UserSchema: GenMessage<User> = /*@__PURE__*/
   messageDesc(file_postern_v1_user, 0);
 
 /**
- * What is known of a person.
+ * The data of a person.
  *
  * @generated from message postern.v1.HumanUser
  */
@@ -143,7 +143,7 @@ export const HumanUserSchema: GenMessage<HumanUser> = /*@__PURE__*/
   messageDesc(file_postern_v1_user, 1);
 
 /**
- * What is known of a machine.
+ * The data of a machine.
  *
  * @generated from message postern.v1.MachineUser
  */
@@ -297,7 +297,7 @@ export type CreateHumanUserRequest = Message<"postern.v1.CreateHumanUserRequest"
 
   /**
    * An id of the caller's choice, for users from elsewhere; one is made when it is absent. An id is used once, also after its
-   * object is deleted; `me` is none.
+   * object is deleted; `me`, `password-policy` and `lockout-policy` are none.
    *
    * @generated from field: optional string user_id = 20;
    */
@@ -365,7 +365,7 @@ export type CreateMachineUserRequest = Message<"postern.v1.CreateMachineUserRequ
 
   /**
    * An id of the caller's choice, for users from elsewhere; one is made when it is absent. An id is used once, also after its
-   * object is deleted; `me` is none.
+   * object is deleted; `me`, `password-policy` and `lockout-policy` are none.
    *
    * @generated from field: optional string user_id = 20;
    */
@@ -1451,7 +1451,7 @@ export const CreateUsersResponseSchema: GenMessage<CreateUsersResponse> = /*@__P
   messageDesc(file_postern_v1_user, 50);
 
 /**
- * What became of one item.
+ * The outcome of one item.
  *
  * @generated from message postern.v1.CreateUserOutcome
  */
@@ -1514,7 +1514,7 @@ export const CreatedUserSchema: GenMessage<CreatedUser> = /*@__PURE__*/
   messageDesc(file_postern_v1_user, 52);
 
 /**
- * What can happen to a user.
+ * The events of a user.
  *
  * @generated from message postern.v1.UserFact
  */
@@ -2144,7 +2144,7 @@ export const UserFact_UsernameChangedSchema: GenMessage<UserFact_UsernameChanged
   messageDesc(file_postern_v1_user, 53, 18);
 
 /**
- * What can happen to a personal access token.
+ * The events of a personal access token.
  *
  * @generated from message postern.v1.AccessTokenFact
  */
@@ -2238,7 +2238,7 @@ export const AccessTokenFact_RevokedSchema: GenMessage<AccessTokenFact_Revoked> 
   messageDesc(file_postern_v1_user, 54, 1);
 
 /**
- * What can be changed of a human user; phone and username have operations of their own.
+ * The changes of a human user; phone and username have operations of their own.
  *
  * @generated from message postern.v1.HumanUserUpdate
  */
@@ -2326,7 +2326,7 @@ export const UpdateHumanUserResponseSchema: GenMessage<UpdateHumanUserResponse> 
   messageDesc(file_postern_v1_user, 57);
 
 /**
- * What can be changed of a machine user; the username has an operation of its own.
+ * The changes of a machine user; the username has an operation of its own.
  *
  * @generated from message postern.v1.MachineUserUpdate
  */

@@ -7,7 +7,7 @@ import { type Row, row } from "./report.ts";
 import { interleave, middle, type Pace, ratio } from "./rounds.ts";
 import { type Served, type ServeOptions, serve } from "./serve.ts";
 import { round } from "./stats.ts";
-import { asked, counted, countRpc, greeting, tinyPath, tinyRpc, tinyService } from "./tiny.ts";
+import { counted, countRpc, greeting, greetRequest, tinyPath, tinyRpc, tinyService } from "./tiny.ts";
 
 /** A call with its right answer. */
 type Call = {
@@ -100,13 +100,13 @@ function envelope(message: Uint8Array): Buffer {
 function tinyMethod(name: string) {
   const method = tinyService().methods.find((one) => one.name === name);
   if (!method) throw new Error(`the tiny service has no ${name}`);
-  return { output: method.output, proto: toBinary(method.input, create(method.input, asked)) };
+  return { output: method.output, proto: toBinary(method.input, create(method.input, greetRequest)) };
 }
 
 function unaryCalls() {
   const { output, proto } = tinyMethod("Greet");
-  const json = Buffer.from(JSON.stringify(asked));
-  const right = { output, messages: [greeting(asked)] };
+  const json = Buffer.from(JSON.stringify(greetRequest));
+  const right = { output, messages: [greeting(greetRequest)] };
   const to = (body: Uint8Array, headers: Shot["headers"]): Shot => ({ path: tinyRpc, http: "1", body, headers });
   const grpc: Shot = { path: tinyRpc, http: "2", body: envelope(proto), headers: grpcHeaders };
   const rest: Shot = { path: tinyPath, http: "1", body: json, headers: { "content-type": "application/json" } };
@@ -124,7 +124,7 @@ function unaryCalls() {
 
 function streamCalls() {
   const { output, proto } = tinyMethod("Count");
-  const right = { output, messages: [...counted(asked)] };
+  const right = { output, messages: [...counted(greetRequest)] };
   const body = envelope(proto);
   const connect = { "content-type": "application/connect+proto", ...version };
   return {

@@ -36,18 +36,18 @@ export function* counted({ name }: { readonly name: string }) {
 }
 
 /** The request of every caller. */
-export const asked = { name: "postern", count: 41 };
+export const greetRequest = { name: "postern", count: 41 };
 
 /** Options of a method besides its path. */
 export type Extend = (options: MethodOptions) => void;
 
 /** A service with a unary method and a stream that touch no database; only the benchmark mounts it. */
 export function tinyService(extend: Extend = () => {}): DescService {
-  const types = { inputType: ".bench.Asked", outputType: ".bench.Greeting" };
+  const types = { inputType: ".bench.GreetRequest", outputType: ".bench.Greeting" };
   const file = create(FileDescriptorProtoSchema, {
     ...{ name: "bench.proto", package: "bench", syntax: "proto3" },
     messageType: [
-      { name: "Asked", field: [field(1, "name", Type.STRING), field(2, "count", Type.INT32)] },
+      { name: "GreetRequest", field: [field(1, "name", Type.STRING), field(2, "count", Type.INT32)] },
       {
         name: "Greeting",
         field: [field(1, "text", Type.STRING), field(2, "count", Type.INT32), field(3, "again", Type.BOOL)],

@@ -6,7 +6,9 @@ import { publishManifest, restore, root } from "./manifest.ts";
 
 await restore();
 execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
-const style = "src/services/docs/page.css";
-await copyFile(`${root}${style}`, `${root}dist/${style}`);
+for (const name of ["page.css", "browser.js"]) {
+  const path = `src/services/docs/${name}`;
+  await copyFile(`${root}${path}`, `${root}dist/${path}`);
+}
 await copyFile(`${root}../../LICENSE`, `${root}LICENSE`);
 await publishManifest();

@@ -2,11 +2,11 @@ import { createRegistry, type DescMessage, type DescMethod, type DescService, ty
 import { type ConnectError, type ContextValues, createContextValues, type Interceptor } from "@connectrpc/connect";
 import { unknownCallerEncodings } from "./codec/compression.ts";
 import type { DecoderOptions } from "./codec/decoder.ts";
+import { type FieldBounds, validateBounds } from "./codec/field_bounds.ts";
 import { anyTypes } from "./codec/json.ts";
 import { englishTexts, type Refuse, refuseWith } from "./errors/gateway_error.ts";
 import type { Exchange, ResponseFields } from "./http/exchange.ts";
 import { type Listening, type ListenOptions, listen, type ServerLimits } from "./http/server.ts";
-import { type FieldBounds, validateBounds } from "./limits/field_bounds.ts";
 import { restCalls } from "./rest/calls.ts";
 import { corsFor } from "./rpc/cors.ts";
 import { type HttpRoute, routesByPath } from "./rpc/http_route.ts";
@@ -157,6 +157,8 @@ function methodOf(route: Route, options: GatewayOptions, { messageMaxBytes }: Ga
 }
 
 export { encodingNames, unknownCallerEncodings } from "./codec/compression.ts";
+export { type FieldBounds, validateBounds } from "./codec/field_bounds.ts";
+export { largestMessage } from "./codec/largest_message.ts";
 export {
   englishTexts,
   type GatewayReason,
@@ -181,12 +183,11 @@ export { networkOf } from "./http/body_budget.ts";
 export { clientAddresses, clientAddressOf } from "./http/client_address.ts";
 export { type Listening, type ListenOptions, listen } from "./http/server.ts";
 export type { Certificate } from "./http/tls.ts";
-export { type FieldBounds, validateBounds } from "./limits/field_bounds.ts";
-export { largestMessage } from "./limits/largest_message.ts";
 export { type HttpRoute, jsonResponse } from "./rpc/http_route.ts";
 export { once, opensAtOnce, single } from "./rpc/pipeline.ts";
 export { codeToString } from "./rpc/protocols/connect_es.ts";
 export { connectStatusOf, httpStatusOf } from "./rpc/protocols/http_error.ts";
+export { errorJson } from "./rpc/protocols/json.ts";
 export type { RequestGate, Routes } from "./rpc/router.ts";
 export { callerKey, type FailedRequest } from "./rpc/rpc_call.ts";
 export { httpRulesOf, isRead, type MethodLimits, pathOf, type RpcMethod } from "./rpc/rpc_method.ts";

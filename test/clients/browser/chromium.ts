@@ -12,6 +12,10 @@ export type Browser = AsyncDisposable & { readonly open: (url: string) => Promis
 export type Page = {
   /** Calls a function of the page with values that JSON can carry, and waits for what it answers. */
   readonly run: (name: string, ...given: unknown[]) => Promise<unknown>;
+  /** Shows the page on a screen of this width, as a telephone does. */
+  readonly narrow: (width: number) => Promise<void>;
+  /** The messages of the console, and the refusals of the content security policy among them. */
+  readonly messages: readonly string[];
   /** The requests of the page, preflights included, as `METHOD path`. */
   readonly requests: readonly string[];
   /** The versions of HTTP that answers came by. */
@@ -83,6 +87,9 @@ async function openPage({ ask, events }: DevTools, url: string): Promise<Page> {
   const { sessionId } = (await ask("Target.attachToTarget", { targetId, flatten: true })) as { sessionId: string };
   const requests: string[] = [];
   const protocols = new Set<string>();
+  const messages: string[] = [];
+  events.on(`${sessionId} Log.entryAdded`, ({ entry }) => messages.push(entry.text));
+  events.on(`${sessionId} Runtime.exceptionThrown`, ({ exceptionDetails }) => messages.push(exceptionDetails.text));
   events.on(`${sessionId} Network.requestWillBeSent`, ({ request }) =>
     requests.push(`${request.method} ${new URL(request.url).pathname}`),
   );
@@ -93,19 +100,24 @@ async function openPage({ ask, events }: DevTools, url: string): Promise<Page> {
   await ask("Inspector.enable", {}, sessionId);
   // Otherwise each event brings the whole body that was sent, spelt out.
   await ask("Network.enable", { maxPostDataSize: 1 }, sessionId);
-  await ask("Page.enable", {}, sessionId);
+  for (const domain of ["Page", "Log", "Runtime"]) await ask(`${domain}.enable`, {}, sessionId);
   const loaded = once(events, `${sessionId} Page.loadEventFired`);
   await ask("Page.navigate", { url }, sessionId);
   await loaded;
   const run: Page["run"] = async (name, ...given) => {
     const expression = `${name}(...${JSON.stringify(given)})`;
-    const wanted = { expression, awaitPromise: true, returnByValue: true };
+    // As if a person had touched the page: otherwise it may copy nothing.
+    const wanted = { expression, awaitPromise: true, returnByValue: true, userGesture: true };
     const evaluated = await Promise.race([ask("Runtime.evaluate", wanted, sessionId), crash.promise]);
     const { result, exceptionDetails } = evaluated as Evaluated;
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;
   };
-  return { run, requests, protocols };
+  const narrow = async (width: number) => {
+    const screen = { width, height: 740, deviceScaleFactor: 1, mobile: true };
+    await ask("Emulation.setDeviceMetricsOverride", screen, sessionId);
+  };
+  return { run, narrow, messages, requests, protocols };
 }
 
 type Evaluated = {

@@ -155,8 +155,8 @@ test.each([
 });
 
 test("a refusal repeats no more than the beginning of a name", async () => {
-  const told = await refusal({ case: "fileContainingSymbol", value: "a".repeat(16_000) });
-  expect(told?.errorMessage.length).toBe(200);
+  const refused = await refusal({ case: "fileContainingSymbol", value: "a".repeat(16_000) });
+  expect(refused?.errorMessage.length).toBe(200);
 });
 
 test("what is not there is answered as such, and the conversation goes on", async () => {

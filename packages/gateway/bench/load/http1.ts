@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import type { Wire } from "./worker.ts";
+import type { Wire } from "./wire.ts";
 
 /** One connection of HTTP/1.1, read and written by hand: the generator must cost little beside what it measures. */
 export async function http1Wire(url: string, writtenOf: (n: number) => string | Buffer): Promise<Wire> {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import type { Wire } from "./worker.ts";
+import type { Wire } from "./wire.ts";
 
 const frames = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goaway: 7, window: 8 } as const;
 const endStream = 1;

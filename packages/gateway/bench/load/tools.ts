@@ -47,6 +47,6 @@ const has = (tool: Tool): Promise<boolean> =>
 
 /** The error output of a failed program, in one line. */
 export function whyOf(error: unknown): string {
-  const said = error instanceof Error && "stderr" in error ? String(error.stderr).trim().split("\n") : [];
-  return said.find((line) => /error/i.test(line)) ?? said.at(-1) ?? String(error);
+  const lines = error instanceof Error && "stderr" in error ? String(error.stderr).trim().split("\n") : [];
+  return lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? String(error);
 }

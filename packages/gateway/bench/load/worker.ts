@@ -5,12 +5,7 @@ import type { Calls, CallsOf, Load, LoadOutcome } from "./generator.ts";
 import { http1Wire } from "./http1.ts";
 import { http2Wire } from "./http2.ts";
 import { callsOfShot } from "./shot.ts";
-
-/** Sends the call with this number; answers whether it was granted. */
-export type Send = (n: number) => Promise<boolean>;
-
-/** Something that can carry several callers. */
-export type Wire = Disposable & { readonly send: Send };
+import type { Send, Wire } from "./wire.ts";
 
 parentPort?.postMessage(await Promise.all((workerData as Load[]).map(run)));
 

@@ -1,8 +1,8 @@
 /** Tells the parent where a server listens, answers what the process uses, and ends it when asked to. */
 export async function tell(url: string, server?: AsyncDisposable): Promise<void> {
-  process.on("message", (asked) => {
+  process.on("message", (request) => {
     // There only with --expose-gc.
-    if (asked === "collect") globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
+    if (request === "collect") globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed, external } = process.memoryUsage();
     process.send?.({ usage: { cpu: user + system, rss, held: heapUsed + external } });

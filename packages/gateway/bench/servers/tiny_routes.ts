@@ -1,6 +1,6 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
-import { asked, counted, greeting, tinyService } from "../tiny.ts";
+import { counted, greeting, greetRequest, tinyService } from "../tiny.ts";
 
 type Unary = DescMethod & { readonly methodKind: "unary" };
 type ServerStream = DescMethod & { readonly methodKind: "server_streaming" };
@@ -18,8 +18,8 @@ export const routesOf = (service: DescService) => (router: ConnectRouter) => {
   for (const method of methods.filter(isStream)) router.rpc(method, count);
 };
 
-const greet = async (request: Message) => greeting({ ...asked, ...request });
+const greet = async (request: Message) => greeting({ ...greetRequest, ...request });
 
 async function* count(request: Message) {
-  yield* counted({ ...asked, ...request });
+  yield* counted({ ...greetRequest, ...request });
 }

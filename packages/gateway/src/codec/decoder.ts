@@ -1,8 +1,8 @@
 import { type DescMessage, fromBinary, type Message, type Registry } from "@bufbuild/protobuf";
 import { GatewayError } from "../errors/gateway_error.ts";
 import { unreadable } from "../errors/problem.ts";
-import type { FieldBounds } from "../limits/field_bounds.ts";
 import { binaryFault } from "./binary_fault.ts";
+import type { FieldBounds } from "./field_bounds.ts";
 import { itemCount } from "./item_count.ts";
 import { anyTypes, type Draft, decodeJson, type Rules, readJsonObject } from "./json.ts";
 

@@ -3,11 +3,11 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { GatewayError, invalid } from "../errors/gateway_error.ts";
 import { unreadable } from "../errors/problem.ts";
 import { maxViolations, type Violation } from "../errors/violation.ts";
-import { type FieldBounds, validateBounds } from "../limits/field_bounds.ts";
-import { largestMessage } from "../limits/largest_message.ts";
+import { type FieldBounds, validateBounds } from "./field_bounds.ts";
 import { isWellKnown } from "./json/leaf.ts";
 import { maxDepth } from "./json/syntax.ts";
 import { isObject } from "./json/text.ts";
+import { largestMessage } from "./largest_message.ts";
 import { wireTypeOf } from "./proto/wire_type.ts";
 
 /** Refuses messages with far more values than the rules of their type allow, before a decoder makes objects of them. */

@@ -35,7 +35,11 @@ export class GatewayError extends Error {
   readonly details: RefusalDetails;
 
   constructor(reason: GatewayReason, details: RefusalDetails = {}) {
+    // The stack of a refusal is never read, and costs more than all else that a refusal does.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(reason, { cause: details.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.reason = reason;
     this.details = details;
   }

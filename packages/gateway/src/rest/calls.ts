@@ -5,27 +5,12 @@ import { readJson, readJsonObject } from "../codec/json.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
 import { unreadable } from "../errors/problem.ts";
 import type { Violation } from "../errors/violation.ts";
+import type { FindCall, RestCall } from "../rpc/find_call.ts";
 import type { Codec, RpcMethod } from "../rpc/rpc_method.ts";
 import { bindPath } from "./binding.ts";
 import { compileRest, type RestTarget } from "./compile.ts";
 import { bindQuery } from "./query.ts";
 import { fillMask } from "./update_mask.ts";
-
-/** A request for an rpc as JSON over HTTP. */
-export type RestCall = {
-  readonly rpc: RpcMethod;
-  /** The codec for a body of this content type. */
-  readonly codecFor: (contentType: string | undefined) => Codec;
-};
-
-/** The result of matching a method and a path. */
-export type CallMatch =
-  | { readonly kind: "call"; readonly call: RestCall }
-  | { readonly kind: "malformed" }
-  | { readonly kind: "wrong method"; readonly allow: string };
-
-/** Finds calls by method, path and query; undefined for an unknown path. */
-export type FindCall = (method: string, path: string, query: string) => CallMatch | undefined;
 
 /** Matches REST paths, and the paths of rpcs for clients without a protocol of rpcs. */
 export function restCalls(methods: ReadonlyMap<string, RpcMethod>, rest: boolean): FindCall {

@@ -1,21 +1,51 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { acceptedEncoding, type Encoding } from "../codec/compression.ts";
+import { GatewayError } from "../errors/gateway_error.ts";
 import type { Response } from "../http/exchange.ts";
 import type { HttpRequest, HttpRoute } from "../rpc/http_route.ts";
 import type { Document } from "./openapi/document.ts";
 import type { ApiOptions } from "./openapi/options.ts";
+import { ownTick } from "./own_tick.ts";
 
-/** `/openapi.json` and `/docs`: the API reference for tools and for people, made on first use. */
-export function reference(options: () => ApiOptions): readonly HttpRoute[] {
+/** How a reference is shown; without `makesCalls` its page has no forms, for a port that does not serve the operations. */
+export type ReferenceOptions = { readonly makesCalls?: boolean };
+
+/** `/openapi.json` and `/docs`: the API reference for tools and for people, made on first use. `/` leads people there. */
+export function reference(
+  options: () => ApiOptions,
+  { makesCalls = true }: ReferenceOptions = {},
+): readonly HttpRoute[] {
   const document = once(async () => (await import("./openapi/openapi.ts")).openapi(options()));
   const json = once(async () => cachedText(JSON.stringify(await document()), { "content-type": "application/json" }));
-  const page = once(async () => docsText(await document()));
+  const page = once(async () => docsText(await document(), makesCalls));
+  const script = once(async () => cachedText(await fileOf("browser.js"), { "content-type": "text/javascript" }));
   return [
     { path: "/openapi.json", handle: async (request) => (await json())(request) },
     { path: "/docs", handle: async (request) => (await page())(request) },
+    { path: scriptPath, handle: async (request) => (await script())(request) },
+    { path: "/docs/", handle: () => ({ status: 308, headers: { location: "/docs" }, body: "" }) },
+    { path: "/", handle: start },
   ];
 }
+
+const scriptPath = "/docs/browser.js";
+
+/** Redirects a browser to the reference; any other client is refused, and finds in the refusal where the reference is. */
+function start({ headers }: HttpRequest): Response {
+  if (acceptsHtml(headers.accept)) return { status: 303, headers: { location: "/docs", vary: "accept" }, body: "" };
+  throw new GatewayError("UNKNOWN_PATH", {
+    params: { docs: "/docs", openapi: "/openapi.json" },
+    metadata: { link: '</docs>; rel="service-doc", </openapi.json>; rel="service-desc"' },
+  });
+}
+
+// Clients of JSON send no header or accept anything; browsers name the type.
+const acceptsHtml = (accept = "") =>
+  accept
+    .toLowerCase()
+    .split(",")
+    .some((range) => /^\s*text\/html\s*(;|$)/.test(range) && !/;\s*q=0(\.0*)?\s*$/.test(range));
 
 /** Memoizes a promise. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
@@ -23,15 +53,18 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (made ??= make());
 }
 
-async function docsText(document: Document) {
-  const [{ docsPage }, css] = await Promise.all([
-    import("./docs/page.ts"),
-    readFile(new URL("./docs/page.css", import.meta.url), "utf8"),
-  ]);
-  const { body, policy } = docsPage(document, css);
-  const headers = { "content-security-policy": policy, "referrer-policy": "no-referrer" };
+async function docsText(document: Document, makesCalls: boolean) {
+  const [{ docsPage }, css] = await Promise.all([import("./docs/page.ts"), fileOf("page.css")]);
+  const { body, policy } = docsPage(document, { style: css, makesCalls });
+  const headers = {
+    "content-security-policy": policy,
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+  };
   return cachedText(body, { "content-type": "text/html; charset=utf-8", ...headers });
 }
+
+const fileOf = (name: string) => readFile(new URL(`./docs/${name}`, import.meta.url), "utf8");
 
 /** Serves a constant text; each encoding compresses it once. */
 function cachedText(
@@ -45,6 +78,7 @@ function cachedText(
   return async ({ headers: requestHeaders }) => {
     if (hasEtag(requestHeaders["if-none-match"], etag)) return { status: 304, headers: all };
     const encoding = acceptedEncoding(requestHeaders["accept-encoding"]);
+    await ownTick();
     if (!encoding) return { status: 200, headers: all, body };
     const compression = compressions.get(encoding) ?? once(() => encoding.compress(body));
     compressions.set(encoding, compression);

@@ -4,6 +4,7 @@ import { file_google_rpc_error_details } from "../../gen/google/rpc/error_detail
 import type { Refuse } from "../errors/gateway_error.ts";
 import { cutText } from "../errors/violation.ts";
 import { opensAtOnce } from "../rpc/pipeline.ts";
+import { ownTick } from "./own_tick.ts";
 import { type Symbols, symbolsOf } from "./symbols.ts";
 
 /** A query of `grpc.reflection`, the same in v1 and v1alpha. */
@@ -30,6 +31,7 @@ export function reflection(services: readonly DescService[], refuse: Refuse) {
       if (queries > maxQueries || state.bytes > maxFileBytes || state.repeated > maxRepeatedBytes)
         throw refuse("OVERLOADED", { retrySeconds: 1 });
       state.repeated += repeatedBytes(request);
+      await ownTick();
       const messageResponse = respond(state, request.messageRequest);
       yield { validHost: request.host, originalRequest: request, messageResponse };
     }

@@ -103,6 +103,8 @@ test("OpenAPI describes what is served, without an option", async () => {
   const page = await (await fetch(`${server.url}/docs`)).text();
   expect(page).toContain("ElizaService API reference");
   expect(page).toContain(await readFile(new URL("../../src/services/docs/page.css", import.meta.url), "utf8"));
+  const script = await (await fetch(`${server.url}/docs/browser.js`)).text();
+  expect(script).toBe(await readFile(new URL("../../src/services/docs/browser.js", import.meta.url), "utf8"));
 });
 
 test("the archive holds JavaScript with types, and nothing of the source", () => {

@@ -126,8 +126,8 @@ test.each([
   ["message", question.subarray(0, 6)],
   ["prefix", question.subarray(0, 3)],
 ])("half a %s that goes no further is refused in time", async (_, bytes) => {
-  await using impatient = await openStandard({}, { bodyTimeoutMs: 100 });
-  await using talk = openTalk({}, impatient.url);
+  await using hurried = await openStandard({}, { bodyTimeoutMs: 100 });
+  await using talk = openTalk({}, hurried.url);
   talk.stream.write(bytes);
   await ended(talk);
   expect(talk.fields["grpc-status"]).toBe("4");

@@ -3,7 +3,7 @@ import { FlowControl } from "./flow_control.ts";
 import { type Frame, FrameReader } from "./frame_reader.ts";
 import { FrameWriter } from "./frame_writer.ts";
 import { HeaderFrames } from "./header_frames.ts";
-import { drainTimeoutMs, settingsFrames, unsentMaxBytes } from "./limits.ts";
+import { drainTimeoutMs, requestsPerTick, settingsFrames, unsentMaxBytes } from "./limits.ts";
 import { TokenBucket } from "./rate_limit.ts";
 import {
   ConnectionError,
@@ -27,6 +27,7 @@ const drainPing = Buffer.from("draining");
 export class Http2Connection {
   readonly #options: ConnectionOptions<Http2Limits>;
   readonly #reader = new FrameReader((frame) => this.#dispatch(frame));
+  #requestsMax = 0;
   readonly #writer: FrameWriter;
   readonly #flowControl: FlowControl;
   readonly #streams: Streams;
@@ -36,6 +37,8 @@ export class Http2Connection {
   #readTimer: NodeJS.Timeout | undefined;
   #drainTimer: NodeJS.Timeout | undefined;
   #prefaceBytes = 0;
+  // Bytes that were read beyond the requests of one tick.
+  #unread: Buffer | undefined;
   #hasSettings = false;
   // Draining: a first GOAWAY is sent; drained: the last one is, and open streams end.
   #state: "open" | "draining" | "drained" | "closed" = "open";
@@ -48,11 +51,12 @@ export class Http2Connection {
     const onIdle = () => this.#allStreamsClosed();
     this.#writer = writer;
     this.#flowControl = flowControl;
-    this.#streams = new Streams({ limits, serve, onIdle, clientOf, writer, flowControl });
+    const onFlood = () => this.#lastGoaway(ErrorCode.ENHANCE_YOUR_CALM);
+    this.#streams = new Streams({ limits, serve, onFlood, onIdle, clientOf, writer, flowControl });
     this.#headerFrames = new HeaderFrames(this.#streams, limits.headersMaxBytes);
     this.#idleTimer = setTimeout(() => this.#streams.size === 0 && this.close(), limits.idleTimeoutMs);
     this.#updateReadTimer(false);
-    socket.on("data", (chunk: Buffer) => this.#guarded(() => this.#read(chunk)));
+    socket.on("data", (chunk: Buffer) => this.#guarded(() => this.#received(chunk)));
     socket.on("drain", () => this.#guarded(() => this.#socketDrained()));
     socket.on("error", ignore).on("close", () => this.#guarded(() => this.#socketClosed()));
     socket.on("end", () => this.destroy());
@@ -90,13 +94,36 @@ export class Http2Connection {
     this.#options.socket.destroy();
   }
 
-  #read(chunk: Buffer): void {
+  #received(chunk: Buffer): void {
     if (this.#state === "closed") return;
+    if (this.#unread) this.#unread = Buffer.concat([this.#unread, chunk]);
+    else this.#read(this.#prefaceBytes < preface.length ? this.#readPreface(chunk) : chunk);
+  }
+
+  /** Reads frames up to as many requests as one tick may begin: others wait for the same thread. */
+  #read(chunk: Buffer): void {
     const before = this.#reader.count;
-    const rest = this.#prefaceBytes < preface.length ? this.#readPreface(chunk) : chunk;
-    this.#reader.read(rest);
+    this.#requestsMax = this.#streams.requests + requestsPerTick;
+    const at = this.#reader.read(chunk);
     this.#updateReadTimer(this.#reader.count > before);
-    if (this.#options.socket.writableLength > unsentMaxBytes) this.#options.socket.pause();
+    if (at < chunk.length) this.#readLater(chunk.subarray(at));
+    else if (this.#options.socket.writableLength > unsentMaxBytes) this.#options.socket.pause();
+  }
+
+  #readLater(rest: Buffer): void {
+    this.#unread = rest;
+    this.#options.socket.pause();
+    setImmediate(() => this.#guarded(() => this.#readOn()));
+  }
+
+  #readOn(): void {
+    const { socket } = this.#options;
+    const rest = this.#unread;
+    // A client that leaves our answers unread is not read either; "drain" goes on.
+    if (!rest || this.#state === "closed" || socket.writableLength > unsentMaxBytes) return;
+    this.#unread = undefined;
+    this.#read(rest);
+    if (!this.#unread && socket.writableLength <= unsentMaxBytes) socket.resume();
   }
 
   #readPreface(chunk: Buffer): Buffer {
@@ -125,8 +152,14 @@ export class Http2Connection {
     this.#fault(new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "a frame or a field block took too long"));
   }
 
-  #dispatch(frame: Frame): void {
-    if (this.#state === "closed") return;
+  /** Handles a frame; false when no more may be read in this tick. */
+  #dispatch(frame: Frame): boolean {
+    if (this.#state === "closed") return true;
+    this.#handle(frame);
+    return this.#streams.requests < this.#requestsMax;
+  }
+
+  #handle(frame: Frame): void {
     const { type } = frame;
     if (!this.#hasSettings && (type !== FrameType.SETTINGS || frame.has(Flag.ACK)))
       throw protocolError("the first frame is not SETTINGS");
@@ -190,12 +223,12 @@ export class Http2Connection {
   }
 
   /** Sends the GOAWAY that names the last stream, and closes the connection once all are answered. */
-  #lastGoaway(): void {
+  #lastGoaway(code: number = ErrorCode.NO_ERROR): void {
     if (this.#state === "drained" || this.#state === "closed") return;
     this.#state = "drained";
     clearTimeout(this.#drainTimer);
     this.#streams.refuseNew();
-    this.#writer.goaway(this.#streams.lastStreamId, ErrorCode.NO_ERROR);
+    this.#writer.goaway(this.#streams.lastStreamId, code);
     if (this.#streams.size === 0) this.#end();
   }
 
@@ -206,8 +239,9 @@ export class Http2Connection {
 
   #socketDrained(): void {
     this.#writer.isBlocked = false;
-    this.#options.socket.resume();
     this.#flowControl.socketDrained();
+    if (this.#unread) this.#readOn();
+    else this.#options.socket.resume();
   }
 
   /** Sends the rest and closes the socket. We go on reading: a reset for unread bytes would make the client lose our GOAWAY. */

@@ -25,14 +25,16 @@ const none = Buffer.alloc(0);
 /** Finds the frames in the bytes of a connection; copies only frames that arrive in pieces. */
 export class FrameReader {
   readonly #frame = new Frame();
-  readonly #handle: (frame: Frame) => void;
+  readonly #handle: (frame: Frame) => boolean;
   // An incomplete frame: space for its header, or for all of it once its length is known.
   #partial: Buffer = none;
   #filled = 0;
+  #goesOn = true;
   /** How many frames were complete so far. */
   count = 0;
 
-  constructor(handle: (frame: Frame) => void) {
+  /** `handle` is called with each frame; once it returns false, the rest is left. */
+  constructor(handle: (frame: Frame) => boolean) {
     this.#handle = handle;
   }
 
@@ -41,15 +43,19 @@ export class FrameReader {
     return this.#filled > 0 && (this.#filled < frameHeaderBytes || this.#partial[3] !== FrameType.DATA);
   }
 
-  read(chunk: Buffer): void {
+  /** Reads frames, and keeps one that is incomplete; returns how much of the chunk was read. */
+  read(chunk: Buffer): number {
+    this.#goesOn = true;
     let at = this.#filled > 0 ? this.#fillPartial(chunk) : 0;
-    while (chunk.length - at >= frameHeaderBytes) {
+    while (this.#goesOn && chunk.length - at >= frameHeaderBytes) {
       const end = at + frameHeaderBytes + lengthAt(chunk, at);
       if (end > chunk.length) break;
       this.#deliver(chunk, at, end);
       at = end;
     }
+    if (!this.#goesOn) return at;
     if (at < chunk.length) this.#keepRest(chunk, at);
+    return chunk.length;
   }
 
   /** Fills up the incomplete frame; returns how much of the chunk that took. */
@@ -89,7 +95,7 @@ export class FrameReader {
     frame.start = at + frameHeaderBytes;
     frame.end = end;
     this.count += 1;
-    this.#handle(frame);
+    this.#goesOn = this.#handle(frame);
   }
 }
 

@@ -47,6 +47,15 @@ export const streamResets: Rate = { burst: 200, perSecond: 20 };
 /** Streams refused beyond SETTINGS_MAX_CONCURRENT_STREAMS: cheap to refuse, and clients do hit the limit in bursts. */
 export const refusedStreams: Rate = { burst: 2000, perSecond: 200 };
 
+/**
+ * Responses to requests that have not ended, as CVE-2025-8671 has them: each costs us a response and a RST_STREAM, and its sender a
+ * HEADERS frame. An end that is on its way takes its token back.
+ */
+export const earlyResponses: Rate = { burst: 100, perSecond: 100 };
+
+/** Requests of one connection that are begun in one tick of the event loop; what else was read waits for the next one. */
+export const requestsPerTick = 32;
+
 /** SETTINGS frames, acknowledgements included: each may touch every stream. */
 export const settingsFrames: Rate = { burst: 100, perSecond: 100 };
 

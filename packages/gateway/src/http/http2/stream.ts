@@ -23,6 +23,8 @@ export type ConnectionHandle = {
   readonly clientOf: (headers: Fields) => Network;
   /** Called when bytes of a request body were consumed: the window of the connection may open again. */
   readonly consumed: (bytes: number) => void;
+  /** Called when a response is complete before its request. */
+  readonly respondedEarly: () => void;
   /** Called when a stream is closed; `mayReceive` says whether more of its request may be on its way. */
   readonly streamClosed: (stream: Stream, mayReceive: boolean) => void;
 };
@@ -178,6 +180,7 @@ export class Stream implements Exchange, BodySource {
     this.complete = true;
     // RFC 9113, 8.1: after a response before the end of the request, NO_ERROR asks the client to send no more of it.
     if (!this.ended) this.#connection.writer.rstStream(this.id, ErrorCode.NO_ERROR);
+    if (!this.ended) this.#connection.respondedEarly();
     this.#close(!this.ended);
   }
 

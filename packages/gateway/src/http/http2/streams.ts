@@ -6,6 +6,7 @@ import type { FrameWriter } from "./frame_writer.ts";
 import { type HeaderBlock, HeaderBlockCache } from "./header_blocks.ts";
 import {
   controlFrames,
+  earlyResponses,
   earnedByData,
   earnedByDataSent,
   earnedByRequest,
@@ -34,6 +35,8 @@ export type StreamsOptions = {
   readonly writer: FrameWriter;
   readonly flowControl: FlowControl;
   readonly serve: (stream: Stream) => void;
+  /** Called when the client begins requests faster than it ends them; the connection takes no new ones. */
+  readonly onFlood: () => void;
   /** Called when the last open stream is closed. */
   readonly onIdle: () => void;
 };
@@ -46,11 +49,14 @@ export class Streams implements ConnectionHandle {
   readonly #controlFrames = new TokenBucket(controlFrames);
   readonly #resets = new TokenBucket(streamResets);
   readonly #refusals = new TokenBucket(refusedStreams);
+  readonly #earlyResponses = new TokenBucket(earlyResponses);
   readonly #options: StreamsOptions;
   readonly #headerBlocks: HeaderBlockCache;
   readonly #open = new Map<number, Stream>();
   // Streams that we reset while their clients may still send: their frames are dropped.
   readonly #recentlyReset = new Set<number>();
+  /** How many requests were begun so far. */
+  requests = 0;
   /** The highest stream identifier of the client. */
   lastStreamId = 0;
   // The identifiers that the client skipped last: idle streams that became closed, RFC 9113, 5.1.1.
@@ -106,6 +112,10 @@ export class Streams implements ConnectionHandle {
     this.writer.windowUpdate(0, this.#unacknowledged);
     this.#window += this.#unacknowledged;
     this.#unacknowledged = 0;
+  }
+
+  respondedEarly(): void {
+    if (!this.#earlyResponses.take()) this.#options.onFlood();
   }
 
   streamClosed(stream: Stream, mayReceive: boolean): void {
@@ -203,6 +213,7 @@ export class Streams implements ConnectionHandle {
     if (this.#open.size >= this.#options.limits.streamsMax)
       return void this.#refuse(id, ended, ErrorCode.REFUSED_STREAM);
     this.#controlFrames.add(earnedByRequest);
+    this.requests += 1;
     const stream = new Stream({ id, head, ended }, this);
     this.#open.set(id, stream);
     this.#options.serve(stream);
@@ -224,7 +235,7 @@ export class Streams implements ConnectionHandle {
   #headersOnClosed(id: number, endsStream: boolean): void {
     this.countControlFrame();
     if (this.#recentlyReset.has(id)) {
-      if (endsStream) this.#recentlyReset.delete(id);
+      if (endsStream) this.#endedAfterReset(id);
       return;
     }
     const wasSkipped = id >= this.#skipped.from && id <= this.#skipped.to;
@@ -236,7 +247,12 @@ export class Streams implements ConnectionHandle {
     if (!this.#recentlyReset.has(id)) {
       this.countControlFrame();
       this.writer.rstStream(id, ErrorCode.STREAM_CLOSED);
-    } else if (endsStream) this.#recentlyReset.delete(id);
+    } else if (endsStream) this.#endedAfterReset(id);
+  }
+
+  #endedAfterReset(id: number): void {
+    this.#recentlyReset.delete(id);
+    this.#earlyResponses.add(1);
   }
 
   #rememberReset(id: number): void {

@@ -27,7 +27,7 @@ export class NodeHttp2Connection {
   constructor(options: ConnectionOptions<Http2Limits>) {
     const { socket, limits } = options;
     this.#options = options;
-    const guard = new FloodGuard(limits);
+    const guard = new FloodGuard(limits, () => process.nextTick(() => this.#session.close()));
     this.#guard = guard;
     const events = {
       received: guard.received.bind(guard),

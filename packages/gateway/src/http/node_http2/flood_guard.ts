@@ -1,5 +1,6 @@
 import {
   controlFrames,
+  earlyResponses,
   earnedByData,
   earnedByDataSent,
   earnedByRequest,
@@ -37,6 +38,8 @@ export class FloodGuard {
   readonly #control = new TokenBucket(controlFrames);
   readonly #resets = new TokenBucket(streamResets);
   readonly #refusals = new TokenBucket(refusedStreams);
+  readonly #earlyResponses = new TokenBucket(earlyResponses);
+  readonly #onFlood: () => void;
   readonly #open = new Map<number, StreamRecord>();
   #lastStreamId = 0;
   #blockBytes = 0;
@@ -44,8 +47,10 @@ export class FloodGuard {
   /** Whether SETTINGS came. */
   hasSettings = false;
 
-  constructor(limits: GuardLimits) {
+  /** `onFlood` is called when the client begins requests faster than it ends them. */
+  constructor(limits: GuardLimits, onFlood: () => void) {
     this.#limits = limits;
+    this.#onFlood = onFlood;
   }
 
   /** Whether a field block waits for CONTINUATION. */
@@ -85,6 +90,7 @@ export class FloodGuard {
     if (type !== FrameType.RST_STREAM && !endsStream) return;
     const record = this.#open.get(streamId);
     this.#open.delete(streamId);
+    if (endsStream && record?.ended === false && !this.#earlyResponses.take()) this.#onFlood();
     if (endsStream) return void record?.onResponseSent?.();
     if (code === ErrorCode.REFUSED_STREAM) this.#take(this.#refusals, "requests that cannot be served");
     else if (!ourResets.has(code)) this.#take(this.#resets, "stream errors");

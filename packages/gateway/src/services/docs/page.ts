@@ -1,25 +1,39 @@
 import { createHash } from "node:crypto";
-import type { Components, Document, Schema } from "../openapi/document.ts";
+import type { Components, Document, Response, Schema } from "../openapi/document.ts";
 import { fieldRows, fieldTable, typeOf } from "./fields.ts";
 import { type Html, html, prose } from "./html.ts";
 import { anchorOf, entriesOf, operationSection } from "./operation.ts";
 
-/** A page and its content security policy, which permits only its own style. */
+/** A page and its content security policy, which permits its own style and script, and calls of this server alone. */
 export type Page = { readonly body: string; readonly policy: string };
 
-/** The API reference as one page without scripts or other files. */
-export function docsPage(document: Document, style: string): Page {
+/** The API reference as one page. Without its script it is complete, but has no search and makes no calls. */
+export function docsPage(
+  document: Document,
+  { style, makesCalls }: { readonly style: string; readonly makesCalls: boolean },
+): Page {
   const { html: body } = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>${String(document.info.title)} API reference</title><style>${{ html: style }}</style></head>
-<body><a class="skip" href="#main">Skip to the reference</a>
-<nav aria-label="Operations">${navigation(document)}</nav>
-<main id="main" tabindex="-1">${introduction(document)}${services(document)}${refusals(document.components)}${types(document.components)}</main>
+<meta name="color-scheme" content="light dark"><title>${String(document.info.title)} API reference</title><style>${{ html: style }}</style><script type="module" src="/docs/browser.js"></script></head>
+<body data-calls="${makesCalls ? "here" : "elsewhere"}"><a class="skip" href="#main">Skip to the reference</a>
+<nav aria-label="Reference">${navigation(document)}</nav>
+<main id="main" tabindex="-1">${introduction(document)}${services(document)}${errors(document.components)}${types(document.components)}</main>
 </body></html>`;
   const hash = createHash("sha256").update(style).digest("base64");
-  const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-  return { body, policy };
+  return { body, policy: [...fixedPolicy, `style-src 'sha256-${hash}'`].join("; ") };
 }
+
+// The script builds the page by nodes and text, so the browser may refuse it all else.
+const fixedPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+];
 
 function navigation(document: Document): Html {
   const groups = document.tags.map(({ name }) => {
@@ -28,8 +42,9 @@ function navigation(document: Document): Html {
     );
     return html`<details open><summary>${shortName(name)}</summary><ul>${links}</ul></details>`;
   });
-  return html`<p class="brand"><a href="#main">${String(document.info.title)}</a></p>${groups}
-<details open><summary>More</summary><ul><li><a href="#refusals">Refusals</a></li><li><a href="#types">Types</a></li><li><a href="/openapi.json">OpenAPI 3.1</a></li></ul></details>`;
+  return html`<p class="brand"><a href="#main">${String(document.info.title)}</a></p>
+<details class="menu"><summary>Operations</summary>${groups}
+<details open><summary>More</summary><ul><li><a href="#errors">Errors</a></li><li><a href="#types">Types</a></li><li><a href="/openapi.json">OpenAPI 3.1</a></li></ul></details></details>`;
 }
 
 const shortName = (tag: string) => tag.replace(/Service$/, "").replace(/(?<=[a-z])(?=[A-Z])/g, " ");
@@ -42,11 +57,12 @@ ${shellVariables(components)}
 }
 
 function shellVariables({ securitySchemes: { bearer } }: Components): Html {
+  const server = "export URL=http://127.0.0.1:8080";
   if (!bearer)
-    return html`<p>The curl lines take the server from the shell:</p>
-<pre tabindex="0" aria-label="Set the server"><code>export URL=http://127.0.0.1:8080</code></pre>`;
-  return html`<p>Callers present <code>authorization: Bearer …</code>: ${prose(inSentence(bearer.description))} The curl lines take the server and the token from the shell:</p>
-<pre tabindex="0" aria-label="Set the server and the token"><code>export URL=http://127.0.0.1:8080 TOKEN=…</code></pre>`;
+    return html`<p>The samples take the server and the parameters of the path from the environment:</p>
+<pre tabindex="0" aria-label="Set the server"><code id="environment">${server}</code></pre>`;
+  return html`<p>Callers present <code>authorization: Bearer …</code>: ${prose(inSentence(bearer.description))} The samples take the server, the token and the parameters of the path from the environment:</p>
+<pre tabindex="0" aria-label="Set the server and the token"><code id="environment">${server} TOKEN=…</code></pre>`;
 }
 
 const inSentence = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
@@ -58,14 +74,20 @@ function services(document: Document): Html[] {
   });
 }
 
-function refusals({ responses, schemas }: Components): Html {
-  const rows = Object.entries(responses).map(
-    ([status, { description }]) =>
-      html`<tr id="status-${status}"><th scope="row">${status}</th><td>${prose(description)}</td></tr>`,
+function errors({ responses, schemas }: Components): Html {
+  const sections = Object.entries(responses).map(
+    ([status, response]) => html`<section class="error" id="status-${status}" aria-labelledby="status-${status}-title">
+<h3 id="status-${status}-title"><a href="#status-${status}">${status}</a></h3><p>${prose(response.description)}</p>${errorExample(response)}</section>`,
   );
-  return html`<section aria-labelledby="refusals"><h2 id="refusals">Refusals</h2>
-<p class="lead">Every refusal has one body, on every path.</p>${fieldTable("Body", fieldRows(schemas.Error ?? {}), "answer")}
-<div class="scroll"><table><caption>By HTTP status</caption><thead><tr><th scope="col">Status</th><th scope="col">Reasons</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
+  return html`<section aria-labelledby="errors"><h2 id="errors">Errors</h2>
+<p class="lead">Every error has one body, on every path. Programs branch on the reason: it is stable.</p>
+${fieldTable("Body", fieldRows(schemas.Error ?? {}), "answer")}${sections}</section>`;
+}
+
+function errorExample({ content }: Response): Html {
+  const body = content["application/json"];
+  if (body?.example === undefined) return html``;
+  return html`<pre tabindex="0" aria-label="An error"><code>${JSON.stringify(body.example, null, 2)}</code></pre>`;
 }
 
 function types({ schemas }: Components): Html {
@@ -77,8 +99,11 @@ function types({ schemas }: Components): Html {
 }
 
 function typeBody(schema: Schema): Html {
-  const values = schema.enum ?? schema["x-extensible-enum"];
+  const values = valuesOf(schema);
   if (values) return html`<p class="values">${values.map((value) => html`<code>${value}</code> `)}</p>`;
   if (schema.type === "object") return fieldTable("Fields", fieldRows(schema), "answer");
   return html`<p>${typeOf(schema)}</p>`;
 }
+
+/** The values of an enumeration, also of one that may grow. */
+const valuesOf = (schema: Schema) => schema.enum ?? schema["x-extensible-enum"];

@@ -47,12 +47,17 @@ const moreHeaders: Readonly<Record<number, readonly string[]>> = {
 
 /** A response for each status that operations are refused with. */
 export function refusals(
-  options: Pick<ApiOptions, "reasons" | "responseHeaders">,
+  options: Pick<ApiOptions, "reasons" | "responseHeaders" | "errorExamples">,
   isUsed: (status: string) => boolean,
 ): Record<string, Response> {
   const all = [...options.reasons].filter(([status]) => isUsed(String(status))).sort(([a], [b]) => a - b);
   const common = commonHeaders(options);
-  return Object.fromEntries(all.map(([status, reasons]) => [String(status), refusal(status, reasons, common)]));
+  const responses = all.map(([status, reasons]) => {
+    const example = options.errorExamples?.get(status);
+    const response = refusal(status, reasons, common);
+    return [String(status), example === undefined ? response : withExample(response, example)] as const;
+  });
+  return Object.fromEntries(responses);
 }
 
 function refusal(status: number, reasons: readonly string[], common: Readonly<Record<string, Ref>>): Response {
@@ -62,6 +67,11 @@ function refusal(status: number, reasons: readonly string[], common: Readonly<Re
     content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
   };
 }
+
+const withExample = (response: Response, example: unknown): Response => ({
+  ...response,
+  content: Object.fromEntries(Object.entries(response.content).map(([type, body]) => [type, { ...body, example }])),
+});
 
 const ref = (name: string): Ref => ({ $ref: `#/components/schemas/${name}` });
 

@@ -45,7 +45,7 @@ export type Parameter = {
 export type Header = { readonly description: string; readonly schema: Schema };
 
 /** A body by its content type. */
-export type Content = Readonly<Record<string, { readonly schema: Schema; readonly example?: JsonValue }>>;
+export type Content = Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>;
 
 /** A response of an operation. */
 export type Response = {
@@ -66,6 +66,8 @@ export type OperationObject = {
   readonly responses: Readonly<Record<string, Response | Ref>>;
   /** The same operation for gRPC, gRPC-Web and Connect. */
   readonly "x-rpc": string;
+  /** The field of its request that the body is, where that is one field. */
+  readonly "x-body-field"?: string;
   readonly "x-permission"?: string;
 };
 

@@ -56,6 +56,7 @@ function describeRule({ method, facts, comment, rule, schemas, index, options }:
       ...refusalsOf(facts, binding, options),
     },
     "x-rpc": path,
+    ...(typeof binding.body === "object" && { "x-body-field": binding.body.jsonName }),
     ...(facts.permission && { "x-permission": facts.permission }),
   };
   const described = withExample(object, binding, options.examples[object.operationId]);

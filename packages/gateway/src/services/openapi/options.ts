@@ -47,6 +47,8 @@ export type ApiOptions = {
   readonly reasons: ReadonlyMap<number, readonly string[]>;
   /** Examples by the ids of operations. */
   readonly examples: Readonly<Record<string, Example>>;
+  /** The body of one refusal for each HTTP status; its response has none where it is absent. */
+  readonly errorExamples?: ReadonlyMap<number, unknown>;
   /** Sentences about a field by custom options of the contract. */
   readonly remarks: (field: DescField) => readonly string[];
 };

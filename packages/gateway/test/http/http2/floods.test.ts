@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { requestsPerTick } from "../../../src/http/http2/limits.ts";
 import { ErrorCode, Flag, FrameType } from "../../../src/http/http2/rfc9113.ts";
+import type { Stream } from "../../../src/http/http2/stream.ts";
 import { floods } from "./floods.ts";
 import { block, dial, four, frame, hello, request, serveStreams } from "./peer.ts";
 
@@ -31,6 +33,53 @@ test("a client that calls often may also send WINDOW_UPDATE often", async () => 
   }
   await peer.receives((received) => received.id === odd(calls - 1) && (received.flags & endStream) !== 0);
   expect(peer.received.filter(({ type }) => type === FrameType.GOAWAY)).toEqual([]);
+});
+
+const many = (count: number, one: (id: number) => Buffer) =>
+  Array.from({ length: count }, (_, index) => one(odd(index)));
+const refuse = (stream: Stream) => stream.answer({ status: 404, headers: {} });
+
+test("a client that begins requests and never ends them is cut off, and gets the responses that it waits for", async () => {
+  const waiting: Stream[] = [];
+  await using server = await serveStreams((stream) => void (stream.id === 1 ? waiting.push(stream) : refuse(stream)));
+  await using peer = await dial(server);
+  peer.send(...many(1000, (id) => request(id, id === 1 ? whole : endHeaders)));
+  const { payload } = await peer.receives(({ type }) => type === FrameType.GOAWAY);
+  const last = payload.readUInt32BE(0);
+  expect([last < 500, payload.readUInt32BE(4)]).toEqual([true, ErrorCode.ENHANCE_YOUR_CALM]);
+  waiting[0]?.answer({ status: 200, headers: {} });
+  await peer.receives(({ id, type }) => id === 1 && type === FrameType.HEADERS);
+  await peer.ended;
+  expect(Math.max(...peer.received.map(({ id }) => id))).toBe(last);
+});
+
+test("a client whose requests end after they were refused may go on", async () => {
+  await using server = await serveStreams(refuse);
+  await using peer = await dial(server);
+  const end = (id: number) => frame(FrameType.DATA, { id, flags: endStream, payload: "a" });
+  peer.send(...many(1000, (id) => Buffer.concat([request(id, endHeaders), end(id)])));
+  await peer.receives(({ id, type }) => id === odd(999) && type === FrameType.HEADERS);
+  expect(peer.received.filter(({ type }) => type === FrameType.GOAWAY)).toEqual([]);
+});
+
+test("requests that come together are begun in several ticks, in their order", async () => {
+  const began: { readonly id: number; readonly tick: number }[] = [];
+  let tick = 0;
+  let ticking = setImmediate(function next() {
+    tick += 1;
+    ticking = setImmediate(next);
+  });
+  await using server = await serveStreams((stream) => {
+    began.push({ id: stream.id, tick });
+    refuse(stream);
+  });
+  await using peer = await dial(server);
+  peer.send(...many(1000, (id) => request(id, whole)));
+  await peer.receives(({ id, type }) => id === odd(999) && type === FrameType.HEADERS);
+  clearImmediate(ticking);
+  expect(began.map(({ id }) => id)).toEqual(Array.from({ length: 1000 }, (_, index) => odd(index)));
+  const perTick = Object.values(Object.groupBy(began, (one) => one.tick)).map((these) => these?.length ?? 0);
+  expect(Math.max(...perTick)).toBeLessThanOrEqual(2 * requestsPerTick);
 });
 
 test("one request too many at once is refused, and may be tried again", async () => {

@@ -12,12 +12,13 @@ const lines = [
 ];
 const all = Buffer.concat(lines);
 
-function received(chunks: readonly Buffer[]): Buffer[] {
+function received(chunks: readonly Buffer[], goesOn = true): Buffer[] {
   const frames: Buffer[] = [];
   const reader = new FrameReader(({ type, flags, streamId: id, bytes, start, end }) => {
     frames.push(frame(type, { flags, id, payload: Buffer.from(bytes.subarray(start, end)) }));
+    return goesOn;
   });
-  for (const chunk of chunks) reader.read(chunk);
+  for (const chunk of chunks) for (let at = 0; at < chunk.length; ) at += reader.read(chunk.subarray(at));
   expect(reader.isIncomplete).toBe(false);
   return frames;
 }
@@ -26,6 +27,7 @@ test("frames are found wherever the chunks are cut", () => {
   expect(received([all])).toEqual(lines);
   for (let at = 0; at <= 40; at += 1) expect(received([all.subarray(0, at), all.subarray(at)])).toEqual(lines);
   expect(received(Array.from(all, (byte) => Buffer.of(byte)))).toEqual(lines);
+  for (let at = 0; at <= 40; at += 1) expect(received([all.subarray(0, at), all.subarray(at)], false)).toEqual(lines);
   const random = seeded(3);
   for (let round = 0; round < 200; round += 1) {
     const cuts = Array.from({ length: random(9) }, () => random(all.length)).sort((a, b) => a - b);
@@ -33,10 +35,16 @@ test("frames are found wherever the chunks are cut", () => {
   }
 });
 
+test("what lies behind the frame at which a reader is stopped is left", () => {
+  const reader = new FrameReader(() => false);
+  expect(reader.read(all)).toBe(lines[0]?.length);
+});
+
 test("a frame in one piece is not copied", () => {
   let seen: ArrayBufferLike | undefined;
   new FrameReader(({ bytes }) => {
     seen = bytes.buffer;
+    return true;
   }).read(all);
   expect(seen).toBe(all.buffer);
 });
@@ -51,6 +59,7 @@ test("the reserved bit of a stream identifier is ignored", () => {
   let id = 0;
   new FrameReader((one) => {
     id = one.streamId;
+    return true;
   }).read(Buffer.from([0, 0, 0, 0, 0, 0x80, 0, 0, 7]));
   expect(id).toBe(7);
 });

@@ -49,6 +49,14 @@ test.each(floods)("%s: too many end the connection", async (_, frames) => {
   expect(codes).not.toContain(ErrorCode.NO_ERROR);
 });
 
+test("a client that begins requests and never ends them is cut off", async () => {
+  await using server = await serve((exchange) => exchange.answer(ok));
+  await using peer = await dial(server);
+  peer.send(...Array.from({ length: 1000 }, (_, index) => request(2 * index + 1, endHeaders)));
+  await peer.ended;
+  expect(peer.received.filter(({ type }) => type === FrameType.HEADERS).length).toBeLessThan(500);
+});
+
 test("a client that resets its request with NO_ERROR has not sent all of it", async () => {
   const served = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<boolean>();

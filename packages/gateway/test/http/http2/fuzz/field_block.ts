@@ -50,7 +50,7 @@ export class BlockEncoder {
     return Buffer.concat([...updates, ...fields.map((field) => this.#field(field))]);
   }
 
-  // All entries go: the entries that a smaller size leaves depend on the order of arrival.
+  // All entries go: the entries that a smaller size leaves depend on their order.
   #sizeUpdate(): Buffer {
     this.#table = [];
     return Buffer.concat([integer(0x20, 5, 0), integer(0x20, 5, tableBytes)]);

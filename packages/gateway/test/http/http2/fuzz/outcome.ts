@@ -69,7 +69,7 @@ function report(exchange: Exchange): void {
 }
 
 /** Ticks of the event loop without a byte after which no more are expected: nothing here waits for a clock. */
-const quietTurns = 8;
+const quietTicks = 8;
 
 /** Sends bytes on a new connection, and returns the outcome once nothing happens any more. */
 export async function outcomeOf(target: Target, chunks: readonly Buffer[]): Promise<Outcome> {
@@ -87,7 +87,7 @@ export async function outcomeOf(target: Target, chunks: readonly Buffer[]): Prom
   client.on("error", closed).on("end", closed).on("close", closed);
   target.connections.accept(server as Duplex, "2");
   for (const chunk of [...chunks, openWindows]) if (!outcome.isClosed) client.write(chunk);
-  for (let quiet = 0, before = -1; quiet < quietTurns; quiet += 1) {
+  for (let quiet = 0, before = -1; quiet < quietTicks; quiet += 1) {
     if (before !== received) quiet = 0;
     before = received;
     await tick();

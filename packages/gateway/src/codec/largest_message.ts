@@ -1,6 +1,6 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { isWellKnown } from "../codec/json/leaf.ts";
 import { type FieldBounds, validateBounds } from "./field_bounds.ts";
+import { isWellKnown } from "./json/leaf.ts";
 
 /** The maximum size of a message by the rules of its fields. */
 export type Largest = {

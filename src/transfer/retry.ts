@@ -6,25 +6,25 @@ const tries = 8;
 const longestPauseMs = 30_000;
 
 /**
- * Repeats calls that the service has no room for, or that were lost on their way. Whatever was done already is found by its name
- * or its id the next time.
+ * Repeats calls that the service has no room for, or that were lost on their way. A call whose first try had its effect finds the
+ * object by its name or its id.
  */
-export const patiently: Interceptor = (next) => async (request) => {
+export const retried: Interceptor = (next) => async (request) => {
   for (let attempt = 1; ; attempt++) {
     try {
       return await next(request);
     } catch (error) {
       const known = ConnectError.from(error);
-      if (attempt === tries || !isPassing(known) || request.signal.aborted) throw known;
+      if (attempt === tries || !isTransient(known) || request.signal.aborted) throw known;
       await pause(pauseMs(known, attempt), undefined, { signal: request.signal });
     }
   }
 };
 
-const passing = [Code.Unavailable, Code.Aborted, Code.DeadlineExceeded];
+const transient = [Code.Unavailable, Code.Aborted, Code.DeadlineExceeded];
 
-const isPassing = (error: ConnectError): boolean =>
-  passing.includes(error.code) || (error.code === Code.ResourceExhausted && retryMs(error) > 0);
+const isTransient = (error: ConnectError): boolean =>
+  transient.includes(error.code) || (error.code === Code.ResourceExhausted && retryMs(error) > 0);
 
 const pauseMs = (error: ConnectError, attempt: number): number =>
   Math.min(longestPauseMs, retryMs(error) || 100 * 2 ** attempt);

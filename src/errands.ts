@@ -1,0 +1,74 @@
+import { type Config, mailOf, smsOf } from "./config.ts";
+import { expiredRecords, startSweep } from "./events/sweep.ts";
+import { mailChores } from "./notify/mail_outbox.ts";
+import { mailSender } from "./notify/mail_sender.ts";
+import { startMailWorker } from "./notify/mail_worker.ts";
+import { smsChores } from "./notify/outbox.ts";
+import { smsSender } from "./notify/sender.ts";
+import { startSmsWorker } from "./notify/worker.ts";
+import type { Runtime } from "./runtime.ts";
+import { deletedOrganizations } from "./services/delete_organization.ts";
+import { expiryChores } from "./services/expiry.ts";
+import { sendsMail } from "./services/mail_code.ts";
+import { startPasswordResets } from "./services/password_reset_worker.ts";
+import { sendsCode } from "./services/phone_code.ts";
+
+/** Starts the background work: SMS and mails are delivered, expired data is deleted. */
+export function startErrands(runtime: Runtime, config: Config): AsyncDisposable {
+  const { deps, logger } = runtime;
+  const { sql, clock } = deps;
+  const onError = (error: unknown, errand: string) =>
+    logger.warn({ err: error, errand }, "an errand failed; trying again");
+  const errands = new AsyncDisposableStack();
+  const chores = [
+    expiredRecords(sql, clock, config),
+    ...smsChores({ sql, clock }),
+    ...mailChores({ sql }),
+    ...expiryChores(deps, config),
+    deletedOrganizations(deps),
+  ];
+  errands.use(startSweep({ sql, chores, clock, onError }));
+  errands.use(deliverSms(runtime, config, (error) => onError(error, "sms")));
+  errands.use(deliverMails(runtime, config, (error) => onError(error, "mail")));
+  errands.use(startPasswordResets(deps, config, (error) => onError(error, "password resets")));
+  return errands;
+}
+
+type OnError = (error: unknown) => void;
+
+function deliverSms({ deps, onAppended, logger }: Runtime, config: Config, onError: OnError): AsyncDisposable {
+  return startSmsWorker({
+    sql: deps.sql,
+    clock: deps.clock,
+    keyring: deps.secrets.keyring,
+    sender: smsSender(smsOf(config), deps.clock),
+    onWritten: (look) =>
+      onAppended((facts) => {
+        if (facts.some(sendsCode)) look();
+      }),
+    text: config.smsText,
+    attempts: config.smsAttempts,
+    timeoutMs: config.smsTimeoutMs,
+    onDelivery: ({ id, userId, attempts }, delivery) => logger.info({ sms: id, userId, attempts, ...delivery }, "sms"),
+    onError,
+  });
+}
+
+function deliverMails({ deps, onAppended, logger }: Runtime, config: Config, onError: OnError): AsyncDisposable {
+  return startMailWorker({
+    sql: deps.sql,
+    clock: deps.clock,
+    keyring: deps.secrets.keyring,
+    sender: mailSender(mailOf(config), deps.clock),
+    onWritten: (look) =>
+      onAppended((facts) => {
+        if (facts.some(sendsMail)) look();
+      }),
+    codeUrl: config.passwordCodeUrl,
+    attempts: config.mailAttempts,
+    timeoutMs: config.mailTimeoutMs,
+    onDelivery: ({ id, userId, attempts }, delivery) =>
+      logger.info({ mail: id, userId, attempts, ...delivery }, "mail"),
+    onError,
+  });
+}

@@ -1,0 +1,117 @@
+import { createRegistry } from "@bufbuild/protobuf";
+import { createContextValues } from "@connectrpc/connect";
+import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
+import { clientAddresses, clientAddressOf, networkOf } from "@postern/gateway";
+import { file_google_rpc_error_details } from "../gen/google/rpc/error_details_pb.ts";
+import { cachedLookups } from "./cached_lookups.ts";
+import type { Config } from "./config.ts";
+import { keys } from "./deps.ts";
+import type { MessageRule } from "./errors.ts";
+import { forAdapter } from "./guards/adapter.ts";
+import { gate } from "./guards/authenticate.ts";
+import { type Capacity, capacity } from "./guards/capacity.ts";
+import { guards } from "./guards/guards.ts";
+import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
+import { type Report, report } from "./guards/report.ts";
+import { messageRules } from "./guards/validate.ts";
+import { chooseLanguage } from "./messages/catalogue.ts";
+import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
+import { routesOf } from "./routes.ts";
+import type { Runtime } from "./runtime.ts";
+import { applicationRules } from "./services/application.ts";
+import { applicationKeyRules } from "./services/application_key.ts";
+import * as lookups from "./services/caller_lookups.ts";
+import { eventRules } from "./services/event.ts";
+import { lateRules } from "./services/late_rules.ts";
+import { memberRules } from "./services/member.ts";
+import { organizationRules } from "./services/organization.ts";
+import { accountRules } from "./services/password_reset.ts";
+import { policyRules } from "./services/policy.ts";
+import { projectRules } from "./services/project.ts";
+import { projectGrantRules } from "./services/project_grant.ts";
+import { projectRoleRules } from "./services/project_role.ts";
+import { sessionRules } from "./services/session.ts";
+import { applicationUpdateRules } from "./services/update_application.ts";
+import { userRules } from "./services/user.ts";
+import { userGrantRules } from "./services/user_grant.ts";
+
+/** The report that writes the line of a call, and the limits of calls. */
+export type Lines = { readonly lines: Report; readonly limits: RateLimits };
+
+/** The services with their gate, interceptors and context values, in the form that the adapters of Connect take. */
+export function guardedServices(runtime: Runtime, config: Config, { lines, limits }: Lines) {
+  return {
+    ...guarded(runtime, {
+      declared: declaredRules(runtime, config),
+      report: lines,
+      limits,
+      capacity: capacity(config.callsMax),
+    }),
+    routes: routesOf(runtime, config),
+    contextValues: ({ network }: { readonly network: string | undefined }) =>
+      createContextValues().set(keys.requestId, runtime.deps.ids()).set(keys.network, network),
+  };
+}
+
+/** Options that serve the instance through `connectNodeAdapter` instead of the gateway. */
+export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAdapterOptions {
+  const lines = report({ logger: runtime.logger, languageOf: chooseLanguage });
+  const { routes, contextValues, ...adapterGuards } = guardedServices(runtime, config, {
+    lines,
+    limits: rateLimits(config),
+  });
+  const addresses = clientAddresses(config.trustedProxies);
+  const networkFrom = (peer: string | undefined, headers: Readonly<Record<string, string | string[] | undefined>>) => {
+    const address = clientAddressOf(addresses, peer, headers["x-forwarded-for"]?.toString());
+    return address === undefined ? undefined : networkOf(address);
+  };
+  return {
+    ...forAdapter(adapterGuards, lines),
+    routes,
+    contextValues: ({ socket, headers }) => contextValues({ network: networkFrom(socket.remoteAddress, headers) }),
+    jsonOptions: { alwaysEmitImplicit: true, registry: createRegistry(file_google_rpc_error_details) },
+  };
+}
+
+type GuardedOptions = Readonly<{
+  declared: readonly MessageRule[];
+  report: Report;
+  limits: RateLimits;
+  capacity: Capacity;
+}>;
+
+/** The gate that finds the caller, and the interceptors between the gate and the handler. */
+function guarded(runtime: Runtime, { declared, report, limits, capacity: bound }: GuardedOptions) {
+  const { callers, deps } = runtime;
+  const known = { callers, limits };
+  const rules = messageRules(declared);
+  const outages = { isUnavailable, isStatementTimeout };
+  const interceptors = guards({
+    report,
+    known,
+    capacity: bound,
+    rules,
+    declared,
+    late: lateRules(deps),
+    lookups: cachedLookups(runtime),
+    outages,
+    idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
+  });
+  return { rules, interceptors, requestGate: report.atGate(bound.gated(gate(known, outages))) };
+}
+
+/** The cross-field rules of every service; rules of one field are options in the proto. */
+function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
+  return [
+    ...accountRules,
+    ...[applicationRules, applicationUpdateRules, applicationKeyRules].flat(),
+    ...eventRules,
+    ...memberRules,
+    ...organizationRules,
+    ...policyRules,
+    ...[projectRules, projectGrantRules, projectRoleRules].flat(),
+    ...sessionRules,
+    ...userRules(deps, config),
+    ...userGrantRules,
+  ];
+}

@@ -1,0 +1,90 @@
+import {
+  type CallMetrics,
+  callMetrics,
+  doorOf,
+  type Family,
+  metricsRoute,
+  operationsOf,
+  type ProcessMetrics,
+  readiness,
+  reference,
+  seldom,
+  standardServices,
+} from "@postern/gateway";
+import { apiOptions } from "./contract/api.ts";
+import { describeAll } from "./contract/describe.ts";
+import { type Call, keys } from "./deps.ts";
+import { unsettledSeconds } from "./events/follow.ts";
+import { report } from "./guards/report.ts";
+import { chooseLanguage } from "./messages/catalogue.ts";
+import { type InstanceLoad, instanceFamilies } from "./metrics/instance.ts";
+import { mailHealth } from "./notify/mail_outbox.ts";
+import { smsHealth } from "./notify/outbox.ts";
+import { services } from "./routes.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Tracing } from "./tracing/tracing.ts";
+
+/** The state of a node that it shows besides its runtime. */
+export type Observers = {
+  readonly ownProcess: ProcessMetrics | undefined;
+  readonly tracing: Tracing | undefined;
+  /** Whether the first administrator exists; until then the node is not ready. */
+  readonly isBootstrapped: () => boolean;
+};
+
+/** The parts of a node that operators look at: lines of the log, readiness, documents and metrics. */
+export function observability(runtime: Runtime, { ownProcess, tracing, isBootstrapped }: Observers) {
+  const { logger } = runtime;
+  const calls = ownProcess && callMetrics([...services, ...standardServices], "postern");
+  const trace = tracing && tracerOf(tracing, operationsOf(services));
+  // Probes come every second: successful ones are counted, but not logged.
+  const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
+  const ready = readiness(async () => isBootstrapped() && (await runtime.isWritable()));
+  // Scrapers are not authenticated, and the load queries the database: at most once a second.
+  const load = seldom(() => loadOf(runtime, ready, tracing), 1000);
+  const rpcs = describeAll(services);
+  return {
+    lines: report({ logger, languageOf: chooseLanguage, trace, observe: calls?.observe }),
+    quietLines: report({ logger: quiet, languageOf: chooseLanguage, observe: calls?.observe }),
+    ready,
+    docs: reference(() => apiOptions(rpcs)),
+    docsForOperators: reference(() => apiOptions(rpcs), { makesCalls: false }),
+    metrics: calls ? [metricsRoute(async () => families(calls, await load(), ownProcess))] : [],
+  };
+}
+
+function families(calls: CallMetrics, load: InstanceLoad, ownProcess: ProcessMetrics): readonly Family[] {
+  return [...calls.families(), ...instanceFamilies(load), ...ownProcess.families()];
+}
+
+function tracerOf({ call }: Tracing, operations: ReadonlySet<string>) {
+  return (operation: string, { requestHeader, values }: Call) =>
+    call(requestHeader, {
+      operation: operations.has(operation) ? operation.slice(1) : undefined,
+      door: doorOf(requestHeader),
+      requestId: values.get(keys.requestId),
+    });
+}
+
+async function loadOf(
+  { databaseLoad, deps, tail }: Runtime,
+  ready: () => Promise<boolean>,
+  tracing: Tracing | undefined,
+): Promise<InstanceLoad> {
+  const [isReady, sms, mail, unsettled] = await Promise.all([
+    ready(),
+    smsHealth(deps.sql).catch(() => undefined),
+    mailHealth(deps.sql).catch(() => undefined),
+    unsettledSeconds(deps.sql).catch(() => 0),
+  ]);
+  const { running, waiting } = deps.secrets.passwords.load();
+  return {
+    ready: isReady,
+    sms,
+    mail,
+    database: databaseLoad(),
+    hashing: { running, waiting },
+    logBehindSeconds: Math.max(tail.behindMs() / 1000, unsettled),
+    spans: tracing?.load(),
+  };
+}

@@ -1,0 +1,106 @@
+import type { ContextValues } from "@connectrpc/connect";
+import { gateway, type HttpRoute, type RequestGate } from "@postern/gateway";
+import type { Config } from "./config.ts";
+import { describe } from "./contract/describe.ts";
+import { contractBounds } from "./contract/field_bounds.ts";
+import { keys } from "./deps.ts";
+import { inOurWords } from "./errors.ts";
+import { guardedServices } from "./guarded_services.ts";
+import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
+import { type Observers, observability } from "./observability.ts";
+import { listenForOperators } from "./operations.ts";
+import { services } from "./routes.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** The open ports of a node. */
+export type Ports = AsyncDisposable & {
+  readonly url: string;
+  /** The port for operators, if there is one. */
+  readonly operationsUrl: string | undefined;
+  /** Reads the certificate again. */
+  readonly reload: () => Promise<void>;
+};
+
+/** Opens the ports. The one for operators is closed last, so that metrics are there until then. */
+export async function openPorts(runtime: Runtime, config: Config, observers: Observers): Promise<Ports> {
+  const shown = observability(runtime, observers);
+  const { lines, quietLines, ready } = shown;
+  const limits = rateLimits(config);
+  const stopping = new AbortController();
+  const listening = portOptions(runtime, config);
+  await using opened = new AsyncDisposableStack();
+  const operations = await listenForOperators(config, {
+    ready: async () => !stopping.signal.aborted && (await ready()),
+    lines: quietLines,
+    httpRoutes: [...shown.docsForOperators, ...shown.metrics],
+    ids: runtime.deps.ids,
+    listening,
+  });
+  if (operations) opened.use(operations);
+  const served = gateway({
+    ...guardedServices(runtime, config, { lines, limits }),
+    standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
+    onError: lines.onError,
+    refuse: inOurWords,
+    limits: config,
+    limitsOf: (method) => describe(method).limits,
+    bounds: contractBounds,
+    responseHeaders: headersOf,
+    corsOrigins: config.corsOrigins,
+    ready,
+    stopping,
+    ...publicParts(config, shown, limits),
+  });
+  const port = opened.use(
+    await served.listen({ ...listening, port: config.port, trustedProxies: config.trustedProxies }),
+  );
+  const stack = opened.move();
+  return {
+    url: port.url,
+    operationsUrl: operations?.url,
+    reload: async () => void (await Promise.all([port.reload(), operations?.reload()])),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+type Documents = Readonly<Record<"docs" | "metrics", readonly HttpRoute[]>>;
+
+/** The documents, metrics and reflection that the port of the rpcs serves besides them. */
+function publicParts({ portServes }: Config, { docs, metrics }: Documents, limits: RateLimits) {
+  const documents = [...(portServes.includes("docs") ? docs : []), ...(portServes.includes("metrics") ? metrics : [])];
+  return {
+    openapi: false as const,
+    reflection: portServes.includes("reflection") ? services : (false as const),
+    httpRoutes: documents.map((route) => limitedRoute(route, limits)),
+  };
+}
+
+const portOptions = ({ logger }: Runtime, { host, http2, tlsCertFile, tlsKeyFile }: Config) => ({
+  host,
+  http2,
+  onFault: (error: unknown) => logger.error({ err: error }, "an internal error ended a connection"),
+  certificate: tlsCertFile ? { certFile: tlsCertFile, keyFile: tlsKeyFile } : undefined,
+});
+
+/** The headers of every response: the id of the request, and the limit of calls that is near. */
+function headersOf(values: ContextValues): Readonly<Record<string, string>> {
+  const near = values.get(keys.rateLimit);
+  const requestId = values.get(keys.requestId);
+  return near ? { "x-request-id": requestId, ...near.fields } : { "x-request-id": requestId };
+}
+
+/** The gate of health and reflection. Balancers ask for health: no client may use that up, whatever its address. */
+const standardGate =
+  (limits: RateLimits): RequestGate =>
+  ({ service, values }) => {
+    if (service.typeName !== "grpc.health.v1.Health") limits.ofNetwork(values.get(keys.network), values);
+  };
+
+/** A route that counts as a call of its client's address. */
+const limitedRoute = (route: HttpRoute, limits: RateLimits): HttpRoute => ({
+  ...route,
+  handle(request) {
+    limits.ofNetwork(request.network);
+    return route.handle(request);
+  },
+});

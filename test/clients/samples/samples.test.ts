@@ -1,0 +1,79 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Section, sectionsIn } from "../../fixture/reference_page.ts";
+import { type Postern, startPostern } from "../../harness.ts";
+import { type Command, ended } from "../command.ts";
+import { found, type Toolchain } from "../toolchains.ts";
+import { openWorkshop } from "../workshop.ts";
+
+let postern: Postern;
+let sections: readonly Section[];
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "postern-samples-"));
+  postern = await startPostern();
+  sections = sectionsIn(await (await fetch(`${postern.url}/docs`)).text());
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+  await postern?.[Symbol.asyncDispose]();
+});
+
+type Language = {
+  readonly language: string;
+  readonly toolchain: Toolchain;
+  readonly file: string;
+  readonly command: (path: string) => Command;
+};
+
+const languages: readonly Language[] = [
+  { language: "curl", toolchain: "curl", file: "sample.sh", command: (path) => ["sh", path] },
+  { language: "grpcurl", toolchain: "go", file: "sample.sh", command: (path) => ["sh", path] },
+  { language: "Go", toolchain: "go", file: "sample.go", command: (path) => ["go", "run", path] },
+  { language: "Python", toolchain: "python", file: "sample.py", command: (path) => ["python3", path] },
+];
+
+// TypeScript needs npm alone: test/transport/standard/reference.test.ts runs it.
+for (const { language, toolchain, file, command } of languages)
+  describe.skipIf(!found(toolchain))(`the samples in ${language} on the page of the reference`, () => {
+    let bin = "";
+    beforeAll(async () => {
+      if (language === "grpcurl") bin = await withGrpcurl();
+    }, 600_000);
+
+    const run = async (id: string, environment: Readonly<Record<string, string>> = {}) => {
+      const path = join(folder, file);
+      await writeFile(path, sections.find((section) => section.id === id)?.samples[language] ?? "");
+      const variables = { URL: postern.url, TOKEN: postern.admin.token ?? "", ...environment };
+      const env = { ...variables, PATH: `${bin}:${process.env.PATH}` };
+      const { out, err } = await ended(command(path), { env });
+      return out + err;
+    };
+
+    test("read and write as they stand", { timeout: 300_000 }, async () => {
+      expect(await run("UserService-GetUser", { USER_ID: postern.adminId })).toContain(postern.adminId);
+      expect(await run("UserService-GetUser", { USER_ID: "nobody" })).toContain("user nobody does not exist");
+      const { userId, username } = await withPlus();
+      expect(await run("UserService-GetUserByLoginName", { LOGIN_NAME: username })).toContain(userId);
+      const { body: before } = await postern.admin.get("/v1/projects");
+      await run("ProjectService-CreateProject");
+      const { body: after } = await postern.admin.get("/v1/projects");
+      expect(after.projects.length).toBe(before.projects.length + 1);
+      await postern.admin.delete(`/v1/projects/${after.projects.at(-1).id}`);
+    });
+  });
+
+/** A user whose name means another one in a query where it is not encoded. */
+async function withPlus(): Promise<{ userId: string; username: string }> {
+  const username = `a+${Math.random().toString(36).slice(2)}`;
+  const { body } = await postern.admin.post("/v1/users/machine", { username, name: "Robot" });
+  return { userId: body.userId, username };
+}
+
+async function withGrpcurl(): Promise<string> {
+  const { kept, must } = await openWorkshop("samples");
+  await must("env", `GOBIN=${kept}`, "go", "install", "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4");
+  return kept;
+}
