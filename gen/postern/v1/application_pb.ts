@@ -112,7 +112,7 @@ export type OidcConfiguration = Message<"postern.v1.OidcConfiguration"> & {
   redirectUris: string[];
 
   /**
-   * What the application may ask the authorization endpoint for.
+   * The responses that the application may ask the authorization endpoint for.
    *
    * @generated from field: repeated postern.v1.OidcResponseType response_types = 2;
    */
@@ -271,7 +271,7 @@ export type CreateOidcApplicationRequest = Message<"postern.v1.CreateOidcApplica
   redirectUris: string[];
 
   /**
-   * What the application may ask the authorization endpoint for. Each needs its grant type: CODE needs AUTHORIZATION_CODE,
+   * The responses that the application may ask the authorization endpoint for. Each needs its grant type: CODE needs AUTHORIZATION_CODE,
    * ID_TOKEN and ID_TOKEN_TOKEN need IMPLICIT. CODE is also accepted where the device flow is the only one, and has no effect
    * there. Left out, CODE follows from AUTHORIZATION_CODE; with grant_types empty too, the code flow is meant.
    *
@@ -530,7 +530,7 @@ export type ListApplicationsRequest = Message<"postern.v1.ListApplicationsReques
   pageToken: string;
 
   /**
-   * What narrows the list; without it the list has all.
+   * The filter of the list, which has all without it.
    *
    * @generated from field: postern.v1.ApplicationFilter filter = 4;
    */
@@ -1065,7 +1065,7 @@ export type OidcApplicationUpdate = Message<"postern.v1.OidcApplicationUpdate"> 
   redirectUris: string[];
 
   /**
-   * What the application may ask the authorization endpoint for. Each needs its grant type, which stays unless grant_types
+   * The responses that the application may ask the authorization endpoint for. Each needs its grant type, which stays unless grant_types
    * changes too. Emptied, they follow from grant_types.
    *
    * @generated from field: repeated postern.v1.OidcResponseType response_types = 3;
@@ -1295,14 +1295,14 @@ export type JsonWebKey = Message<"postern.v1.JsonWebKey"> & {
   alg?: string | undefined;
 
   /**
-   * What the key is for: only sig.
+   * The use of the key: only sig.
    *
    * @generated from field: optional string use = 4;
    */
   use?: string | undefined;
 
   /**
-   * What the key does: only verify, which is answered for every key.
+   * The operation of the key: only verify, which is answered for every key.
    *
    * @generated from field: repeated string key_ops = 5 [json_name = "key_ops"];
    */

@@ -96,7 +96,7 @@ export type Event = Message<"postern.v1.Event"> & {
   time?: Timestamp | undefined;
 
   /**
-   * What happened, with its data.
+   * The event itself, with its data.
    *
    * @generated from field: postern.v1.Fact fact = 9;
    */
@@ -121,7 +121,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
    */
   noun: {
     /**
-     * What happened to the instance.
+     * The event of the instance.
      *
      * @generated from field: postern.v1.InstanceFact instance = 1;
      */
@@ -129,7 +129,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "instance";
   } | {
     /**
-     * What happened to an organization.
+     * The event of an organization.
      *
      * @generated from field: postern.v1.OrganizationFact organization = 2;
      */
@@ -137,7 +137,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "organization";
   } | {
     /**
-     * What happened to a user.
+     * The event of a user.
      *
      * @generated from field: postern.v1.UserFact user = 3;
      */
@@ -145,7 +145,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "user";
   } | {
     /**
-     * What happened to an access token.
+     * The event of an access token.
      *
      * @generated from field: postern.v1.AccessTokenFact access_token = 4;
      */
@@ -153,7 +153,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "accessToken";
   } | {
     /**
-     * What happened to a session.
+     * The event of a session.
      *
      * @generated from field: postern.v1.SessionFact session = 5;
      */
@@ -161,7 +161,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "session";
   } | {
     /**
-     * What happened to a project.
+     * The event of a project.
      *
      * @generated from field: postern.v1.ProjectFact project = 6;
      */
@@ -169,7 +169,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "project";
   } | {
     /**
-     * What happened to a project grant.
+     * The event of a project grant.
      *
      * @generated from field: postern.v1.ProjectGrantFact project_grant = 7;
      */
@@ -177,7 +177,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "projectGrant";
   } | {
     /**
-     * What happened to an application.
+     * The event of an application.
      *
      * @generated from field: postern.v1.ApplicationFact application = 8;
      */
@@ -185,7 +185,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "application";
   } | {
     /**
-     * What happened to a user grant.
+     * The event of a user grant.
      *
      * @generated from field: postern.v1.UserGrantFact user_grant = 9;
      */
@@ -193,7 +193,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "userGrant";
   } | {
     /**
-     * What happened to a membership.
+     * The event of a membership.
      *
      * @generated from field: postern.v1.MemberFact member = 10;
      */
@@ -201,7 +201,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "member";
   } | {
     /**
-     * What happened to a policy.
+     * The event of a policy.
      *
      * @generated from field: postern.v1.PolicyFact policy = 11;
      */

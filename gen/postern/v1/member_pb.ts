@@ -268,7 +268,7 @@ export type ListMembersRequest = Message<"postern.v1.ListMembersRequest"> & {
   pageToken: string;
 
   /**
-   * What narrows the list; without it the list has all.
+   * The filter of the list, which has all without it.
    *
    * @generated from field: postern.v1.MemberFilter filter = 7;
    */

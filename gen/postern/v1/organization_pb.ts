@@ -172,7 +172,7 @@ export type ListOrganizationsRequest = Message<"postern.v1.ListOrganizationsRequ
   pageToken: string;
 
   /**
-   * What narrows the list; without it the list has all.
+   * The filter of the list, which has all without it.
    *
    * @generated from field: postern.v1.OrganizationFilter filter = 3;
    */

@@ -249,7 +249,7 @@ export type ListProjectsRequest = Message<"postern.v1.ListProjectsRequest"> & {
   includeGranted: boolean;
 
   /**
-   * What narrows the list; without it the list has all.
+   * The filter of the list, which has all without it.
    *
    * @generated from field: postern.v1.ProjectFilter filter = 4;
    */
@@ -412,7 +412,7 @@ export type ListProjectRolesRequest = Message<"postern.v1.ListProjectRolesReques
   pageToken: string;
 
   /**
-   * What narrows the list; without it the list has all.
+   * The filter of the list, which has all without it.
    *
    * @generated from field: postern.v1.ProjectRoleFilter filter = 4;
    */
@@ -589,7 +589,7 @@ export type ListProjectGrantsRequest = Message<"postern.v1.ListProjectGrantsRequ
   pageToken: string;
 
   /**
-   * What narrows the list; without it the list has all.
+   * The filter of the list, which has all without it.
    *
    * @generated from field: postern.v1.ProjectGrantFilter filter = 4;
    */

@@ -198,7 +198,7 @@ export const AddUserGrantsRequestSchema: GenMessage<AddUserGrantsRequest> = /*@_
  */
 export type AddUserGrantsResponse = Message<"postern.v1.AddUserGrantsResponse"> & {
   /**
-   * What became of each item, in the order of the items.
+   * The outcome of each item, in the order of the items.
    *
    * @generated from field: repeated postern.v1.AddUserGrantOutcome outcomes = 1;
    */

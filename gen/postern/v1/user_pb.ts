@@ -462,7 +462,7 @@ export type ListUsersRequest = Message<"postern.v1.ListUsersRequest"> & {
   pageToken: string;
 
   /**
-   * What narrows the list; without it the list has all.
+   * The filter of the list, which has all without it.
    *
    * @generated from field: postern.v1.UserFilter filter = 3;
    */
@@ -1436,7 +1436,7 @@ export const CreateUsersItemSchema: GenMessage<CreateUsersItem> = /*@__PURE__*/
  */
 export type CreateUsersResponse = Message<"postern.v1.CreateUsersResponse"> & {
   /**
-   * What became of each item, in the order of the items.
+   * The outcome of each item, in the order of the items.
    *
    * @generated from field: repeated postern.v1.CreateUserOutcome outcomes = 1;
    */

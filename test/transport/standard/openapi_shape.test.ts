@@ -7,7 +7,7 @@ import { apiOptions } from "../../../src/contract/api.ts";
 import { describeAll } from "../../../src/contract/describe.ts";
 import { services } from "../../../src/routes.ts";
 
-// What generators of clients and linters stumble over, tried with openapi-generator, Spectral and Redocly.
+// Generators of clients and linters stumble over each of these, tried with openapi-generator, Spectral and Redocly.
 const rpcs = describeAll(services);
 const document = openapi(apiOptions(rpcs));
 const { schemas, ...others } = document.components;
