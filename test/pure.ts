@@ -27,5 +27,5 @@ export const thoroughTests: readonly string[] = [
   "test/rules/*.test.ts",
   "test/security/{foreign_hash,hash_queue,password,policy}.test.ts",
   "test/services/compliance.test.ts",
-  "test/transport/standard/openapi.test.ts",
+  "test/transport/standard/{openapi,openapi_shape}.test.ts",
 ];

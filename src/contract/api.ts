@@ -6,6 +6,7 @@ import { type Access, caller_alias, max_inner_items, trim } from "../../gen/post
 import { type Reason, reasons, refuse } from "../errors.ts";
 import { describe, type RpcDescription } from "./describe.ts";
 import { errorExamples } from "./error_examples.ts";
+import examples from "./examples.json" with { type: "json" };
 
 type Parameter = ApiOptions["parameters"][string];
 
@@ -30,6 +31,7 @@ export const apiOptions = (rpcs: readonly RpcDescription[]): ApiOptions => ({
   },
   domain: "postern",
   reasons: reasonsByStatus(),
+  examples,
   errorExamples: errorExamples(),
   remarks,
 });

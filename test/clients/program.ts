@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { type Environment, openStage } from "./stage.ts";
 import { found, type Toolchain } from "./toolchains.ts";
 
-// The promises to a client in any language. Its program has a test for each, named so in the manner of the language.
-const promises = [
+/** The promises to a client in any language. Its program has a test for each, named so in the manner of the language. */
+export const promises = [
   "changes a password and is told of a wrong one",
   "creates an application and is told of a missing project",
   "changes a phone and is told of every wrong field",

@@ -7,7 +7,7 @@ const toolchains = {
   go: { clients: "grpc-go, connect-go and grpcurl", probes: [["go", "version"]] },
   python: { clients: "grpcio", probes: [["python3", "-c", "import ensurepip, venv"]] },
   java: {
-    clients: "grpc-java",
+    clients: "grpc-java, and the clients that openapi-generator makes",
     probes: [
       ["javac", "-version"],
       ["mvn", "--version"],

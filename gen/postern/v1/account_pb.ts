@@ -39,16 +39,22 @@ export const GetMeRequestSchema: GenMessage<GetMeRequest> = /*@__PURE__*/
  */
 export type GetMeResponse = Message<"postern.v1.GetMeResponse"> & {
   /**
+   * The caller.
+   *
    * @generated from field: postern.v1.User user = 1;
    */
   user?: User | undefined;
 
   /**
+   * The caller's organization.
+   *
    * @generated from field: postern.v1.Organization organization = 2;
    */
   organization?: Organization | undefined;
 
   /**
+   * The roles that the caller administers with, and where it holds them.
+   *
    * @generated from field: repeated postern.v1.HeldRole roles = 3;
    */
   roles: HeldRole[];
@@ -82,11 +88,15 @@ export const GetMeResponseSchema: GenMessage<GetMeResponse> = /*@__PURE__*/
  */
 export type HeldProjectRole = Message<"postern.v1.HeldProjectRole"> & {
   /**
+   * The id of the project that the role is held in.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The key of the role.
+   *
    * @generated from field: string role_key = 2;
    */
   roleKey: string;
@@ -186,6 +196,8 @@ export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*
  */
 export type ChangePasswordResponse = Message<"postern.v1.ChangePasswordResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -210,7 +222,7 @@ export type RequestPasswordResetRequest = Message<"postern.v1.RequestPasswordRes
   loginName: string;
 
   /**
-   * In whatever case; not together with login_name.
+   * The e-mail address, in whatever case; not together with login_name.
    *
    * @generated from field: string email = 2;
    */
@@ -242,7 +254,7 @@ export const RequestPasswordResetResponseSchema: GenMessage<RequestPasswordReset
  */
 export type ResetPasswordRequest = Message<"postern.v1.ResetPasswordRequest"> & {
   /**
-   * In whatever case, with or without blanks and dashes.
+   * The code, in whatever case, with or without blanks and dashes.
    *
    * @generated from field: string verification_code = 1;
    */
@@ -268,6 +280,8 @@ export const ResetPasswordRequestSchema: GenMessage<ResetPasswordRequest> = /*@_
  */
 export type ResetPasswordResponse = Message<"postern.v1.ResetPasswordResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;

@@ -28,46 +28,64 @@ export const file_postern_v1_application: GenFile = /*@__PURE__*/
  */
 export type Application = Message<"postern.v1.Application"> & {
   /**
+   * The id of the application.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The version of the application, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
+   * The id of the project that the application belongs to.
+   *
    * @generated from field: string project_id = 3;
    */
   projectId: string;
 
   /**
+   * The name of the application, unique in its project.
+   *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
+   * The public name by which the application identifies itself.
+   *
    * @generated from field: string client_id = 5;
    */
   clientId: string;
 
   /**
+   * The OIDC configuration.
+   *
    * @generated from field: postern.v1.OidcConfiguration oidc = 6;
    */
   oidc?: OidcConfiguration | undefined;
 
   /**
+   * Whether the configuration has any compliance problem.
+   *
    * @generated from field: bool none_compliant = 7;
    */
   noneCompliant: boolean;
 
   /**
+   * The ways in which the configuration departs from the rules of OIDC.
+   *
    * @generated from field: repeated postern.v1.ComplianceProblem compliance_problems = 8;
    */
   complianceProblems: ComplianceProblem[];
 
   /**
+   * Whether the application is in use.
+   *
    * @generated from field: postern.v1.ApplicationState state = 9;
    */
   state: ApplicationState;
@@ -87,76 +105,106 @@ export const ApplicationSchema: GenMessage<Application> = /*@__PURE__*/
  */
 export type OidcConfiguration = Message<"postern.v1.OidcConfiguration"> & {
   /**
+   * The URIs that users may be sent back to after sign-in, compared exactly.
+   *
    * @generated from field: repeated string redirect_uris = 1;
    */
   redirectUris: string[];
 
   /**
+   * The responses that the application may ask the authorization endpoint for.
+   *
    * @generated from field: repeated postern.v1.OidcResponseType response_types = 2;
    */
   responseTypes: OidcResponseType[];
 
   /**
+   * The ways in which the application may obtain tokens.
+   *
    * @generated from field: repeated postern.v1.OidcGrantType grant_types = 3;
    */
   grantTypes: OidcGrantType[];
 
   /**
+   * Where the application runs: on a web server, in the browser, or on the device of the user.
+   *
    * @generated from field: postern.v1.OidcAppType app_type = 4;
    */
   appType: OidcAppType;
 
   /**
+   * How the application authenticates at the token endpoint. BASIC and POST have a client secret.
+   *
    * @generated from field: postern.v1.OidcAuthMethodType auth_method_type = 5;
    */
   authMethodType: OidcAuthMethodType;
 
   /**
+   * The URIs that users may be sent back to after sign-out.
+   *
    * @generated from field: repeated string post_logout_redirect_uris = 6;
    */
   postLogoutRedirectUris: string[];
 
   /**
+   * The version of OIDC whose rules the application is held to.
+   *
    * @generated from field: postern.v1.OidcVersion version = 7;
    */
   version: OidcVersion;
 
   /**
+   * For development: problems with http, and with schemes of one's own, are not reported. All others are.
+   *
    * @generated from field: bool dev_mode = 8;
    */
   devMode: boolean;
 
   /**
+   * The form of access tokens: opaque (BEARER), or signed with their claims inside (JWT).
+   *
    * @generated from field: postern.v1.OidcTokenType access_token_type = 9;
    */
   accessTokenType: OidcTokenType;
 
   /**
+   * Access tokens in the form of a JWT carry the roles of the user, also where no scope asks for them.
+   *
    * @generated from field: bool access_token_role_assertion = 10;
    */
   accessTokenRoleAssertion: boolean;
 
   /**
+   * ID tokens carry the roles of the user, also where no scope asks for them.
+   *
    * @generated from field: bool id_token_role_assertion = 11;
    */
   idTokenRoleAssertion: boolean;
 
   /**
+   * ID tokens carry the claims of the userinfo endpoint too, such as the name and the e-mail address.
+   *
    * @generated from field: bool id_token_userinfo_assertion = 12;
    */
   idTokenUserinfoAssertion: boolean;
 
   /**
+   * How far the clocks of the server and the application may differ: so long a token is valid beyond its time.
+   *
    * @generated from field: google.protobuf.Duration clock_skew = 13;
    */
   clockSkew?: Duration | undefined;
 
   /**
+   * The origins, beside those of the redirect URIs, from which browsers may call. Each is scheme://hostname[:port].
+   *
    * @generated from field: repeated string additional_origins = 14;
    */
   additionalOrigins: string[];
 
   /**
+   * A native application is opened right after sign-in, without a page in between that reports success.
+   *
    * @generated from field: bool skip_native_app_success_page = 15;
    */
   skipNativeAppSuccessPage: boolean;
@@ -202,52 +250,67 @@ export const ComplianceProblemSchema: GenMessage<ComplianceProblem> = /*@__PURE_
  */
 export type CreateOidcApplicationRequest = Message<"postern.v1.CreateOidcApplicationRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The name of the application, unique in its project.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * The URIs that users may be sent back to after sign-in, compared exactly.
+   *
    * @generated from field: repeated string redirect_uris = 3;
    */
   redirectUris: string[];
 
   /**
-   * Each needs its grant type: CODE needs AUTHORIZATION_CODE, ID_TOKEN and ID_TOKEN_TOKEN need IMPLICIT. CODE is also accepted
-   * where the device flow is the only one, and has no effect there. Left out, CODE follows from AUTHORIZATION_CODE; with
-   * grant_types empty too, the code flow is meant.
+   * The responses that the application may ask the authorization endpoint for. Each needs its grant type: CODE needs AUTHORIZATION_CODE,
+   * ID_TOKEN and ID_TOKEN_TOKEN need IMPLICIT. CODE is also accepted where the device flow is the only one, and has no effect
+   * there. Left out, CODE follows from AUTHORIZATION_CODE; with grant_types empty too, the code flow is meant.
    *
    * @generated from field: repeated postern.v1.OidcResponseType response_types = 4;
    */
   responseTypes: OidcResponseType[];
 
   /**
-   * Left out, they follow from response_types: AUTHORIZATION_CODE from CODE, IMPLICIT from ID_TOKEN and ID_TOKEN_TOKEN.
+   * The ways in which the application may obtain tokens. Left out, they follow from response_types: AUTHORIZATION_CODE from CODE,
+   * IMPLICIT from ID_TOKEN and ID_TOKEN_TOKEN.
    *
    * @generated from field: repeated postern.v1.OidcGrantType grant_types = 5;
    */
   grantTypes: OidcGrantType[];
 
   /**
+   * Where the application runs: on a web server, in the browser, or on the device of the user.
+   *
    * @generated from field: postern.v1.OidcAppType app_type = 6;
    */
   appType: OidcAppType;
 
   /**
+   * How the application authenticates at the token endpoint. BASIC and POST have a client secret.
+   *
    * @generated from field: postern.v1.OidcAuthMethodType auth_method_type = 7;
    */
   authMethodType: OidcAuthMethodType;
 
   /**
+   * The URIs that users may be sent back to after sign-out.
+   *
    * @generated from field: repeated string post_logout_redirect_uris = 8;
    */
   postLogoutRedirectUris: string[];
 
   /**
+   * The version of OIDC whose rules the application is held to.
+   *
    * @generated from field: postern.v1.OidcVersion version = 9;
    */
   version: OidcVersion;
@@ -260,34 +323,44 @@ export type CreateOidcApplicationRequest = Message<"postern.v1.CreateOidcApplica
   devMode: boolean;
 
   /**
+   * The form of access tokens: opaque (BEARER), or signed with their claims inside (JWT).
+   *
    * @generated from field: postern.v1.OidcTokenType access_token_type = 11;
    */
   accessTokenType: OidcTokenType;
 
   /**
+   * Access tokens in the form of a JWT carry the roles of the user, also where no scope asks for them.
+   *
    * @generated from field: bool access_token_role_assertion = 12;
    */
   accessTokenRoleAssertion: boolean;
 
   /**
+   * ID tokens carry the roles of the user, also where no scope asks for them.
+   *
    * @generated from field: bool id_token_role_assertion = 13;
    */
   idTokenRoleAssertion: boolean;
 
   /**
+   * ID tokens carry the claims of the userinfo endpoint too, such as the name and the e-mail address.
+   *
    * @generated from field: bool id_token_userinfo_assertion = 14;
    */
   idTokenUserinfoAssertion: boolean;
 
   /**
-   * For so long tokens count after they expire. More than 5 seconds is a compliance problem.
+   * How far the clocks of the server and the application may differ: so long a token is valid beyond its time. More than 5 seconds
+   * are a compliance problem.
    *
    * @generated from field: google.protobuf.Duration clock_skew = 15;
    */
   clockSkew?: Duration | undefined;
 
   /**
-   * Each scheme://hostname[:port], without path, query and fragment. They are stored as browsers send them: scheme and hostname in
+   * The origins, beside those of the redirect URIs, from which browsers may call. Each is scheme://hostname[:port], without path,
+   * query and fragment. They are stored as browsers send them: scheme and hostname in
    * lower case, the hostname in ASCII, without the default port, each once.
    *
    * @generated from field: repeated string additional_origins = 16;
@@ -295,6 +368,8 @@ export type CreateOidcApplicationRequest = Message<"postern.v1.CreateOidcApplica
   additionalOrigins: string[];
 
   /**
+   * A native application is opened right after sign-in, without a page in between that reports success.
+   *
    * @generated from field: bool skip_native_app_success_page = 17;
    */
   skipNativeAppSuccessPage: boolean;
@@ -335,33 +410,43 @@ export const CreateOidcApplicationRequestSchema: GenMessage<CreateOidcApplicatio
  */
 export type CreateOidcApplicationResponse = Message<"postern.v1.CreateOidcApplicationResponse"> & {
   /**
+   * The id of the new application; empty when the request only validates.
+   *
    * @generated from field: string app_id = 1;
    */
   appId: string;
 
   /**
+   * The version of the new application, its dates and its owner; absent when the request only validates.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
+   * The public name by which the application identifies itself; empty when the request only validates.
+   *
    * @generated from field: string client_id = 3;
    */
   clientId: string;
 
   /**
-   * For the methods BASIC and POST only, shown this once.
+   * The client secret, for the methods BASIC and POST only, shown this once.
    *
    * @generated from field: optional string client_secret = 4;
    */
   clientSecret?: string | undefined;
 
   /**
+   * Whether the configuration has any compliance problem.
+   *
    * @generated from field: bool none_compliant = 5;
    */
   noneCompliant: boolean;
 
   /**
+   * The ways in which the configuration departs from the rules of OIDC.
+   *
    * @generated from field: repeated postern.v1.ComplianceProblem compliance_problems = 6;
    */
   complianceProblems: ComplianceProblem[];
@@ -379,11 +464,15 @@ export const CreateOidcApplicationResponseSchema: GenMessage<CreateOidcApplicati
  */
 export type GetApplicationRequest = Message<"postern.v1.GetApplicationRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the application.
+   *
    * @generated from field: string app_id = 2;
    */
   appId: string;
@@ -401,6 +490,8 @@ export const GetApplicationRequestSchema: GenMessage<GetApplicationRequest> = /*
  */
 export type GetApplicationResponse = Message<"postern.v1.GetApplicationResponse"> & {
   /**
+   * The application.
+   *
    * @generated from field: postern.v1.Application application = 1;
    */
   application?: Application | undefined;
@@ -418,26 +509,36 @@ export const GetApplicationResponseSchema: GenMessage<GetApplicationResponse> = 
  */
 export type ListApplicationsRequest = Message<"postern.v1.ListApplicationsRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The most items of a page; 0 stands for 100.
+   *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
+   * The token that the page before gave for the next one; empty for the first page.
+   *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
+   * The filter of the list, which has all without it.
+   *
    * @generated from field: postern.v1.ApplicationFilter filter = 4;
    */
   filter?: ApplicationFilter | undefined;
 
   /**
+   * The order of the list, by name from A to Z by default.
+   *
    * @generated from field: postern.v1.NameOrder order = 5;
    */
   order: NameOrder;
@@ -455,11 +556,15 @@ export const ListApplicationsRequestSchema: GenMessage<ListApplicationsRequest> 
  */
 export type ListApplicationsResponse = Message<"postern.v1.ListApplicationsResponse"> & {
   /**
+   * The applications of this page.
+   *
    * @generated from field: repeated postern.v1.Application applications = 1;
    */
   applications: Application[];
 
   /**
+   * The token for the next page; empty after the last one.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
@@ -477,11 +582,15 @@ export const ListApplicationsResponseSchema: GenMessage<ListApplicationsResponse
  */
 export type RotateClientSecretRequest = Message<"postern.v1.RotateClientSecretRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the application.
+   *
    * @generated from field: string app_id = 2;
    */
   appId: string;
@@ -506,11 +615,15 @@ export const RotateClientSecretRequestSchema: GenMessage<RotateClientSecretReque
  */
 export type RotateClientSecretResponse = Message<"postern.v1.RotateClientSecretResponse"> & {
   /**
+   * The new client secret, shown this once.
+   *
    * @generated from field: string client_secret = 1;
    */
   clientSecret: string;
 
   /**
+   * The version of the application, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
@@ -535,11 +648,15 @@ export const RotateClientSecretResponseSchema: GenMessage<RotateClientSecretResp
  */
 export type DeleteApplicationRequest = Message<"postern.v1.DeleteApplicationRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the application.
+   *
    * @generated from field: string app_id = 2;
    */
   appId: string;
@@ -557,6 +674,8 @@ export const DeleteApplicationRequestSchema: GenMessage<DeleteApplicationRequest
  */
 export type DeleteApplicationResponse = Message<"postern.v1.DeleteApplicationResponse"> & {
   /**
+   * The last version of the application, with its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -580,48 +699,64 @@ export type ApplicationFact = Message<"postern.v1.ApplicationFact"> & {
    */
   fact: {
     /**
+     * The OIDC application was created.
+     *
      * @generated from field: postern.v1.ApplicationFact.OidcCreated oidc_created = 1;
      */
     value: ApplicationFact_OidcCreated;
     case: "oidcCreated";
   } | {
     /**
+     * The client secret was replaced.
+     *
      * @generated from field: postern.v1.ApplicationFact.ClientSecretRotated client_secret_rotated = 2;
      */
     value: ApplicationFact_ClientSecretRotated;
     case: "clientSecretRotated";
   } | {
     /**
+     * The application was deleted.
+     *
      * @generated from field: postern.v1.ApplicationFact.Deleted deleted = 3;
      */
     value: ApplicationFact_Deleted;
     case: "deleted";
   } | {
     /**
+     * The application was deactivated.
+     *
      * @generated from field: postern.v1.ApplicationFact.Deactivated deactivated = 20;
      */
     value: ApplicationFact_Deactivated;
     case: "deactivated";
   } | {
     /**
+     * The application was reactivated.
+     *
      * @generated from field: postern.v1.ApplicationFact.Reactivated reactivated = 21;
      */
     value: ApplicationFact_Reactivated;
     case: "reactivated";
   } | {
     /**
+     * The name or the configuration was changed.
+     *
      * @generated from field: postern.v1.ApplicationFact.OidcChanged oidc_changed = 30;
      */
     value: ApplicationFact_OidcChanged;
     case: "oidcChanged";
   } | {
     /**
+     * A key was added.
+     *
      * @generated from field: postern.v1.ApplicationFact.KeyAdded key_added = 31;
      */
     value: ApplicationFact_KeyAdded;
     case: "keyAdded";
   } | {
     /**
+     * A key was removed.
+     *
      * @generated from field: postern.v1.ApplicationFact.KeyRemoved key_removed = 32;
      */
     value: ApplicationFact_KeyRemoved;
@@ -641,21 +776,29 @@ export const ApplicationFactSchema: GenMessage<ApplicationFact> = /*@__PURE__*/
  */
 export type ApplicationFact_OidcCreated = Message<"postern.v1.ApplicationFact.OidcCreated"> & {
   /**
+   * The id of the project that the application belongs to.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The name of the application.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * The client id of the application.
+   *
    * @generated from field: string client_id = 3;
    */
   clientId: string;
 
   /**
+   * The OIDC configuration.
+   *
    * @generated from field: postern.v1.OidcConfiguration oidc = 4;
    */
   oidc?: OidcConfiguration | undefined;
@@ -673,6 +816,8 @@ export const ApplicationFact_OidcCreatedSchema: GenMessage<ApplicationFact_OidcC
  */
 export type ApplicationFact_ClientSecretRotated = Message<"postern.v1.ApplicationFact.ClientSecretRotated"> & {
   /**
+   * When the old secret ends.
+   *
    * @generated from field: google.protobuf.Timestamp previous_secret_expiration_date = 1;
    */
   previousSecretExpirationDate?: Timestamp | undefined;
@@ -729,11 +874,15 @@ export const ApplicationFact_ReactivatedSchema: GenMessage<ApplicationFact_React
  */
 export type ApplicationFact_OidcChanged = Message<"postern.v1.ApplicationFact.OidcChanged"> & {
   /**
+   * The name from now on.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * The OIDC configuration from now on.
+   *
    * @generated from field: postern.v1.OidcConfiguration oidc = 2;
    */
   oidc?: OidcConfiguration | undefined;
@@ -751,6 +900,8 @@ export const ApplicationFact_OidcChangedSchema: GenMessage<ApplicationFact_OidcC
  */
 export type ApplicationFact_KeyAdded = Message<"postern.v1.ApplicationFact.KeyAdded"> & {
   /**
+   * The id of the key.
+   *
    * @generated from field: string key_id = 1;
    */
   keyId: string;
@@ -760,12 +911,16 @@ export type ApplicationFact_KeyAdded = Message<"postern.v1.ApplicationFact.KeyAd
    */
   source: {
     /**
+     * The public key.
+     *
      * @generated from field: postern.v1.JsonWebKey public_key = 2;
      */
     value: JsonWebKey;
     case: "publicKey";
   } | {
     /**
+     * The URI of the JSON Web Key Set that has the keys.
+     *
      * @generated from field: string jwks_uri = 3;
      */
     value: string;
@@ -785,6 +940,8 @@ export const ApplicationFact_KeyAddedSchema: GenMessage<ApplicationFact_KeyAdded
  */
 export type ApplicationFact_KeyRemoved = Message<"postern.v1.ApplicationFact.KeyRemoved"> & {
   /**
+   * The id of the key.
+   *
    * @generated from field: string key_id = 1;
    */
   keyId: string;
@@ -802,11 +959,15 @@ export const ApplicationFact_KeyRemovedSchema: GenMessage<ApplicationFact_KeyRem
  */
 export type DeactivateApplicationRequest = Message<"postern.v1.DeactivateApplicationRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the application.
+   *
    * @generated from field: string app_id = 2;
    */
   appId: string;
@@ -824,6 +985,8 @@ export const DeactivateApplicationRequestSchema: GenMessage<DeactivateApplicatio
  */
 export type DeactivateApplicationResponse = Message<"postern.v1.DeactivateApplicationResponse"> & {
   /**
+   * The version of the application, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -841,11 +1004,15 @@ export const DeactivateApplicationResponseSchema: GenMessage<DeactivateApplicati
  */
 export type ReactivateApplicationRequest = Message<"postern.v1.ReactivateApplicationRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the application.
+   *
    * @generated from field: string app_id = 2;
    */
   appId: string;
@@ -863,6 +1030,8 @@ export const ReactivateApplicationRequestSchema: GenMessage<ReactivateApplicatio
  */
 export type ReactivateApplicationResponse = Message<"postern.v1.ReactivateApplicationResponse"> & {
   /**
+   * The version of the application, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -882,85 +1051,114 @@ export const ReactivateApplicationResponseSchema: GenMessage<ReactivateApplicati
  */
 export type OidcApplicationUpdate = Message<"postern.v1.OidcApplicationUpdate"> & {
   /**
+   * The name of the application, unique in its project.
+   *
    * @generated from field: optional string name = 1;
    */
   name?: string | undefined;
 
   /**
+   * The URIs that users may be sent back to after sign-in, compared exactly.
+   *
    * @generated from field: repeated string redirect_uris = 2;
    */
   redirectUris: string[];
 
   /**
-   * Each needs its grant type, which stays unless grant_types changes too. Emptied, they follow from grant_types.
+   * The responses that the application may ask the authorization endpoint for. Each needs its grant type, which stays unless grant_types
+   * changes too. Emptied, they follow from grant_types.
    *
    * @generated from field: repeated postern.v1.OidcResponseType response_types = 3;
    */
   responseTypes: OidcResponseType[];
 
   /**
-   * Emptied, they follow from response_types.
+   * The ways in which the application may obtain tokens. Emptied, they follow from response_types.
    *
    * @generated from field: repeated postern.v1.OidcGrantType grant_types = 4;
    */
   grantTypes: OidcGrantType[];
 
   /**
+   * Where the application runs: on a web server, in the browser, or on the device of the user.
+   *
    * @generated from field: optional postern.v1.OidcAppType app_type = 5;
    */
   appType?: OidcAppType | undefined;
 
   /**
+   * How the application authenticates at the token endpoint. BASIC and POST have a client secret.
+   *
    * @generated from field: optional postern.v1.OidcAuthMethodType auth_method_type = 6;
    */
   authMethodType?: OidcAuthMethodType | undefined;
 
   /**
+   * The URIs that users may be sent back to after sign-out.
+   *
    * @generated from field: repeated string post_logout_redirect_uris = 7;
    */
   postLogoutRedirectUris: string[];
 
   /**
+   * The version of OIDC whose rules the application is held to.
+   *
    * @generated from field: optional postern.v1.OidcVersion version = 8;
    */
   version?: OidcVersion | undefined;
 
   /**
+   * For development: problems with http, and with schemes of one's own, are not reported. All others are.
+   *
    * @generated from field: optional bool dev_mode = 9;
    */
   devMode?: boolean | undefined;
 
   /**
+   * The form of access tokens: opaque (BEARER), or signed with their claims inside (JWT).
+   *
    * @generated from field: optional postern.v1.OidcTokenType access_token_type = 10;
    */
   accessTokenType?: OidcTokenType | undefined;
 
   /**
+   * Access tokens in the form of a JWT carry the roles of the user, also where no scope asks for them.
+   *
    * @generated from field: optional bool access_token_role_assertion = 11;
    */
   accessTokenRoleAssertion?: boolean | undefined;
 
   /**
+   * ID tokens carry the roles of the user, also where no scope asks for them.
+   *
    * @generated from field: optional bool id_token_role_assertion = 12;
    */
   idTokenRoleAssertion?: boolean | undefined;
 
   /**
+   * ID tokens carry the claims of the userinfo endpoint too, such as the name and the e-mail address.
+   *
    * @generated from field: optional bool id_token_userinfo_assertion = 13;
    */
   idTokenUserinfoAssertion?: boolean | undefined;
 
   /**
+   * How far the clocks of the server and the application may differ: so long a token is valid beyond its time.
+   *
    * @generated from field: google.protobuf.Duration clock_skew = 14;
    */
   clockSkew?: Duration | undefined;
 
   /**
+   * The origins, beside those of the redirect URIs, from which browsers may call. Each is scheme://hostname[:port].
+   *
    * @generated from field: repeated string additional_origins = 15;
    */
   additionalOrigins: string[];
 
   /**
+   * A native application is opened right after sign-in, without a page in between that reports success.
+   *
    * @generated from field: optional bool skip_native_app_success_page = 16;
    */
   skipNativeAppSuccessPage?: boolean | undefined;
@@ -978,16 +1176,22 @@ export const OidcApplicationUpdateSchema: GenMessage<OidcApplicationUpdate> = /*
  */
 export type UpdateOidcApplicationRequest = Message<"postern.v1.UpdateOidcApplicationRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the application.
+   *
    * @generated from field: string app_id = 2;
    */
   appId: string;
 
   /**
+   * The name and the configuration from now on, as far as they change.
+   *
    * @generated from field: postern.v1.OidcApplicationUpdate application = 3;
    */
   application?: OidcApplicationUpdate | undefined;
@@ -1027,23 +1231,29 @@ export const UpdateOidcApplicationRequestSchema: GenMessage<UpdateOidcApplicatio
  */
 export type UpdateOidcApplicationResponse = Message<"postern.v1.UpdateOidcApplicationResponse"> & {
   /**
+   * The version of the application, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
 
   /**
-   * Of a secret that the change made, shown this once.
+   * The client secret, when the change made one, shown this once.
    *
    * @generated from field: optional string client_secret = 2;
    */
   clientSecret?: string | undefined;
 
   /**
+   * Whether the configuration has any compliance problem.
+   *
    * @generated from field: bool none_compliant = 3;
    */
   noneCompliant: boolean;
 
   /**
+   * The ways in which the configuration departs from the rules of OIDC.
+   *
    * @generated from field: repeated postern.v1.ComplianceProblem compliance_problems = 4;
    */
   complianceProblems: ComplianceProblem[];
@@ -1064,7 +1274,7 @@ export const UpdateOidcApplicationResponseSchema: GenMessage<UpdateOidcApplicati
  */
 export type JsonWebKey = Message<"postern.v1.JsonWebKey"> & {
   /**
-   * RSA, EC or OKP.
+   * The type of the key: RSA, EC or OKP.
    *
    * @generated from field: string kty = 1;
    */
@@ -1085,14 +1295,14 @@ export type JsonWebKey = Message<"postern.v1.JsonWebKey"> & {
   alg?: string | undefined;
 
   /**
-   * Only sig.
+   * The use of the key: only sig.
    *
    * @generated from field: optional string use = 4;
    */
   use?: string | undefined;
 
   /**
-   * Only verify, which is answered for every key.
+   * The operation of the key: only verify, which is answered for every key.
    *
    * @generated from field: repeated string key_ops = 5 [json_name = "key_ops"];
    */
@@ -1106,26 +1316,36 @@ export type JsonWebKey = Message<"postern.v1.JsonWebKey"> & {
   ext?: boolean | undefined;
 
   /**
+   * The modulus of an RSA key, in base64url.
+   *
    * @generated from field: optional string n = 7;
    */
   n?: string | undefined;
 
   /**
+   * The public exponent of an RSA key, in base64url.
+   *
    * @generated from field: optional string e = 8;
    */
   e?: string | undefined;
 
   /**
+   * The curve of an EC or OKP key.
+   *
    * @generated from field: optional string crv = 9;
    */
   crv?: string | undefined;
 
   /**
+   * The x coordinate of an EC key, or the public key of an OKP key, in base64url.
+   *
    * @generated from field: optional string x = 10;
    */
   x?: string | undefined;
 
   /**
+   * The y coordinate of an EC key, in base64url.
+   *
    * @generated from field: optional string y = 11;
    */
   y?: string | undefined;
@@ -1145,11 +1365,15 @@ export const JsonWebKeySchema: GenMessage<JsonWebKey> = /*@__PURE__*/
  */
 export type ApplicationKey = Message<"postern.v1.ApplicationKey"> & {
   /**
+   * The id of the key.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * When the key was added.
+   *
    * @generated from field: google.protobuf.Timestamp creation_date = 2;
    */
   creationDate?: Timestamp | undefined;
@@ -1159,12 +1383,16 @@ export type ApplicationKey = Message<"postern.v1.ApplicationKey"> & {
    */
   source: {
     /**
+     * The public key.
+     *
      * @generated from field: postern.v1.JsonWebKey public_key = 3;
      */
     value: JsonWebKey;
     case: "publicKey";
   } | {
     /**
+     * The URI of the JSON Web Key Set that has the keys.
+     *
      * @generated from field: string jwks_uri = 4;
      */
     value: string;
@@ -1184,11 +1412,15 @@ export const ApplicationKeySchema: GenMessage<ApplicationKey> = /*@__PURE__*/
  */
 export type AddApplicationKeyRequest = Message<"postern.v1.AddApplicationKeyRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the application.
+   *
    * @generated from field: string app_id = 2;
    */
   appId: string;
@@ -1220,6 +1452,8 @@ export const AddApplicationKeyRequestSchema: GenMessage<AddApplicationKeyRequest
  */
 export type AddApplicationKeyResponse = Message<"postern.v1.AddApplicationKeyResponse"> & {
   /**
+   * The id of the new key.
+   *
    * @generated from field: string key_id = 1;
    */
   keyId: string;
@@ -1232,7 +1466,7 @@ export type AddApplicationKeyResponse = Message<"postern.v1.AddApplicationKeyRes
   details?: Details | undefined;
 
   /**
-   * Of a public key.
+   * The id that names a public key in what it signs.
    *
    * @generated from field: optional string kid = 3;
    */
@@ -1251,11 +1485,15 @@ export const AddApplicationKeyResponseSchema: GenMessage<AddApplicationKeyRespon
  */
 export type ListApplicationKeysRequest = Message<"postern.v1.ListApplicationKeysRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the application.
+   *
    * @generated from field: string app_id = 2;
    */
   appId: string;
@@ -1273,6 +1511,8 @@ export const ListApplicationKeysRequestSchema: GenMessage<ListApplicationKeysReq
  */
 export type ListApplicationKeysResponse = Message<"postern.v1.ListApplicationKeysResponse"> & {
   /**
+   * The keys, or the URI where they are.
+   *
    * @generated from field: repeated postern.v1.ApplicationKey keys = 1;
    */
   keys: ApplicationKey[];
@@ -1290,16 +1530,22 @@ export const ListApplicationKeysResponseSchema: GenMessage<ListApplicationKeysRe
  */
 export type RemoveApplicationKeyRequest = Message<"postern.v1.RemoveApplicationKeyRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the application.
+   *
    * @generated from field: string app_id = 2;
    */
   appId: string;
 
   /**
+   * The id of the key.
+   *
    * @generated from field: string key_id = 3;
    */
   keyId: string;
@@ -1338,6 +1584,8 @@ export const RemoveApplicationKeyResponseSchema: GenMessage<RemoveApplicationKey
  */
 export type ApplicationFilter = Message<"postern.v1.ApplicationFilter"> & {
   /**
+   * The whole name.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -1357,7 +1605,7 @@ export type ApplicationFilter = Message<"postern.v1.ApplicationFilter"> & {
   search: string;
 
   /**
-   * Of the application itself, whatever the state of its project and organization.
+   * Only applications in this state, of the application itself, whatever the state of its project and organization.
    *
    * @generated from field: postern.v1.ApplicationState state = 4;
    */

@@ -89,11 +89,15 @@ export type Event = Message<"postern.v1.Event"> & {
   requestId: string;
 
   /**
+   * When it happened.
+   *
    * @generated from field: google.protobuf.Timestamp time = 8;
    */
   time?: Timestamp | undefined;
 
   /**
+   * The event itself, with its data.
+   *
    * @generated from field: postern.v1.Fact fact = 9;
    */
   fact?: Fact | undefined;
@@ -117,66 +121,88 @@ export type Fact = Message<"postern.v1.Fact"> & {
    */
   noun: {
     /**
+     * The event of the instance.
+     *
      * @generated from field: postern.v1.InstanceFact instance = 1;
      */
     value: InstanceFact;
     case: "instance";
   } | {
     /**
+     * The event of an organization.
+     *
      * @generated from field: postern.v1.OrganizationFact organization = 2;
      */
     value: OrganizationFact;
     case: "organization";
   } | {
     /**
+     * The event of a user.
+     *
      * @generated from field: postern.v1.UserFact user = 3;
      */
     value: UserFact;
     case: "user";
   } | {
     /**
+     * The event of an access token.
+     *
      * @generated from field: postern.v1.AccessTokenFact access_token = 4;
      */
     value: AccessTokenFact;
     case: "accessToken";
   } | {
     /**
+     * The event of a session.
+     *
      * @generated from field: postern.v1.SessionFact session = 5;
      */
     value: SessionFact;
     case: "session";
   } | {
     /**
+     * The event of a project.
+     *
      * @generated from field: postern.v1.ProjectFact project = 6;
      */
     value: ProjectFact;
     case: "project";
   } | {
     /**
+     * The event of a project grant.
+     *
      * @generated from field: postern.v1.ProjectGrantFact project_grant = 7;
      */
     value: ProjectGrantFact;
     case: "projectGrant";
   } | {
     /**
+     * The event of an application.
+     *
      * @generated from field: postern.v1.ApplicationFact application = 8;
      */
     value: ApplicationFact;
     case: "application";
   } | {
     /**
+     * The event of a user grant.
+     *
      * @generated from field: postern.v1.UserGrantFact user_grant = 9;
      */
     value: UserGrantFact;
     case: "userGrant";
   } | {
     /**
+     * The event of a membership.
+     *
      * @generated from field: postern.v1.MemberFact member = 10;
      */
     value: MemberFact;
     case: "member";
   } | {
     /**
+     * The event of a policy.
+     *
      * @generated from field: postern.v1.PolicyFact policy = 11;
      */
     value: PolicyFact;
@@ -238,11 +264,15 @@ export type ListEventsRequest = Message<"postern.v1.ListEventsRequest"> & {
   until?: Timestamp | undefined;
 
   /**
+   * The most items of a page; 0 stands for 100.
+   *
    * @generated from field: int32 page_size = 7;
    */
   pageSize: number;
 
   /**
+   * The token that the page before gave for the next one; empty for the first page.
+   *
    * @generated from field: string page_token = 8;
    */
   pageToken: string;
@@ -260,11 +290,15 @@ export const ListEventsRequestSchema: GenMessage<ListEventsRequest> = /*@__PURE_
  */
 export type ListEventsResponse = Message<"postern.v1.ListEventsResponse"> & {
   /**
+   * The events of this page, the latest first.
+   *
    * @generated from field: repeated postern.v1.Event events = 1;
    */
   events: Event[];
 
   /**
+   * The token for the next page; empty after the last one.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
@@ -329,6 +363,8 @@ export const WatchEventsRequestSchema: GenMessage<WatchEventsRequest> = /*@__PUR
  */
 export type WatchEventsResponse = Message<"postern.v1.WatchEventsResponse"> & {
   /**
+   * The event.
+   *
    * @generated from field: postern.v1.Event event = 1;
    */
   event?: Event | undefined;

@@ -26,16 +26,22 @@ export const file_postern_v1_member: GenFile = /*@__PURE__*/
  */
 export type Member = Message<"postern.v1.Member"> & {
   /**
+   * The version of the membership, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
 
   /**
+   * The id of the user who is the member.
+   *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
+   * The roles that the member holds in the scope.
+   *
    * @generated from field: repeated string roles = 3;
    */
   roles: string[];
@@ -74,12 +80,14 @@ export const MemberSchema: GenMessage<Member> = /*@__PURE__*/
  */
 export type AddMemberRequest = Message<"postern.v1.AddMemberRequest"> & {
   /**
+   * The id of the user who becomes the member.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * Of one scope: INSTANCE_*, ORG_*, PROJECT_GRANT_* or the other PROJECT_*.
+   * The roles, of one scope: INSTANCE_*, ORG_*, PROJECT_GRANT_* or the other PROJECT_*.
    *
    * @generated from field: repeated string roles = 2;
    */
@@ -93,16 +101,22 @@ export type AddMemberRequest = Message<"postern.v1.AddMemberRequest"> & {
   instance: boolean;
 
   /**
+   * The organization that the membership is in, in place of the one worked in.
+   *
    * @generated from field: string organization_id = 4;
    */
   organizationId: string;
 
   /**
+   * The project that the membership is in; with a project grant, the project of that.
+   *
    * @generated from field: string project_id = 5;
    */
   projectId: string;
 
   /**
+   * The project grant that the membership is in.
+   *
    * @generated from field: string project_grant_id = 6;
    */
   projectGrantId: string;
@@ -120,6 +134,8 @@ export const AddMemberRequestSchema: GenMessage<AddMemberRequest> = /*@__PURE__*
  */
 export type AddMemberResponse = Message<"postern.v1.AddMemberResponse"> & {
   /**
+   * The version of the new membership, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -137,12 +153,14 @@ export const AddMemberResponseSchema: GenMessage<AddMemberResponse> = /*@__PURE_
  */
 export type ChangeMemberRequest = Message<"postern.v1.ChangeMemberRequest"> & {
   /**
+   * The id of the user who is the member.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * Of one scope: INSTANCE_*, ORG_*, PROJECT_GRANT_* or the other PROJECT_*.
+   * The roles, of one scope: INSTANCE_*, ORG_*, PROJECT_GRANT_* or the other PROJECT_*.
    *
    * @generated from field: repeated string roles = 2;
    */
@@ -156,16 +174,22 @@ export type ChangeMemberRequest = Message<"postern.v1.ChangeMemberRequest"> & {
   instance: boolean;
 
   /**
+   * The organization that the membership is in, in place of the one worked in.
+   *
    * @generated from field: string organization_id = 4;
    */
   organizationId: string;
 
   /**
+   * The project that the membership is in; with a project grant, the project of that.
+   *
    * @generated from field: string project_id = 5;
    */
   projectId: string;
 
   /**
+   * The project grant that the membership is in.
+   *
    * @generated from field: string project_grant_id = 6;
    */
   projectGrantId: string;
@@ -183,6 +207,8 @@ export const ChangeMemberRequestSchema: GenMessage<ChangeMemberRequest> = /*@__P
  */
 export type ChangeMemberResponse = Message<"postern.v1.ChangeMemberResponse"> & {
   /**
+   * The version of the membership, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -207,36 +233,50 @@ export type ListMembersRequest = Message<"postern.v1.ListMembersRequest"> & {
   instance: boolean;
 
   /**
+   * The organization whose members they are, in place of the one worked in.
+   *
    * @generated from field: string organization_id = 2;
    */
   organizationId: string;
 
   /**
+   * The project whose members they are; with a project grant, the project of that.
+   *
    * @generated from field: string project_id = 3;
    */
   projectId: string;
 
   /**
+   * The project grant whose members they are.
+   *
    * @generated from field: string project_grant_id = 4;
    */
   projectGrantId: string;
 
   /**
+   * The most items of a page; 0 stands for 100.
+   *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
+   * The token that the page before gave for the next one; empty for the first page.
+   *
    * @generated from field: string page_token = 6;
    */
   pageToken: string;
 
   /**
+   * The filter of the list, which has all without it.
+   *
    * @generated from field: postern.v1.MemberFilter filter = 7;
    */
   filter?: MemberFilter | undefined;
 
   /**
+   * The order of the list, newest first by default.
+   *
    * @generated from field: postern.v1.AgeOrder order = 8;
    */
   order: AgeOrder;
@@ -254,11 +294,15 @@ export const ListMembersRequestSchema: GenMessage<ListMembersRequest> = /*@__PUR
  */
 export type ListMembersResponse = Message<"postern.v1.ListMembersResponse"> & {
   /**
+   * The members of this page.
+   *
    * @generated from field: repeated postern.v1.Member members = 1;
    */
   members: Member[];
 
   /**
+   * The token for the next page; empty after the last one.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
@@ -276,6 +320,8 @@ export const ListMembersResponseSchema: GenMessage<ListMembersResponse> = /*@__P
  */
 export type RemoveMemberRequest = Message<"postern.v1.RemoveMemberRequest"> & {
   /**
+   * The id of the user who is the member.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
@@ -288,16 +334,22 @@ export type RemoveMemberRequest = Message<"postern.v1.RemoveMemberRequest"> & {
   instance: boolean;
 
   /**
+   * The organization that the membership is in, in place of the one worked in.
+   *
    * @generated from field: string organization_id = 3;
    */
   organizationId: string;
 
   /**
+   * The project that the membership is in; with a project grant, the project of that.
+   *
    * @generated from field: string project_id = 4;
    */
   projectId: string;
 
   /**
+   * The project grant that the membership is in.
+   *
    * @generated from field: string project_grant_id = 5;
    */
   projectGrantId: string;
@@ -315,6 +367,8 @@ export const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest> = /*@__P
  */
 export type RemoveMemberResponse = Message<"postern.v1.RemoveMemberResponse"> & {
   /**
+   * The last version of the membership, with its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -338,18 +392,24 @@ export type MemberFact = Message<"postern.v1.MemberFact"> & {
    */
   fact: {
     /**
+     * The user became a member.
+     *
      * @generated from field: postern.v1.MemberFact.Added added = 1;
      */
     value: MemberFact_Added;
     case: "added";
   } | {
     /**
+     * The roles of the member were replaced.
+     *
      * @generated from field: postern.v1.MemberFact.Changed changed = 2;
      */
     value: MemberFact_Changed;
     case: "changed";
   } | {
     /**
+     * The membership ended.
+     *
      * @generated from field: postern.v1.MemberFact.Removed removed = 3;
      */
     value: MemberFact_Removed;
@@ -369,11 +429,15 @@ export const MemberFactSchema: GenMessage<MemberFact> = /*@__PURE__*/
  */
 export type MemberFact_Added = Message<"postern.v1.MemberFact.Added"> & {
   /**
+   * The id of the user who became a member.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * The roles of the member.
+   *
    * @generated from field: repeated string roles = 2;
    */
   roles: string[];
@@ -386,11 +450,15 @@ export type MemberFact_Added = Message<"postern.v1.MemberFact.Added"> & {
   organizationId?: string | undefined;
 
   /**
+   * Set for members of a project or of a project grant.
+   *
    * @generated from field: optional string project_id = 4;
    */
   projectId?: string | undefined;
 
   /**
+   * Set for members of a project grant.
+   *
    * @generated from field: optional string project_grant_id = 5;
    */
   projectGrantId?: string | undefined;
@@ -408,6 +476,8 @@ export const MemberFact_AddedSchema: GenMessage<MemberFact_Added> = /*@__PURE__*
  */
 export type MemberFact_Changed = Message<"postern.v1.MemberFact.Changed"> & {
   /**
+   * The roles of the member from now on.
+   *
    * @generated from field: repeated string roles = 1;
    */
   roles: string[];
@@ -425,6 +495,8 @@ export const MemberFact_ChangedSchema: GenMessage<MemberFact_Changed> = /*@__PUR
  */
 export type MemberFact_Removed = Message<"postern.v1.MemberFact.Removed"> & {
   /**
+   * The id of the user who was a member.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
@@ -444,6 +516,8 @@ export const MemberFact_RemovedSchema: GenMessage<MemberFact_Removed> = /*@__PUR
  */
 export type MemberFilter = Message<"postern.v1.MemberFilter"> & {
   /**
+   * Only the member with this user id.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;

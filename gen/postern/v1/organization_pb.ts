@@ -28,21 +28,29 @@ export const file_postern_v1_organization: GenFile = /*@__PURE__*/
  */
 export type Organization = Message<"postern.v1.Organization"> & {
   /**
+   * The id of the organization.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The version of the organization, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
+   * The name of the organization, unique in the instance.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
+   * Whether the organization is open.
+   *
    * @generated from field: postern.v1.OrganizationState state = 4;
    */
   state: OrganizationState;
@@ -60,6 +68,8 @@ export const OrganizationSchema: GenMessage<Organization> = /*@__PURE__*/
  */
 export type CreateOrganizationRequest = Message<"postern.v1.CreateOrganizationRequest"> & {
   /**
+   * The name of the organization, unique in the instance.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -84,11 +94,15 @@ export const CreateOrganizationRequestSchema: GenMessage<CreateOrganizationReque
  */
 export type CreateOrganizationResponse = Message<"postern.v1.CreateOrganizationResponse"> & {
   /**
+   * The id of the new organization.
+   *
    * @generated from field: string organization_id = 1;
    */
   organizationId: string;
 
   /**
+   * The version of the new organization, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
@@ -106,6 +120,8 @@ export const CreateOrganizationResponseSchema: GenMessage<CreateOrganizationResp
  */
 export type GetOrganizationRequest = Message<"postern.v1.GetOrganizationRequest"> & {
   /**
+   * The id of the organization.
+   *
    * @generated from field: string organization_id = 1;
    */
   organizationId: string;
@@ -123,6 +139,8 @@ export const GetOrganizationRequestSchema: GenMessage<GetOrganizationRequest> = 
  */
 export type GetOrganizationResponse = Message<"postern.v1.GetOrganizationResponse"> & {
   /**
+   * The organization.
+   *
    * @generated from field: postern.v1.Organization organization = 1;
    */
   organization?: Organization | undefined;
@@ -140,21 +158,29 @@ export const GetOrganizationResponseSchema: GenMessage<GetOrganizationResponse> 
  */
 export type ListOrganizationsRequest = Message<"postern.v1.ListOrganizationsRequest"> & {
   /**
+   * The most items of a page; 0 stands for 100.
+   *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
+   * The token that the page before gave for the next one; empty for the first page.
+   *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
+   * The filter of the list, which has all without it.
+   *
    * @generated from field: postern.v1.OrganizationFilter filter = 3;
    */
   filter?: OrganizationFilter | undefined;
 
   /**
+   * The order of the list, by name from A to Z by default.
+   *
    * @generated from field: postern.v1.NameOrder order = 4;
    */
   order: NameOrder;
@@ -172,11 +198,15 @@ export const ListOrganizationsRequestSchema: GenMessage<ListOrganizationsRequest
  */
 export type ListOrganizationsResponse = Message<"postern.v1.ListOrganizationsResponse"> & {
   /**
+   * The organizations of this page.
+   *
    * @generated from field: repeated postern.v1.Organization organizations = 1;
    */
   organizations: Organization[];
 
   /**
+   * The token for the next page; empty after the last one.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
@@ -200,6 +230,8 @@ export type InstanceFact = Message<"postern.v1.InstanceFact"> & {
    */
   fact: {
     /**
+     * The instance was set up.
+     *
      * @generated from field: postern.v1.InstanceFact.Created created = 1;
      */
     value: InstanceFact_Created;
@@ -238,36 +270,48 @@ export type OrganizationFact = Message<"postern.v1.OrganizationFact"> & {
    */
   fact: {
     /**
+     * The organization was created.
+     *
      * @generated from field: postern.v1.OrganizationFact.Created created = 1;
      */
     value: OrganizationFact_Created;
     case: "created";
   } | {
     /**
+     * The organization was deactivated.
+     *
      * @generated from field: postern.v1.OrganizationFact.Deactivated deactivated = 20;
      */
     value: OrganizationFact_Deactivated;
     case: "deactivated";
   } | {
     /**
+     * The organization was reactivated.
+     *
      * @generated from field: postern.v1.OrganizationFact.Reactivated reactivated = 21;
      */
     value: OrganizationFact_Reactivated;
     case: "reactivated";
   } | {
     /**
+     * The organization was deleted.
+     *
      * @generated from field: postern.v1.OrganizationFact.Deleted deleted = 22;
      */
     value: OrganizationFact_Deleted;
     case: "deleted";
   } | {
     /**
+     * The rows of the deleted organization are gone.
+     *
      * @generated from field: postern.v1.OrganizationFact.Purged purged = 23;
      */
     value: OrganizationFact_Purged;
     case: "purged";
   } | {
     /**
+     * The name of the organization was changed.
+     *
      * @generated from field: postern.v1.OrganizationFact.Changed changed = 30;
      */
     value: OrganizationFact_Changed;
@@ -287,6 +331,8 @@ export const OrganizationFactSchema: GenMessage<OrganizationFact> = /*@__PURE__*
  */
 export type OrganizationFact_Created = Message<"postern.v1.OrganizationFact.Created"> & {
   /**
+   * The name of the organization.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -360,6 +406,8 @@ export const OrganizationFact_PurgedSchema: GenMessage<OrganizationFact_Purged> 
  */
 export type OrganizationFact_Changed = Message<"postern.v1.OrganizationFact.Changed"> & {
   /**
+   * The name from now on.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -377,6 +425,8 @@ export const OrganizationFact_ChangedSchema: GenMessage<OrganizationFact_Changed
  */
 export type DeactivateOrganizationRequest = Message<"postern.v1.DeactivateOrganizationRequest"> & {
   /**
+   * The id of the organization.
+   *
    * @generated from field: string organization_id = 1;
    */
   organizationId: string;
@@ -394,6 +444,8 @@ export const DeactivateOrganizationRequestSchema: GenMessage<DeactivateOrganizat
  */
 export type DeactivateOrganizationResponse = Message<"postern.v1.DeactivateOrganizationResponse"> & {
   /**
+   * The version of the organization, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -411,6 +463,8 @@ export const DeactivateOrganizationResponseSchema: GenMessage<DeactivateOrganiza
  */
 export type ReactivateOrganizationRequest = Message<"postern.v1.ReactivateOrganizationRequest"> & {
   /**
+   * The id of the organization.
+   *
    * @generated from field: string organization_id = 1;
    */
   organizationId: string;
@@ -428,6 +482,8 @@ export const ReactivateOrganizationRequestSchema: GenMessage<ReactivateOrganizat
  */
 export type ReactivateOrganizationResponse = Message<"postern.v1.ReactivateOrganizationResponse"> & {
   /**
+   * The version of the organization, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -445,6 +501,8 @@ export const ReactivateOrganizationResponseSchema: GenMessage<ReactivateOrganiza
  */
 export type DeleteOrganizationRequest = Message<"postern.v1.DeleteOrganizationRequest"> & {
   /**
+   * The id of the organization.
+   *
    * @generated from field: string organization_id = 1;
    */
   organizationId: string;
@@ -462,6 +520,8 @@ export const DeleteOrganizationRequestSchema: GenMessage<DeleteOrganizationReque
  */
 export type DeleteOrganizationResponse = Message<"postern.v1.DeleteOrganizationResponse"> & {
   /**
+   * The last version of the organization, with its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -481,6 +541,8 @@ export const DeleteOrganizationResponseSchema: GenMessage<DeleteOrganizationResp
  */
 export type OrganizationUpdate = Message<"postern.v1.OrganizationUpdate"> & {
   /**
+   * The name of the organization, unique in the instance.
+   *
    * @generated from field: optional string name = 1;
    */
   name?: string | undefined;
@@ -498,11 +560,15 @@ export const OrganizationUpdateSchema: GenMessage<OrganizationUpdate> = /*@__PUR
  */
 export type UpdateOrganizationRequest = Message<"postern.v1.UpdateOrganizationRequest"> & {
   /**
+   * The id of the organization.
+   *
    * @generated from field: string organization_id = 1;
    */
   organizationId: string;
 
   /**
+   * The data of the organization from now on, as far as they change.
+   *
    * @generated from field: postern.v1.OrganizationUpdate organization = 2;
    */
   organization?: OrganizationUpdate | undefined;
@@ -535,6 +601,8 @@ export const UpdateOrganizationRequestSchema: GenMessage<UpdateOrganizationReque
  */
 export type UpdateOrganizationResponse = Message<"postern.v1.UpdateOrganizationResponse"> & {
   /**
+   * The version of the organization, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -554,6 +622,8 @@ export const UpdateOrganizationResponseSchema: GenMessage<UpdateOrganizationResp
  */
 export type OrganizationFilter = Message<"postern.v1.OrganizationFilter"> & {
   /**
+   * The whole name.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -573,6 +643,8 @@ export type OrganizationFilter = Message<"postern.v1.OrganizationFilter"> & {
   search: string;
 
   /**
+   * Only organizations in this state.
+   *
    * @generated from field: postern.v1.OrganizationState state = 4;
    */
   state: OrganizationState;

@@ -26,28 +26,36 @@ export const file_postern_v1_policy: GenFile = /*@__PURE__*/
  */
 export type PasswordPolicy = Message<"postern.v1.PasswordPolicy"> & {
   /**
-   * In characters.
+   * How many characters a password has at least.
    *
    * @generated from field: uint32 minimum_length = 1;
    */
   minimumLength: number;
 
   /**
+   * A password needs an upper-case letter.
+   *
    * @generated from field: bool requires_upper = 2;
    */
   requiresUpper: boolean;
 
   /**
+   * A password needs a lower-case letter.
+   *
    * @generated from field: bool requires_lower = 3;
    */
   requiresLower: boolean;
 
   /**
+   * A password needs a digit.
+   *
    * @generated from field: bool requires_digit = 4;
    */
   requiresDigit: boolean;
 
   /**
+   * A password needs a character that is neither a letter nor a digit.
+   *
    * @generated from field: bool requires_symbol = 5;
    */
   requiresSymbol: boolean;
@@ -142,6 +150,8 @@ export const GetPasswordPolicyRequestSchema: GenMessage<GetPasswordPolicyRequest
  */
 export type GetPasswordPolicyResponse = Message<"postern.v1.GetPasswordPolicyResponse"> & {
   /**
+   * The policy in force.
+   *
    * @generated from field: postern.v1.PasswordPolicy policy = 1;
    */
   policy?: PasswordPolicy | undefined;
@@ -154,7 +164,7 @@ export type GetPasswordPolicyResponse = Message<"postern.v1.GetPasswordPolicyRes
   isDefault: boolean;
 
   /**
-   * Of the policy in force; absent while nothing was ever set.
+   * The version of the policy in force, its dates and its owner; absent while nothing was ever set.
    *
    * @generated from field: postern.v1.Details details = 3;
    */
@@ -180,6 +190,8 @@ export type SetPasswordPolicyRequest = Message<"postern.v1.SetPasswordPolicyRequ
   instance: boolean;
 
   /**
+   * The policy from now on, as a whole.
+   *
    * @generated from field: postern.v1.PasswordPolicy policy = 2;
    */
   policy?: PasswordPolicy | undefined;
@@ -197,6 +209,8 @@ export const SetPasswordPolicyRequestSchema: GenMessage<SetPasswordPolicyRequest
  */
 export type SetPasswordPolicyResponse = Message<"postern.v1.SetPasswordPolicyResponse"> & {
   /**
+   * The version of the policy, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -233,6 +247,8 @@ export const GetLockoutPolicyRequestSchema: GenMessage<GetLockoutPolicyRequest> 
  */
 export type GetLockoutPolicyResponse = Message<"postern.v1.GetLockoutPolicyResponse"> & {
   /**
+   * The policy in force.
+   *
    * @generated from field: postern.v1.LockoutPolicy policy = 1;
    */
   policy?: LockoutPolicy | undefined;
@@ -245,7 +261,7 @@ export type GetLockoutPolicyResponse = Message<"postern.v1.GetLockoutPolicyRespo
   isDefault: boolean;
 
   /**
-   * Of the policy in force; absent while nothing was ever set.
+   * The version of the policy in force, its dates and its owner; absent while nothing was ever set.
    *
    * @generated from field: postern.v1.Details details = 3;
    */
@@ -271,6 +287,8 @@ export type SetLockoutPolicyRequest = Message<"postern.v1.SetLockoutPolicyReques
   instance: boolean;
 
   /**
+   * The policy from now on, as a whole.
+   *
    * @generated from field: postern.v1.LockoutPolicy policy = 2;
    */
   policy?: LockoutPolicy | undefined;
@@ -288,6 +306,8 @@ export const SetLockoutPolicyRequestSchema: GenMessage<SetLockoutPolicyRequest> 
  */
 export type SetLockoutPolicyResponse = Message<"postern.v1.SetLockoutPolicyResponse"> & {
   /**
+   * The version of the policy, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -311,24 +331,32 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
    */
   fact: {
     /**
+     * The password policy from now on.
+     *
      * @generated from field: postern.v1.PasswordPolicy password_set = 1;
      */
     value: PasswordPolicy;
     case: "passwordSet";
   } | {
     /**
+     * The lockout policy from now on.
+     *
      * @generated from field: postern.v1.LockoutPolicy lockout_set = 2;
      */
     value: LockoutPolicy;
     case: "lockoutSet";
   } | {
     /**
+     * The password policy was removed.
+     *
      * @generated from field: postern.v1.PolicyFact.PasswordReset password_reset = 20;
      */
     value: PolicyFact_PasswordReset;
     case: "passwordReset";
   } | {
     /**
+     * The lockout policy was removed.
+     *
      * @generated from field: postern.v1.PolicyFact.LockoutReset lockout_reset = 21;
      */
     value: PolicyFact_LockoutReset;
@@ -393,7 +421,7 @@ export const ResetPasswordPolicyRequestSchema: GenMessage<ResetPasswordPolicyReq
  */
 export type ResetPasswordPolicyResponse = Message<"postern.v1.ResetPasswordPolicyResponse"> & {
   /**
-   * Of the policy that was removed; absent where nothing was set.
+   * The last version of the policy, with its dates and its owner; absent where nothing was set.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -431,7 +459,7 @@ export const ResetLockoutPolicyRequestSchema: GenMessage<ResetLockoutPolicyReque
  */
 export type ResetLockoutPolicyResponse = Message<"postern.v1.ResetLockoutPolicyResponse"> & {
   /**
-   * Of the policy that was removed; absent where nothing was set.
+   * The last version of the policy, with its dates and its owner; absent where nothing was set.
    *
    * @generated from field: postern.v1.Details details = 1;
    */

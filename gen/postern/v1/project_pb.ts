@@ -28,21 +28,29 @@ export const file_postern_v1_project: GenFile = /*@__PURE__*/
  */
 export type Project = Message<"postern.v1.Project"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The version of the project, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
+   * The name of the project, unique in its organization.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
+   * Whether the roles of the project count.
+   *
    * @generated from field: postern.v1.ProjectState state = 4;
    */
   state: ProjectState;
@@ -62,11 +70,15 @@ export const ProjectSchema: GenMessage<Project> = /*@__PURE__*/
  */
 export type ProjectRole = Message<"postern.v1.ProjectRole"> & {
   /**
+   * The name that applications and grants know the role by, unique in the project.
+   *
    * @generated from field: string key = 1;
    */
   key: string;
 
   /**
+   * The name that people see.
+   *
    * @generated from field: string display_name = 2;
    */
   displayName: string;
@@ -86,26 +98,36 @@ export const ProjectRoleSchema: GenMessage<ProjectRole> = /*@__PURE__*/
  */
 export type ProjectGrant = Message<"postern.v1.ProjectGrant"> & {
   /**
+   * The id of the project grant.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The version of the project grant, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 3;
    */
   projectId: string;
 
   /**
+   * The id of the organization that the project is granted to.
+   *
    * @generated from field: string granted_organization_id = 4;
    */
   grantedOrganizationId: string;
 
   /**
+   * The keys of the granted roles.
+   *
    * @generated from field: repeated string role_keys = 5;
    */
   roleKeys: string[];
@@ -123,6 +145,8 @@ export const ProjectGrantSchema: GenMessage<ProjectGrant> = /*@__PURE__*/
  */
 export type CreateProjectRequest = Message<"postern.v1.CreateProjectRequest"> & {
   /**
+   * The name of the project, unique in its organization.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -140,11 +164,15 @@ export const CreateProjectRequestSchema: GenMessage<CreateProjectRequest> = /*@_
  */
 export type CreateProjectResponse = Message<"postern.v1.CreateProjectResponse"> & {
   /**
+   * The id of the new project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The version of the new project, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
@@ -162,6 +190,8 @@ export const CreateProjectResponseSchema: GenMessage<CreateProjectResponse> = /*
  */
 export type GetProjectRequest = Message<"postern.v1.GetProjectRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
@@ -179,6 +209,8 @@ export const GetProjectRequestSchema: GenMessage<GetProjectRequest> = /*@__PURE_
  */
 export type GetProjectResponse = Message<"postern.v1.GetProjectResponse"> & {
   /**
+   * The project.
+   *
    * @generated from field: postern.v1.Project project = 1;
    */
   project?: Project | undefined;
@@ -196,11 +228,15 @@ export const GetProjectResponseSchema: GenMessage<GetProjectResponse> = /*@__PUR
  */
 export type ListProjectsRequest = Message<"postern.v1.ListProjectsRequest"> & {
   /**
+   * The most items of a page; 0 stands for 100.
+   *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
+   * The token that the page before gave for the next one; empty for the first page.
+   *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
@@ -213,11 +249,15 @@ export type ListProjectsRequest = Message<"postern.v1.ListProjectsRequest"> & {
   includeGranted: boolean;
 
   /**
+   * The filter of the list, which has all without it.
+   *
    * @generated from field: postern.v1.ProjectFilter filter = 4;
    */
   filter?: ProjectFilter | undefined;
 
   /**
+   * The order of the list, by name from A to Z by default.
+   *
    * @generated from field: postern.v1.NameOrder order = 5;
    */
   order: NameOrder;
@@ -235,11 +275,15 @@ export const ListProjectsRequestSchema: GenMessage<ListProjectsRequest> = /*@__P
  */
 export type ListProjectsResponse = Message<"postern.v1.ListProjectsResponse"> & {
   /**
+   * The projects of this page.
+   *
    * @generated from field: repeated postern.v1.Project projects = 1;
    */
   projects: Project[];
 
   /**
+   * The token for the next page; empty after the last one.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
@@ -257,6 +301,8 @@ export const ListProjectsResponseSchema: GenMessage<ListProjectsResponse> = /*@_
  */
 export type DeleteProjectRequest = Message<"postern.v1.DeleteProjectRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
@@ -274,6 +320,8 @@ export const DeleteProjectRequestSchema: GenMessage<DeleteProjectRequest> = /*@_
  */
 export type DeleteProjectResponse = Message<"postern.v1.DeleteProjectResponse"> & {
   /**
+   * The last version of the project, with its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -291,6 +339,8 @@ export const DeleteProjectResponseSchema: GenMessage<DeleteProjectResponse> = /*
  */
 export type AddProjectRoleRequest = Message<"postern.v1.AddProjectRoleRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
@@ -341,21 +391,29 @@ export const AddProjectRoleResponseSchema: GenMessage<AddProjectRoleResponse> = 
  */
 export type ListProjectRolesRequest = Message<"postern.v1.ListProjectRolesRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The most items of a page; 0 stands for 100.
+   *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
+   * The token that the page before gave for the next one; empty for the first page.
+   *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
+   * The filter of the list, which has all without it.
+   *
    * @generated from field: postern.v1.ProjectRoleFilter filter = 4;
    */
   filter?: ProjectRoleFilter | undefined;
@@ -380,11 +438,15 @@ export const ListProjectRolesRequestSchema: GenMessage<ListProjectRolesRequest> 
  */
 export type ListProjectRolesResponse = Message<"postern.v1.ListProjectRolesResponse"> & {
   /**
+   * The roles of this page.
+   *
    * @generated from field: repeated postern.v1.ProjectRole roles = 1;
    */
   roles: ProjectRole[];
 
   /**
+   * The token for the next page; empty after the last one.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
@@ -402,11 +464,15 @@ export const ListProjectRolesResponseSchema: GenMessage<ListProjectRolesResponse
  */
 export type RemoveProjectRoleRequest = Message<"postern.v1.RemoveProjectRoleRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The key of the role.
+   *
    * @generated from field: string role_key = 2;
    */
   roleKey: string;
@@ -443,17 +509,21 @@ export const RemoveProjectRoleResponseSchema: GenMessage<RemoveProjectRoleRespon
  */
 export type GrantProjectRequest = Message<"postern.v1.GrantProjectRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the organization that the project is granted to.
+   *
    * @generated from field: string granted_organization_id = 2;
    */
   grantedOrganizationId: string;
 
   /**
-   * Some of the project's roles.
+   * The keys of the granted roles, which are some of the project's.
    *
    * @generated from field: repeated string role_keys = 3;
    */
@@ -472,11 +542,15 @@ export const GrantProjectRequestSchema: GenMessage<GrantProjectRequest> = /*@__P
  */
 export type GrantProjectResponse = Message<"postern.v1.GrantProjectResponse"> & {
   /**
+   * The id of the new project grant.
+   *
    * @generated from field: string project_grant_id = 1;
    */
   projectGrantId: string;
 
   /**
+   * The version of the new project grant, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
@@ -494,26 +568,36 @@ export const GrantProjectResponseSchema: GenMessage<GrantProjectResponse> = /*@_
  */
 export type ListProjectGrantsRequest = Message<"postern.v1.ListProjectGrantsRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The most items of a page; 0 stands for 100.
+   *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
+   * The token that the page before gave for the next one; empty for the first page.
+   *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
+   * The filter of the list, which has all without it.
+   *
    * @generated from field: postern.v1.ProjectGrantFilter filter = 4;
    */
   filter?: ProjectGrantFilter | undefined;
 
   /**
+   * The order of the list, newest first by default.
+   *
    * @generated from field: postern.v1.AgeOrder order = 5;
    */
   order: AgeOrder;
@@ -531,11 +615,15 @@ export const ListProjectGrantsRequestSchema: GenMessage<ListProjectGrantsRequest
  */
 export type ListProjectGrantsResponse = Message<"postern.v1.ListProjectGrantsResponse"> & {
   /**
+   * The project grants of this page.
+   *
    * @generated from field: repeated postern.v1.ProjectGrant project_grants = 1;
    */
   projectGrants: ProjectGrant[];
 
   /**
+   * The token for the next page; empty after the last one.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
@@ -553,11 +641,15 @@ export const ListProjectGrantsResponseSchema: GenMessage<ListProjectGrantsRespon
  */
 export type RevokeProjectGrantRequest = Message<"postern.v1.RevokeProjectGrantRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the project grant.
+   *
    * @generated from field: string project_grant_id = 2;
    */
   projectGrantId: string;
@@ -575,6 +667,8 @@ export const RevokeProjectGrantRequestSchema: GenMessage<RevokeProjectGrantReque
  */
 export type RevokeProjectGrantResponse = Message<"postern.v1.RevokeProjectGrantResponse"> & {
   /**
+   * The last version of the project grant, with its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -598,48 +692,64 @@ export type ProjectFact = Message<"postern.v1.ProjectFact"> & {
    */
   fact: {
     /**
+     * The project was created.
+     *
      * @generated from field: postern.v1.ProjectFact.Created created = 1;
      */
     value: ProjectFact_Created;
     case: "created";
   } | {
     /**
+     * The project was deleted.
+     *
      * @generated from field: postern.v1.ProjectFact.Deleted deleted = 2;
      */
     value: ProjectFact_Deleted;
     case: "deleted";
   } | {
     /**
+     * A role was added to the project.
+     *
      * @generated from field: postern.v1.ProjectFact.RoleAdded role_added = 3;
      */
     value: ProjectFact_RoleAdded;
     case: "roleAdded";
   } | {
     /**
+     * A role was removed from the project.
+     *
      * @generated from field: postern.v1.ProjectFact.RoleRemoved role_removed = 4;
      */
     value: ProjectFact_RoleRemoved;
     case: "roleRemoved";
   } | {
     /**
+     * The project was deactivated.
+     *
      * @generated from field: postern.v1.ProjectFact.Deactivated deactivated = 20;
      */
     value: ProjectFact_Deactivated;
     case: "deactivated";
   } | {
     /**
+     * The project was reactivated.
+     *
      * @generated from field: postern.v1.ProjectFact.Reactivated reactivated = 21;
      */
     value: ProjectFact_Reactivated;
     case: "reactivated";
   } | {
     /**
+     * The name of the project was changed.
+     *
      * @generated from field: postern.v1.ProjectFact.Changed changed = 30;
      */
     value: ProjectFact_Changed;
     case: "changed";
   } | {
     /**
+     * The display name of a role was changed.
+     *
      * @generated from field: postern.v1.ProjectFact.RoleChanged role_changed = 31;
      */
     value: ProjectFact_RoleChanged;
@@ -659,6 +769,8 @@ export const ProjectFactSchema: GenMessage<ProjectFact> = /*@__PURE__*/
  */
 export type ProjectFact_Created = Message<"postern.v1.ProjectFact.Created"> & {
   /**
+   * The name of the project.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -689,11 +801,15 @@ export const ProjectFact_DeletedSchema: GenMessage<ProjectFact_Deleted> = /*@__P
  */
 export type ProjectFact_RoleAdded = Message<"postern.v1.ProjectFact.RoleAdded"> & {
   /**
+   * The key of the role.
+   *
    * @generated from field: string key = 1;
    */
   key: string;
 
   /**
+   * The name of the role that people see.
+   *
    * @generated from field: string display_name = 2;
    */
   displayName: string;
@@ -711,6 +827,8 @@ export const ProjectFact_RoleAddedSchema: GenMessage<ProjectFact_RoleAdded> = /*
  */
 export type ProjectFact_RoleRemoved = Message<"postern.v1.ProjectFact.RoleRemoved"> & {
   /**
+   * The key of the role.
+   *
    * @generated from field: string key = 1;
    */
   key: string;
@@ -754,6 +872,8 @@ export const ProjectFact_ReactivatedSchema: GenMessage<ProjectFact_Reactivated> 
  */
 export type ProjectFact_Changed = Message<"postern.v1.ProjectFact.Changed"> & {
   /**
+   * The name from now on.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -771,11 +891,15 @@ export const ProjectFact_ChangedSchema: GenMessage<ProjectFact_Changed> = /*@__P
  */
 export type ProjectFact_RoleChanged = Message<"postern.v1.ProjectFact.RoleChanged"> & {
   /**
+   * The key of the role.
+   *
    * @generated from field: string key = 1;
    */
   key: string;
 
   /**
+   * The name that people see from now on.
+   *
    * @generated from field: string display_name = 2;
    */
   displayName: string;
@@ -799,24 +923,32 @@ export type ProjectGrantFact = Message<"postern.v1.ProjectGrantFact"> & {
    */
   fact: {
     /**
+     * The project was granted.
+     *
      * @generated from field: postern.v1.ProjectGrantFact.Created created = 1;
      */
     value: ProjectGrantFact_Created;
     case: "created";
   } | {
     /**
+     * A role was removed from the grant, since its project lost it.
+     *
      * @generated from field: postern.v1.ProjectGrantFact.RoleRemoved role_removed = 2;
      */
     value: ProjectGrantFact_RoleRemoved;
     case: "roleRemoved";
   } | {
     /**
+     * The grant was revoked.
+     *
      * @generated from field: postern.v1.ProjectGrantFact.Revoked revoked = 3;
      */
     value: ProjectGrantFact_Revoked;
     case: "revoked";
   } | {
     /**
+     * The roles of the grant were replaced.
+     *
      * @generated from field: postern.v1.ProjectGrantFact.Changed changed = 20;
      */
     value: ProjectGrantFact_Changed;
@@ -836,16 +968,22 @@ export const ProjectGrantFactSchema: GenMessage<ProjectGrantFact> = /*@__PURE__*
  */
 export type ProjectGrantFact_Created = Message<"postern.v1.ProjectGrantFact.Created"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the organization that the project was granted to.
+   *
    * @generated from field: string granted_organization_id = 2;
    */
   grantedOrganizationId: string;
 
   /**
+   * The keys of the granted roles.
+   *
    * @generated from field: repeated string role_keys = 3;
    */
   roleKeys: string[];
@@ -863,6 +1001,8 @@ export const ProjectGrantFact_CreatedSchema: GenMessage<ProjectGrantFact_Created
  */
 export type ProjectGrantFact_RoleRemoved = Message<"postern.v1.ProjectGrantFact.RoleRemoved"> & {
   /**
+   * The key of the role.
+   *
    * @generated from field: string key = 1;
    */
   key: string;
@@ -893,6 +1033,8 @@ export const ProjectGrantFact_RevokedSchema: GenMessage<ProjectGrantFact_Revoked
  */
 export type ProjectGrantFact_Changed = Message<"postern.v1.ProjectGrantFact.Changed"> & {
   /**
+   * The keys of the granted roles from now on.
+   *
    * @generated from field: repeated string role_keys = 1;
    */
   roleKeys: string[];
@@ -910,6 +1052,8 @@ export const ProjectGrantFact_ChangedSchema: GenMessage<ProjectGrantFact_Changed
  */
 export type DeactivateProjectRequest = Message<"postern.v1.DeactivateProjectRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
@@ -927,6 +1071,8 @@ export const DeactivateProjectRequestSchema: GenMessage<DeactivateProjectRequest
  */
 export type DeactivateProjectResponse = Message<"postern.v1.DeactivateProjectResponse"> & {
   /**
+   * The version of the project, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -944,6 +1090,8 @@ export const DeactivateProjectResponseSchema: GenMessage<DeactivateProjectRespon
  */
 export type ReactivateProjectRequest = Message<"postern.v1.ReactivateProjectRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
@@ -961,6 +1109,8 @@ export const ReactivateProjectRequestSchema: GenMessage<ReactivateProjectRequest
  */
 export type ReactivateProjectResponse = Message<"postern.v1.ReactivateProjectResponse"> & {
   /**
+   * The version of the project, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -980,6 +1130,8 @@ export const ReactivateProjectResponseSchema: GenMessage<ReactivateProjectRespon
  */
 export type ProjectUpdate = Message<"postern.v1.ProjectUpdate"> & {
   /**
+   * The name of the project, unique in its organization.
+   *
    * @generated from field: optional string name = 1;
    */
   name?: string | undefined;
@@ -997,11 +1149,15 @@ export const ProjectUpdateSchema: GenMessage<ProjectUpdate> = /*@__PURE__*/
  */
 export type UpdateProjectRequest = Message<"postern.v1.UpdateProjectRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The data of the project from now on, as far as they change.
+   *
    * @generated from field: postern.v1.ProjectUpdate project = 2;
    */
   project?: ProjectUpdate | undefined;
@@ -1034,6 +1190,8 @@ export const UpdateProjectRequestSchema: GenMessage<UpdateProjectRequest> = /*@_
  */
 export type UpdateProjectResponse = Message<"postern.v1.UpdateProjectResponse"> & {
   /**
+   * The version of the project, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -1072,16 +1230,22 @@ export const ProjectRoleUpdateSchema: GenMessage<ProjectRoleUpdate> = /*@__PURE_
  */
 export type UpdateProjectRoleRequest = Message<"postern.v1.UpdateProjectRoleRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The key of the role.
+   *
    * @generated from field: string role_key = 2;
    */
   roleKey: string;
 
   /**
+   * The data of the role from now on, as far as they change.
+   *
    * @generated from field: postern.v1.ProjectRoleUpdate role = 3;
    */
   role?: ProjectRoleUpdate | undefined;
@@ -1133,17 +1297,21 @@ export const UpdateProjectRoleResponseSchema: GenMessage<UpdateProjectRoleRespon
  */
 export type ChangeProjectGrantRequest = Message<"postern.v1.ChangeProjectGrantRequest"> & {
   /**
+   * The id of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * The id of the project grant.
+   *
    * @generated from field: string project_grant_id = 2;
    */
   projectGrantId: string;
 
   /**
-   * Some of the project's roles.
+   * The keys of the granted roles, which are some of the project's.
    *
    * @generated from field: repeated string role_keys = 3;
    */
@@ -1170,6 +1338,8 @@ export const ChangeProjectGrantRequestSchema: GenMessage<ChangeProjectGrantReque
  */
 export type ChangeProjectGrantResponse = Message<"postern.v1.ChangeProjectGrantResponse"> & {
   /**
+   * The version of the project grant, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -1189,6 +1359,8 @@ export const ChangeProjectGrantResponseSchema: GenMessage<ChangeProjectGrantResp
  */
 export type ProjectFilter = Message<"postern.v1.ProjectFilter"> & {
   /**
+   * The whole name.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -1208,7 +1380,7 @@ export type ProjectFilter = Message<"postern.v1.ProjectFilter"> & {
   search: string;
 
   /**
-   * Of the project itself, whatever the state of its organization.
+   * Only projects in this state, of the project itself, whatever the state of its organization.
    *
    * @generated from field: postern.v1.ProjectState state = 4;
    */
@@ -1229,6 +1401,8 @@ export const ProjectFilterSchema: GenMessage<ProjectFilter> = /*@__PURE__*/
  */
 export type ProjectRoleFilter = Message<"postern.v1.ProjectRoleFilter"> & {
   /**
+   * The whole key.
+   *
    * @generated from field: string key = 1;
    */
   key: string;
@@ -1262,6 +1436,8 @@ export const ProjectRoleFilterSchema: GenMessage<ProjectRoleFilter> = /*@__PURE_
  */
 export type ProjectGrantFilter = Message<"postern.v1.ProjectGrantFilter"> & {
   /**
+   * Only the grant to this organization.
+   *
    * @generated from field: string granted_organization_id = 1;
    */
   grantedOrganizationId: string;

@@ -26,21 +26,29 @@ export const file_postern_v1_session: GenFile = /*@__PURE__*/
  */
 export type Session = Message<"postern.v1.Session"> & {
   /**
+   * The id of the session.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The version of the session, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
+   * The id of the user who signed in.
+   *
    * @generated from field: string user_id = 3;
    */
   userId: string;
 
   /**
+   * When the session ends by itself.
+   *
    * @generated from field: google.protobuf.Timestamp expiration_date = 4;
    */
   expirationDate?: Timestamp | undefined;
@@ -65,6 +73,8 @@ export type CreateSessionRequest = Message<"postern.v1.CreateSessionRequest"> & 
   loginName: string;
 
   /**
+   * The password of the user.
+   *
    * @generated from field: string password = 2;
    */
   password: string;
@@ -89,23 +99,29 @@ export const CreateSessionRequestSchema: GenMessage<CreateSessionRequest> = /*@_
  */
 export type CreateSessionResponse = Message<"postern.v1.CreateSessionResponse"> & {
   /**
+   * The id of the new session.
+   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * To be sent as `authorization: Bearer <token>`.
+   * The bearer token, shown this once, to be sent as `authorization: Bearer <token>`.
    *
    * @generated from field: string token = 2;
    */
   token: string;
 
   /**
+   * The version of the new session, its dates and its organization.
+   *
    * @generated from field: postern.v1.Details details = 3;
    */
   details?: Details | undefined;
 
   /**
+   * When the session ends by itself.
+   *
    * @generated from field: google.protobuf.Timestamp expiration_date = 4;
    */
   expirationDate?: Timestamp | undefined;
@@ -130,11 +146,15 @@ export type ListSessionsRequest = Message<"postern.v1.ListSessionsRequest"> & {
   userId: string;
 
   /**
+   * The most items of a page; 0 stands for 100.
+   *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
+   * The token that the page before gave for the next one; empty for the first page.
+   *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
@@ -152,11 +172,15 @@ export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__P
  */
 export type ListSessionsResponse = Message<"postern.v1.ListSessionsResponse"> & {
   /**
+   * The sessions of this page.
+   *
    * @generated from field: repeated postern.v1.Session sessions = 1;
    */
   sessions: Session[];
 
   /**
+   * The token for the next page; empty after the last one.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
@@ -174,6 +198,8 @@ export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@_
  */
 export type DeleteSessionRequest = Message<"postern.v1.DeleteSessionRequest"> & {
   /**
+   * The id of the session.
+   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
@@ -191,6 +217,8 @@ export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@_
  */
 export type DeleteSessionResponse = Message<"postern.v1.DeleteSessionResponse"> & {
   /**
+   * The last version of the session, with its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -214,12 +242,16 @@ export type SessionFact = Message<"postern.v1.SessionFact"> & {
    */
   fact: {
     /**
+     * The user signed in.
+     *
      * @generated from field: postern.v1.SessionFact.Created created = 1;
      */
     value: SessionFact_Created;
     case: "created";
   } | {
     /**
+     * The session was ended.
+     *
      * @generated from field: postern.v1.SessionFact.Ended ended = 2;
      */
     value: SessionFact_Ended;
@@ -239,11 +271,15 @@ export const SessionFactSchema: GenMessage<SessionFact> = /*@__PURE__*/
  */
 export type SessionFact_Created = Message<"postern.v1.SessionFact.Created"> & {
   /**
+   * The id of the user who signed in.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * When the session ends by itself.
+   *
    * @generated from field: google.protobuf.Timestamp expiration_date = 2;
    */
   expirationDate?: Timestamp | undefined;
@@ -261,6 +297,8 @@ export const SessionFact_CreatedSchema: GenMessage<SessionFact_Created> = /*@__P
  */
 export type SessionFact_Ended = Message<"postern.v1.SessionFact.Ended"> & {
   /**
+   * The id of the user whose session it was.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;

@@ -30,21 +30,29 @@ export const file_postern_v1_user_grant: GenFile = /*@__PURE__*/
  */
 export type UserGrant = Message<"postern.v1.UserGrant"> & {
   /**
+   * The id of the user grant.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The version of the user grant, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
+   * The id of the user who holds the roles.
+   *
    * @generated from field: string user_id = 3;
    */
   userId: string;
 
   /**
+   * The id of the project that the roles are of.
+   *
    * @generated from field: string project_id = 4;
    */
   projectId: string;
@@ -57,11 +65,15 @@ export type UserGrant = Message<"postern.v1.UserGrant"> & {
   projectGrantId?: string | undefined;
 
   /**
+   * The keys of the granted roles.
+   *
    * @generated from field: repeated string role_keys = 6;
    */
   roleKeys: string[];
 
   /**
+   * Whether the grant itself is in force.
+   *
    * @generated from field: postern.v1.UserGrantState state = 7;
    */
   state: UserGrantState;
@@ -94,11 +106,15 @@ export const UserGrantSchema: GenMessage<UserGrant> = /*@__PURE__*/
  */
 export type AddUserGrantRequest = Message<"postern.v1.AddUserGrantRequest"> & {
   /**
+   * The id of the user who is granted the roles.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * The id of the project that the roles are of.
+   *
    * @generated from field: string project_id = 2;
    */
   projectId: string;
@@ -111,6 +127,8 @@ export type AddUserGrantRequest = Message<"postern.v1.AddUserGrantRequest"> & {
   projectGrantId: string;
 
   /**
+   * The keys of the granted roles.
+   *
    * @generated from field: repeated string role_keys = 4;
    */
   roleKeys: string[];
@@ -128,11 +146,15 @@ export const AddUserGrantRequestSchema: GenMessage<AddUserGrantRequest> = /*@__P
  */
 export type AddUserGrantResponse = Message<"postern.v1.AddUserGrantResponse"> & {
   /**
+   * The id of the new user grant.
+   *
    * @generated from field: string user_grant_id = 1;
    */
   userGrantId: string;
 
   /**
+   * The version of the new user grant, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
@@ -150,7 +172,7 @@ export const AddUserGrantResponseSchema: GenMessage<AddUserGrantResponse> = /*@_
  */
 export type AddUserGrantsRequest = Message<"postern.v1.AddUserGrantsRequest"> & {
   /**
-   * With at most 10,000 role keys together; the whole request has at most 1 MiB.
+   * The grants to add, with at most 10,000 role keys together; the whole request has at most 1 MiB.
    *
    * @generated from field: repeated postern.v1.AddUserGrantRequest items = 1;
    */
@@ -176,7 +198,7 @@ export const AddUserGrantsRequestSchema: GenMessage<AddUserGrantsRequest> = /*@_
  */
 export type AddUserGrantsResponse = Message<"postern.v1.AddUserGrantsResponse"> & {
   /**
-   * In the order of the items.
+   * The outcome of each item, in the order of the items.
    *
    * @generated from field: repeated postern.v1.AddUserGrantOutcome outcomes = 1;
    */
@@ -201,12 +223,16 @@ export type AddUserGrantOutcome = Message<"postern.v1.AddUserGrantOutcome"> & {
    */
   outcome: {
     /**
+     * The grant was added.
+     *
      * @generated from field: postern.v1.AddUserGrantResponse added = 1;
      */
     value: AddUserGrantResponse;
     case: "added";
   } | {
     /**
+     * The item was refused, as AddUserGrant would refuse it.
+     *
      * @generated from field: google.rpc.Status refused = 2;
      */
     value: Status;
@@ -226,6 +252,8 @@ export const AddUserGrantOutcomeSchema: GenMessage<AddUserGrantOutcome> = /*@__P
  */
 export type GetUserGrantRequest = Message<"postern.v1.GetUserGrantRequest"> & {
   /**
+   * The id of the user grant.
+   *
    * @generated from field: string user_grant_id = 1;
    */
   userGrantId: string;
@@ -243,6 +271,8 @@ export const GetUserGrantRequestSchema: GenMessage<GetUserGrantRequest> = /*@__P
  */
 export type GetUserGrantResponse = Message<"postern.v1.GetUserGrantResponse"> & {
   /**
+   * The user grant.
+   *
    * @generated from field: postern.v1.UserGrant user_grant = 1;
    */
   userGrant?: UserGrant | undefined;
@@ -260,21 +290,29 @@ export const GetUserGrantResponseSchema: GenMessage<GetUserGrantResponse> = /*@_
  */
 export type ListUserGrantsRequest = Message<"postern.v1.ListUserGrantsRequest"> & {
   /**
+   * Only grants of this user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * Only grants in this project.
+   *
    * @generated from field: string project_id = 2;
    */
   projectId: string;
 
   /**
+   * The most items of a page; 0 stands for 100.
+   *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
+   * The token that the page before gave for the next one; empty for the first page.
+   *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
@@ -287,12 +325,14 @@ export type ListUserGrantsRequest = Message<"postern.v1.ListUserGrantsRequest"> 
   roleKey: string;
 
   /**
+   * The order of the list, newest first by default.
+   *
    * @generated from field: postern.v1.AgeOrder order = 6;
    */
   order: AgeOrder;
 
   /**
-   * Of the grant itself, whatever the state of its project, organizations and user.
+   * Only grants in this state, of the grant itself, whatever the state of its project, organizations and user.
    *
    * @generated from field: postern.v1.UserGrantState state = 7;
    */
@@ -311,11 +351,15 @@ export const ListUserGrantsRequestSchema: GenMessage<ListUserGrantsRequest> = /*
  */
 export type ListUserGrantsResponse = Message<"postern.v1.ListUserGrantsResponse"> & {
   /**
+   * The user grants of this page.
+   *
    * @generated from field: repeated postern.v1.UserGrant user_grants = 1;
    */
   userGrants: UserGrant[];
 
   /**
+   * The token for the next page; empty after the last one.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
@@ -333,11 +377,15 @@ export const ListUserGrantsResponseSchema: GenMessage<ListUserGrantsResponse> = 
  */
 export type ChangeUserGrantRequest = Message<"postern.v1.ChangeUserGrantRequest"> & {
   /**
+   * The id of the user grant.
+   *
    * @generated from field: string user_grant_id = 1;
    */
   userGrantId: string;
 
   /**
+   * The keys of the granted roles from now on.
+   *
    * @generated from field: repeated string role_keys = 2;
    */
   roleKeys: string[];
@@ -355,6 +403,8 @@ export const ChangeUserGrantRequestSchema: GenMessage<ChangeUserGrantRequest> = 
  */
 export type ChangeUserGrantResponse = Message<"postern.v1.ChangeUserGrantResponse"> & {
   /**
+   * The version of the user grant, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -372,6 +422,8 @@ export const ChangeUserGrantResponseSchema: GenMessage<ChangeUserGrantResponse> 
  */
 export type RemoveUserGrantRequest = Message<"postern.v1.RemoveUserGrantRequest"> & {
   /**
+   * The id of the user grant.
+   *
    * @generated from field: string user_grant_id = 1;
    */
   userGrantId: string;
@@ -389,6 +441,8 @@ export const RemoveUserGrantRequestSchema: GenMessage<RemoveUserGrantRequest> = 
  */
 export type RemoveUserGrantResponse = Message<"postern.v1.RemoveUserGrantResponse"> & {
   /**
+   * The last version of the user grant, with its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -412,36 +466,48 @@ export type UserGrantFact = Message<"postern.v1.UserGrantFact"> & {
    */
   fact: {
     /**
+     * The roles were granted.
+     *
      * @generated from field: postern.v1.UserGrantFact.Added added = 1;
      */
     value: UserGrantFact_Added;
     case: "added";
   } | {
     /**
+     * The roles of the grant were replaced.
+     *
      * @generated from field: postern.v1.UserGrantFact.Changed changed = 2;
      */
     value: UserGrantFact_Changed;
     case: "changed";
   } | {
     /**
+     * A role was removed from the grant, since its project or project grant lost it.
+     *
      * @generated from field: postern.v1.UserGrantFact.RoleRemoved role_removed = 3;
      */
     value: UserGrantFact_RoleRemoved;
     case: "roleRemoved";
   } | {
     /**
+     * The grant was removed.
+     *
      * @generated from field: postern.v1.UserGrantFact.Removed removed = 4;
      */
     value: UserGrantFact_Removed;
     case: "removed";
   } | {
     /**
+     * The grant was deactivated.
+     *
      * @generated from field: postern.v1.UserGrantFact.Deactivated deactivated = 20;
      */
     value: UserGrantFact_Deactivated;
     case: "deactivated";
   } | {
     /**
+     * The grant was reactivated.
+     *
      * @generated from field: postern.v1.UserGrantFact.Reactivated reactivated = 21;
      */
     value: UserGrantFact_Reactivated;
@@ -461,21 +527,29 @@ export const UserGrantFactSchema: GenMessage<UserGrantFact> = /*@__PURE__*/
  */
 export type UserGrantFact_Added = Message<"postern.v1.UserGrantFact.Added"> & {
   /**
+   * The id of the user who was granted the roles.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * The id of the project that the roles are of.
+   *
    * @generated from field: string project_id = 2;
    */
   projectId: string;
 
   /**
+   * The grant of the project, when the project is another organization's.
+   *
    * @generated from field: optional string project_grant_id = 3;
    */
   projectGrantId?: string | undefined;
 
   /**
+   * The keys of the granted roles.
+   *
    * @generated from field: repeated string role_keys = 4;
    */
   roleKeys: string[];
@@ -493,6 +567,8 @@ export const UserGrantFact_AddedSchema: GenMessage<UserGrantFact_Added> = /*@__P
  */
 export type UserGrantFact_Changed = Message<"postern.v1.UserGrantFact.Changed"> & {
   /**
+   * The keys of the granted roles from now on.
+   *
    * @generated from field: repeated string role_keys = 1;
    */
   roleKeys: string[];
@@ -510,6 +586,8 @@ export const UserGrantFact_ChangedSchema: GenMessage<UserGrantFact_Changed> = /*
  */
 export type UserGrantFact_RoleRemoved = Message<"postern.v1.UserGrantFact.RoleRemoved"> & {
   /**
+   * The key of the role.
+   *
    * @generated from field: string key = 1;
    */
   key: string;
@@ -566,6 +644,8 @@ export const UserGrantFact_ReactivatedSchema: GenMessage<UserGrantFact_Reactivat
  */
 export type DeactivateUserGrantRequest = Message<"postern.v1.DeactivateUserGrantRequest"> & {
   /**
+   * The id of the user grant.
+   *
    * @generated from field: string user_grant_id = 1;
    */
   userGrantId: string;
@@ -583,6 +663,8 @@ export const DeactivateUserGrantRequestSchema: GenMessage<DeactivateUserGrantReq
  */
 export type DeactivateUserGrantResponse = Message<"postern.v1.DeactivateUserGrantResponse"> & {
   /**
+   * The version of the user grant, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -600,6 +682,8 @@ export const DeactivateUserGrantResponseSchema: GenMessage<DeactivateUserGrantRe
  */
 export type ReactivateUserGrantRequest = Message<"postern.v1.ReactivateUserGrantRequest"> & {
   /**
+   * The id of the user grant.
+   *
    * @generated from field: string user_grant_id = 1;
    */
   userGrantId: string;
@@ -617,6 +701,8 @@ export const ReactivateUserGrantRequestSchema: GenMessage<ReactivateUserGrantReq
  */
 export type ReactivateUserGrantResponse = Message<"postern.v1.ReactivateUserGrantResponse"> & {
   /**
+   * The version of the user grant, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;

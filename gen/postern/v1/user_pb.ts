@@ -30,16 +30,22 @@ export const file_postern_v1_user: GenFile = /*@__PURE__*/
  */
 export type User = Message<"postern.v1.User"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The version of the user, its dates and its organization.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
+   * Whether the user may call and sign in.
+   *
    * @generated from field: postern.v1.UserState state = 3;
    */
   state: UserState;
@@ -56,12 +62,16 @@ export type User = Message<"postern.v1.User"> & {
    */
   kind: {
     /**
+     * The data of a person.
+     *
      * @generated from field: postern.v1.HumanUser human = 5;
      */
     value: HumanUser;
     case: "human";
   } | {
     /**
+     * The data of a machine.
+     *
      * @generated from field: postern.v1.MachineUser machine = 6;
      */
     value: MachineUser;
@@ -83,33 +93,43 @@ export const UserSchema: GenMessage<User> = /*@__PURE__*/
  */
 export type HumanUser = Message<"postern.v1.HumanUser"> & {
   /**
+   * The given name.
+   *
    * @generated from field: string given_name = 1;
    */
   givenName: string;
 
   /**
+   * The family name.
+   *
    * @generated from field: string family_name = 2;
    */
   familyName: string;
 
   /**
+   * The e-mail address.
+   *
    * @generated from field: string email = 3;
    */
   email: string;
 
   /**
-   * In E.164 form.
+   * The phone, in E.164 form.
    *
    * @generated from field: optional string phone = 4;
    */
   phone?: string | undefined;
 
   /**
+   * Whether the user has shown, by a code, that the phone is theirs, or an administrator has stored it as verified.
+   *
    * @generated from field: bool phone_verified = 5;
    */
   phoneVerified: boolean;
 
   /**
+   * Whether the user has shown, by a code, that the address is theirs, or an administrator has stored it as verified.
+   *
    * @generated from field: bool email_verified = 10;
    */
   emailVerified: boolean;
@@ -129,6 +149,8 @@ export const HumanUserSchema: GenMessage<HumanUser> = /*@__PURE__*/
  */
 export type MachineUser = Message<"postern.v1.MachineUser"> & {
   /**
+   * The name that people know the machine by.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -148,16 +170,22 @@ export const MachineUserSchema: GenMessage<MachineUser> = /*@__PURE__*/
  */
 export type AccessToken = Message<"postern.v1.AccessToken"> & {
   /**
+   * The id of the access token.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The version of the access token, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
+   * The id of the user that the token belongs to.
+   *
    * @generated from field: string user_id = 3;
    */
   userId: string;
@@ -170,6 +198,8 @@ export type AccessToken = Message<"postern.v1.AccessToken"> & {
   expirationDate?: Timestamp | undefined;
 
   /**
+   * The name that people know the token by.
+   *
    * @generated from field: string name = 5;
    */
   name: string;
@@ -224,37 +254,43 @@ export const ReturnPhoneCodeSchema: GenMessage<ReturnPhoneCode> = /*@__PURE__*/
  */
 export type CreateHumanUserRequest = Message<"postern.v1.CreateHumanUserRequest"> & {
   /**
-   * Without blanks and control characters.
+   * The name that the user signs in with, without blanks and control characters.
    *
    * @generated from field: string username = 1;
    */
   username: string;
 
   /**
+   * The given name.
+   *
    * @generated from field: string given_name = 2;
    */
   givenName: string;
 
   /**
+   * The family name.
+   *
    * @generated from field: string family_name = 3;
    */
   familyName: string;
 
   /**
-   * Not verified by this, and no code is sent to it: ResendEmailCode sends one.
+   * The e-mail address. It is not verified by this, and no code is sent to it: ResendEmailCode sends one.
    *
    * @generated from field: string email = 4;
    */
   email: string;
 
   /**
-   * In international form, or national when a default region is configured; not verified by this: a code is sent to it.
+   * The number in international form, or national when a default region is configured; not verified by this: a code is sent to it.
    *
    * @generated from field: string phone = 5;
    */
   phone: string;
 
   /**
+   * The first password, which the password policy must allow; without one the user cannot sign in yet.
+   *
    * @generated from field: optional string password = 6;
    */
   password?: string | undefined;
@@ -288,11 +324,15 @@ export const CreateHumanUserRequestSchema: GenMessage<CreateHumanUserRequest> = 
  */
 export type CreateHumanUserResponse = Message<"postern.v1.CreateHumanUserResponse"> & {
   /**
+   * The id of the new user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * The version of the new user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
@@ -310,13 +350,15 @@ export const CreateHumanUserResponseSchema: GenMessage<CreateHumanUserResponse> 
  */
 export type CreateMachineUserRequest = Message<"postern.v1.CreateMachineUserRequest"> & {
   /**
-   * Without blanks and control characters.
+   * The name that the user signs in with, without blanks and control characters.
    *
    * @generated from field: string username = 1;
    */
   username: string;
 
   /**
+   * The name that people know the machine by.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -342,11 +384,15 @@ export const CreateMachineUserRequestSchema: GenMessage<CreateMachineUserRequest
  */
 export type CreateMachineUserResponse = Message<"postern.v1.CreateMachineUserResponse"> & {
   /**
+   * The id of the new user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * The version of the new user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
@@ -364,6 +410,8 @@ export const CreateMachineUserResponseSchema: GenMessage<CreateMachineUserRespon
  */
 export type GetUserRequest = Message<"postern.v1.GetUserRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
@@ -381,6 +429,8 @@ export const GetUserRequestSchema: GenMessage<GetUserRequest> = /*@__PURE__*/
  */
 export type GetUserResponse = Message<"postern.v1.GetUserResponse"> & {
   /**
+   * The user.
+   *
    * @generated from field: postern.v1.User user = 1;
    */
   user?: User | undefined;
@@ -398,21 +448,29 @@ export const GetUserResponseSchema: GenMessage<GetUserResponse> = /*@__PURE__*/
  */
 export type ListUsersRequest = Message<"postern.v1.ListUsersRequest"> & {
   /**
+   * The most items of a page; 0 stands for 100.
+   *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
+   * The token that the page before gave for the next one; empty for the first page.
+   *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
+   * The filter of the list, which has all without it.
+   *
    * @generated from field: postern.v1.UserFilter filter = 3;
    */
   filter?: UserFilter | undefined;
 
   /**
+   * The order of the list, by name from A to Z by default.
+   *
    * @generated from field: postern.v1.NameOrder order = 4;
    */
   order: NameOrder;
@@ -430,11 +488,15 @@ export const ListUsersRequestSchema: GenMessage<ListUsersRequest> = /*@__PURE__*
  */
 export type ListUsersResponse = Message<"postern.v1.ListUsersResponse"> & {
   /**
+   * The users of this page.
+   *
    * @generated from field: repeated postern.v1.User users = 1;
    */
   users: User[];
 
   /**
+   * The token for the next page; empty after the last one.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
@@ -452,26 +514,28 @@ export const ListUsersResponseSchema: GenMessage<ListUsersResponse> = /*@__PURE_
  */
 export type ChangePhoneRequest = Message<"postern.v1.ChangePhoneRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * In international form, or national when a default region is configured.
+   * The number in international form, or national when a default region is configured.
    *
    * @generated from field: string phone = 2;
    */
   phone: string;
 
   /**
-   * Not together with return_code or is_verified.
+   * Sends the code, which is the default; not together with return_code or is_verified.
    *
    * @generated from field: postern.v1.SendPhoneCode send_code = 3;
    */
   sendCode?: SendPhoneCode | undefined;
 
   /**
-   * Not together with send_code or is_verified; needs user.write, also for oneself.
+   * Answers the code in place of sending it; not together with send_code or is_verified. It needs user.write, also for oneself.
    *
    * @generated from field: postern.v1.ReturnPhoneCode return_code = 4;
    */
@@ -505,6 +569,8 @@ export type ChangePhoneResponse = Message<"postern.v1.ChangePhoneResponse"> & {
   details?: Details | undefined;
 
   /**
+   * The code that was generated; only when the request asked for it.
+   *
    * @generated from field: optional string verification_code = 2;
    */
   verificationCode?: string | undefined;
@@ -522,12 +588,14 @@ export const ChangePhoneResponseSchema: GenMessage<ChangePhoneResponse> = /*@__P
  */
 export type VerifyPhoneRequest = Message<"postern.v1.VerifyPhoneRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * In whatever case, with or without blanks and dashes.
+   * The code, in whatever case, with or without blanks and dashes.
    *
    * @generated from field: string verification_code = 2;
    */
@@ -546,6 +614,8 @@ export const VerifyPhoneRequestSchema: GenMessage<VerifyPhoneRequest> = /*@__PUR
  */
 export type VerifyPhoneResponse = Message<"postern.v1.VerifyPhoneResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -563,19 +633,21 @@ export const VerifyPhoneResponseSchema: GenMessage<VerifyPhoneResponse> = /*@__P
  */
 export type ResendPhoneCodeRequest = Message<"postern.v1.ResendPhoneCodeRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * Not together with return_code.
+   * Sends the code, which is the default; not together with return_code.
    *
    * @generated from field: postern.v1.SendPhoneCode send_code = 2;
    */
   sendCode?: SendPhoneCode | undefined;
 
   /**
-   * Not together with send_code; needs user.write, also for oneself.
+   * Answers the code in place of sending it; not together with send_code. It needs user.write, also for oneself.
    *
    * @generated from field: postern.v1.ReturnPhoneCode return_code = 3;
    */
@@ -594,11 +666,15 @@ export const ResendPhoneCodeRequestSchema: GenMessage<ResendPhoneCodeRequest> = 
  */
 export type ResendPhoneCodeResponse = Message<"postern.v1.ResendPhoneCodeResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
 
   /**
+   * The code that was generated; only when the request asked for it.
+   *
    * @generated from field: optional string verification_code = 2;
    */
   verificationCode?: string | undefined;
@@ -616,6 +692,8 @@ export const ResendPhoneCodeResponseSchema: GenMessage<ResendPhoneCodeResponse> 
  */
 export type RemovePhoneRequest = Message<"postern.v1.RemovePhoneRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
@@ -633,6 +711,8 @@ export const RemovePhoneRequestSchema: GenMessage<RemovePhoneRequest> = /*@__PUR
  */
 export type RemovePhoneResponse = Message<"postern.v1.RemovePhoneResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -650,6 +730,8 @@ export const RemovePhoneResponseSchema: GenMessage<RemovePhoneResponse> = /*@__P
  */
 export type SetPasswordRequest = Message<"postern.v1.SetPasswordRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
@@ -674,6 +756,8 @@ export const SetPasswordRequestSchema: GenMessage<SetPasswordRequest> = /*@__PUR
  */
 export type SetPasswordResponse = Message<"postern.v1.SetPasswordResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -691,6 +775,8 @@ export const SetPasswordResponseSchema: GenMessage<SetPasswordResponse> = /*@__P
  */
 export type DeactivateUserRequest = Message<"postern.v1.DeactivateUserRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
@@ -708,6 +794,8 @@ export const DeactivateUserRequestSchema: GenMessage<DeactivateUserRequest> = /*
  */
 export type DeactivateUserResponse = Message<"postern.v1.DeactivateUserResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -725,6 +813,8 @@ export const DeactivateUserResponseSchema: GenMessage<DeactivateUserResponse> = 
  */
 export type ReactivateUserRequest = Message<"postern.v1.ReactivateUserRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
@@ -742,6 +832,8 @@ export const ReactivateUserRequestSchema: GenMessage<ReactivateUserRequest> = /*
  */
 export type ReactivateUserResponse = Message<"postern.v1.ReactivateUserResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -759,6 +851,8 @@ export const ReactivateUserResponseSchema: GenMessage<ReactivateUserResponse> = 
  */
 export type UnlockUserRequest = Message<"postern.v1.UnlockUserRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
@@ -776,6 +870,8 @@ export const UnlockUserRequestSchema: GenMessage<UnlockUserRequest> = /*@__PURE_
  */
 export type UnlockUserResponse = Message<"postern.v1.UnlockUserResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -793,6 +889,8 @@ export const UnlockUserResponseSchema: GenMessage<UnlockUserResponse> = /*@__PUR
  */
 export type DeleteUserRequest = Message<"postern.v1.DeleteUserRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
@@ -810,6 +908,8 @@ export const DeleteUserRequestSchema: GenMessage<DeleteUserRequest> = /*@__PURE_
  */
 export type DeleteUserResponse = Message<"postern.v1.DeleteUserResponse"> & {
   /**
+   * The last version of the user, with its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -827,6 +927,8 @@ export const DeleteUserResponseSchema: GenMessage<DeleteUserResponse> = /*@__PUR
  */
 export type CreateAccessTokenRequest = Message<"postern.v1.CreateAccessTokenRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
@@ -866,18 +968,22 @@ export const CreateAccessTokenRequestSchema: GenMessage<CreateAccessTokenRequest
  */
 export type CreateAccessTokenResponse = Message<"postern.v1.CreateAccessTokenResponse"> & {
   /**
+   * The id of the new access token.
+   *
    * @generated from field: string token_id = 1;
    */
   tokenId: string;
 
   /**
-   * To be sent as `authorization: Bearer <token>`.
+   * The token, shown this once, to be sent as `authorization: Bearer <token>`.
    *
    * @generated from field: string token = 2;
    */
   token: string;
 
   /**
+   * The version of the new access token, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 3;
    */
   details?: Details | undefined;
@@ -895,16 +1001,22 @@ export const CreateAccessTokenResponseSchema: GenMessage<CreateAccessTokenRespon
  */
 export type ListAccessTokensRequest = Message<"postern.v1.ListAccessTokensRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * The most items of a page; 0 stands for 100.
+   *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
+   * The token that the page before gave for the next one; empty for the first page.
+   *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
@@ -922,11 +1034,15 @@ export const ListAccessTokensRequestSchema: GenMessage<ListAccessTokensRequest> 
  */
 export type ListAccessTokensResponse = Message<"postern.v1.ListAccessTokensResponse"> & {
   /**
+   * The access tokens of this page.
+   *
    * @generated from field: repeated postern.v1.AccessToken tokens = 1;
    */
   tokens: AccessToken[];
 
   /**
+   * The token for the next page; empty after the last one.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
@@ -944,11 +1060,15 @@ export const ListAccessTokensResponseSchema: GenMessage<ListAccessTokensResponse
  */
 export type RevokeAccessTokenRequest = Message<"postern.v1.RevokeAccessTokenRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * The id of the access token.
+   *
    * @generated from field: string token_id = 2;
    */
   tokenId: string;
@@ -966,6 +1086,8 @@ export const RevokeAccessTokenRequestSchema: GenMessage<RevokeAccessTokenRequest
  */
 export type RevokeAccessTokenResponse = Message<"postern.v1.RevokeAccessTokenResponse"> & {
   /**
+   * The last version of the access token, with its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -1013,26 +1135,28 @@ export const ReturnEmailCodeSchema: GenMessage<ReturnEmailCode> = /*@__PURE__*/
  */
 export type ChangeEmailRequest = Message<"postern.v1.ChangeEmailRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * A domain with letters beyond ASCII in its ASCII form, such as xn--bcher-kva.example.
+   * The address; a domain with letters beyond ASCII in its ASCII form, such as xn--bcher-kva.example.
    *
    * @generated from field: string email = 2;
    */
   email: string;
 
   /**
-   * Not together with return_code or is_verified.
+   * Sends the code, which is the default; not together with return_code or is_verified.
    *
    * @generated from field: postern.v1.SendEmailCode send_code = 3;
    */
   sendCode?: SendEmailCode | undefined;
 
   /**
-   * Not together with send_code or is_verified; needs user.write, also for oneself.
+   * Answers the code in place of sending it; not together with send_code or is_verified. It needs user.write, also for oneself.
    *
    * @generated from field: postern.v1.ReturnEmailCode return_code = 4;
    */
@@ -1066,6 +1190,8 @@ export type ChangeEmailResponse = Message<"postern.v1.ChangeEmailResponse"> & {
   details?: Details | undefined;
 
   /**
+   * The code that was generated; only when the request asked for it.
+   *
    * @generated from field: optional string verification_code = 2;
    */
   verificationCode?: string | undefined;
@@ -1083,12 +1209,14 @@ export const ChangeEmailResponseSchema: GenMessage<ChangeEmailResponse> = /*@__P
  */
 export type VerifyEmailRequest = Message<"postern.v1.VerifyEmailRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * In whatever case, with or without blanks and dashes.
+   * The code, in whatever case, with or without blanks and dashes.
    *
    * @generated from field: string verification_code = 2;
    */
@@ -1107,6 +1235,8 @@ export const VerifyEmailRequestSchema: GenMessage<VerifyEmailRequest> = /*@__PUR
  */
 export type VerifyEmailResponse = Message<"postern.v1.VerifyEmailResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -1124,19 +1254,21 @@ export const VerifyEmailResponseSchema: GenMessage<VerifyEmailResponse> = /*@__P
  */
 export type ResendEmailCodeRequest = Message<"postern.v1.ResendEmailCodeRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * Not together with return_code.
+   * Sends the code, which is the default; not together with return_code.
    *
    * @generated from field: postern.v1.SendEmailCode send_code = 2;
    */
   sendCode?: SendEmailCode | undefined;
 
   /**
-   * Not together with send_code; needs user.write, also for oneself.
+   * Answers the code in place of sending it; not together with send_code. It needs user.write, also for oneself.
    *
    * @generated from field: postern.v1.ReturnEmailCode return_code = 3;
    */
@@ -1155,11 +1287,15 @@ export const ResendEmailCodeRequestSchema: GenMessage<ResendEmailCodeRequest> = 
  */
 export type ResendEmailCodeResponse = Message<"postern.v1.ResendEmailCodeResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
 
   /**
+   * The code that was generated; only when the request asked for it.
+   *
    * @generated from field: optional string verification_code = 2;
    */
   verificationCode?: string | undefined;
@@ -1177,19 +1313,21 @@ export const ResendEmailCodeResponseSchema: GenMessage<ResendEmailCodeResponse> 
  */
 export type InviteUserRequest = Message<"postern.v1.InviteUserRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * Not together with return_code.
+   * Sends the code, which is the default; not together with return_code.
    *
    * @generated from field: postern.v1.SendEmailCode send_code = 2;
    */
   sendCode?: SendEmailCode | undefined;
 
   /**
-   * Not together with send_code.
+   * Answers the code in place of sending it; not together with send_code.
    *
    * @generated from field: postern.v1.ReturnEmailCode return_code = 3;
    */
@@ -1208,11 +1346,15 @@ export const InviteUserRequestSchema: GenMessage<InviteUserRequest> = /*@__PURE_
  */
 export type InviteUserResponse = Message<"postern.v1.InviteUserResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
 
   /**
+   * The code that was generated; only when the request asked for it.
+   *
    * @generated from field: optional string verification_code = 2;
    */
   verificationCode?: string | undefined;
@@ -1230,7 +1372,8 @@ export const InviteUserResponseSchema: GenMessage<InviteUserResponse> = /*@__PUR
  */
 export type CreateUsersRequest = Message<"postern.v1.CreateUsersRequest"> & {
   /**
-   * At most 50 of them with a password in plain text, which takes time to hash; the whole request has at most 1 MiB.
+   * The users to create, at most 50 of them with a password in plain text, which takes time to hash; the whole request has at
+   * most 1 MiB.
    *
    * @generated from field: repeated postern.v1.CreateUsersItem items = 1;
    */
@@ -1264,12 +1407,16 @@ export type CreateUsersItem = Message<"postern.v1.CreateUsersItem"> & {
    */
   kind: {
     /**
+     * A person to create.
+     *
      * @generated from field: postern.v1.CreateHumanUserRequest human = 1;
      */
     value: CreateHumanUserRequest;
     case: "human";
   } | {
     /**
+     * A machine to create.
+     *
      * @generated from field: postern.v1.CreateMachineUserRequest machine = 2;
      */
     value: CreateMachineUserRequest;
@@ -1289,7 +1436,7 @@ export const CreateUsersItemSchema: GenMessage<CreateUsersItem> = /*@__PURE__*/
  */
 export type CreateUsersResponse = Message<"postern.v1.CreateUsersResponse"> & {
   /**
-   * In the order of the items.
+   * The outcome of each item, in the order of the items.
    *
    * @generated from field: repeated postern.v1.CreateUserOutcome outcomes = 1;
    */
@@ -1314,12 +1461,16 @@ export type CreateUserOutcome = Message<"postern.v1.CreateUserOutcome"> & {
    */
   outcome: {
     /**
+     * The user was created.
+     *
      * @generated from field: postern.v1.CreatedUser created = 1;
      */
     value: CreatedUser;
     case: "created";
   } | {
     /**
+     * The item was refused, as CreateHumanUser or CreateMachineUser would refuse it.
+     *
      * @generated from field: google.rpc.Status refused = 2;
      */
     value: Status;
@@ -1341,11 +1492,15 @@ export const CreateUserOutcomeSchema: GenMessage<CreateUserOutcome> = /*@__PURE_
  */
 export type CreatedUser = Message<"postern.v1.CreatedUser"> & {
   /**
+   * The id of the new user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
@@ -1369,114 +1524,152 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
    */
   fact: {
     /**
+     * The e-mail address was changed.
+     *
      * @generated from field: postern.v1.UserFact.EmailChanged email_changed = 40;
      */
     value: UserFact_EmailChanged;
     case: "emailChanged";
   } | {
     /**
+     * A fresh code for the e-mail address was generated.
+     *
      * @generated from field: postern.v1.UserFact.EmailCodeRequested email_code_requested = 41;
      */
     value: UserFact_EmailCodeRequested;
     case: "emailCodeRequested";
   } | {
     /**
+     * The e-mail address was verified.
+     *
      * @generated from field: postern.v1.UserFact.EmailVerified email_verified = 42;
      */
     value: UserFact_EmailVerified;
     case: "emailVerified";
   } | {
     /**
+     * A code that sets the password was generated.
+     *
      * @generated from field: postern.v1.UserFact.PasswordCodeRequested password_code_requested = 43;
      */
     value: UserFact_PasswordCodeRequested;
     case: "passwordCodeRequested";
   } | {
     /**
+     * The user was created as a person.
+     *
      * @generated from field: postern.v1.UserFact.HumanCreated human_created = 1;
      */
     value: UserFact_HumanCreated;
     case: "humanCreated";
   } | {
     /**
+     * The user was created as a machine.
+     *
      * @generated from field: postern.v1.UserFact.MachineCreated machine_created = 2;
      */
     value: UserFact_MachineCreated;
     case: "machineCreated";
   } | {
     /**
+     * The phone was changed.
+     *
      * @generated from field: postern.v1.UserFact.PhoneChanged phone_changed = 3;
      */
     value: UserFact_PhoneChanged;
     case: "phoneChanged";
   } | {
     /**
+     * A fresh code for the phone was generated.
+     *
      * @generated from field: postern.v1.UserFact.PhoneCodeRequested phone_code_requested = 4;
      */
     value: UserFact_PhoneCodeRequested;
     case: "phoneCodeRequested";
   } | {
     /**
+     * The phone was verified.
+     *
      * @generated from field: postern.v1.UserFact.PhoneVerified phone_verified = 5;
      */
     value: UserFact_PhoneVerified;
     case: "phoneVerified";
   } | {
     /**
+     * The phone was removed.
+     *
      * @generated from field: postern.v1.UserFact.PhoneRemoved phone_removed = 6;
      */
     value: UserFact_PhoneRemoved;
     case: "phoneRemoved";
   } | {
     /**
+     * The password was changed.
+     *
      * @generated from field: postern.v1.UserFact.PasswordChanged password_changed = 7;
      */
     value: UserFact_PasswordChanged;
     case: "passwordChanged";
   } | {
     /**
+     * The user was deactivated.
+     *
      * @generated from field: postern.v1.UserFact.Deactivated deactivated = 8;
      */
     value: UserFact_Deactivated;
     case: "deactivated";
   } | {
     /**
+     * The user was reactivated.
+     *
      * @generated from field: postern.v1.UserFact.Reactivated reactivated = 9;
      */
     value: UserFact_Reactivated;
     case: "reactivated";
   } | {
     /**
+     * The user was locked, after too many wrong passwords.
+     *
      * @generated from field: postern.v1.UserFact.Locked locked = 10;
      */
     value: UserFact_Locked;
     case: "locked";
   } | {
     /**
+     * The lock of the user was ended.
+     *
      * @generated from field: postern.v1.UserFact.Unlocked unlocked = 11;
      */
     value: UserFact_Unlocked;
     case: "unlocked";
   } | {
     /**
+     * The user was deleted.
+     *
      * @generated from field: postern.v1.UserFact.Deleted deleted = 12;
      */
     value: UserFact_Deleted;
     case: "deleted";
   } | {
     /**
+     * The names of the person were changed.
+     *
      * @generated from field: postern.v1.UserFact.HumanChanged human_changed = 20;
      */
     value: UserFact_HumanChanged;
     case: "humanChanged";
   } | {
     /**
+     * The name of the machine was changed.
+     *
      * @generated from field: postern.v1.UserFact.MachineChanged machine_changed = 21;
      */
     value: UserFact_MachineChanged;
     case: "machineChanged";
   } | {
     /**
+     * The username was changed.
+     *
      * @generated from field: postern.v1.UserFact.UsernameChanged username_changed = 22;
      */
     value: UserFact_UsernameChanged;
@@ -1496,26 +1689,36 @@ export const UserFactSchema: GenMessage<UserFact> = /*@__PURE__*/
  */
 export type UserFact_HumanCreated = Message<"postern.v1.UserFact.HumanCreated"> & {
   /**
+   * The username.
+   *
    * @generated from field: string username = 1;
    */
   username: string;
 
   /**
+   * The given name.
+   *
    * @generated from field: string given_name = 2;
    */
   givenName: string;
 
   /**
+   * The family name.
+   *
    * @generated from field: string family_name = 3;
    */
   familyName: string;
 
   /**
+   * The e-mail address.
+   *
    * @generated from field: string email = 4;
    */
   email: string;
 
   /**
+   * The phone, in E.164 form.
+   *
    * @generated from field: optional string phone = 5;
    */
   phone?: string | undefined;
@@ -1554,11 +1757,15 @@ export const UserFact_HumanCreatedSchema: GenMessage<UserFact_HumanCreated> = /*
  */
 export type UserFact_MachineCreated = Message<"postern.v1.UserFact.MachineCreated"> & {
   /**
+   * The username.
+   *
    * @generated from field: string username = 1;
    */
   username: string;
 
   /**
+   * The name of the machine.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -1590,11 +1797,15 @@ export const UserFact_MachineCreatedSchema: GenMessage<UserFact_MachineCreated> 
  */
 export type UserFact_PhoneChanged = Message<"postern.v1.UserFact.PhoneChanged"> & {
   /**
+   * The number from now on, in E.164 form.
+   *
    * @generated from field: string phone = 1;
    */
   phone: string;
 
   /**
+   * Whether the number was stored as verified.
+   *
    * @generated from field: bool verified = 2;
    */
   verified: boolean;
@@ -1775,11 +1986,15 @@ export const UserFact_DeletedSchema: GenMessage<UserFact_Deleted> = /*@__PURE__*
  */
 export type UserFact_EmailChanged = Message<"postern.v1.UserFact.EmailChanged"> & {
   /**
+   * The address from now on.
+   *
    * @generated from field: string email = 1;
    */
   email: string;
 
   /**
+   * Whether the address was stored as verified.
+   *
    * @generated from field: bool verified = 2;
    */
   verified: boolean;
@@ -1862,11 +2077,15 @@ export const UserFact_PasswordCodeRequestedSchema: GenMessage<UserFact_PasswordC
  */
 export type UserFact_HumanChanged = Message<"postern.v1.UserFact.HumanChanged"> & {
   /**
+   * The given name from now on.
+   *
    * @generated from field: string given_name = 1;
    */
   givenName: string;
 
   /**
+   * The family name from now on.
+   *
    * @generated from field: string family_name = 2;
    */
   familyName: string;
@@ -1884,6 +2103,8 @@ export const UserFact_HumanChangedSchema: GenMessage<UserFact_HumanChanged> = /*
  */
 export type UserFact_MachineChanged = Message<"postern.v1.UserFact.MachineChanged"> & {
   /**
+   * The name from now on.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -1901,6 +2122,8 @@ export const UserFact_MachineChangedSchema: GenMessage<UserFact_MachineChanged> 
  */
 export type UserFact_UsernameChanged = Message<"postern.v1.UserFact.UsernameChanged"> & {
   /**
+   * The username from now on.
+   *
    * @generated from field: string username = 1;
    */
   username: string;
@@ -1931,12 +2154,16 @@ export type AccessTokenFact = Message<"postern.v1.AccessTokenFact"> & {
    */
   fact: {
     /**
+     * The token was created.
+     *
      * @generated from field: postern.v1.AccessTokenFact.Created created = 1;
      */
     value: AccessTokenFact_Created;
     case: "created";
   } | {
     /**
+     * The token was revoked.
+     *
      * @generated from field: postern.v1.AccessTokenFact.Revoked revoked = 2;
      */
     value: AccessTokenFact_Revoked;
@@ -1956,21 +2183,29 @@ export const AccessTokenFactSchema: GenMessage<AccessTokenFact> = /*@__PURE__*/
  */
 export type AccessTokenFact_Created = Message<"postern.v1.AccessTokenFact.Created"> & {
   /**
+   * The id of the user that the token belongs to.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * When the token ends; never when absent.
+   *
    * @generated from field: google.protobuf.Timestamp expiration_date = 2;
    */
   expirationDate?: Timestamp | undefined;
 
   /**
+   * The name of the token.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
+   * The permissions that the token is limited to; not limited when empty.
+   *
    * @generated from field: repeated string permissions = 4;
    */
   permissions: string[];
@@ -1988,6 +2223,8 @@ export const AccessTokenFact_CreatedSchema: GenMessage<AccessTokenFact_Created> 
  */
 export type AccessTokenFact_Revoked = Message<"postern.v1.AccessTokenFact.Revoked"> & {
   /**
+   * The id of the user that the token belonged to.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
@@ -2007,11 +2244,15 @@ export const AccessTokenFact_RevokedSchema: GenMessage<AccessTokenFact_Revoked> 
  */
 export type HumanUserUpdate = Message<"postern.v1.HumanUserUpdate"> & {
   /**
+   * The given name.
+   *
    * @generated from field: optional string given_name = 1;
    */
   givenName?: string | undefined;
 
   /**
+   * The family name.
+   *
    * @generated from field: optional string family_name = 2;
    */
   familyName?: string | undefined;
@@ -2029,11 +2270,15 @@ export const HumanUserUpdateSchema: GenMessage<HumanUserUpdate> = /*@__PURE__*/
  */
 export type UpdateHumanUserRequest = Message<"postern.v1.UpdateHumanUserRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * The names from now on, as far as they change.
+   *
    * @generated from field: postern.v1.HumanUserUpdate human = 2;
    */
   human?: HumanUserUpdate | undefined;
@@ -2066,6 +2311,8 @@ export const UpdateHumanUserRequestSchema: GenMessage<UpdateHumanUserRequest> = 
  */
 export type UpdateHumanUserResponse = Message<"postern.v1.UpdateHumanUserResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -2085,6 +2332,8 @@ export const UpdateHumanUserResponseSchema: GenMessage<UpdateHumanUserResponse> 
  */
 export type MachineUserUpdate = Message<"postern.v1.MachineUserUpdate"> & {
   /**
+   * The name that people know the machine by.
+   *
    * @generated from field: optional string name = 1;
    */
   name?: string | undefined;
@@ -2102,11 +2351,15 @@ export const MachineUserUpdateSchema: GenMessage<MachineUserUpdate> = /*@__PURE_
  */
 export type UpdateMachineUserRequest = Message<"postern.v1.UpdateMachineUserRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
+   * The name from now on.
+   *
    * @generated from field: postern.v1.MachineUserUpdate machine = 2;
    */
   machine?: MachineUserUpdate | undefined;
@@ -2139,6 +2392,8 @@ export const UpdateMachineUserRequestSchema: GenMessage<UpdateMachineUserRequest
  */
 export type UpdateMachineUserResponse = Message<"postern.v1.UpdateMachineUserResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -2156,12 +2411,14 @@ export const UpdateMachineUserResponseSchema: GenMessage<UpdateMachineUserRespon
  */
 export type ChangeUsernameRequest = Message<"postern.v1.ChangeUsernameRequest"> & {
   /**
+   * The id of the user.
+   *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * Without blanks and control characters.
+   * The name that the user signs in with, without blanks and control characters.
    *
    * @generated from field: string username = 2;
    */
@@ -2188,6 +2445,8 @@ export const ChangeUsernameRequestSchema: GenMessage<ChangeUsernameRequest> = /*
  */
 export type ChangeUsernameResponse = Message<"postern.v1.ChangeUsernameResponse"> & {
   /**
+   * The version of the user, its dates and its owner.
+   *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
@@ -2207,6 +2466,8 @@ export const ChangeUsernameResponseSchema: GenMessage<ChangeUsernameResponse> = 
  */
 export type UserFilter = Message<"postern.v1.UserFilter"> & {
   /**
+   * The whole login name.
+   *
    * @generated from field: string login_name = 1;
    */
   loginName: string;
@@ -2233,6 +2494,8 @@ export type UserFilter = Message<"postern.v1.UserFilter"> & {
   namePrefix: string;
 
   /**
+   * The whole e-mail address.
+   *
    * @generated from field: string email = 5;
    */
   email: string;
@@ -2245,7 +2508,7 @@ export type UserFilter = Message<"postern.v1.UserFilter"> & {
   emailPrefix: string;
 
   /**
-   * In international form, or national when a default region is configured.
+   * The number in international form, or national when a default region is configured.
    *
    * @generated from field: string phone = 7;
    */
@@ -2259,11 +2522,15 @@ export type UserFilter = Message<"postern.v1.UserFilter"> & {
   phonePrefix: string;
 
   /**
+   * Only users in this state.
+   *
    * @generated from field: postern.v1.UserState state = 9;
    */
   state: UserState;
 
   /**
+   * Only persons, or only machines.
+   *
    * @generated from field: postern.v1.UserKind kind = 10;
    */
   kind: UserKind;
@@ -2289,6 +2556,8 @@ export const UserFilterSchema: GenMessage<UserFilter> = /*@__PURE__*/
  */
 export type GetUserByLoginNameRequest = Message<"postern.v1.GetUserByLoginNameRequest"> & {
   /**
+   * The username, in whatever case.
+   *
    * @generated from field: string login_name = 1;
    */
   loginName: string;
@@ -2306,6 +2575,8 @@ export const GetUserByLoginNameRequestSchema: GenMessage<GetUserByLoginNameReque
  */
 export type GetUserByLoginNameResponse = Message<"postern.v1.GetUserByLoginNameResponse"> & {
   /**
+   * The user.
+   *
    * @generated from field: postern.v1.User user = 1;
    */
   user?: User | undefined;

@@ -40,7 +40,6 @@ export function typeOf(schema: Schema): Html {
   if (schema.items) return html`list of ${typeOf(schema.items)}`;
   if (typeof schema.additionalProperties === "object") return html`map of ${typeOf(schema.additionalProperties)}`;
   if (schema.anyOf) return html`${schema.anyOf.map((one, index) => html`${index > 0 ? " or " : ""}${typeOf(one)}`)}`;
-  if (schema.allOf) return html`${schema.allOf.filter(({ $ref }) => $ref).map(typeOf)}`;
   return html`${words(schema)}`;
 }
 
@@ -52,18 +51,18 @@ function link(ref: string): Html {
 function words({ type = "any", format, pattern }: Schema): string {
   if (format === "date-time") return "time";
   if (type === "string" && pattern?.endsWith("s$")) return "duration";
-  return format && format !== "email" ? `${type} (${format})` : String(type);
+  return format && format !== "email" ? `${type} (${format})` : type;
 }
 
 function limitsOf(schema: Schema): string[] {
   const { items, default: fallback } = schema;
-  const shown = fallback === undefined || fallback === "" || Array.isArray(fallback) ? [] : [`default ${fallback}`];
+  const shown = fallback === undefined ? [] : [`default ${fallback}`];
   const each = items ? bounds(items).map((one) => `each ${one}`) : [];
   return [...bounds(schema), ...each, ...shown];
 }
 
 function bounds(schema: Schema): string[] {
-  const { pattern, type, enum: allowed, uniqueItems, format } = schema;
+  const { pattern, type, enum: allowed, format } = schema;
   const odd =
     pattern && type === "string" && !pattern.endsWith("s$") && format !== "uint64" ? [`matches ${pattern}`] : [];
   return [
@@ -71,7 +70,6 @@ function bounds(schema: Schema): string[] {
     ...range(schema.minItems, schema.maxItems, "items"),
     ...range(schema.minimum, schema.maximum, ""),
     ...(allowed ? [`one of ${allowed.join(", ")}`] : []),
-    ...(uniqueItems ? ["all different"] : []),
     ...(format === "email" ? ["an e-mail address"] : []),
     ...odd,
   ];

@@ -106,5 +106,4 @@ function typeBody(schema: Schema): Html {
 }
 
 /** The values of an enumeration, also of one that may grow. */
-const valuesOf = (schema: Schema & { readonly "x-extensible-enum"?: readonly string[] }) =>
-  schema.enum ?? schema["x-extensible-enum"];
+const valuesOf = (schema: Schema) => schema.enum ?? schema["x-extensible-enum"];

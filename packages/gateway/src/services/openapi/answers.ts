@@ -1,4 +1,4 @@
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescField } from "@bufbuild/protobuf";
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -29,18 +29,14 @@ const titles: Readonly<Record<number, string>> = {
   401: "Nobody is signed in",
   403: "The permission is missing",
   404: "Something does not exist, as far as the caller may know",
-  405: "The path does not know the method",
   409: "Something is in the way",
   413: "The body is too large",
   415: "The body is not JSON",
   429: "Too much was asked for",
   431: "The headers are too large",
-  499: "The client went away",
   500: "Something went wrong on the server",
-  501: "The server cannot do this",
   503: "The server cannot answer now",
   504: "It took too long",
-  505: "gRPC needs HTTP/2",
 };
 
 const moreHeaders: Readonly<Record<number, readonly string[]>> = {
@@ -49,11 +45,12 @@ const moreHeaders: Readonly<Record<number, readonly string[]>> = {
   503: ["retry-after"],
 };
 
-/** A response for each status of a refusal. */
+/** A response for each status that operations are refused with. */
 export function refusals(
   options: Pick<ApiOptions, "reasons" | "responseHeaders" | "errorExamples">,
+  isUsed: (status: string) => boolean,
 ): Record<string, Response> {
-  const all = [...options.reasons].sort(([a], [b]) => a - b);
+  const all = [...options.reasons].filter(([status]) => isUsed(String(status))).sort(([a], [b]) => a - b);
   const common = commonHeaders(options);
   const responses = all.map(([status, reasons]) => {
     const example = options.errorExamples?.get(status);
@@ -76,39 +73,73 @@ const withExample = (response: Response, example: unknown): Response => ({
   content: Object.fromEntries(Object.entries(response.content).map(([type, body]) => [type, { ...body, example }])),
 });
 
-/** The schemas of the error body and of its reasons. */
+const ref = (name: string): Ref => ({ $ref: `#/components/schemas/${name}` });
+
+/** The schemas of the error body, of its reasons and of its details. */
 export function errorSchemas(
-  { message }: Schemas,
+  types: Schemas,
   { domain, reasons }: Pick<ApiOptions, "domain" | "reasons">,
 ): Record<string, Schema> {
-  const typed = (type: DescMessage, more: Readonly<Record<string, Schema>> = {}): Schema => ({
-    allOf: [
-      {
-        type: "object",
-        properties: { "@type": { type: "string", const: `type.googleapis.com/${type.typeName}` }, ...more },
-        required: ["@type"],
-      },
-      message(type, "answer"),
-    ],
-  });
-  const info = { reason: { $ref: "#/components/schemas/Reason" }, domain: { type: "string", const: domain } };
-  const others = [BadRequestSchema, ResourceInfoSchema, RetryInfoSchema, LocalizedMessageSchema];
-  const details = { anyOf: [typed(ErrorInfoSchema, info), ...others.map((type) => typed(type))] };
+  const names = [...reasons.values()].flat().sort();
   return {
+    // Clients that are generated with a closed enumeration fail on the reasons of a newer server.
     Reason: {
       type: "string",
-      description: "Why something was refused; stable.",
-      enum: [...reasons.values()].flat().sort(),
+      description: "The reason of a refusal; stable. Others may follow.",
+      "x-extensible-enum": names,
     },
-    Error: {
-      type: "object",
-      description: "A refusal, the same on every path.",
-      properties: {
-        code: { type: "integer", description: "The code of gRPC.", minimum: 1, maximum: 16 },
-        message: { type: "string", description: "In English, for people." },
-        details: { type: "array", items: details },
-      },
-      required: ["code", "message", "details"],
-    },
+    Error: errorBody,
+    ErrorDetail: errorDetail(types, domain),
   };
+}
+
+const errorBody: Schema = {
+  type: "object",
+  description: "A refusal, the same on every path.",
+  properties: {
+    code: { type: "integer", description: "The code of gRPC.", minimum: 1, maximum: 16 },
+    message: { type: "string", description: "In English, for people." },
+    details: {
+      type: "array",
+      description: "The reason, always, and beside it the wrong fields, the object, or when to try again.",
+      items: ref("ErrorDetail"),
+    },
+  },
+  required: ["code", "message", "details"],
+};
+
+const detailTypes = [
+  ErrorInfoSchema,
+  BadRequestSchema,
+  ResourceInfoSchema,
+  RetryInfoSchema,
+  LocalizedMessageSchema,
+] as const;
+
+/**
+ * A detail of a refusal: its type, and the fields of all types together. Generators make poor types of a union, and fail on details that
+ * it does not list.
+ */
+function errorDetail(types: Schemas, domain: string): Schema {
+  const fields = detailTypes.flatMap((type) =>
+    type.fields.map((field) => [field.jsonName, ofType(types, field)] as const),
+  );
+  return {
+    type: "object",
+    description: "A detail of a refusal, with the fields of its type. Others may follow.",
+    properties: {
+      "@type": { type: "string", description: `The type of the detail: ${listOfTypes()}.` },
+      ...Object.fromEntries(fields),
+      reason: { ...ref("Reason"), description: "The reason of the refusal. Of `google.rpc.ErrorInfo`." },
+      domain: { type: "string", description: `\`${domain}\`. Of \`google.rpc.ErrorInfo\`.` },
+    },
+    required: ["@type"],
+  };
+}
+
+const listOfTypes = () => detailTypes.map(({ typeName }) => `\`type.googleapis.com/${typeName}\``).join(", ");
+
+function ofType(types: Schemas, field: DescField): Schema {
+  const { description = "", ...schema } = types.property(field, "answer");
+  return { ...schema, description: `${description} Of \`${field.parent.typeName}\`.`.trim() };
 }

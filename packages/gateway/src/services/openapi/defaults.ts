@@ -37,6 +37,7 @@ export function defaultOptions(served: DefaultOptions, overrides: OpenapiOptions
     prefix: fallback.prefix,
     parameters: {},
     responseHeaders: {},
+    examples: {},
     remarks: () => [],
     ...refusalsBy(served.refuse),
     ...others,

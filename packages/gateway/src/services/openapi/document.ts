@@ -1,14 +1,19 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+
 /** A JSON Schema, as far as the contract needs one. */
 export type Schema = {
   readonly $ref?: string;
-  readonly type?: string | readonly string[];
+  readonly type?: string;
+  /** The name that generators give the type of a schema in place. */
+  readonly title?: string;
   readonly description?: string;
   readonly format?: string;
   readonly contentEncoding?: string;
   readonly pattern?: string;
-  readonly const?: string;
   readonly enum?: readonly string[];
-  readonly default?: string | number | boolean | readonly string[];
+  /** Known values of a text that may have others. */
+  readonly "x-extensible-enum"?: readonly string[];
+  readonly default?: string | boolean;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;
@@ -17,15 +22,12 @@ export type Schema = {
   readonly maxLength?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
-  readonly uniqueItems?: boolean;
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | Schema;
-  readonly allOf?: readonly Schema[];
+  readonly unevaluatedProperties?: boolean;
   readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-  readonly not?: Schema;
 };
 
 /** A reference to a component of the document. */
@@ -38,6 +40,7 @@ export type Parameter = {
   readonly required: boolean;
   readonly description?: string;
   readonly schema: Schema;
+  readonly example?: JsonValue;
 };
 
 /** A header of a response. */

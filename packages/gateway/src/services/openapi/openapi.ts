@@ -3,15 +3,18 @@ import type { Document, PathItem } from "./document.ts";
 import { type DescribedOperation, describeMethod } from "./operations.ts";
 import type { ApiOptions } from "./options.ts";
 import { schemas } from "./schemas.ts";
+import { wellKnownTexts } from "./well_known_texts.ts";
 
 /** Describes every rpc as OpenAPI 3.1, from the descriptors alone. */
 export function openapi(options: ApiOptions): Document {
-  const { info, methods, comments, parameters, bearer } = options;
+  const { info, methods, parameters, bearer } = options;
+  const comments = { ...wellKnownTexts, ...options.comments };
   const types = schemas(
     methods.map(({ output }) => output),
-    options,
+    { ...options, comments },
   );
   const described = methods.flatMap((method) => describeMethod(method, types, options));
+  const statuses = new Set(described.flatMap(({ object }) => Object.keys(object.responses)));
   const services = new Set(methods.map(({ parent }) => parent));
   return {
     openapi: "3.1.0",
@@ -23,7 +26,7 @@ export function openapi(options: ApiOptions): Document {
       securitySchemes: bearer === undefined ? {} : { bearer: { type: "http", scheme: "bearer", description: bearer } },
       parameters,
       headers: sharedHeaders(options),
-      responses: refusals(options),
+      responses: refusals(options, (status) => statuses.has(status)),
       schemas: { ...errorSchemas(types, options), ...types.all() },
     },
   };

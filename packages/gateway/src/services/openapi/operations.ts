@@ -7,6 +7,7 @@ import { parseTemplate } from "../../rest/parser.ts";
 import { pathOf as rpcPathOf } from "../../rpc/rpc_method.ts";
 import { commonHeaders } from "./answers.ts";
 import type { Content, OperationObject, Parameter, Ref, Response, Schema } from "./document.ts";
+import { withExample } from "./examples.ts";
 import type { ApiOptions, MethodFacts } from "./options.ts";
 import { inJson, type Schemas } from "./schemas.ts";
 
@@ -16,7 +17,10 @@ export type DescribedOperation = { readonly path: string; readonly method: strin
 /** Describes an rpc once for each of its REST paths. */
 export function describeMethod(method: DescMethod, schemas: Schemas, options: ApiOptions): DescribedOperation[] {
   const facts = options.describe(method);
-  const comment = inJson(method.input.fields, options.comments[`${method.parent.typeName}.${method.name}`] ?? "");
+  const { input, output, parent, name } = method;
+  const inner = input.fields.flatMap(({ message }) => message?.fields ?? []);
+  const fields = [...input.fields, ...inner, ...output.fields];
+  const comment = inJson(fields, options.comments[`${parent.typeName}.${name}`] ?? "");
   return facts.rest.map((rule, index) => describeRule({ method, facts, comment, rule, schemas, index, options }));
 }
 
@@ -34,8 +38,9 @@ function describeRule({ method, facts, comment, rule, schemas, index, options }:
   const path = rpcPathOf(method);
   const [verb, template] = patternOf({ path }, rule);
   const binding = compileBinding(method, rule, parseTemplate(template));
+  const suffix = index > 0 ? String(index + 1) : "";
   const object: OperationObject = {
-    operationId: `${method.parent.name}_${method.name}${index > 0 ? `_${index + 1}` : ""}`,
+    operationId: `${method.parent.name}_${method.name}${suffix && `_${suffix}`}`,
     tags: [method.parent.name],
     summary: comment.split(/(?<=\.) /, 1)[0] ?? "",
     description: [comment, facts.sentence, ...sizeOf(facts, binding)].filter(Boolean).join(" "),
@@ -45,7 +50,7 @@ function describeRule({ method, facts, comment, rule, schemas, index, options }:
       ...queryParameters(method, binding, schemas),
       ...facts.headers.map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ],
-    ...bodyOf(method, binding, schemas),
+    ...bodyOf(method, binding, titled(schemas, `${method.name}Body${suffix}`)),
     responses: {
       200: { ...answerOf(method, binding, schemas), headers: commonHeaders(options) },
       ...refusalsOf(facts, binding, options),
@@ -54,8 +59,15 @@ function describeRule({ method, facts, comment, rule, schemas, index, options }:
     ...(typeof binding.body === "object" && { "x-body-field": binding.body.jsonName }),
     ...(facts.permission && { "x-permission": facts.permission }),
   };
-  return { path: pathOf(template, binding), method: verb.toLowerCase(), object };
+  const described = withExample(object, binding, options.examples[object.operationId]);
+  return { path: pathOf(template, binding), method: verb.toLowerCase(), object: described };
 }
+
+/** Schemas of which an object in place has a title. */
+const titled = (schemas: Schemas, title: string): Schemas => ({
+  ...schemas,
+  object: (type, fields, direction) => ({ title, ...schemas.object(type, fields, direction) }),
+});
 
 const sizeOf = ({ messageMaxBytes }: MethodFacts, { body }: Binding) =>
   body === undefined ? [] : [`The body has at most ${messageMaxBytes} bytes, also when it is decompressed.`];
@@ -134,7 +146,8 @@ const json = (schema: Schema): Content => ({ "application/json": { schema } });
 function answerOf(method: DescMethod, { responseBody }: Binding, schemas: Schemas): Omit<Response, "headers"> {
   const schema = responseBody ? schemas.property(responseBody, "answer") : schemas.message(method.output, "answer");
   if (method.methodKind === "unary") return { description: "Done.", content: json(schema) };
-  const end = { type: "object", properties: { error: { $ref: "#/components/schemas/Error" } }, required: ["error"] };
+  const error = { $ref: "#/components/schemas/Error", description: "The refusal that ended the stream." };
+  const end = { type: "object", properties: { error }, required: ["error"] };
   const events =
     "Server-sent events: `data` is a message, and `id` where to go on after it; `refused` is the last event.";
   return {

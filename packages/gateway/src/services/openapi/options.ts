@@ -1,4 +1,4 @@
-import type { DescField, DescMethod } from "@bufbuild/protobuf";
+import type { DescField, DescMethod, JsonObject } from "@bufbuild/protobuf";
 import type { HttpRule } from "../../../gen/google/api/http_pb.ts";
 import type { Header, Parameter } from "./document.ts";
 
@@ -17,6 +17,9 @@ export type MethodFacts = {
   /** The HTTP statuses of its refusals, beyond those of every rpc. */
   readonly statuses: readonly number[];
 };
+
+/** A call of an operation, in the JSON of its messages. */
+export type Example = { readonly request: JsonObject; readonly answer: JsonObject };
 
 /** Options of an OpenAPI document; `defaultOptions` makes them for any service. */
 export type ApiOptions = {
@@ -42,6 +45,8 @@ export type ApiOptions = {
   /** The domain of ErrorInfo, and its reasons by HTTP status. */
   readonly domain: string;
   readonly reasons: ReadonlyMap<number, readonly string[]>;
+  /** Examples by the ids of operations. */
+  readonly examples: Readonly<Record<string, Example>>;
   /** The body of one refusal for each HTTP status; its response has none where it is absent. */
   readonly errorExamples?: ReadonlyMap<number, unknown>;
   /** Sentences about a field by custom options of the contract. */

@@ -28,11 +28,10 @@ export function keywords({ type }: FieldRules): Schema {
     case "double":
       return bounds(type.value);
     case "repeated": {
-      const { minItems, maxItems, unique } = type.value;
+      const { minItems, maxItems } = type.value;
       return {
         ...(minItems > 0n && { minItems: Number(minItems) }),
         ...(maxItems > 0n && { maxItems: Number(maxItems) }),
-        ...(unique && { uniqueItems: true }),
       };
     }
     // In JSON these are texts, lists or objects, or true and false, whose rules it has no keyword for.
@@ -54,12 +53,15 @@ export function keywords({ type }: FieldRules): Schema {
   }
 }
 
+// Python has no classes of Unicode, and JavaScript without the flag u takes them for letters: clients would refuse what the server takes.
+const isPortable = (pattern: string) => !/\\p/i.test(pattern);
+
 function textKeywords({ minLen, maxLen, pattern, in: allowed, wellKnown }: StringRules): Schema {
   const format = formats[wellKnown.case ?? ""];
   return {
     ...(minLen > 0n && { minLength: Number(minLen) }),
     ...(maxLen > 0n && { maxLength: Number(maxLen) }),
-    ...(pattern && { pattern }),
+    ...(pattern && isPortable(pattern) && { pattern }),
     ...(format && wellKnown.value === true && { format }),
     ...(allowed.length > 0 && { enum: allowed }),
   };
@@ -100,11 +102,11 @@ export const itemRules = ({ type }: FieldRules): FieldRules | undefined =>
 /** Whether a request without the field breaks a rule. */
 export function isNeeded(rules: FieldRules): boolean {
   if (rules.required) return true;
-  const { minLength = 0, minItems = 0, minimum = 0, enum: allowed, pattern } = keywords(rules);
+  const { minLength = 0, minItems = 0, minimum = 0, enum: allowed, pattern, format } = keywords(rules);
   const { exclusiveMinimum = -1 } = keywords(rules);
   const refusesEmpty = pattern !== undefined && !matchesEmpty(pattern);
   const refusesZero = minLength > 0 || minItems > 0 || minimum > 0 || exclusiveMinimum >= 0;
-  return refusesZero || refusesEmpty || (allowed !== undefined && !allowed.includes(""));
+  return refusesZero || refusesEmpty || format === "email" || (allowed !== undefined && !allowed.includes(""));
 }
 
 // Rules are in RE2, which has syntax that JavaScript lacks.
@@ -120,11 +122,14 @@ function matchesEmpty(pattern: string): boolean {
 export function remarks(field: DescField): string[] {
   const rules = rulesOf(field);
   const { greaterThan, lessThan } = rules?.type.case === "duration" ? rules.type.value : {};
+  const { unique } = rules?.type.case === "repeated" ? rules.type.value : {};
   return [
     ...(greaterThan?.value
       ? [`${greaterThan.case === "gte" ? "At least" : "More than"} ${seconds(greaterThan.value)}.`]
       : []),
     ...(lessThan?.value ? [`${lessThan.case === "lte" ? "At most" : "Less than"} ${seconds(lessThan.value)}.`] : []),
+    // Not uniqueItems: generators make a set of it, which is awkward to call with, and wrong for values of an enumeration.
+    ...(unique ? ["All different."] : []),
   ];
 }
 

@@ -60,11 +60,13 @@ function object(context: SchemaContext, type: DescMessage, fields: readonly Desc
   const oneofs = type.oneofs.filter((oneof) => oneof.fields.some((field) => fields.includes(field)));
   return {
     type: "object",
-    ...described(context.options.comments[type.typeName] ?? ""),
+    ...described(
+      [context.options.comments[type.typeName] ?? "", ...oneofs.map(atMostOne)].filter(Boolean).join(" ").trim(),
+    ),
     properties: Object.fromEntries(fields.map((field) => [field.jsonName, property(context, field)])),
     ...(required.length > 0 && { required }),
-    ...(context.direction === "request" && { additionalProperties: false }),
-    ...(oneofs.length > 0 && { allOf: oneofs.map(atMostOne) }),
+    // Not additionalProperties, which openapi-generator reads as "any", and then makes types that take every name.
+    ...(context.direction === "request" && { unevaluatedProperties: false }),
   };
 }
 
@@ -95,7 +97,7 @@ function shape(context: SchemaContext, field: DescField): Schema {
 
 function single(context: SchemaContext, field: DescField): Schema {
   if (field.message) return message(context, field.message);
-  return field.enum ? enumeration(context, field.enum) : scalar(field.scalar, context.direction);
+  return field.enum ? enumeration(context, field.enum) : scalar(field.scalar);
 }
 
 function enumeration(context: SchemaContext, type: DescEnum): Schema {
@@ -138,29 +140,21 @@ function isRequired(field: DescField, direction: Direction): boolean {
   return rules !== undefined && (rules.required || isImplicit(field)) && isNeeded(rules);
 }
 
-/** The default of an absent field; empty where absence differs from every value. */
+/** The default of an absent field, where it says something: empty texts, empty lists and unspecified values do not. */
 function defaultOf(field: DescField): Schema {
-  if (!isImplicit(field) || isRequired(field, "request") || field.fieldKind === "map") return {};
-  if (field.fieldKind === "list") return { default: [] };
-  if (field.enum) return { default: field.enum.values[0]?.name ?? "" };
-  switch (field.scalar) {
-    case ScalarType.BOOL:
-      return { default: false };
-    case ScalarType.STRING:
-    case ScalarType.BYTES:
-      return { default: "" };
-    default:
-      return { default: 0 };
-  }
+  if (!isImplicit(field) || isRequired(field, "request")) return {};
+  const [first] = field.enum?.values ?? [];
+  if (field.fieldKind === "enum") return first && !first.name.endsWith("_UNSPECIFIED") ? { default: first.name } : {};
+  return field.fieldKind === "scalar" && field.scalar === ScalarType.BOOL ? { default: false } : {};
 }
 
-/** The schema of a oneof: at most one of its fields. */
-function atMostOne({ fields }: DescOneof): Schema {
-  const requiresOne = fields.map(({ jsonName }) => ({ required: [jsonName] }));
-  return { oneOf: [...requiresOne, { not: { anyOf: requiresOne } }] };
+// Generators of clients fail on `oneOf` and `not` about the presence of properties, so this is a sentence.
+function atMostOne({ fields }: DescOneof): string {
+  const names = fields.map(({ jsonName }) => `\`${jsonName}\``);
+  return names.length > 1 ? `At most one of ${names.slice(0, -1).join(", ")} and ${names.at(-1)} is set.` : "";
 }
 
-function scalar(type: ScalarType | undefined, direction: Direction): Schema {
+function scalar(type: ScalarType | undefined): Schema {
   switch (type) {
     case ScalarType.BOOL:
       return { type: "boolean" };
@@ -176,31 +170,29 @@ function scalar(type: ScalarType | undefined, direction: Direction): Schema {
     case ScalarType.UINT32:
     case ScalarType.FIXED32:
       return { type: "integer", format: "uint32", minimum: 0 };
+    // Numbers of JSON lose digits beyond 2^53, so proto3 JSON writes 64 bits as text; it reads numbers too.
     case ScalarType.UINT64:
     case ScalarType.FIXED64:
-      return { ...wide(direction), format: "uint64", pattern: "^[0-9]+$" };
+      return { type: "string", format: "uint64", pattern: "^[0-9]+$" };
     case ScalarType.INT64:
     case ScalarType.SINT64:
     case ScalarType.SFIXED64:
-      return { ...wide(direction), format: "int64", pattern: "^-?[0-9]+$" };
+      return { type: "string", format: "int64", pattern: "^-?[0-9]+$" };
     default:
       return { type: "string" };
   }
 }
 
-// JSON numbers lose digits beyond 2^53, so proto3 JSON writes 64 bits as text, and reads both.
-const wide = (direction: Direction): Schema => ({ type: direction === "answer" ? "string" : ["string", "integer"] });
-
 const wellKnowns: Readonly<Record<string, Schema>> = {
   "google.protobuf.Timestamp": { type: "string", format: "date-time" },
   "google.protobuf.Duration": { type: "string", pattern: "^-?[0-9]+(\\.[0-9]{1,9})?s$" },
   "google.protobuf.FieldMask": { type: "string" },
-  "google.protobuf.Empty": { type: "object", additionalProperties: false },
+  "google.protobuf.Empty": { type: "object", unevaluatedProperties: false },
   "google.protobuf.Struct": { type: "object", additionalProperties: true },
   "google.protobuf.Value": {},
   "google.protobuf.Any": {
     type: "object",
-    properties: { "@type": { type: "string" } },
+    properties: { "@type": { type: "string", description: "The type of the message, as a URL." } },
     required: ["@type"],
     additionalProperties: true,
   },
@@ -208,6 +200,6 @@ const wellKnowns: Readonly<Record<string, Schema>> = {
 
 function wellKnown(type: DescMessage): Schema | undefined {
   if (/^google\.protobuf\.\w+Value$/.test(type.typeName) && type.field.value?.scalar)
-    return scalar(type.field.value.scalar, "request");
+    return scalar(type.field.value.scalar);
   return wellKnowns[type.typeName];
 }

@@ -1,0 +1,3 @@
+module postern.test/openapi
+
+go 1.26.0
