@@ -4,6 +4,7 @@ import { createContextValues } from "@connectrpc/connect";
 import { type Call, type Deps, keys } from "../deps.ts";
 import { refuse, type Violation } from "../errors.ts";
 import { type At, factOf, type NewFact, next, type Versioned } from "../events/fact.ts";
+import { takenBack } from "../events/given_back.ts";
 import { loadOne } from "../events/load.ts";
 import { lostRace } from "../events/log.ts";
 import { errorText } from "../messages/catalogue.ts";
@@ -287,7 +288,7 @@ export async function verified<T>(guess: Guess<T>, user: TriedUser, { sql, passw
     return { is: "right", user, value: await guess.whenRight(bench, user) } as const;
   };
   const count = async () => {
-    if (stage === "waiting") await attempts.giveBack(sql, user.id);
+    if (stage === "waiting") await takenBack(() => attempts.giveBack(sql, user.id));
     if (stage === "right") await attempts.clear(sql, user.id);
   };
   return hashing(passwords.inOnePlace(work, guess.call.signal)).finally(count);
