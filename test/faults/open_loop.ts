@@ -1,19 +1,19 @@
 // Run as a process of its own: makes calls at a rate, whether earlier ones are answered or not, and writes what became of them.
 import { connect } from "node:http2";
 import { setTimeout as pause } from "node:timers/promises";
-import type { OpenLoopOptions, OpenLoopResult } from "./overload.ts";
+import { type OpenLoopOptions, type OpenLoopResult, spreadOf } from "./spread.ts";
 
-const { url, path, headers, bodies, rate, seconds, deadlineMs }: OpenLoopOptions = JSON.parse(process.argv[2] ?? "");
+const { url, calls, headers, rate, seconds, deadlineMs }: OpenLoopOptions = JSON.parse(process.argv[2] ?? "");
 // No connection has more streams than a server allows, so that no call waits here.
 const connections = Array.from({ length: 32 }, () => connect(url).on("error", () => {}));
 const result: OpenLoopResult = { sent: 0, accepted: 0, late: 0, refused: 0, unhelpful: 0, expired: 0, failed: 0 };
 const times: number[] = [];
+const timesOf = new Map<string, number[]>(calls.map(({ operation }) => [operation, []]));
 const waits: number[] = [];
 let underWay = 0;
 
 const fields = {
   ":method": "POST",
-  ":path": path,
   "content-type": "application/json",
   "connect-timeout-ms": String(deadlineMs),
   ...headers,
@@ -27,18 +27,16 @@ for (let due = 0; due < rate * seconds; await pause(tickMs)) {
 }
 while (underWay > 0) await pause(10);
 for (const connection of connections) connection.destroy();
-const middle = (of: number[], share: number) =>
-  Math.round(of.sort((a, b) => a - b)[Math.floor(of.length * share)] ?? 0);
-const figures = {
-  ...{ p50: middle(times, 0.5), p99: middle(times, 0.99) },
-  ...{ refusedP50: middle(waits, 0.5), refusedP99: middle(waits, 0.99) },
-};
+const [all, refused] = [spreadOf(times), spreadOf(waits)];
+const operations = Object.fromEntries([...timesOf].map(([operation, of]) => [operation, spreadOf(of)]));
+const figures = { p50: all.p50, p99: all.p99, refusedP50: refused.p50, refusedP99: refused.p99, operations };
 process.stdout.write(JSON.stringify({ ...result, ...figures }));
 
 function call(n: number): void {
+  const { operation, path, body } = calls[n % calls.length] as (typeof calls)[number];
   underWay++;
   const since = performance.now();
-  const stream = connections[n % connections.length]?.request(fields);
+  const stream = connections[n % connections.length]?.request({ ...fields, ":path": path });
   let [status, retryAfter, text] = [0, false, ""];
   stream?.on("response", (answer) => {
     status = Number(answer[":status"]);
@@ -51,20 +49,22 @@ function call(n: number): void {
   stream?.on("close", () => {
     underWay--;
     count(status, {
+      operation,
       ms: performance.now() - since,
       isHelpful: retryAfter && text.includes("google.rpc.RetryInfo"),
       text,
     });
   });
-  stream?.end(bodies[n % bodies.length]);
+  stream?.end(body);
 }
 
-type Answered = { readonly ms: number; readonly isHelpful: boolean; readonly text: string };
+type Answered = { readonly operation: string; readonly ms: number; readonly isHelpful: boolean; readonly text: string };
 
-function count(status: number, { ms, isHelpful, text }: Answered): void {
+function count(status: number, { operation, ms, isHelpful, text }: Answered): void {
   if (status === 200) {
     result.accepted++;
     times.push(ms);
+    timesOf.get(operation)?.push(ms);
     if (ms > deadlineMs) result.late++;
   } else if (status === 429 || status === 503) {
     result.refused++;

@@ -1,37 +1,12 @@
 import { spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { freshDatabase } from "../database.ts";
-import { serve } from "../postgres/serving.ts";
-
-/** Calls to make at a rate. */
-export type OpenLoopOptions = {
-  readonly url: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The bodies, one after the other. */
-  readonly bodies: readonly string[];
-  readonly rate: number;
-  readonly seconds: number;
-  readonly deadlineMs: number;
-};
-
-/** What became of the calls: a refusal is unhelpful when it does not say when to try again. */
-export type OpenLoopResult = {
-  sent: number;
-  accepted: number;
-  late: number;
-  refused: number;
-  unhelpful: number;
-  expired: number;
-  failed: number;
-};
-
-/** The same, with the times of answers and of refusals in milliseconds. */
-export type OpenLoopFigures = OpenLoopResult & Readonly<Record<"p50" | "p99" | "refusedP50" | "refusedP99", number>>;
+import { until } from "../postgres/holder.ts";
+import { type Serving, serve } from "../postgres/serving.ts";
+import { type OpenLoopCall, type OpenLoopFigures, type OpenLoopOptions, type Spread, spreadOf } from "./spread.ts";
 
 const program = fileURLToPath(new URL("./open_loop.ts", import.meta.url));
 
@@ -41,10 +16,18 @@ export async function openLoop(options: OpenLoopOptions): Promise<OpenLoopFigure
   return JSON.parse(await text(child.stdout));
 }
 
-/** The memory of a process in megabytes. */
-export async function memoryOf(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8");
-  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024);
+/** The memory of a node in megabytes: as it stands, and what is in use once V8 has returned the pages that it keeps. */
+export type Memory = Readonly<Record<"rss" | "inUse" | "heapUsed" | "pauseMs", number>>;
+
+const report = new URL("./memory_report.ts", import.meta.url).href;
+
+async function memoryOf({ child, lines }: Serving): Promise<Memory> {
+  const from = lines.length;
+  child.kill("SIGWINCH");
+  const found = await until(async () => lines.slice(from).find(({ memory }) => memory !== undefined) ?? false, 60_000);
+  const { pauseMs, ...bytes } = found.memory as Memory;
+  const inMegabytes = Object.entries(bytes).map(([name, value]) => [name, Math.round(value / 2 ** 20)]);
+  return { ...Object.fromEntries(inMegabytes), pauseMs };
 }
 
 type OverloadOptions = {
@@ -57,27 +40,39 @@ type OverloadOptions = {
 export type Overload = {
   readonly sustained: number;
   readonly during: OpenLoopFigures;
+  /** The times of the calls that were accepted meanwhile, by the clock of the service. */
+  readonly byTheService: Readonly<Record<string, Spread>>;
   /** The calls that were accepted in five seconds that began right after it, at half of the sustainable rate. */
   readonly after: OpenLoopFigures;
-  readonly memory: { readonly before: number; readonly after: number };
+  readonly memory: { readonly before: Memory; readonly after: Memory };
 };
 
-const deadlineMs = 2_000;
-const method = "/postern.v1.UserService/ListUsers";
+/** The time that each call of an overload has. */
+export const deadlineMs = 2_000;
+
+// The node's own limits, which a single caller reaches first, would refuse what the overload is about; hashes cost what they do.
+const settings = {
+  CALLS_PER_ADDRESS_PER_MINUTE: "0",
+  CALLS_PER_CALLER_PER_MINUTE: "0",
+  CALLS_PER_ORGANIZATION_PER_MINUTE: "0",
+  HASH_MEMORY_KIB: "19456",
+  HASH_ITERATIONS: "2",
+  NODE_OPTIONS: `--expose-gc --import ${report}`,
+};
 
 /** Makes four times the calls that a node can answer, and prints what became of them; no call may fail in another way. */
 export async function overload({ seconds, restSeconds }: OverloadOptions): Promise<Overload> {
   await using at = await freshDatabase();
-  await using postern = await serve(at.url);
+  await using postern = await serve(at.url, settings);
   const headers = { authorization: `Bearer ${postern.admin.token}` };
-  const calls = { url: postern.url, path: method, headers, bodies: ['{"pageSize":20}'], deadlineMs };
-  const pid = postern.child.pid ?? 0;
+  const calls = { url: postern.url, headers, calls: await mixOf(postern), deadlineMs };
   const sustained = await sustainable((rate) => openLoop({ ...calls, rate, seconds: 2 }));
-  const before = await memoryOf(pid);
-  const during = await openLoop({ ...calls, rate: 4 * sustained, seconds });
+  const before = await memoryOf(postern);
+  const [from, during] = [postern.lines.length, await openLoop({ ...calls, rate: 4 * sustained, seconds })];
+  const byTheService = timesIn(postern.lines.slice(from));
   const after = await openLoop({ ...calls, rate: sustained / 2, seconds: 5 });
   await pause(restSeconds * 1000);
-  const found = { sustained, during, after, memory: { before, after: await memoryOf(pid) } };
+  const found = { sustained, during, byTheService, after, memory: { before, after: await memoryOf(postern) } };
   console.log(`four times ${sustained} calls a second for ${seconds} s:`, JSON.stringify(found));
   expect(postern.child.exitCode).toBeNull();
   for (const { failed, unhelpful } of [during, after])
@@ -86,6 +81,36 @@ export async function overload({ seconds, restSeconds }: OverloadOptions): Promi
   for (let n = 0; n < 20; n++) expect((await postern.admin.get("/v1/users/me")).status).toBe(200);
   return found;
 }
+
+const password = "Blue-Kettle-42";
+
+/** Sixteen calls: reads, a few writes, and one sign-in, which costs more than all others together. */
+async function mixOf({ admin }: Serving): Promise<readonly OpenLoopCall[]> {
+  const person = { username: "busy", givenName: "Ada", familyName: "Byron", email: "busy@example.com", password };
+  const { userId } = (await admin.post("/v1/users/human", person)).body;
+  const call = (method: string, request: object): OpenLoopCall => ({
+    operation: method,
+    path: `/postern.v1.${method}`.replace(/\.(?=[^.]*$)/, "/"),
+    body: JSON.stringify(request),
+  });
+  const list = call("UserService.ListUsers", { pageSize: 20 });
+  const me = call("AccountService.GetMe", {});
+  const write = call("UserService.CreateAccessToken", { userId });
+  const signIn = call("SessionService.CreateSession", { loginName: person.username, password });
+  const four = [list, me, list, write];
+  return [...four, ...four, ...four, list, me, list, signIn];
+}
+
+/** The times of the calls that were accepted, from the lines of the log. */
+function timesIn(lines: Serving["lines"]): Readonly<Record<string, Spread>> {
+  const accepted = lines.filter(({ code }) => code === "OK");
+  const byOperation = Map.groupBy(accepted, ({ operation }) => nameOf(String(operation)));
+  return Object.fromEntries(
+    [...byOperation].map(([name, of]) => [name, spreadOf(of.map(({ durationMs }) => Number(durationMs)))]),
+  );
+}
+
+const nameOf = (operation: string) => operation.replace("/postern.v1.", "").replace("/", ".");
 
 /** The highest rate of these, each twice the one before, at which every call is accepted in time. */
 async function sustainable(run: (rate: number) => Promise<OpenLoopFigures>): Promise<number> {

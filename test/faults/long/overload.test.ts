@@ -1,15 +1,17 @@
 import { expect, test } from "vitest";
-import { overload } from "../overload.ts";
+import { deadlineMs, overload } from "../overload.ts";
 
-// Of calls that are accepted this share may be late by the client's clock, which the overload keeps waiting too.
-const lateShare = 0.05;
+// The timer of a deadline fires late while a loop is busy.
+const tolerance = 1.25;
 
 test("a minute of four times the calls that a node can answer leaves nothing behind", {
   timeout: 300_000,
 }, async () => {
-  const { during, after, memory } = await overload({ seconds: 60, restSeconds: 60 });
-  expect(during.late).toBeLessThanOrEqual(lateShare * during.accepted);
+  const { during, byTheService, after, memory } = await overload({ seconds: 60, restSeconds: 60 });
+  // By the clock of the service: the client's counts the time that its own process waits.
+  for (const [operation, { p99 }] of Object.entries(byTheService))
+    expect(p99, operation).toBeLessThanOrEqual(deadlineMs * tolerance);
   expect(during.refusedP50).toBeLessThan(during.p99);
   expect(after.accepted).toBeGreaterThan(0.95 * after.sent);
-  expect(memory.after).toBeLessThanOrEqual(1.2 * memory.before);
+  expect(memory.after.inUse).toBeLessThanOrEqual(1.2 * memory.before.inUse);
 });
