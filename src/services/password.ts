@@ -4,6 +4,7 @@ import { createContextValues } from "@connectrpc/connect";
 import { type Call, type Deps, keys } from "../deps.ts";
 import { refuse, type Violation } from "../errors.ts";
 import { type At, factOf, type NewFact, next, type Versioned } from "../events/fact.ts";
+import { takenBack } from "../events/given_back.ts";
 import { loadOne } from "../events/load.ts";
 import { lostRace } from "../events/log.ts";
 import { errorText } from "../messages/catalogue.ts";

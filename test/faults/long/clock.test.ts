@@ -5,7 +5,7 @@ import { endure, long } from "../rounds.ts";
 
 test.skipIf(!found("faketime"))(
   "sixty jumps of a clock lose no acknowledged write",
-  { timeout: 1_800_000 },
+  { timeout: 7_200_000 },
   async () => {
     await using stage = await openClock();
     await endure(stage, long);

@@ -3,7 +3,7 @@ import { openKilled } from "../kills.ts";
 import { endure, long } from "../rounds.ts";
 
 test("kills of the node and of its database lose no acknowledged write and double none", {
-  timeout: 1_800_000,
+  timeout: 7_200_000,
 }, async () => {
   await using stage = await openKilled();
   await endure(stage, long);

@@ -3,7 +3,7 @@ import { openNetwork } from "../network.ts";
 import { endure, long } from "../rounds.ts";
 
 test("a network that fails between node and database loses no acknowledged write and doubles none", {
-  timeout: 1_800_000,
+  timeout: 7_200_000,
 }, async () => {
   await using stage = await openNetwork();
   await endure(stage, long);

@@ -1,0 +1,30 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { isOutcomeUnknown } from "../postgres/failure.ts";
+
+const pauseMs = 500;
+const mostTries = 120;
+
+/**
+ * Makes a write that takes something back, and goes on in the background where a database that is busy for the moment refuses it:
+ * an attempt that stayed counted would lock out somebody who made none. What may have been done is not done twice.
+ */
+export async function takenBack(write: () => PromiseLike<unknown>): Promise<void> {
+  const isOver = await made(write);
+  if (!isOver) void goOn(write);
+}
+
+async function goOn(write: () => PromiseLike<unknown>): Promise<void> {
+  for (let tries = 0; tries < mostTries; tries++) {
+    await pause(pauseMs, undefined, { ref: false });
+    if (await made(write)) return;
+  }
+}
+
+async function made(write: () => PromiseLike<unknown>): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch (error) {
+    return isOutcomeUnknown(error);
+  }
+}
