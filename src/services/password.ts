@@ -12,7 +12,6 @@ import type { Sql } from "../postgres/connect.ts";
 import { HashQueueFull, type PasswordBench } from "../security/password.ts";
 import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../security/policy.ts";
 import type { Secrets } from "../security/secrets.ts";
-import { takenBack } from "./given_back.ts";
 import { userInForce } from "./in_force.ts";
 import { type PolicyInForce, policyColumn } from "./policy.ts";
 

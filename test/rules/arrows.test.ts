@@ -123,7 +123,6 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "deps",
     "messages",
     "postgres/connect#Sql",
-    "postgres/failure",
     "guards/permissions#Role",
   ],
   guards: ["gen", "gateway", "security", "errors", "deps", "events/fact#FactType"],
