@@ -35,6 +35,7 @@ const commands = {
     options: { rebuild: "--rebuild" },
     run: doctor,
   },
+  health: { about: "ask the node with these settings on this machine whether it is ready", run: health },
   recover: {
     about: "make a fresh token of the first administrator, or of a user, and reactivate and unlock it",
     options: { user: "--user <id or login name>" },
@@ -118,6 +119,12 @@ async function doctor({ rebuild = false }: Options): Promise<number> {
   const { ok, lines } = await (await import("./doctor.ts")).doctor(config, { rebuild });
   print(lines);
   return ok ? 0 : 1;
+}
+
+async function health(): Promise<number> {
+  const config = readConfig();
+  const { ok, line } = await (await import("./health_check.ts")).checkHealth(config);
+  return ok ? print([line]) : fail(1, line);
 }
 
 async function recover({ user }: Options): Promise<number> {

@@ -16,7 +16,7 @@ function main(args: readonly string[], env: Readonly<Record<string, string>> = {
 test("--help lists the commands", async () => {
   const { code, stdout } = await main(["--help"]);
   expect(code).toBe(0);
-  for (const command of ["serve", "migrate", "bootstrap", "doctor", "recover", "import", "export", "proto"])
+  for (const command of ["serve", "migrate", "bootstrap", "doctor", "health", "recover", "import", "export", "proto"])
     expect(stdout).toContain(`  ${command}`);
 });
 
@@ -53,6 +53,11 @@ test("a database that is not there is one line, with code 1", async () => {
   const { code, stderr } = await main(["migrate"], env);
   expect(code).toBe(1);
   expect(stderr).toMatch(/^postern: The database cannot be used \(.*\): check DATABASE_URL.*\n$/);
+});
+
+test("health is one line, with code 1 where no node serves", async () => {
+  const { code, stderr } = await main(["health"], { PORT: "1" });
+  expect([code, stderr]).toEqual([1, "postern: not ready: http://127.0.0.1:1/readyz answers ECONNREFUSED\n"]);
 });
 
 test("migrate says what it did", async () => {

@@ -36,7 +36,7 @@ const everything = [
 // A part may import what is listed: another part, one file of it, or one type of that file.
 const arrows: Readonly<Record<string, readonly string[]>> = {
   main: [
-    ...["config", "server", "bootstrap", "doctor", "recover", "transfer"],
+    ...["config", "server", "bootstrap", "doctor", "health_check", "recover", "transfer"],
     ...["contract/proto_folder", "postgres/open", "postgres/migrate"],
   ],
   // It calls the service over the wire, as any other client.
@@ -101,6 +101,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   how_to_begin: everything,
   doctor: everything,
   recover: everything,
+  // It runs every ten seconds beside the service, so it loads nothing else.
+  health_check: ["config#Config"],
   runtime: everything,
   routes: ["gen", "gateway", "services", "config#Config", "deps#Deps", "events/follow#Tail"],
   contract: ["gen", "gateway", "errors"],
