@@ -38,7 +38,7 @@ const everything = [
 const arrows: Readonly<Record<string, readonly string[]>> = {
   main: ["program", "client/usage_error"],
   program: [
-    ...["config", "data_folder", "log_format", "server", "bootstrap", "doctor", "recover", "transfer"],
+    ...["config", "data_folder", "log_format", "server", "bootstrap", "doctor", "health_check", "recover", "transfer"],
     ...["contract/proto_folder", "postgres/open", "postgres/migrate", "client"],
   ],
   preflight: ["config#Config", "data_folder", "setting"],
@@ -111,6 +111,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   how_to_begin: everything,
   doctor: everything,
   recover: everything,
+  // It runs every ten seconds beside the service, so it loads nothing else.
+  health_check: ["config#Config"],
   runtime: everything,
   routes: ["gen", "gateway", "services", "config#Config", "deps#Deps", "events/follow#Tail"],
   contract: ["gen", "gateway", "errors"],
