@@ -19,6 +19,8 @@ export type HttpRoute = {
   /** The methods of the route; GET and HEAD when absent. */
   readonly methods?: readonly string[];
   readonly handle: (request: HttpRequest) => Promise<Response> | Response;
+  /** Makes what the first request would wait for. A server calls it when it has nothing else to do, or never. */
+  readonly prepare?: () => Promise<unknown>;
 };
 
 /** Indexes routes by their path; throws when two have the same path. */

@@ -11,7 +11,7 @@ import { ownTick } from "./own_tick.ts";
 /** How a reference is shown; without `makesCalls` its page has no forms, for a port that does not serve the operations. */
 export type ReferenceOptions = { readonly makesCalls?: boolean };
 
-/** `/openapi.json` and `/docs`: the API reference for tools and for people, made on first use. `/` leads people there. */
+/** `/openapi.json` and `/docs`: the API reference for tools and for people, made by `prepare` or on first use. `/` leads people there. */
 export function reference(
   options: () => ApiOptions,
   { makesCalls = true }: ReferenceOptions = {},
@@ -21,8 +21,8 @@ export function reference(
   const page = once(async () => docsText(await document(), makesCalls));
   const script = once(async () => cachedText(await fileOf("browser.js"), { "content-type": "text/javascript" }));
   return [
-    { path: "/openapi.json", handle: async (request) => (await json())(request) },
-    { path: "/docs", handle: async (request) => (await page())(request) },
+    { path: "/openapi.json", handle: async (request) => (await json())(request), prepare: json },
+    { path: "/docs", handle: async (request) => (await page())(request), prepare: page },
     { path: scriptPath, handle: async (request) => (await script())(request) },
     { path: "/docs/", handle: () => ({ status: 308, headers: { location: "/docs" }, body: "" }) },
     { path: "/", handle: start },

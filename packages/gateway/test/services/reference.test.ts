@@ -2,7 +2,8 @@ import { create, createFileRegistry } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
-import { type GatewayOptions, gateway, jsonResponse } from "../../src/gateway.ts";
+import { englishTexts, type GatewayOptions, gateway, jsonResponse, reference, refuseWith } from "../../src/gateway.ts";
+import { defaultOptions } from "../../src/services/openapi/defaults.ts";
 
 /** A service whose rpcs have no rule of google.api.http, and one that streams requests. */
 function echoService() {
@@ -35,6 +36,22 @@ async function fetched(path: string, options: Partial<GatewayOptions>) {
   const response = await fetch(server.url + path);
   return { status: response.status, text: await response.text() };
 }
+
+test("documents that were prepared are there when the first client asks", async () => {
+  let made = 0;
+  const { methods } = gateway({ routes: (router) => void router.service(echoService(), {}) });
+  const refuse = refuseWith({ domain: "echo", texts: englishTexts });
+  const routes = reference(() => {
+    made += 1;
+    return defaultOptions({ methods, rest: true, refuse }, {});
+  });
+  for (const { prepare } of routes) await prepare?.();
+  expect(made).toBe(1);
+  const request = { method: "GET", path: "", query: "", headers: {}, network: undefined };
+  const statuses = routes.map(async ({ path, handle }) => (path === "/" ? 200 : (await handle(request)).status));
+  expect(await Promise.all(statuses)).toEqual([200, 200, 200, 308, 200]);
+  expect(made).toBe(1);
+});
 
 const documentOf = async (options: Partial<GatewayOptions>) =>
   JSON.parse((await fetched("/openapi.json", options)).text);
