@@ -21,6 +21,7 @@ test("--help is a page of the manual that lists the commands and the exit codes"
     "migrate",
     "bootstrap",
     "doctor",
+    "health",
     "recover",
     "import",
     "export",
@@ -87,6 +88,11 @@ test("a database that is not there is one line, with code 1", async () => {
   const { code, stderr } = await main(["migrate"], env);
   expect(code).toBe(1);
   expect(stderr).toMatch(/^postern: The database cannot be used \(.*\): check DATABASE_URL.*\n$/);
+});
+
+test("health is one line, with code 1 where no node serves", async () => {
+  const { code, stderr } = await main(["health"], { PORT: "1" });
+  expect([code, stderr]).toEqual([1, "postern: not ready: http://127.0.0.1:1/readyz answers ECONNREFUSED\n"]);
 });
 
 test("migrate says what it did", async () => {

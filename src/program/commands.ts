@@ -1,6 +1,7 @@
 import { call } from "./call.ts";
 import type { Commands } from "./command.ts";
 import { doctor } from "./doctor.ts";
+import { health } from "./health.ts";
 import { bootstrap, migrate, recover } from "./maintenance.ts";
 import { proto } from "./proto.ts";
 import { serve } from "./serve.ts";
@@ -14,6 +15,7 @@ export const commands: Commands = {
   migrate,
   bootstrap,
   doctor,
+  health,
   recover,
   call,
   watch,

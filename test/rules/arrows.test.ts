@@ -38,7 +38,7 @@ const everything = [
 const arrows: Readonly<Record<string, readonly string[]>> = {
   main: ["program", "client/usage_error"],
   program: [
-    ...["config", "data_folder", "log_format", "server", "bootstrap", "doctor", "recover", "transfer"],
+    ...["config", "data_folder", "log_format", "server", "bootstrap", "doctor", "health_check", "recover", "transfer"],
     ...["contract/proto_folder", "postgres/open", "postgres/migrate", "client"],
   ],
   preflight: ["config#Config", "data_folder", "setting"],
@@ -46,6 +46,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   data_folder: ["setting"],
   local_address: ["config#Config"],
   log_format: ["config#Config"],
+  // It runs every ten seconds beside the service, so it loads nothing else.
+  health_check: ["config#Config", "local_address"],
   // It calls the service over the wire, as any other client.
   client: ["gen", "gateway", "config#Config", "setting", "local_address", "admin_files"],
   transfer: ["gen", "config", "setting", "local_address", "admin_files"],
