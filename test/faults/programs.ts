@@ -26,6 +26,7 @@ const programs = {
     command: ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
   },
   promtool: { run: "short", tests: "the alerts of Prometheus", command: ["promtool", "--version"] },
+  helm: { run: "short", tests: "the chart of Helm", command: ["helm", "version"] },
   faketime: { run: "short", tests: "a node whose clock jumps", command: ["faketime", "--version"] },
 } satisfies Record<string, { run: Run; tests: string; command: [string, ...string[]] }>;
 
