@@ -20,6 +20,7 @@ type Locked = {
   readonly dev?: boolean;
   readonly link?: boolean;
   readonly integrity?: string;
+  readonly resolved?: string;
 };
 
 const packages = Object.entries(JSON.parse(textOf("package-lock.json")).packages as Record<string, Locked>);
@@ -33,4 +34,11 @@ test("every package that is installed has a licence that is allowed", () => {
 
 test("every package that is installed is pinned by its hash", () => {
   expect(foreign.filter(([, { integrity }]) => !integrity?.startsWith("sha512-")).map(([path]) => path)).toEqual([]);
+});
+
+// npm leaves out the address of a package of the registry (`.npmrc`), so one that is there leads elsewhere.
+test("no package that is installed comes from anywhere but the registry", () => {
+  expect(foreign.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([]);
+  const links = packages.filter(([path, { link }]) => path.startsWith("node_modules/") && link);
+  expect(links.map(([, { resolved }]) => resolved)).toEqual(["packages/gateway"]);
 });
