@@ -1,5 +1,9 @@
 import { execFile } from "node:child_process";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { expect, inject, test } from "vitest";
 
 const program = fileURLToPath(new URL("../src/main.ts", import.meta.url));
@@ -93,6 +97,16 @@ test("a database that is not there is one line, with code 1", async () => {
 test("health is one line, with code 1 where no node serves", async () => {
   const { code, stderr } = await main(["health"], { PORT: "1" });
   expect([code, stderr]).toEqual([1, "postern: not ready: http://127.0.0.1:1/readyz answers ECONNREFUSED\n"]);
+});
+
+test("bin/run takes the machine's Node where npm installed none, if it is new enough", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "postern-run-"));
+  await cp(fileURLToPath(new URL("../bin/run", import.meta.url)), join(folder, "bin", "run"));
+  const path = [dirname(process.execPath), process.env.PATH].join(delimiter);
+  const args = [join(folder, "bin", "run"), "node", "-p", "process.execPath"];
+  const { stdout } = await promisify(execFile)("sh", args, { env: { PATH: path } });
+  expect(stdout).toBe(`${process.execPath}\n`);
+  await rm(folder, { recursive: true });
 });
 
 test("migrate says what it did", async () => {
