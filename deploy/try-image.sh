@@ -87,6 +87,10 @@ images run --isolation chroot --env PORT="$port" --volume "$work/tls:/tls:ro" "$
   begin postern
   [ ! -e /data/postgres ] || [ -z "$(find /data/postgres/ -name "runtime-*")" ] || fail "PostgreSQL is copied into the data folder"
   for command in bootstrap doctor migrate recover health; do try postern $command; done
+  try postern proto /tmp/contract
+  for path in docs openapi.json; do
+    try node -e "fetch(process.argv[1]).then(({ ok }) => process.exit(ok ? 0 : 1))" "http://127.0.0.1:$PORT/$path"
+  done
   postern export >/tmp/lines && try postern import /tmp/lines
   try sh /app/bin/run node /app/src/main.ts doctor
   end

@@ -1,6 +1,7 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Config } from "./config.ts";
+import { localUrl } from "./local_address.ts";
 
 /** The outcome of a health check: whether the node of these settings can serve, and a line that tells where it was asked. */
 export type HealthCheck = { readonly ok: boolean; readonly line: string };
@@ -14,7 +15,7 @@ const longestWaitMs = 4_000;
 export async function checkHealth(place: Place): Promise<HealthCheck> {
   const port = place.port || place.operationsPort;
   if (!port) return { ok: false, line: "PORT is 0, so the port of the node is not known: set PORT" };
-  const url = `${place.tlsCertFile ? "https" : "http"}://${hostOf(place)}:${port}/readyz`;
+  const url = `${localUrl({ ...place, port })}/readyz`;
   const status = await statusOf(url).catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
   return { ok: status === 200, line: status === 200 ? `ready: ${url}` : `not ready: ${url} answers ${status}` };
 }
@@ -32,6 +33,3 @@ async function statusOf(url: string): Promise<number | undefined> {
     asked.end();
   });
 }
-
-const hostOf = ({ host }: Place): string =>
-  ({ "0.0.0.0": "127.0.0.1", "::": "[::1]" })[host] ?? (host.includes(":") ? `[${host}]` : host);

@@ -46,6 +46,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   data_folder: ["setting"],
   local_address: ["config#Config"],
   log_format: ["config#Config"],
+  // It runs every ten seconds beside the service, so it loads nothing else.
+  health_check: ["config#Config", "local_address"],
   // It calls the service over the wire, as any other client.
   client: ["gen", "gateway", "config#Config", "setting", "local_address", "admin_files"],
   transfer: ["gen", "config", "setting", "local_address", "admin_files"],
@@ -112,7 +114,6 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   doctor: everything,
   recover: everything,
   // It runs every ten seconds beside the service, so it loads nothing else.
-  health_check: ["config#Config"],
   runtime: everything,
   routes: ["gen", "gateway", "services", "config#Config", "deps#Deps", "events/follow#Tail"],
   contract: ["gen", "gateway", "errors"],

@@ -28,7 +28,7 @@ test("the notes of a release are its part of the changelog, and a version withou
   const notes = (name = "") => execFileSync("sh", [".ci/notes", name], { encoding: "utf8", stdio: "pipe" });
   const [, ...releases] = textOf("CHANGELOG.md").split(/^## /m);
   for (const release of releases) {
-    const [, name, changes = ""] = /^\[(.*?)\].*\n([\s\S]*)$/.exec(release) ?? [];
+    const [, name, changes = ""] = /^\[(.*?)\][^\n]*\n(.*)$/s.exec(release) ?? [];
     if (changes.trim()) expect(notes(name).trim()).toBe(changes.trim());
     else expect(() => notes(name)).toThrow();
   }
