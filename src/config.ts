@@ -48,6 +48,11 @@ const declared = {
     "OPERATIONS_PORT",
     "A second TCP port, for operators: metrics, reflection, documents, health and probes; empty opens none",
   ),
+  publicUrl: httpUrl(
+    "PUBLIC_URL",
+    "",
+    "URL by which clients call this instance: `https://identity.example.com`; empty takes the one of each call",
+  ),
   dataDir: text("POSTERN_DATA_DIR", "./data", "Folder of the embedded database and of the generated keys and tokens"),
   databaseUrl: database(
     "DATABASE_URL",

@@ -61,6 +61,7 @@ export type NearLimit = { readonly share: number; readonly fields: Readonly<Reco
 /** Context keys of the values that guards set for handlers. */
 export const keys = {
   requestId: createContextKey<string>("", { description: "request id" }),
+  callerRequestId: createContextKey<string | undefined>(undefined, { description: "request id of the caller" }),
   network: createContextKey<string | undefined>(undefined, { description: "network of the client" }),
   rateLimit: createContextKey<NearLimit | undefined>(undefined, { description: "limit that is nearest to its end" }),
   caller: createContextKey<Caller | undefined>(undefined, { description: "caller" }),
@@ -70,6 +71,10 @@ export const keys = {
   written: createContextKey<boolean>(false, { description: "whether a command of the call was written" }),
   idempotency: createContextKey<IdempotencyRecord | undefined>(undefined, { description: "idempotency record" }),
 };
+
+/** The request id in the response to a call: the caller's, where its rpc answers that, else our own. */
+export const shownRequestId = (values: Call["values"]): string =>
+  values.get(keys.callerRequestId) ?? values.get(keys.requestId);
 
 /** A call that the process itself makes, without a caller. */
 export const systemCall = (requestId: string): Call => ({

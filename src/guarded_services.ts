@@ -21,6 +21,7 @@ import { routesOf } from "./routes.ts";
 import type { Runtime } from "./runtime.ts";
 import { applicationRules } from "./services/application.ts";
 import { applicationKeyRules } from "./services/application_key.ts";
+import { authorizationRules } from "./services/authorization.ts";
 import * as lookups from "./services/caller_lookups.ts";
 import { eventRules } from "./services/event.ts";
 import { lateRules } from "./services/late_rules.ts";
@@ -109,6 +110,7 @@ function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
   return [
     ...accountRules,
     ...[applicationRules, applicationUpdateRules, applicationKeyRules].flat(),
+    ...authorizationRules,
     ...eventRules,
     ...memberRules,
     ...organizationRules,

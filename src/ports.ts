@@ -1,9 +1,9 @@
 import type { ContextValues } from "@connectrpc/connect";
 import { gateway, type HttpRoute, type RequestGate } from "@postern/gateway";
 import type { Config } from "./config.ts";
-import { describe } from "./contract/describe.ts";
+import { describe, isAuthzen } from "./contract/describe.ts";
 import { contractBounds } from "./contract/field_bounds.ts";
-import { keys } from "./deps.ts";
+import { keys, shownRequestId } from "./deps.ts";
 import { inOurWords } from "./errors.ts";
 import { guardedServices } from "./guarded_services.ts";
 import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
@@ -47,6 +47,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     refuse: inOurWords,
     limits: config,
     limitsOf: (method) => describe(method).limits,
+    ignoresUnknown: isAuthzen,
     bounds: contractBounds,
     responseHeaders: headersOf,
     corsOrigins: config.corsOrigins,
@@ -91,7 +92,7 @@ const portOptions = ({ logger }: Runtime, { host, http2, tlsCertFile, tlsKeyFile
 /** The headers of every response: the id of the request, and the limit of calls that is near. */
 function headersOf(values: ContextValues): Readonly<Record<string, string>> {
   const near = values.get(keys.rateLimit);
-  const requestId = values.get(keys.requestId);
+  const requestId = shownRequestId(values);
   return near ? { "x-request-id": requestId, ...near.fields } : { "x-request-id": requestId };
 }
 

@@ -2,6 +2,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { Routes } from "@postern/gateway";
 import { AccountService } from "../gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "../gen/postern/v1/application_pb.ts";
+import { AuthorizationService } from "../gen/postern/v1/authorization_pb.ts";
 import { EventService } from "../gen/postern/v1/event_pb.ts";
 import { MemberService } from "../gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "../gen/postern/v1/organization_pb.ts";
@@ -16,6 +17,7 @@ import type { Tail } from "./events/follow.ts";
 import { accountService } from "./services/account.ts";
 import { applicationService } from "./services/application.ts";
 import { applicationKeys } from "./services/application_key.ts";
+import { authorizationService } from "./services/authorization.ts";
 import { eventService } from "./services/event.ts";
 import { memberService } from "./services/member.ts";
 import { organizationService } from "./services/organization.ts";
@@ -30,6 +32,7 @@ import { userGrantService } from "./services/user_grant.ts";
 export const services: readonly DescService[] = [
   AccountService,
   ApplicationService,
+  AuthorizationService,
   EventService,
   MemberService,
   OrganizationService,
@@ -50,6 +53,7 @@ export const routesOf =
       ...applicationUpdate(deps),
       ...applicationKeys(deps),
     });
+    router.service(AuthorizationService, authorizationService(deps, config));
     router.service(EventService, eventService(deps, tail));
     router.service(MemberService, memberService(deps));
     router.service(OrganizationService, organizationService(deps));

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { EvaluateRequestSchema } from "../gen/postern/v1/authorization_pb.ts";
 import { ListEventsRequestSchema } from "../gen/postern/v1/event_pb.ts";
 import { ListUserGrantsRequestSchema } from "../gen/postern/v1/user_grant_pb.ts";
 import {
@@ -13,6 +14,7 @@ import type { Deps } from "../src/deps.ts";
 import { factsSince } from "../src/events/committed.ts";
 import { beginning, unsettledSeconds } from "../src/events/follow.ts";
 import * as reads from "../src/services/caller_lookups.ts";
+import { denialRead, denialsRead } from "../src/services/decision.ts";
 import { evenTime } from "../src/services/even_time.ts";
 import { eventService } from "../src/services/event.ts";
 import { watch } from "../src/services/event_watch.ts";
@@ -21,7 +23,7 @@ import { userService } from "../src/services/user.ts";
 import { userGrantService } from "../src/services/user_grant.ts";
 import { openClient } from "./fixture/database_client.ts";
 import type { Recipe } from "./fixture/recipes.ts";
-import { idOf, seed } from "./fixture/seed.ts";
+import { idOf, role, seed } from "./fixture/seed.ts";
 import { type Statement, statementsOf } from "./fixture/statements.ts";
 import { type Postern, startPostern } from "./harness.ts";
 import { askedBy, callIn, found, planAsTheService } from "./plan.ts";
@@ -200,6 +202,24 @@ const cases: readonly Case[] = [
     },
   },
   {
+    ...{ name: "whether a user may act in a role in a project", index: "user_grants_once", most: 15 },
+    ask: ({ sql }) => denialRead(sql)(question(7), here()),
+  },
+  {
+    ...{
+      name: "whether users may act in roles in projects, a hundred at once",
+      index: "user_grants_once",
+      most: 1_500,
+    },
+    async ask({ sql }) {
+      const denials = await denialsRead(sql)(
+        Array.from({ length: 100 }, (_, n) => question(n + 100)),
+        here(),
+      );
+      expect(denials).toEqual(Array.from(denials, () => undefined));
+    },
+  },
+  {
     name: "grants of a project",
     ask: grantsOf({ projectId: idOf("project", 7) }),
     index: "user_grants_of_project",
@@ -277,6 +297,15 @@ test.each(cases)("$name: found by an index, whatever there is beside it", async 
   ).toBe(true);
 });
 
+/** A question about a user and a project with a role that the user was granted. */
+function question(n: number) {
+  return create(EvaluateRequestSchema, {
+    subject: { type: "user", id: idOf("user", n) },
+    action: { name: role },
+    resource: { type: "project", id: idOf("project", 0) },
+  });
+}
+
 const few = 50;
 const hot: readonly Recipe[] = [
   { kind: "add_user_grant", users: few },
@@ -322,4 +351,18 @@ test("whether a grant is there is found by user and project, also while no grant
   await sql.client.unsafe(`prepare hot as ${read?.text}`);
   const lines = await sql.client.unsafe<{ "QUERY PLAN": string }[]>(`explain execute hot ($given$${asked}$given$)`);
   expect(lines.map((line) => line["QUERY PLAN"]).join("\n")).toContain("user_grants_once");
+});
+
+test("a decision is found by user and project, and the role by the grant, also while the tables are small", async () => {
+  await using small = await startPostern();
+  const { databaseUrl: url, organizationId } = small;
+  await using sql = openClient(url);
+  await seed(sql.client, organizationId, { users: few, projects: 2, grants: 20, changes: 0 });
+  await planAsTheService(sql.client);
+  const [read] = await askedBy(url, ({ sql: asking }) => denialRead(asking)(question(3), here()));
+  await sql.client.unsafe(`prepare hot as ${read?.text}`);
+  const lines = await sql.client.unsafe<{ "QUERY PLAN": string }[]>(`explain execute hot (${read?.parameters.join()})`);
+  const plan = lines.map((line) => line["QUERY PLAN"]).join("\n");
+  for (const index of ["user_grants_once", "user_grant_roles_pkey", "projects_project_id", "users_user_id"])
+    expect(plan).toContain(index);
 });

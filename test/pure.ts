@@ -3,7 +3,7 @@
  * test/rules holds that none of them imports what needs the database.
  */
 export const pureTests: readonly string[] = [
-  "packages/gateway/test/codec/{json,problems}.test.ts",
+  "packages/gateway/test/codec/{json,open_values,problems}.test.ts",
   "packages/gateway/test/http/{body_budget,proxy_header}.test.ts",
   "packages/gateway/test/http/http1/body_pieces.test.ts",
   "packages/gateway/test/http/http2/{errors,header_blocks}.test.ts",

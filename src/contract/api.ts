@@ -4,7 +4,7 @@ import { type ApiOptions, httpStatusOf, type MethodFacts } from "@postern/gatewa
 import { comments } from "../../gen/comments.ts";
 import { type Access, caller_alias, max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
 import { type Reason, reasons, refuse } from "../errors.ts";
-import { describe, type RpcDescription } from "./describe.ts";
+import { describe, isAuthzen, type RpcDescription } from "./describe.ts";
 import { errorExamples } from "./error_examples.ts";
 import examples from "./examples.json" with { type: "json" };
 
@@ -27,7 +27,10 @@ export const apiOptions = (rpcs: readonly RpcDescription[]): ApiOptions => ({
   parameters: sharedParameters,
   bearer: "A session token or an access token.",
   responseHeaders: {
-    "x-request-id": { description: "Names this call in the log of the server.", schema: { type: "string" } },
+    "x-request-id": {
+      description: "Names this call in the log of the server; a decision has the caller's own.",
+      schema: { type: "string" },
+    },
   },
   domain: "postern",
   reasons: reasonsByStatus(),
@@ -63,6 +66,10 @@ const sharedParameters: Readonly<Record<string, Parameter>> = {
     "Milliseconds after which the caller no longer waits; a call that is no stream ends in time in any case.",
     { pattern: "^[1-9][0-9]{0,9}$" },
   ),
+  "x-request-id": header("x-request-id", "The caller's own id of the request, which the response repeats.", {
+    maxLength: 200,
+    pattern: "^[ -~]+$",
+  }),
   "last-event-id": header(
     "last-event-id",
     "Goes on after this position, as browsers ask by themselves; wins over `after`.",
@@ -86,6 +93,7 @@ function factsOf(method: DescMethod): MethodFacts {
       ...(access.organization ? ["x-service-orgid"] : []),
       ...(isKeyed ? ["idempotency-key"] : []),
       ...["accept-language", "connect-timeout-ms"],
+      ...(isAuthzen(method) ? ["x-request-id"] : []),
       ...(method.methodKind === "unary" ? [] : ["last-event-id"]),
     ],
     statuses: statusesOf(method, { permission, writes: isKeyed || isOpen }),
@@ -126,7 +134,10 @@ function sentence(method: DescMethod, option: Access): string {
         ...(option.ownUser ? [`A user needs none for its own, by its id in ${json(option.ownUser)}.`] : []),
         ...(option.ownOrganization ? ["Nobody needs it in the caller's own organization."] : []),
         ...(option.instance ? [`With ${json(option.instance)} it needs \`${option.instancePermission}\`.`] : []),
-        ...(option.partial ? ["A role on an object inside suffices; only what the caller may read is shown."] : []),
+        ...(option.partial && !option.aboutOneself
+          ? ["A role on an object inside suffices; only what the caller may read is shown."]
+          : []),
+        ...(option.aboutOneself ? ["Without it a caller may ask about itself."] : []),
         ...(option.coversUser ? [`The caller must hold every permission of that user${when}.`] : []),
         ...(option.givesRole
           ? [`With ${json(option.givesRoleWhen)} the caller must hold every permission of \`${option.givesRole}\`.`]
@@ -141,5 +152,6 @@ function sentence(method: DescMethod, option: Access): string {
 
 function place(option: Access): string {
   if (option.user) return "in the organization of the user";
+  if (option.aboutOneself) return "for the project in question";
   return option.organization ? "in the organization worked in" : "on the instance";
 }

@@ -1,6 +1,6 @@
 import { type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
 import { httpRulesOf, isRead, type MethodLimits, pathOf } from "@postern/gateway";
-import { type Access, access } from "../../gen/postern/v1/options_pb.ts";
+import { type Access, access, authzen } from "../../gen/postern/v1/options_pb.ts";
 import { limitsOf } from "./message_limit.ts";
 
 /** The description of an rpc, made once, that guards, limits, documents and metrics use. */
@@ -48,6 +48,9 @@ function fresh(method: DescMethod): RpcDescription {
     limits: limitsOf(method),
   };
 }
+
+/** Whether an rpc belongs to the Authorization API of AuthZEN, whose requests may have fields that nobody knows. */
+export const isAuthzen = (method: DescMethod): boolean => getOption(method, authzen);
 
 /** Describes every rpc of these services; an rpc that lacks an option makes the start fail. */
 export const describeAll = (services: readonly DescService[]): readonly RpcDescription[] =>

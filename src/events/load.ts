@@ -12,21 +12,35 @@ export type Question = {
   readonly select: string;
 };
 
-/** Makes a shared read: keys that are read at the same time go into one statement. */
-export function load<K extends Readonly<Record<string, unknown>>, R>(
-  sql: Sql,
-  { asked, select }: Question,
-): Load<K, R> {
+/** The statement of a question, and the rows that it answers for each key of a list. */
+function asking<K extends Readonly<Record<string, unknown>>, R>(sql: Sql, { asked, select }: Question) {
   const text = `with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, ${asked})
 )\n${select}`;
+  return (keys: readonly K[]) => {
+    const numbered = JSON.stringify(keys.map((key, n) => ({ ...key, n })));
+    return sql.unsafe<({ n: number } & R)[]>(text, [numbered], { prepare: true });
+  };
+}
+
+/** Makes a read that yields at most one row for each of its keys, all by one statement, in the order of the keys. */
+export function loadEach<K extends Readonly<Record<string, unknown>>, R>(sql: Sql, question: Question) {
+  const ask = asking<K, R>(sql, question);
+  return async (keys: readonly K[]): Promise<(R | undefined)[]> => {
+    const found = new Array<R | undefined>(keys.length).fill(undefined);
+    for (const row of await ask(keys)) found[row.n] = row;
+    return found;
+  };
+}
+
+/** Makes a shared read: keys that are read at the same time go into one statement. */
+export function load<K extends Readonly<Record<string, unknown>>, R>(sql: Sql, question: Question): Load<K, R> {
+  const rowsOf = asking<K, R>(sql, question);
   const ask = inBatches<{ key: K; rows: R[] }>({
     atOnce: 2,
     most: 100,
     async run(batch) {
-      const keys = batch.map(({ job }, n) => ({ ...job.key, n }));
-      const rows = await sql.unsafe<({ n: number } & R)[]>(text, [JSON.stringify(keys)], { prepare: true });
-      for (const row of rows) batch[row.n]?.job.rows.push(row);
+      for (const row of await rowsOf(batch.map(({ job }) => job.key))) batch[row.n]?.job.rows.push(row);
       for (const { resolve } of batch) resolve();
     },
   });

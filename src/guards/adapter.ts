@@ -1,7 +1,8 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { pathOf, type RequestGate } from "@postern/gateway";
-import { keys } from "../deps.ts";
+import { shownRequestId } from "../deps.ts";
 import type { Next, UnaryRequest } from "./around.ts";
+import { keepCallerRequestId } from "./caller_request_id.ts";
 import type { Report } from "./report.ts";
 
 /** The gate and the interceptors that an adapter of Connect calls before a handler. */
@@ -17,7 +18,8 @@ export function forAdapter({ requestGate, interceptors }: Guards, report: Report
 
 function ended(gate: RequestGate, report: Report): RequestGate {
   return (context) => {
-    context.responseHeader.set("x-request-id", context.values.get(keys.requestId));
+    keepCallerRequestId(context.method, context);
+    context.responseHeader.set("x-request-id", shownRequestId(context.values));
     // connect-es aborts the signal at the end of every call; if the request cannot be read, the abort reason is its refusal.
     context.signal.addEventListener("abort", () => report.ended(context), { once: true });
     return gate(context);

@@ -59,10 +59,11 @@ function ofInstance({ method, option, permission, lookups }: Rule): Step {
 }
 
 /** Requires the permission anywhere: the response shows the objects that it reaches. */
-function somewhere({ permission }: Rule): Step {
+function somewhere({ permission, option: { aboutOneself } }: Rule): Step {
   return (_request, call) => {
-    const held = holding(callerOf(call), permission);
-    if (held.length === 0) throw denied(permission);
+    const caller = callerOf(call);
+    const held = holding(caller, permission);
+    if (held.length === 0 && (!aboutOneself || caller.isLimited)) throw denied(permission);
     call.values.set(keys.reach, reachOf(held));
   };
 }

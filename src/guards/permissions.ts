@@ -19,6 +19,7 @@ export const permissions = [
   "policy.read",
   "policy.write",
   "event.read",
+  "authorization.evaluate",
 ] as const;
 
 /** A permission. */
@@ -28,14 +29,22 @@ const every = (wanted: (permission: Permission) => boolean): ReadonlySet<Permiss
   new Set(permissions.filter(wanted));
 const these = (...wanted: Permission[]): ReadonlySet<Permission> => new Set(wanted);
 const ofInstance = (permission: Permission) => permission.startsWith("instance.");
-const reads = (permission: Permission) => permission.endsWith(".read");
+const reads = (permission: Permission) => permission.endsWith(".read") || permission === "authorization.evaluate";
 
 /** The roles, and the permissions that each gives where it is held. */
 export const roles = {
   INSTANCE_OWNER: every(() => true),
   INSTANCE_VIEWER: every(reads),
   ORG_OWNER: every((permission) => !ofInstance(permission)),
-  ORG_USER_MANAGER: these("org.read", "user.read", "user.write", "user.grant.read", "user.grant.write", "project.read"),
+  ORG_USER_MANAGER: these(
+    "org.read",
+    "user.read",
+    "user.write",
+    "user.grant.read",
+    "user.grant.write",
+    "project.read",
+    "authorization.evaluate",
+  ),
   ORG_VIEWER: every((permission) => reads(permission) && !ofInstance(permission)),
   PROJECT_OWNER: these(
     "project.read",
@@ -48,11 +57,21 @@ export const roles = {
     "user.grant.write",
     "member.read",
     "member.write",
+    "authorization.evaluate",
   ),
-  PROJECT_GRANT_OWNER: these("project.read", "user.grant.read", "user.grant.write", "member.read", "member.write"),
+  PROJECT_GRANT_OWNER: these(
+    "project.read",
+    "user.grant.read",
+    "user.grant.write",
+    "member.read",
+    "member.write",
+    "authorization.evaluate",
+  ),
   // For applications that read who holds which role: no more than that.
-  PROJECT_VIEWER: these("project.read", "user.grant.read"),
-  PROJECT_GRANT_VIEWER: these("project.read", "user.grant.read"),
+  PROJECT_VIEWER: these("project.read", "user.grant.read", "authorization.evaluate"),
+  PROJECT_GRANT_VIEWER: these("project.read", "user.grant.read", "authorization.evaluate"),
+  // For applications that only ask whether a user holds a role.
+  PROJECT_EVALUATOR: these("authorization.evaluate"),
 } as const satisfies Record<string, ReadonlySet<Permission>>;
 
 /** A role that a membership can hold. */

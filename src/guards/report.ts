@@ -11,6 +11,7 @@ import type { Logger } from "pino";
 import { type Call, keys } from "../deps.ts";
 import { codeName, localized, reasonOf, refuse } from "../errors.ts";
 import { callOf, withMessages } from "./around.ts";
+import { keepCallerRequestId } from "./caller_request_id.ts";
 
 type Language = NonNullable<typeof keys.language.defaultValue>;
 
@@ -57,6 +58,7 @@ export function report(options: ReportOptions): Report {
     ended: ({ values, signal }) => values.get(lineKey)?.ended(signal.reason),
 
     atGate: (gate) => (context) => {
+      keepCallerRequestId(context.method, context);
       const line = new Line(options, context, pathOf(context.method));
       try {
         const pending = line.span ? line.span.run(() => gate(context)) : gate(context);
@@ -193,8 +195,11 @@ class Line {
     const { logger } = this.#options;
     if (!logger.isLevelEnabled(level)) return;
     const { values } = this.call;
-    const about = { operation: this.#operation, ...outcome, durationMs: Math.round(milliseconds * 100) / 100 };
-    logger[level]({ ...about, caller: values.get(keys.caller)?.userId, requestId: values.get(keys.requestId) }, "call");
+    const durationMs = Math.round(milliseconds * 100) / 100;
+    const ids = { caller: values.get(keys.caller)?.userId, requestId: values.get(keys.requestId) };
+    const named = values.get(keys.callerRequestId);
+    const about = { operation: this.#operation, ...outcome, durationMs, ...ids };
+    logger[level](named === undefined ? about : { ...about, callerRequestId: named }, "call");
   }
 }
 

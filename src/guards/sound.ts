@@ -1,12 +1,14 @@
-import { type DescField, type DescMessage, getOption, type Message, ScalarType } from "@bufbuild/protobuf";
-import { trim } from "../../gen/postern/v1/options_pb.ts";
+import { type DescField, type DescMessage, getOption, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
+import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
 
 /**
  * Makes a cheap check that nothing in a message needs trimming or breaks a rule of values. A message that fails it goes through
  * reflection, which costs ten times as much and handles every kind of field.
  */
-export function soundness(type: DescMessage): (message: Message) => boolean {
-  const fields = type.fields.filter(isLookedAt).map(glance);
+export function soundness(type: DescMessage, outer: readonly DescMessage[] = []): (message: Message) => boolean {
+  const within = [...outer, type];
+  const fields = type.fields.filter(isLookedAt).map((field) => glance(field, within));
   return (message) => fields.every((isSound) => isSound(message));
 }
 
@@ -18,7 +20,7 @@ export const isVisible = (text: string): boolean =>
 
 type Glance = (message: Message) => boolean;
 
-function glance(field: DescField): Glance {
+function glance(field: DescField, within: readonly DescMessage[]): Glance {
   const name = field.localName;
   if (field.oneof) {
     const { localName } = field.oneof;
@@ -32,7 +34,26 @@ function glance(field: DescField): Glance {
     const known = field.enum.value;
     return (message) => isUnset(kept(message, name)) || known[Number(kept(message, name))] !== undefined;
   }
-  return (message) => isUnset(kept(message, name)) || isEmpty(kept(message, name));
+  const isSound = soundInside(field, within);
+  return (message) => isUnset(kept(message, name)) || isSound(kept(message, name));
+}
+
+/** Makes the check of a message inside another, or of a list of them; others are sound only when they are empty. */
+function soundInside(field: DescField, within: readonly DescMessage[]): (value: unknown) => boolean {
+  const { message, fieldKind } = field;
+  // A JSON object, a time and the like; a message within itself.
+  if (!message?.typeName.startsWith("postern.") || within.includes(message)) return isEmpty;
+  const isSound = soundness(message, within);
+  if (fieldKind === "message") return (value) => isSound(value as Message);
+  if (fieldKind !== "list" || hasOption(field, max_inner_items)) return isEmpty;
+  const most = mostItems(field);
+  return (value) => Array.isArray(value) && value.length <= most && value.every(isSound);
+}
+
+/** The most items of a list; none where it has no bound of its own. */
+function mostItems(field: DescField): number {
+  const rules = hasOption(field, fieldRules) ? getOption(field, fieldRules).type : undefined;
+  return rules?.case === "repeated" ? Number(rules.value.maxItems) : 0;
 }
 
 // The layout of messages: https://github.com/bufbuild/protobuf-es/blob/main/MANUAL.md#field-descriptors

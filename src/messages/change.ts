@@ -80,6 +80,12 @@ export const changeTexts = {
     fr: "Est obligatoire avec {other} : chaque projet a ses propres rôles.",
     es: "Es obligatorio con {other}: cada proyecto tiene sus propios roles.",
   },
+  ORGANIZATION_ID: {
+    en: "Must be the id of an organization.",
+    de: "Hier muss die ID einer Organisation stehen.",
+    fr: "Doit être l'identifiant d'une organisation.",
+    es: "Debe ser el identificador de una organización.",
+  },
   KEY_SET_URI: {
     en: "Must be an https URI without user information, fragment and blanks.",
     de: "Hier muss eine https-URI ohne Benutzerangaben, Fragment und Leerzeichen stehen.",

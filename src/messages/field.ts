@@ -254,6 +254,12 @@ export const fieldTexts = {
     fr: "Les listes intérieures doivent contenir au plus {max} éléments en tout.",
     es: "Las listas interiores deben contener como máximo {max} elementos en total.",
   },
+  OPEN_OBJECT_MAX: {
+    en: "Must contain no more than {max} values, with those of the other open objects.",
+    de: "Zusammen mit den anderen offenen Objekten sind höchstens {max} Werte erlaubt.",
+    fr: "Doit contenir au plus {max} valeurs, avec celles des autres objets ouverts.",
+    es: "Debe contener como máximo {max} valores, junto con los de los demás objetos abiertos.",
+  },
   LIST_UNIQUE: {
     en: "Must contain unique items.",
     de: "Kein Eintrag darf mehrfach vorkommen.",

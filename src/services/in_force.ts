@@ -6,14 +6,17 @@ export const inForce = (user: string): string =>
 export const userInForce = inForce("u");
 
 /**
- * The SQL of what keeps the roles of the user grant `g` from counting beside the grant itself: `project`, `organization` for the one
- * that owns the project or the one that grants, else an empty text.
+ * The SQL of what keeps the roles of the user grant `g` in the project `p` of the organization `h` from counting beside the grant
+ * itself: `project`, `organization` for the one that owns the project or the one that grants, else an empty text.
  */
-export const grantShutBy = `(select case when not p.active then 'project'
+export const grantShutIn = `case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
-      else '' end
+      else '' end`;
+
+/** The same of the user grant `g` alone. */
+export const grantShutBy = `(select ${grantShutIn}
     from projects p join organizations h on h.organization_id = p.owner
     where p.project_id = g.project_id)`;
 

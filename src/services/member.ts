@@ -224,6 +224,7 @@ const homes = {
   PROJECT_GRANT_OWNER: "project_grant",
   PROJECT_VIEWER: "project",
   PROJECT_GRANT_VIEWER: "project_grant",
+  PROJECT_EVALUATOR: "project",
 } as const satisfies Record<Role, Scope>;
 
 const homeOf: ReadonlyMap<string, Scope> = new Map(Object.entries(homes));

@@ -30,6 +30,7 @@ beforeAll(async () => {
   await person("PROJECT_OWNER", acme, { projectId });
   await person("PROJECT_GRANT_OWNER", acme, { projectId: lent, projectGrantId });
   await person("PROJECT_VIEWER", acme, { projectId });
+  await person("PROJECT_EVALUATOR", acme, { projectId });
   await person("PROJECT_GRANT_VIEWER", acme, { projectId: lent, projectGrantId });
   for (const role of ["INSTANCE_OWNER", "INSTANCE_VIEWER"]) await person(role, acme, { instance: true });
   await person("OTHER_ORG_OWNER", acme);
@@ -49,12 +50,13 @@ async function person(role: string, organizationId: string, scope?: object): Pro
 const of = (role: string) => people.get(role)?.client as Client;
 const idOf = (role: string) => people.get(role)?.userId as string;
 
-const onProjects = ["PROJECT_OWNER", "PROJECT_GRANT_OWNER", "PROJECT_VIEWER", "PROJECT_GRANT_VIEWER"];
+const readers = ["PROJECT_VIEWER", "PROJECT_GRANT_VIEWER", "PROJECT_EVALUATOR"];
+const onProjects = ["PROJECT_OWNER", "PROJECT_GRANT_OWNER", ...readers];
 
 // A caller may act for another user only if its permissions include all of that user's, each where it counts.
 const covered: Readonly<Record<string, readonly string[]>> = {
   ORG_OWNER: ["nobody", "ORG_USER_MANAGER", "ORG_VIEWER", ...onProjects],
-  ORG_USER_MANAGER: ["nobody", "PROJECT_VIEWER", "PROJECT_GRANT_VIEWER"],
+  ORG_USER_MANAGER: ["nobody", ...readers],
   INSTANCE_OWNER: [
     ...["nobody", "ORG_OWNER", "ORG_USER_MANAGER", "ORG_VIEWER", "INSTANCE_VIEWER", "OTHER_ORG_OWNER"],
     ...onProjects,
@@ -186,7 +188,7 @@ const scopes: Readonly<Record<string, string>> = {
   ...{ INSTANCE_OWNER: "instance", INSTANCE_VIEWER: "instance" },
   ...{ ORG_OWNER: "organization", ORG_USER_MANAGER: "organization", ORG_VIEWER: "organization" },
   ...{ PROJECT_OWNER: "project", PROJECT_GRANT_OWNER: "project_grant" },
-  ...{ PROJECT_VIEWER: "project", PROJECT_GRANT_VIEWER: "project_grant" },
+  ...{ PROJECT_VIEWER: "project", PROJECT_GRANT_VIEWER: "project_grant", PROJECT_EVALUATOR: "project" },
 };
 
 describe.each(Object.keys(acts))("who may %s", (act) => {
@@ -211,6 +213,7 @@ async function twin(role: string, act: string): Promise<string> {
     PROJECT_GRANT_OWNER: [{ roles: ["PROJECT_GRANT_OWNER"], projectGrantId }, headers],
     PROJECT_VIEWER: [{ roles: ["PROJECT_VIEWER"], projectId }, headers],
     PROJECT_GRANT_VIEWER: [{ roles: ["PROJECT_GRANT_VIEWER"], projectGrantId }, headers],
+    PROJECT_EVALUATOR: [{ roles: ["PROJECT_EVALUATOR"], projectId }, headers],
     INSTANCE_OWNER: [{ roles: ["INSTANCE_OWNER"], instance: true }, {}],
     INSTANCE_VIEWER: [{ roles: ["INSTANCE_VIEWER"], instance: true }, {}],
     OTHER_ORG_OWNER: [{ roles: ["ORG_OWNER"] }, {}],
@@ -254,6 +257,7 @@ const gives: readonly [string, string, () => object, boolean][] = [
   ["PROJECT_OWNER", "PROJECT_VIEWER", () => ({ projectId }), true],
   ["PROJECT_OWNER", "ORG_OWNER", () => ({}), false],
   ["PROJECT_VIEWER", "PROJECT_VIEWER", () => ({ projectId }), false],
+  ["PROJECT_OWNER", "PROJECT_EVALUATOR", () => ({ projectId }), true],
   ["PROJECT_GRANT_OWNER", "PROJECT_GRANT_OWNER", () => ({ projectGrantId }), true],
   ["PROJECT_GRANT_OWNER", "PROJECT_GRANT_VIEWER", () => ({ projectGrantId }), true],
   ["INSTANCE_OWNER", "INSTANCE_OWNER", () => ({ instance: true }), true],

@@ -9,20 +9,27 @@ import { type Row, rows } from "./matrix_rows.ts";
 import { methods, nameOf } from "./methods.ts";
 
 // The roles with their permissions, stated again: a test must not learn the answer from the code that it tests (see matrix_rows.ts).
+const evaluate = "authorization.evaluate";
 const given: Readonly<Record<string, (permission: string) => boolean>> = {
   INSTANCE_OWNER: () => true,
-  INSTANCE_VIEWER: (permission) => permission.endsWith(".read"),
+  INSTANCE_VIEWER: (permission) => permission.endsWith(".read") || permission === evaluate,
   ORG_OWNER: (permission) => !permission.startsWith("instance."),
   ORG_USER_MANAGER: (permission) =>
-    ["org.read", "user.read", "user.write", "user.grant.read", "user.grant.write", "project.read"].includes(permission),
-  ORG_VIEWER: (permission) => permission.endsWith(".read") && permission !== "instance.read",
+    ["org.read", "user.read", "user.write", "user.grant.read", "user.grant.write", "project.read", evaluate].includes(
+      permission,
+    ),
+  ORG_VIEWER: (permission) =>
+    (permission.endsWith(".read") && permission !== "instance.read") || permission === evaluate,
   PROJECT_OWNER: (permission) =>
     ["project", "app", "user.grant", "member"].some((noun) => [`${noun}.read`, `${noun}.write`].includes(permission)) ||
-    ["role.write", "project.grant.write"].includes(permission),
+    ["role.write", "project.grant.write", evaluate].includes(permission),
   PROJECT_GRANT_OWNER: (permission) =>
-    ["project.read", "user.grant.read", "user.grant.write", "member.read", "member.write"].includes(permission),
-  PROJECT_VIEWER: (permission) => ["project.read", "user.grant.read"].includes(permission),
-  PROJECT_GRANT_VIEWER: (permission) => ["project.read", "user.grant.read"].includes(permission),
+    ["project.read", "user.grant.read", "user.grant.write", "member.read", "member.write", evaluate].includes(
+      permission,
+    ),
+  PROJECT_VIEWER: (permission) => ["project.read", "user.grant.read", evaluate].includes(permission),
+  PROJECT_GRANT_VIEWER: (permission) => ["project.read", "user.grant.read", evaluate].includes(permission),
+  PROJECT_EVALUATOR: (permission) => permission === evaluate,
 };
 
 const isOnGrant = (role: string) => role.startsWith("PROJECT_GRANT_");
@@ -41,6 +48,9 @@ function expected(row: Row, role: string, place: NamedOrganization): number | "a
   const onInstance = role.startsWith("INSTANCE_");
   if (row.decides === "instance") return onInstance ? "allowed" : denied;
   if (row.decides === "nobody") return role.startsWith("PROJECT_") ? denied : "allowed";
+  // No header has a say in it, and nothing says whether a project exists.
+  if (row.decides === "project")
+    return onInstance || place === "own" || place === "unknown header" ? "allowed" : denied;
   if (row.decides === "user")
     return onInstance || (place !== "other" && place !== "header of the target") ? "allowed" : missing;
   if (place === "unknown header") return denied;

@@ -13,8 +13,8 @@ import { policyRows } from "./policy_rows.ts";
 export type Row = {
   /** The permission; `anyone` needs no token, `caller` any valid one. */
   readonly needs: string;
-  /** `instance`, the organization worked in, or the organization of the user that is named. */
-  readonly decides: "nobody" | "instance" | "organization" | "user";
+  /** `instance`, the organization worked in, the organization of the user that is named, or the project in question. */
+  readonly decides: "nobody" | "instance" | "organization" | "user" | "project";
   /** The answer to a caller without a token, where anyone may call. */
   readonly unknownCaller?: { readonly status: number; readonly reason?: Reason };
   /** The reach of a role on a project, or on a project grant: the named object, or the entries that the list shows. */
@@ -38,6 +38,13 @@ const human = () => ({
   email: "ada@example.com",
 });
 
+/** Whether the user may act as a viewer in the project: for a project that was granted, by the organization that it was granted to. */
+const questionIn = ({ userId: id, projectId, grant, organizationId }: Fixture) => ({
+  subject: { type: "user", id },
+  action: { name: "viewer" },
+  resource: { type: "project", id: projectId, ...(grant.projectGrantId && { properties: { organizationId } }) },
+});
+
 /** One row for each rpc. Requests of writes make what they need anew, because an allowed one has its effect. */
 export const rows: Readonly<Record<string, Row>> = {
   "AccountService.GetMe": { needs: "caller", decides: "nobody", request: () => ({}) },
@@ -57,6 +64,18 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "nobody",
     unknownCaller: { status: 400, reason: "CODE_INVALID" },
     request: () => ({ verificationCode: "not one", newPassword: "Green-Teapot-77" }),
+  },
+  "AuthorizationService.Evaluate": { needs: "authorization.evaluate", decides: "project", request: questionIn },
+  "AuthorizationService.EvaluateMany": {
+    needs: "authorization.evaluate",
+    decides: "project",
+    request: (f) => ({ evaluations: [questionIn(f), questionIn(f)] }),
+  },
+  "AuthorizationService.GetConfiguration": {
+    needs: "anyone",
+    decides: "nobody",
+    unknownCaller: { status: 200 },
+    request: () => ({}),
   },
   "SessionService.CreateSession": {
     needs: "anyone",

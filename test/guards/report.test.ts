@@ -4,6 +4,7 @@ import { Code, ConnectError, createContextValues, type StreamRequest, type Unary
 import pino from "pino";
 import { expect, test } from "vitest";
 import { LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { AuthorizationService } from "../../gen/postern/v1/authorization_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { ChangePhoneRequestSchema, UserService } from "../../gen/postern/v1/user_pb.ts";
 import { once } from "../../packages/gateway/src/rpc/pipeline.ts";
@@ -86,6 +87,20 @@ async function failing(error: unknown, call = callWith()) {
   if (!(thrown instanceof ConnectError)) throw new Error("it was not refused");
   return { thrown, line: lines[0] ?? {}, lines };
 }
+
+test("the line of a decision has the caller's own request id beside ours, and no other line has", async () => {
+  for (const [method, named] of [
+    [AuthorizationService.method.evaluate, "bfe9 eb29"],
+    [UserService.method.changePhone, undefined],
+  ] as const) {
+    const reports = kept();
+    const call = callWith({ "x-request-id": "bfe9 eb29" });
+    await reports.atGate(() => {})({ ...call, method } as unknown as Parameters<ReturnType<typeof reports.atGate>>[0]);
+    await unary(reports, () => ({}), call);
+    expect(reports.lines).toMatchObject([{ requestId: "r1", ...(named && { callerRequestId: named }) }]);
+    expect(Object.keys(reports.lines[0] ?? {}).includes("callerRequestId")).toBe(named !== undefined);
+  }
+});
 
 test("a call that ends well is one line: operation, code, duration, caller and request id, and nothing else", async () => {
   const reports = kept();

@@ -1,4 +1,5 @@
 import { applicationScenes } from "./scenes_application.ts";
+import { authorizationScenes } from "./scenes_authorization.ts";
 import { emailScenes } from "./scenes_email.ts";
 import { everyScenes } from "./scenes_every.ts";
 import { grantScenes } from "./scenes_grant.ts";
@@ -20,7 +21,7 @@ import { wireScenes } from "./scenes_wire.ts";
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   ...[stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
-  ...[emailScenes, passwordResetScenes, importScenes, lateScenes, takenScenes],
+  ...[emailScenes, passwordResetScenes, importScenes, lateScenes, takenScenes, authorizationScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

@@ -62,12 +62,14 @@ export const malformed = {
   size: { json: "the message is larger than the gateway lets one be", binary: "the same" },
 } satisfies Readonly<Record<string, Scene["malformed"]>>;
 
-/** Limits that scenes come up against. */
+/** Settings of the scenes: limits that they come up against, and the URL of the instance. */
 export const limits = {
   messageMaxBytes: 50_000,
   phoneSendsPerUser: 2,
   phoneSendsPerNumber: 1000,
   mailSendsPerAddress: 1000,
+  // Servers of one scene answer at ports of their own.
+  publicUrl: "https://identity.example.com",
 } as const;
 
 /** A name that nothing else has. */

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/options.proto.
  */
 export const file_postern_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEiggMKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCRIQCghvd25fdXNlchgPIAEoCRIYChBvd25fb3JnYW5pemF0aW9uGBAgASgIEhIKCmdpdmVzX3JvbGUYESABKAkSFwoPZ2l2ZXNfcm9sZV93aGVuGBIgASgJQgUKA3dobzpMCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhIucG9zdGVybi52MS5BY2Nlc3NSBmFjY2VzczpFCg1tZXNzYWdlX2J5dGVzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY04YDIAEoDVIMbWVzc2FnZUJ5dGVzOjMKBHRyaW0SHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNKGAyABKAhSBHRyaW06QgoMY2FsbGVyX2FsaWFzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjVhgMgASgIUgtjYWxsZXJBbGlhczpHCg9tYXhfaW5uZXJfaXRlbXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNSGAyABKA1SDW1heElubmVySXRlbXNCmwEKDmNvbS5wb3N0ZXJuLnYxQgxPcHRpb25zUHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEimQMKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCRIQCghvd25fdXNlchgPIAEoCRIYChBvd25fb3JnYW5pemF0aW9uGBAgASgIEhIKCmdpdmVzX3JvbGUYESABKAkSFwoPZ2l2ZXNfcm9sZV93aGVuGBIgASgJEhUKDWFib3V0X29uZXNlbGYYEyABKAhCBQoDd2hvOkwKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKAsyEi5wb3N0ZXJuLnYxLkFjY2Vzc1IGYWNjZXNzOkUKDW1lc3NhZ2VfYnl0ZXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjThgMgASgNUgxtZXNzYWdlQnl0ZXM6OgoHYXV0aHplbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNaGAyABKAhSB2F1dGh6ZW46MwoEdHJpbRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0oYDIAEoCFIEdHJpbTpCCgxjYWxsZXJfYWxpYXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNWGAyABKAhSC2NhbGxlckFsaWFzOkcKD21heF9pbm5lcl9pdGVtcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoDVINbWF4SW5uZXJJdGVtc0KbAQoOY29tLnBvc3Rlcm4udjFCDE9wdGlvbnNQcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * The callers that may use an rpc. Each scope that is named can give the permission; any one of them suffices.
@@ -155,6 +155,13 @@ export type Access = Message<"postern.v1.Access"> & {
    * @generated from field: string gives_role_when = 18;
    */
   givesRoleWhen: string;
+
+  /**
+   * Of a call that needs the permission on any object: a caller without it may ask about itself. The handler keeps to that.
+   *
+   * @generated from field: bool about_oneself = 19;
+   */
+  aboutOneself: boolean;
 };
 
 /**
@@ -183,13 +190,22 @@ export const message_bytes: GenExtension<MethodOptions, number> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 1);
 
 /**
+ * The rpc belongs to the Authorization API of OpenID AuthZEN: JSON fields that it does not know are ignored, and the header
+ * `x-request-id` of a response is that of the request.
+ *
+ * @generated from extension: bool authzen = 50006;
+ */
+export const authzen: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
+  extDesc(file_postern_v1_options, 2);
+
+/**
  * Blanks around the value are dropped before its rules are checked; only its greatest length counts them, as that of every
  * field counts what was sent. The rest must have a visible character, unless it is empty.
  *
  * @generated from extension: bool trim = 50002;
  */
 export const trim: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_postern_v1_options, 2);
+  extDesc(file_postern_v1_options, 3);
 
 /**
  * Names a user, and `me` stands for the caller. No user has that id.
@@ -197,7 +213,7 @@ export const trim: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: bool caller_alias = 50005;
  */
 export const caller_alias: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_postern_v1_options, 3);
+  extDesc(file_postern_v1_options, 4);
 
 /**
  * Of a list of messages: the most items that their own lists have, counted together.
@@ -205,5 +221,5 @@ export const caller_alias: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: uint32 max_inner_items = 50004;
  */
 export const max_inner_items: GenExtension<FieldOptions, number> = /*@__PURE__*/
-  extDesc(file_postern_v1_options, 4);
+  extDesc(file_postern_v1_options, 5);
 

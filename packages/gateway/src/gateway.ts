@@ -33,6 +33,8 @@ export type GatewayOptions = {
   readonly limits?: Partial<GatewayLimits>;
   /** The limits of an rpc by its contract. */
   readonly limitsOf?: (method: DescMethod) => Partial<MethodLimits>;
+  /** Whether an rpc ignores JSON fields that its request does not have; they are refused when absent. */
+  readonly ignoresUnknown?: (method: DescMethod) => boolean;
   /** The maximum number of values of the fields of a message; by the rules of `buf.validate` when absent. */
   readonly bounds?: FieldBounds;
   /** Returns the rules that a message breaks, which are reported together with unreadable fields. */
@@ -151,9 +153,9 @@ const unknownCallers = () => ({ messageMaxBytes: unknownCallerBytes, encodings: 
 const noRules = () => undefined;
 
 function methodOf(route: Route, options: GatewayOptions, { messageMaxBytes }: GatewayLimits): RpcMethod {
-  const { limitsOf, bounds = validateBounds, rules = noRules } = options;
+  const { limitsOf, ignoresUnknown, bounds = validateBounds, rules = noRules } = options;
   const registry = options.registry ? createRegistry(anyTypes, options.registry) : anyTypes;
-  return rpcMethod(route, { limitsOf, bounds, rules, registry, messageMaxBytes });
+  return rpcMethod(route, { limitsOf, ignoresUnknown, bounds, rules, registry, messageMaxBytes });
 }
 
 export { Health, HealthCheckResponse_ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";

@@ -14,7 +14,7 @@ const file = join(import.meta.dirname, "../../../src/contract/examples.json");
 let postern: Postern;
 let document: Document;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await startPostern({ publicUrl: "https://identity.example.com" });
   document = (await postern.as().get("/openapi.json")).body;
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());

@@ -96,7 +96,7 @@ test("extensions are found by number, and numbered", async () => {
   const response = answer?.messageResponse;
   if (response?.case !== "allExtensionNumbersResponse") throw new Error(response?.case);
   expect(response.value.baseTypeName).toBe(containingType);
-  expect(response.value.extensionNumber.toSorted()).toEqual([50001, 50003, 72295728]);
+  expect(response.value.extensionNumber.toSorted()).toEqual([50001, 50003, 50006, 72295728]);
 });
 
 test("a file that a client has from the same stream is sent again only to who asks for it by name", async () => {

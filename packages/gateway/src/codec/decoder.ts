@@ -21,17 +21,19 @@ export type DecoderOptions = {
   readonly bounds?: FieldBounds | undefined;
   /** The types that an Any in JSON may hold. */
   readonly registry?: Registry | undefined;
+  /** Whether JSON may have fields that the message does not have. */
+  readonly ignoresUnknown?: boolean | undefined;
 };
 
 /** Makes the decoder of a message type. */
 export function decoderOf(
   type: DescMessage,
-  { rules = noRules, bounds, registry = anyTypes }: DecoderOptions,
+  { rules = noRules, bounds, registry = anyTypes, ignoresUnknown }: DecoderOptions,
 ): Decoder {
   const count = itemCount(type, bounds);
   const fromDraft = (draft: Draft) => {
     count.json(draft.value);
-    return decodeJson(type, draft, { rules, registry });
+    return decodeJson(type, draft, { rules, registry, ignoresUnknown });
   };
   return {
     fromBinary(bytes) {

@@ -8,6 +8,7 @@ import { isWellKnown } from "./json/leaf.ts";
 import { maxDepth } from "./json/syntax.ts";
 import { isObject } from "./json/text.ts";
 import { largestMessage } from "./largest_message.ts";
+import { maxOpenValues, openValuesInBinary, openValuesInJson } from "./open_values.ts";
 import { wireTypeOf } from "./proto/wire_type.ts";
 
 /** Refuses messages with far more values than the rules of their type allow, before a decoder makes objects of them. */
@@ -23,16 +24,18 @@ export type ItemCount = {
 export function itemCount(type: DescMessage, bounds: FieldBounds = validateBounds): ItemCount {
   const max = largestMessage(type, bounds).values + spare;
   if (!Number.isFinite(max)) return { binary: () => {}, json: () => {} };
-  const plan = planOf(type, { plans: new Map(), bounds });
+  const plans = new Map<DescMessage, Plan>();
+  const plan = planOf(type, { plans, bounds });
+  // Each value takes a byte or more; so does each level of an open object.
+  const least = [...plans.keys()].some(isOpen) ? maxDepth : max;
   return {
     binary(bytes) {
-      // Each value takes a byte or more.
-      if (bytes.length <= max) return;
-      const count: Count = { left: max, broken: [], refusesAny: true };
+      if (bytes.length <= least) return;
+      const count: Count = { left: max, openLeft: maxOpenValues, broken: [], refusesAny: true };
       countBinary(count, new BinaryReader(bytes), { plan, at: undefined, end: bytes.length, depth: 0 });
     },
     json(value) {
-      const count: Count = { left: max, broken: [], refusesAny: false };
+      const count: Count = { left: max, openLeft: maxOpenValues, broken: [], refusesAny: false };
       if (isObject(value)) countJson(count, value, { plan, at: undefined });
     },
   };
@@ -77,9 +80,13 @@ function planOf(type: DescMessage, options: PlanOptions): Plan {
 const wireOf = ({ fieldKind, scalar, message }: DescField): WireType =>
   fieldKind === "map" || message ? WireType.LengthDelimited : wireTypeOf(scalar ?? ScalarType.INT32);
 
+const isOpen = ({ typeName }: DescMessage) => typeName === "google.protobuf.Struct";
+
 /** The state of a count: how many more values the message may have, and which lists are too long. */
 type Count = {
   left: number;
+  /** How many more values the open objects of the message may have. */
+  openLeft: number;
   readonly broken: Violation[];
   /** Whether a message with too many values is refused although no list is too long. */
   readonly refusesAny: boolean;
@@ -119,13 +126,10 @@ function countBinary(
       const index = countValue(count, place);
       if (!part.plan) reader.skip(part.wire, number);
       else {
-        const length = reader.uint32();
-        countBinary(count, reader, {
-          plan: part.plan,
-          at: { place, index },
-          end: reader.pos + length,
-          depth: depth + 1,
-        });
+        const end = reader.uint32() + reader.pos;
+        const within = { plan: part.plan, at: { place, index }, end, depth: depth + 1 };
+        if (isOpenPart(part)) countOpen(count, place, openValuesInBinary(reader, end, count.openLeft));
+        else countBinary(count, reader, within);
       }
     }
   }
@@ -146,7 +150,8 @@ function countJson(count: Count, value: JsonObject, { plan, at }: Inside): void 
 function countJsonValue(count: Count, value: JsonValue, place: Place): void {
   const index = countValue(count, place);
   const { plan, field } = place.part;
-  if (plan && field.message && !isWellKnown(field.message) && isObject(value))
+  if (isOpenPart(place.part)) countOpen(count, place, openValuesInJson(value, count.openLeft));
+  else if (plan && field.message && !isWellKnown(field.message) && isObject(value))
     countJson(count, value, { plan, at: { place, index } });
 }
 
@@ -163,6 +168,14 @@ function countValue(count: Count, place: Place): number | undefined {
     if (outer.innerItems === outer.part.maxInner + 1) addViolation(count, outer, tooManyInside(outer.part.maxInner));
   }
   return place.items - 1;
+}
+
+const isOpenPart = ({ field }: Part) => field.fieldKind === "message" && isOpen(field.message);
+
+/** Counts the values of an open object; the one with which a message has too many is named. */
+function countOpen(count: Count, place: Place, values: number): void {
+  count.openLeft -= values;
+  if (count.openLeft < 0) throw invalid([...count.broken, { field: pathOf(place), ...tooManyOpen }]);
 }
 
 function countOne(count: Count): void {
@@ -183,6 +196,11 @@ const tooManyInside = (max: number): Defect => ({
   description: `must contain no more than ${max} items in its inner lists together`,
   reason: "REPEATED_MAX_INNER_ITEMS",
 });
+
+const tooManyOpen: Defect = {
+  description: `must contain no more than ${maxOpenValues} values, with those of the other open objects`,
+  reason: "STRUCT_MAX_VALUES",
+};
 
 function addViolation({ broken }: Count, place: Place, defect: Defect): void {
   if (broken.length < maxViolations) broken.push({ field: pathOf(place), ...defect });

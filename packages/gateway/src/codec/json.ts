@@ -37,20 +37,25 @@ export function readJsonObject(body: Uint8Array, type: DescMessage): Draft {
 // The caller may be unknown yet: the rules of a huge list's items would cost too much.
 const maxValues = 10_000;
 
-/** The rules for a JSON value, and the types that an Any in it may hold. */
-export type JsonRules = { readonly rules: Rules; readonly registry: Registry };
+/** The rules for a JSON value, the types that an Any in it may hold, and whether fields beyond the contract are ignored. */
+export type JsonRules = {
+  readonly rules: Rules;
+  readonly registry: Registry;
+  readonly ignoresUnknown?: boolean | undefined;
+};
 
 /** Decodes a JSON value; refuses it with all wrong fields and broken rules. */
-export function decodeJson(type: DescMessage, { value, violations }: Draft, { rules, registry }: JsonRules): Message {
+export function decodeJson(type: DescMessage, { value, violations }: Draft, how: JsonRules): Message {
+  const { rules, ignoresUnknown = false } = how;
   if (violations.length === 0 && isStrictEnough(type, value)) {
-    const message = attempt(type, value, registry);
+    const message = attempt(type, value, how);
     if (message) return message;
   }
-  const { readable, violations: typeViolations, values } = walk(type, value, violations);
+  const { readable, violations: typeViolations, values } = walk(type, value, { existing: violations, ignoresUnknown });
   // The decoder of protobuf-es found something that the walk does not know.
   if (typeViolations.length === 0) throw new GatewayError("MALFORMED_BODY");
   const isPartial = typeViolations.length >= maxViolations || values > maxValues;
-  const message = isPartial ? undefined : attempt(type, readable, registry);
+  const message = isPartial ? undefined : attempt(type, readable, how);
   const brokenRules = message ? rules(message, typeViolations) : [];
   throw invalid([...typeViolations, ...brokenRules.filter(notCovered(typeViolations))], isPartial);
 }
@@ -63,9 +68,10 @@ export function encodeJson(type: DescMessage, message: Message, registry: Regist
 /** The types that an Any may hold in JSON: the details of errors. */
 export const anyTypes = createRegistry(file_google_rpc_error_details);
 
-function attempt(type: DescMessage, value: JsonValue, registry: Registry): Message | undefined {
+function attempt(type: DescMessage, value: JsonValue, how: JsonRules): Message | undefined {
+  const { registry, ignoresUnknown: ignoreUnknownFields = false } = how;
   try {
-    return fromJson(type, value, { ignoreUnknownFields: false, registry });
+    return fromJson(type, value, { ignoreUnknownFields, registry });
   } catch {
     return undefined;
   }

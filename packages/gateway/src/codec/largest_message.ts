@@ -88,6 +88,8 @@ const wellKnownSizes: Readonly<Record<string, Size & { readonly values: number }
   "google.protobuf.Duration": { binary: 22, json: '"-315576000000.999999999s"'.length, values: 2 },
   // Its paths have no bound by themselves: 64 of 62 characters.
   "google.protobuf.FieldMask": { binary: 4096, json: 4098, values: 65 },
+  // Its values are counted apart, over all of a message: open_values.ts.
+  "google.protobuf.Struct": { binary: infinite, json: infinite, values: 0 },
 };
 
 function scalarSize(field: DescField, bounds: FieldBounds): Size {

@@ -63,6 +63,8 @@ export type RpcMethodOptions = Pick<DecoderOptions, "bounds" | "registry"> & {
   /** The limits of an rpc by its contract; a setting may allow less. */
   readonly limitsOf: ((method: DescMethod) => Partial<MethodLimits>) | undefined;
   readonly messageMaxBytes: number;
+  /** Whether an rpc ignores JSON fields that its request does not have. */
+  readonly ignoresUnknown?: ((method: DescMethod) => boolean) | undefined;
 };
 
 /** Prepares an rpc for its calls. */
@@ -88,7 +90,8 @@ function methodProperties(
   const { route, rules, bounds, registry } = shared;
   const { input, output } = method;
   const toJson = (message: Message) => encodeJson(output, message, registry);
-  const decoder = decoderOf(input, { rules: rules(input), bounds, registry });
+  const ignoresUnknown = shared.ignoresUnknown?.(method);
+  const decoder = decoderOf(input, { rules: rules(input), bounds, registry, ignoresUnknown });
   const encoder = encoderOf(output);
   return {
     path: pathOf(method),

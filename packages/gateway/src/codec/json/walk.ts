@@ -14,11 +14,14 @@ export type Walked = {
   readonly values: number;
 };
 
-type Walk = { readonly violations: Violation[]; depth: number; values: number };
+type Walk = { readonly violations: Violation[]; readonly ignoresUnknown: boolean; depth: number; values: number };
+
+/** The violations of a JSON value before the walk, and whether it may have fields beyond its contract. */
+type Before = { readonly existing: readonly Violation[]; readonly ignoresUnknown: boolean };
 
 /** Checks a JSON value against a message type, and adds a violation for each wrong field, up to a maximum. */
-export function walk(message: DescMessage, json: JsonValue, existing: readonly Violation[]): Walked {
-  const state: Walk = { violations: [...existing], depth: 0, values: 0 };
+export function walk(message: DescMessage, json: JsonValue, { existing, ignoresUnknown }: Before): Walked {
+  const state: Walk = { violations: [...existing], ignoresUnknown, depth: 0, values: 0 };
   const readable = readMessage(state, message, { path: "", value: json });
   return { readable: isObject(readable) ? readable : {}, violations: state.violations, values: state.values };
 }
@@ -71,6 +74,7 @@ function readMessage(walk: Walk, message: DescMessage, { path, value }: Place): 
   for (const key of Object.keys(value)) {
     if (isFull(walk)) break;
     const field = fields.get(key)?.field;
+    if (!field && walk.ignoresUnknown) continue;
     const inside = value[key] ?? null;
     const defect = field ? repeated(field, seen, inside) : unknownField;
     if (defect || !field) addViolation(walk, fieldIn(path, cutText(key)), defect ?? unknownField);
