@@ -4,8 +4,19 @@ import { type Call, keys } from "../deps.ts";
 
 /** Keeps the caller's own id of a request, for rpcs whose response repeats it; one that no header could repeat is not kept. */
 export function keepCallerRequestId(method: DescMethod, { requestHeader, values }: Call): void {
-  const named = getOption(method, authzen) ? requestHeader.get("x-request-id") : null;
+  const named = isRepeated(method) ? requestHeader.get("x-request-id") : null;
   if (named !== null && isRepeatable(named)) values.set(keys.callerRequestId, named);
+}
+
+// An option is read by reflection, which costs as much as a whole call.
+const known = new WeakMap<DescMethod, boolean>();
+
+function isRepeated(method: DescMethod): boolean {
+  const found = known.get(method);
+  if (found !== undefined) return found;
+  const option = getOption(method, authzen);
+  known.set(method, option);
+  return option;
 }
 
 const isRepeatable = (text: string): boolean => /^[\x20-\x7e]{1,200}$/.test(text);
