@@ -27,7 +27,8 @@ const drainPing = Buffer.from("draining");
 export class Http2Connection {
   readonly #options: ConnectionOptions<Http2Limits>;
   readonly #reader = new FrameReader((frame) => this.#dispatch(frame));
-  #requestsMax = 0;
+  #requestsBefore = 0;
+  #readAt = 0;
   readonly #writer: FrameWriter;
   readonly #flowControl: FlowControl;
   readonly #streams: Streams;
@@ -103,7 +104,8 @@ export class Http2Connection {
   /** Reads frames up to as many requests as one tick may begin: others wait for the same thread. */
   #read(chunk: Buffer): void {
     const before = this.#reader.count;
-    this.#requestsMax = this.#streams.requests + requestsPerTick;
+    this.#requestsBefore = this.#streams.requests;
+    this.#readAt = performance.now();
     const at = this.#reader.read(chunk);
     this.#updateReadTimer(this.#reader.count > before);
     if (at < chunk.length) this.#readLater(chunk.subarray(at));
@@ -156,7 +158,13 @@ export class Http2Connection {
   #dispatch(frame: Frame): boolean {
     if (this.#state === "closed") return true;
     this.#handle(frame);
-    return this.#streams.requests < this.#requestsMax;
+    return this.#mayBegin();
+  }
+
+  #mayBegin(): boolean {
+    const begun = this.#streams.requests - this.#requestsBefore;
+    const { least, most, ms } = requestsPerTick;
+    return begun < least || (begun < most && performance.now() - this.#readAt < ms);
   }
 
   #handle(frame: Frame): void {
