@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { largest, protoText } from "../bodies.ts";
 import { enveloped, fieldsOf, get, grpc, rest } from "../calls.ts";
 import type { Case } from "../case.ts";
-import { begin, type Client, open } from "../client.ts";
+import { begin, type Client, open, paced } from "../client.ts";
 import { block } from "../frames.ts";
 import { type Http2, openHttp2 } from "../http2.ts";
 
@@ -124,6 +124,8 @@ async function unreadReflection(client: Client): Promise<Http2[]> {
   const all = await Promise.all([openHttp2(client, 0), openHttp2(client, 0)]);
   for (const connection of all)
     for (let n = 0; n < streamsEach; n += 1) {
+      // At once, the attacker would take the CPU that the bystander needs.
+      await paced(client);
       begin(client, one.length * 1000);
       const stream = await connection.request(streamed(client, reflection));
       await stream.send(Buffer.alloc(one.length * 1000, one), { waitMs: 200 });
