@@ -12,8 +12,8 @@ import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
 
 const smallest = 1000;
 
-/** Lists by each filter; fifty of the smallest filling meet all but the exact ones and the rare. */
-const cases: Readonly<Record<string, Recipe>> = {
+/** Lists by each filter of so many users; fifty of the smallest filling meet all but the exact ones and the rare. */
+const casesOf = (users: number): Readonly<Record<string, Recipe>> => ({
   "users, no filter": { kind: "list_users", filter: {} },
   "users by login name": { kind: "list_users", filter: { loginName: "LOAD77" } },
   "users by login name, its beginning": { kind: "list_users", filter: { loginNamePrefix: "LOAD" } },
@@ -27,7 +27,7 @@ const cases: Readonly<Record<string, Recipe>> = {
   "users that are locked": { kind: "list_users", filter: { state: UserState.LOCKED } },
   "users that are human": { kind: "list_users", filter: { kind: UserKind.HUMAN } },
   "users that are machines": { kind: "list_users", filter: { kind: UserKind.MACHINE } },
-  "users by a word of one": { kind: "list_users", filter: { search: "load777" } },
+  "users by a word of one": { kind: "list_users", filter: { search: `load${users - 1}` } },
   "users by a word of all": { kind: "list_users", filter: { search: "byr" } },
   "users by two words of all": { kind: "list_users", filter: { search: "ada byron" } },
   "grants of a user": { kind: "list_grants", filter: { userId: idOf("user", 77) } },
@@ -37,7 +37,7 @@ const cases: Readonly<Record<string, Recipe>> = {
   },
   "grants in a project": { kind: "list_grants", filter: { projectId: idOf("project", 0) } },
   "grants with a role": { kind: "list_grants", filter: { projectId: idOf("project", 0), roleKey: role } },
-};
+});
 
 /** Compares the lists on little and on much data, filter by filter. */
 export async function lists(pace: Pace, { users, kept, only }: Scale): Promise<Row[]> {
@@ -47,16 +47,18 @@ export async function lists(pace: Pace, { users, kept, only }: Scale): Promise<R
   await using small = await startSystem(databases, fillingOf(smallest).name);
   await using large = await startSystem(databases, fillingOf(users).name);
   await warmFiles(folder.path);
+  const few = casesOf(smallest);
   const rows: Row[] = [];
-  for (const [name, recipe] of Object.entries(cases))
-    if (!only || only === name) rows.push(...(await compared(name, { recipe, small, large }, pace)));
+  for (const [name, recipe] of Object.entries(casesOf(users)))
+    if (!only || only === name)
+      rows.push(...(await compared(name, { small: [small, few[name] ?? recipe], large: [large, recipe] }, pace)));
   return rows;
 }
 
-type Compared = { readonly recipe: Recipe; readonly small: SystemUnderTest; readonly large: SystemUnderTest };
+type Compared = Readonly<Record<"small" | "large", readonly [system: SystemUnderTest, recipe: Recipe]>>;
 
-async function compared(name: string, { recipe, small, large }: Compared, pace: Pace): Promise<Row[]> {
-  const entrants = Object.entries({ small, large }).map(([side, system]) => ({
+async function compared(name: string, sides: Compared, pace: Pace): Promise<Row[]> {
+  const entrants = Object.entries(sides).map(([side, [system, recipe]]) => ({
     name: side,
     run: (seconds: number) => load(system, recipe, seconds),
   }));
