@@ -1,5 +1,5 @@
 import type { Interceptor } from "@connectrpc/connect";
-import { callerOf } from "../deps.ts";
+import { keys } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { callOf, type Next, type StreamRequest, withMessages } from "./around.ts";
 
@@ -13,7 +13,10 @@ export function streamLimit(most: number): Interceptor {
   return (next) => (request) => (request.stream ? counted(request, next) : next(request));
 
   async function counted(request: StreamRequest, next: Next) {
-    const leave = enter(callerOf(callOf(request)).userId);
+    const caller = callOf(request).values.get(keys.caller);
+    // Those of unknown callers are bounded by the gateway.
+    if (!caller) return next(request);
+    const leave = enter(caller.userId);
     // A stream that nobody reads ends by its signal alone.
     request.signal.addEventListener("abort", leave, { once: true });
     try {
