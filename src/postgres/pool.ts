@@ -33,15 +33,15 @@ const youthMs = 500;
 
 /** Makes a pool; connections are opened when first needed. */
 export function createPool({ most, make, clients }: PoolOptions): Pool {
-  const idle = new Set<Client>();
+  // The last one used comes first: what its process holds in caches is worth more than half the cost of a lone statement.
+  const idle: Client[] = [];
   const ending = new Set<Promise<void>>();
   let renewedAt = Number.NEGATIVE_INFINITY;
   let dialAt = 0;
 
   return {
     take() {
-      for (const client of idle) {
-        idle.delete(client);
+      for (let client = idle.pop(); client; client = idle.pop()) {
         if (isUsable(client)) return { client, ready: undefined };
         end(client);
       }
@@ -58,15 +58,11 @@ export function createPool({ most, make, clients }: PoolOptions): Pool {
     },
     renew() {
       renewedAt = performance.now() - youthMs;
-      for (const client of [...idle]) {
-        idle.delete(client);
-        give(client);
-      }
+      for (const client of idle.splice(0)) give(client);
     },
     shrink() {
-      const [client] = idle;
+      const client = idle.shift();
       if (!client) return false;
-      idle.delete(client);
       end(client);
       return true;
     },
@@ -78,7 +74,7 @@ export function createPool({ most, make, clients }: PoolOptions): Pool {
   };
 
   function give(client: Client): void {
-    if (isUsable(client)) idle.add(client);
+    if (isUsable(client)) idle.push(client);
     else end(client);
   }
 
@@ -87,7 +83,10 @@ export function createPool({ most, make, clients }: PoolOptions): Pool {
   }
 
   function forget(client: Client): void {
-    if (idle.delete(client)) clients.delete(client);
+    const at = idle.indexOf(client);
+    if (at < 0) return;
+    idle.splice(at, 1);
+    clients.delete(client);
   }
 
   function end(client: Client): void {

@@ -51,11 +51,9 @@ export const findingsQuestion = {
   // Scalar subselects keep to index scans whatever the size of the tables; joins over a hundred keys fell to hashing them.
   // Compared as a row, user and project fit one index only: of those that fit two columns the planner took the project's
   // while the table was new, and read every grant of the project for each key until the next analyze.
-  select: `select n,
-    (select p.owner = asked.owner from projects p where p.project_id = asked.project_id) as owned,
-    (select p.active from projects p where p.project_id = asked.project_id) as "projectActive",
-    (select o.organization_id from organizations o where not o.active and o.organization_id = any(array[
-       asked.owner, (select p.owner from projects p where p.project_id = asked.project_id)]) limit 1) as "inactiveOrganization",
+  select: `select n, p.owner = asked.owner as owned, p.active as "projectActive",
+    (select o.organization_id from organizations o
+     where not o.active and o.organization_id = any(array[asked.owner, p.owner]) limit 1) as "inactiveOrganization",
     (select g.project_grant_id from project_grants g
      where g.project_id = asked.project_id and g.granted_organization_id = asked.owner
        and ${organizationIsThere("g.owner")}) as "projectGrantId",
@@ -72,7 +70,8 @@ export const findingsQuestion = {
       select r.role_key from project_grant_roles r
       where r.project_grant_id = asked.project_grant_id and r.role_key = any(asked.role_keys))
     end as "roleKeys"
-    from asked`,
+    from asked left join lateral (
+      select owner, active from projects where project_id = asked.project_id offset 0) p on true`,
 };
 
 /** Converts a wanted grant to the key of `findingsQuestion`. */

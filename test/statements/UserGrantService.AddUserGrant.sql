@@ -1,11 +1,9 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, user_id text, project_id text, project_grant_id text, role_keys text[])
 )
-select n,
-    (select p.owner = asked.owner from projects p where p.project_id = asked.project_id) as owned,
-    (select p.active from projects p where p.project_id = asked.project_id) as "projectActive",
-    (select o.organization_id from organizations o where not o.active and o.organization_id = any(array[
-       asked.owner, (select p.owner from projects p where p.project_id = asked.project_id)]) limit 1) as "inactiveOrganization",
+select n, p.owner = asked.owner as owned, p.active as "projectActive",
+    (select o.organization_id from organizations o
+     where not o.active and o.organization_id = any(array[asked.owner, p.owner]) limit 1) as "inactiveOrganization",
     (select g.project_grant_id from project_grants g
      where g.project_id = asked.project_id and g.granted_organization_id = asked.owner
        and (select not d.deleted from organizations d where d.organization_id = g.owner)) as "projectGrantId",
@@ -22,6 +20,7 @@ select n,
       select r.role_key from project_grant_roles r
       where r.project_grant_id = asked.project_grant_id and r.role_key = any(asked.role_keys))
     end as "roleKeys"
-    from asked;
+    from asked left join lateral (
+      select owner, active from projects where project_id = asked.project_id offset 0) p on true;
 
 -- appends: facts/user_grant.added.sql
