@@ -2,19 +2,22 @@ import type { Sql } from "../postgres/connect.ts";
 import { type Fold, ofType } from "./fold.ts";
 import type { Position } from "./follow.ts";
 
-/** The first and the last fact of a batch, each of another object. */
-export type Batch = { readonly first: Position; readonly last: Position };
-
 /** Makes the functions that fold facts within the server, which keeps their plans for as long as the transaction lasts. */
 export async function makeFoldFunctions(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<void> {
   await client.unsafe(foldFunction(folds));
   await client.unsafe(batchesFunction);
 }
 
-/** Folds batches of consecutive facts; returns how many, up to one that would violate a unique key and changes nothing. */
+/** Facts that stand in the log one after the other, each about another object. */
+export type Batch = readonly Position[];
+
+/** Folds batches in their order, up to one that would violate a unique key and changes nothing; returns how many. */
 export async function foldBatches(client: Sql, batches: readonly Batch[]): Promise<number> {
-  if (batches.length === 0) return 0;
-  const places = batches.map(({ first, last }) => ({ ...keyOf(first, "first"), ...keyOf(last, "last") }));
+  const places = batches.flatMap((batch) => {
+    const [first, last] = [batch.at(0), batch.at(-1)];
+    return first && last ? [{ ...keyOf(first, "first"), ...keyOf(last, "last") }] : [];
+  });
+  if (places.length === 0) return 0;
   const [row] = await client.unsafe<{ folded: number }[]>("select pg_temp.fold_batches($1::text::jsonb) as folded", [
     JSON.stringify(places),
   ]);

@@ -12,7 +12,7 @@ export async function replay(client: Sql, rewrite: Rewrite): Promise<void> {
   let entries: readonly Entry[] = await entriesAfter(client, beginning);
   for (let [head] = entries; head; [head] = entries) {
     const batches = batchesOf(entries, late);
-    const folded = await foldAll(client, batches);
+    const folded = await foldBatches(client, batches);
     const failed = batches[folded] ?? [];
     // A fact waits if an earlier fact about its object waits.
     const waiting = batches.length > 0 ? await foldApart(client, failed) : [head];
@@ -28,29 +28,19 @@ export async function replay(client: Sql, rewrite: Rewrite): Promise<void> {
 function batchesOf(entries: readonly Entry[], late: readonly Entry[]): readonly (readonly Entry[])[] {
   const waiting = new Set(late.map(({ stream }) => stream));
   const batches: Entry[][] = [];
+  let batch: Entry[] = [];
   let seen = new Set<string>();
   for (const entry of entries) {
     if (waiting.has(entry.stream)) break;
-    if (batches.length === 0 || seen.has(entry.stream)) {
-      if (waiting.size > 0 && batches.length > 0) break;
-      batches.push([]);
+    if (batch.length === 0 || batch.length === largestBatch || seen.has(entry.stream)) {
+      batch = [];
+      batches.push(batch);
       seen = new Set();
     }
     seen.add(entry.stream);
-    batches.at(-1)?.push(entry);
+    batch.push(entry);
   }
-  return batches;
-}
-
-/** Folds batches, as far as no unique key is violated; returns how many. */
-function foldAll(client: Sql, batches: readonly (readonly Entry[])[]): Promise<number> {
-  return foldBatches(
-    client,
-    batches.flatMap((batch) => {
-      const [first, last] = [batch.at(0), batch.at(-1)];
-      return first && last ? [{ first, last }] : [];
-    }),
-  );
+  return late.length > 0 ? batches.slice(0, 1) : batches;
 }
 
 /** Folds the halves of a batch that could not be folded at once, for a name moves between its objects; returns what must wait. */
@@ -59,7 +49,7 @@ async function foldApart(client: Sql, failed: readonly Entry[]): Promise<readonl
   const half = failed.length >> 1;
   const waiting: Entry[] = [];
   for (const part of [failed.slice(0, half), failed.slice(half)])
-    if ((await foldAll(client, [part])) === 0) waiting.push(...(await foldApart(client, part)));
+    if ((await foldBatches(client, [part])) === 0) waiting.push(...(await foldApart(client, part)));
   return waiting;
 }
 
@@ -68,12 +58,14 @@ async function foldLate(client: Sql, late: readonly Entry[]): Promise<readonly E
   const still: Entry[] = [];
   for (const entry of late) {
     const waits = still.some(({ stream }) => stream === entry.stream);
-    if (waits || (await foldAll(client, [[entry]])) === 0) still.push(entry);
+    if (waits || (await foldBatches(client, [[entry]])) === 0) still.push(entry);
   }
   return still;
 }
 
 const stretch = 2_000;
+// The server holds the facts of a batch in memory, with payloads as large as messages may be.
+const largestBatch = 200;
 
 const entriesAfter = (client: Sql, { epoch, xid, position }: Position) => client<Entry[]>`
   select epoch, xid::text as xid, position, owner || '/' || stream as stream from events
