@@ -220,7 +220,7 @@ function chanceOf(from: number): () => number {
   };
 }
 
-test(`the log replayed gives the tables that a random workload left (seed ${seed})`, { timeout: 120_000 }, async () => {
+test(`the log replayed gives the tables that a random workload left (seed ${seed})`, { timeout: 300_000 }, async () => {
   const world: World = {
     users: [],
     projects: [],
