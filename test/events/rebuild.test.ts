@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { factOf, first, type NewFact, next } from "../../src/events/fact.ts";
 import { rebuild } from "../../src/events/rebuild.ts";
 import { folds as allFolds } from "../../src/runtime.ts";
+import { openClient } from "../fixture/database_client.ts";
 import { signedUp, startPostern } from "../harness.ts";
 import { folds, oneConnection, openTestLog, organizationCreated, somebody, unique } from "./log_of.ts";
 
@@ -67,6 +68,56 @@ test("a fact that took a name before the fact that gave it up stands in the log 
   await client.sql`insert into project_roles (owner, project_id, role_key, display_name) values (${id}, 'new', 'a', 'A')`;
   expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
 });
+
+test("names that pass between few objects a thousand times are replayed in their order, in few statements", async () => {
+  await using opened = await openTestLog();
+  const owner = organizationCreated();
+  await opened.log.append(somebody(), [owner], {});
+  let statements = 0;
+  await using database = openClient(opened.url, () => statements++);
+  const { moves, names } = movesOf(1_000);
+  await database.client`
+    insert into events (owner, stream, version, type, payload, request_id, time)
+    select ${owner.at.stream}, stream, version, type, jsonb_build_object('name', name), 'request', '2026-01-01'
+    from rows from (jsonb_to_recordset(${JSON.stringify(moves)}::text::jsonb)
+      as (stream text, version bigint, type text, name text)) with ordinality m order by ordinality`;
+  await database.client`
+    insert into projects (owner, project_id, name, version, created, changed)
+    select ${owner.at.stream}, key, value->>'name', (value->>'version')::bigint, '2026-01-01', '2026-01-01'
+    from jsonb_each(${JSON.stringify(names)}::text::jsonb)`;
+  statements = 0;
+  expect(await rebuild(database.client, folds)).toEqual({ equal: true, differences: [] });
+  expect(statements).toBeLessThan(500);
+  const [taken] = await database.client<{ projectId: string }[]>`
+    update projects set version = version + 1 where name = 'name 0' or name = 'name 1' returning project_id as "projectId"`;
+  expect(taken).toBeDefined();
+  expect((await rebuild(database.client, folds)).differences.map(({ table }) => table)).toEqual(["projects"]);
+});
+
+type Move = { readonly stream: string; readonly version: number; readonly type: string; readonly name: string };
+
+/**
+ * Moves of nine names between eight projects, each to the one that is free. Now and then the project that takes a name stands in
+ * the log before the one that gives it up.
+ */
+function movesOf(count: number) {
+  const names: Record<string, { name: string; version: number }> = {};
+  const moves: Move[] = Array.from({ length: 8 }, (_, at) => {
+    names[`project ${at}`] = { name: `name ${at}`, version: 1 };
+    return { stream: `project ${at}`, version: 1, type: "project.created", name: `name ${at}` };
+  });
+  let free = "name 8";
+  for (let n = 0; n < count; n++) {
+    const [stream, before] = Object.entries(names)[(n * n + (n >> 3)) % 8] ?? [];
+    if (!stream || !before) continue;
+    names[stream] = { name: free, version: before.version + 1 };
+    moves.push({ stream, version: before.version + 1, type: "project.changed", name: free });
+    free = before.name;
+    const [one, other] = moves.slice(-2);
+    if (n % 100 === 99 && one && other && one.stream !== other.stream) moves.splice(-2, 2, other, one);
+  }
+  return { moves, names };
+}
 
 test("a rebuild sees one moment while others write", async () => {
   await using opened = await openTestLog();

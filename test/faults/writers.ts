@@ -40,18 +40,21 @@ type Writer = {
 const restMs = 50;
 const longestMs = 60_000;
 
-/** Makes the users and their sessions. */
+/** Makes the users and their sessions, one after the other: all at once they wait for each other's hashes on a busy machine. */
 export async function subjectsOf(admin: Client): Promise<Subject[]> {
+  const subjects: Subject[] = [];
+  while (subjects.length < 32) subjects.push(await subjectOf(admin, subjects.length));
+  return subjects;
+}
+
+async function subjectOf(admin: Client, number: number): Promise<Subject> {
   const password = "Blue-Kettle-42";
-  const made = Array.from({ length: 32 }, async (_, number) => {
-    const loginName = `writer-${number}-${randomBytes(3).toString("hex")}`;
-    const person = { username: loginName, givenName: "Ada", familyName: "Byron", email: "ada@example.com", password };
-    const created = await admin.post("/v1/users/human", person);
-    const session = await admin.post("/v1/sessions", { loginName, password });
-    if (session.status !== 200) throw new Error(JSON.stringify([created.body, session.body]));
-    return { number, userId: String(created.body.userId), loginName, password, token: String(session.body.token) };
-  });
-  return Promise.all(made);
+  const loginName = `writer-${number}-${randomBytes(3).toString("hex")}`;
+  const person = { username: loginName, givenName: "Ada", familyName: "Byron", email: "ada@example.com", password };
+  const created = await admin.post("/v1/users/human", person);
+  const session = await admin.post("/v1/sessions", { loginName, password });
+  if (session.status !== 200) throw new Error(JSON.stringify([created.body, session.body]));
+  return { number, userId: String(created.body.userId), loginName, password, token: String(session.body.token) };
 }
 
 type WritersOptions = { readonly url: string; readonly token: string; readonly subjects: readonly Subject[] };

@@ -1,0 +1,81 @@
+import type { Sql } from "../postgres/connect.ts";
+import { type Fold, ofType } from "./fold.ts";
+import type { Position } from "./follow.ts";
+
+/** Makes the functions that fold facts within the server, which keeps their plans for as long as the transaction lasts. */
+export async function makeFoldFunctions(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<void> {
+  await client.unsafe(foldFunction(folds));
+  await client.unsafe(batchesFunction);
+}
+
+/** Facts that stand in the log one after the other, each about another object. */
+export type Batch = readonly Position[];
+
+/** Folds batches in their order, up to one that would violate a unique key and changes nothing; returns how many. */
+export async function foldBatches(client: Sql, batches: readonly Batch[]): Promise<number> {
+  const places = batches.flatMap((batch) => {
+    const [first, last] = [batch.at(0), batch.at(-1)];
+    return first && last ? [{ ...keyOf(first, "first"), ...keyOf(last, "last") }] : [];
+  });
+  if (places.length === 0) return 0;
+  const [row] = await client.unsafe<{ folded: number }[]>("select pg_temp.fold_batches($1::text::jsonb) as folded", [
+    JSON.stringify(places),
+  ]);
+  return row?.folded ?? 0;
+}
+
+const keyOf = ({ epoch, xid, position }: Position, name: "first" | "last") => ({
+  [`${name}_epoch`]: epoch,
+  [`${name}_xid`]: xid,
+  [`${name}_position`]: position.toString(),
+});
+
+/** Composes the function that folds facts of one type, by the same text as the statement that appends them. */
+function foldFunction(folds: ReadonlyMap<string, Fold>): string {
+  const branches = [...folds].flatMap(([type, { views = [] }]) => (views.length > 0 ? [branchOf(type, views)] : []));
+  return `create function pg_temp.fold(of_type text, given events[]) returns void language plpgsql as $fold$
+#variable_conflict use_column
+declare
+  done integer;
+begin
+  case of_type
+${branches.join("\n")}
+  else null;
+  end case;
+end $fold$`;
+}
+
+function branchOf(type: string, views: readonly string[]): string {
+  const ctes = views.map((text, at) => `"${type}/${at}" as (${ofType(text, type)})`);
+  return `when '${type}' then
+    with ${["facts as (select * from unnest(given))", ...ctes].join(",\n")} select 1 into done;`;
+}
+
+// The facts of a batch are about different objects, so those of one type are folded together. All batches share one
+// subtransaction: of rows that many subtransactions wrote, each look at one searches all of them. Once it is undone, the batches
+// before the one at fault are folded again.
+const batchesFunction = `create function pg_temp.fold_batches(batches jsonb, most integer default null) returns integer
+language plpgsql as $fold$
+declare
+  folded integer := 0;
+  batch record;
+  same record;
+begin
+  for batch in
+    select * from jsonb_to_recordset(batches) as b (first_epoch integer, first_xid xid8, first_position bigint,
+      last_epoch integer, last_xid xid8, last_position bigint) limit most
+  loop
+    for same in
+      select e.type, array_agg(e order by e.epoch, e.xid, e.position) as facts from events e
+      where (e.epoch, e.xid, e.position) >= (batch.first_epoch, batch.first_xid, batch.first_position)
+        and (e.epoch, e.xid, e.position) <= (batch.last_epoch, batch.last_xid, batch.last_position)
+      group by e.type order by min(e.position)
+    loop
+      perform pg_temp.fold(same.type, same.facts);
+    end loop;
+    folded := folded + 1;
+  end loop;
+  return folded;
+exception when unique_violation then
+  return pg_temp.fold_batches(batches, folded);
+end $fold$`;

@@ -1,0 +1,73 @@
+import type { Sql } from "../postgres/connect.ts";
+import { foldBatches } from "./fold_functions.ts";
+import { beginning, type Position } from "./follow.ts";
+import type { Rewrite } from "./rewrite.ts";
+
+/** A fact of the log, and the object that it is about. */
+type Entry = Position & { readonly stream: string };
+
+/** Replays the log in its order, by the functions of this transaction. */
+export async function replay(client: Sql, rewrite: Rewrite): Promise<void> {
+  let late: readonly Entry[] = [];
+  let entries: readonly Entry[] = await entriesAfter(client, beginning);
+  for (let [head] = entries; head; [head] = entries) {
+    const batches = batchesOf(entries, late);
+    const folded = await foldBatches(client, batches);
+    const failed = batches[folded] ?? [];
+    // A fact waits if an earlier fact about its object waits.
+    const waiting = batches.length > 0 ? await foldApart(client, failed) : [head];
+    late = await foldLate(client, [...late, ...waiting]);
+    const count = batches.slice(0, folded + 1).flat().length || 1;
+    await rewrite(count);
+    const rest = entries.slice(count);
+    entries = rest.length > 0 ? rest : await entriesAfter(client, entries.at(-1) ?? head);
+  }
+}
+
+/** Cuts entries into batches of different objects; while some wait there is one, up to the next fact that must wait too. */
+function batchesOf(entries: readonly Entry[], late: readonly Entry[]): readonly (readonly Entry[])[] {
+  const waiting = new Set(late.map(({ stream }) => stream));
+  const batches: Entry[][] = [];
+  let batch: Entry[] = [];
+  let seen = new Set<string>();
+  for (const entry of entries) {
+    if (waiting.has(entry.stream)) break;
+    if (batch.length === 0 || batch.length === largestBatch || seen.has(entry.stream)) {
+      batch = [];
+      batches.push(batch);
+      seen = new Set();
+    }
+    seen.add(entry.stream);
+    batch.push(entry);
+  }
+  return late.length > 0 ? batches.slice(0, 1) : batches;
+}
+
+/** Folds the halves of a batch that could not be folded at once, for a name moves between its objects; returns what must wait. */
+async function foldApart(client: Sql, failed: readonly Entry[]): Promise<readonly Entry[]> {
+  if (failed.length <= 1) return failed;
+  const half = failed.length >> 1;
+  const waiting: Entry[] = [];
+  for (const part of [failed.slice(0, half), failed.slice(half)])
+    if ((await foldBatches(client, [part])) === 0) waiting.push(...(await foldApart(client, part)));
+  return waiting;
+}
+
+// The event that takes a name may precede the one that frees it in the log, though it was committed later.
+async function foldLate(client: Sql, late: readonly Entry[]): Promise<readonly Entry[]> {
+  const still: Entry[] = [];
+  for (const entry of late) {
+    const waits = still.some(({ stream }) => stream === entry.stream);
+    if (waits || (await foldBatches(client, [[entry]])) === 0) still.push(entry);
+  }
+  return still;
+}
+
+const stretch = 2_000;
+// The server holds the facts of a batch in memory, with payloads as large as messages may be.
+const largestBatch = 200;
+
+const entriesAfter = (client: Sql, { epoch, xid, position }: Position) => client<Entry[]>`
+  select epoch, xid::text as xid, position, owner || '/' || stream as stream from events
+  where (events.epoch, events.xid, events.position) > (${epoch}::integer, ${xid}::text::xid8, ${position}::bigint)
+  order by events.epoch, events.xid, events.position limit ${stretch}`;
