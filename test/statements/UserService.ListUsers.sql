@@ -48,7 +48,7 @@ u.version, u.created, u.changed, (folded(u.email) collate "C") as key, true and 
   from users u where (u.owner collate "C") = $6 and (folded(u.email) collate "C") = (select folded($7))
     and true
   order by (folded(u.email) collate "C") asc, (u.user_id collate "C") asc limit $8) found
-  where "isMatch" or "isLast" order by key asc, id asc limit $9;
+  where "isMatch" or "isLast" order by id asc limit $9;
 
 select * from (
   select w.object_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
