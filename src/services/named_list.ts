@@ -162,9 +162,11 @@ function byWord(sql: Sql, list: NamedList, { word, after }: { word: string; afte
   const [lastKey = "", lastId = ""] = after ?? [];
   const earlier = sql`select from terms e where ${sql.unsafe(list.own)} and ${begins(sql, "e.term", word)}
     and ${sql.unsafe(backwards === "desc" ? "e.term > w.term" : "e.term < w.term")} offset 0`;
+  // Nothing that begins with a word comes before the word itself.
+  const isFirst = backwards === "asc" ? sql`w.term = ${termOf(sql, word)}` : sql`false`;
   return sql`
     select w.object_id as id, ${sql.unsafe(list.columns)}, w.term as key,
-      ${rest} and not exists (${earlier}) as "isMatch",
+      ${rest} and (${isFirst} or not exists (${earlier})) as "isMatch",
       row_number() over (order by ${order}) = ${mostRead} as "isLast"
     from ${list.terms} cross join lateral (
       select * from ${list.table} where ${within(sql, list)} and ${sql.unsafe(list.id)} = w.object_id limit 1
@@ -196,9 +198,11 @@ function compared(sql: Sql, { column, text, isPrefix }: TextFilter): Fragment {
 
 function begins(sql: Sql, column: string, word: string): Fragment {
   const term = sql.unsafe(column);
-  return sql`${term} >= (select left(folded(${word}), 50))
+  return sql`${term} >= ${termOf(sql, word)}
     and ${sql.unsafe(column)} < (select left(folded(${word}), 50) || chr(1114111))`;
 }
+
+const termOf = (sql: Sql, word: string): Fragment => sql`(select left(folded(${word}), 50))`;
 
 /** The fields of a filter by the name and the state of things. */
 export type NameFilter = {
