@@ -36,7 +36,7 @@ const filling = `
   insert into users (owner, user_id, kind, username, given_name, family_name, email, phone, name, active, locked,
     version, created, changed)
   select case when n > ${many} then 'o2' else 'o1' end, 'u' || n, case when n % 1000 = 999 then 'machine' else 'human' end,
-    'user' || n, 'Ada', 'Byron' || n, 'mail' || n || '@example.com', '+4179' || (2000000 + n), null, n % 1000 <> 998,
+    'user' || n, 'Ada', 'Byron' || case when n % 2 = 0 then 0 else n end, 'mail' || n || '@example.com', '+4179' || (2000000 + n), null, n % 1000 <> 998,
     n % 1000 = 997, 1, now(), now()
   from generate_series(1, 2 * ${many}) n;
   insert into projects (owner, project_id, name, version, created, changed)
@@ -156,6 +156,8 @@ const cases: readonly Case[] = [
     users({ loginNamePrefix: "u" }, text.back),
   ],
   ["users by name", "users_folded_name", users({ name: "ada byron77" })],
+  ["users by a name that half of them have", "users_folded_name", users({ name: "ada byron0" })],
+  ["users by a name that half of them have, backwards", "users_folded_name", users({ name: "ada byron0" }, text.back)],
   ["users by the beginning of the name", "users_folded_name", users({ namePrefix: "ada" })],
   ["users by e-mail", "users_folded_email", users({ email: "MAIL77@example.com" })],
   ["users by the beginning of the e-mail", "users_folded_email", users({ emailPrefix: "mail" })],

@@ -49,10 +49,13 @@ export function callIn(organization: string, userId: string): HandlerContext {
   return { values, signal: new AbortController().signal, requestHeader: new Headers() } as unknown as HandlerContext;
 }
 
-/** Plans as the service's connections do, and as plans are once they stay. */
+/** Plans as the service's connections do. */
 export async function planAsTheService(client: Client): Promise<void> {
-  const settings = Object.entries({ ...planning, plan_cache_mode: "force_generic_plan" });
-  await client.unsafe(settings.map(([name, value]) => `set ${name} = ${value}`).join("; "));
+  await client.unsafe(
+    Object.entries(planning)
+      .map(([name, value]) => `set ${name} = ${value}`)
+      .join("; "),
+  );
 }
 
 /** Runs a statement and returns its reads. */

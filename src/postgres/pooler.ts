@@ -5,7 +5,7 @@ import type { Link } from "./link.ts";
 import type { ProcessLog } from "./process_log.ts";
 import { startErrorOf } from "./start_error.ts";
 
-type Answer = Readonly<{ timeout: string; scans: string; names: readonly string[] | null }>;
+type Answer = Readonly<{ timeout: string; hasSettings: boolean; names: readonly string[] | null }>;
 
 // A value that no server has by itself.
 const mark = 86_399_871;
@@ -28,7 +28,7 @@ export async function findPooler(url: string, log: ProcessLog): Promise<Pooler |
   });
   // A pooler that keeps statements apart gives each a name of its own on the server.
   const prepares = !answer.names?.includes(name);
-  announce(log, { prepares, plans: answer.scans === "off" });
+  announce(log, { prepares, plans: answer.hasSettings });
   return { prepares };
 }
 
@@ -47,7 +47,8 @@ async function ask({ url, log, connection }: Question): Promise<{ answer: Answer
     const { link } = await findServer(candidates, events);
     const rows = await link.sql<Answer[]>`
       select (select setting from pg_settings where name = 'statement_timeout') as timeout,
-        current_setting('enable_seqscan') as scans, (select array_agg(name) from pg_prepared_statements) as names`;
+        (select bool_and(current_setting(key) = value) from jsonb_each_text(${JSON.stringify(planning)}::text::jsonb)) as "hasSettings",
+        (select array_agg(name) from pg_prepared_statements) as names`;
     const [answer] = rows;
     if (!answer) throw new Error("the server does not know its settings");
     return { answer, name: rows.statement.name };
@@ -56,9 +57,13 @@ async function ask({ url, log, connection }: Question): Promise<{ answer: Answer
   }
 }
 
+const wanted = Object.entries(planning)
+  .map(([name, value]) => `${name} = ${value}`)
+  .join(", ");
+
 function announce(log: ProcessLog, pooler: Readonly<{ prepares: boolean; plans: boolean }>): void {
   log.info(pooler, "a pooler stands before the database: statements that run too long are ended by cancel requests");
   // A plan that was made while a table was small stays with its prepared statement.
   if (pooler.prepares && !pooler.plans)
-    log.warn({}, `the pooler drops settings: run \`alter role … set\` for ${Object.keys(planning).join(", ")} = off`);
+    log.warn({}, `the pooler drops settings: run \`alter role … set\` for each of ${wanted}`);
 }

@@ -3,6 +3,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type ApplicationService,
   OidcApplicationUpdateSchema,
+  type OidcConfiguration,
   OidcConfigurationSchema,
   type UpdateOidcApplicationRequest,
   UpdateOidcApplicationRequestSchema,
@@ -44,7 +45,7 @@ export const applicationUpdate = ({ log, sql, clock }: Deps) => {
       const row = found(await applicationToUpdate(lookupKeyOf(request, call), call.signal), request);
       refuseOvertaken(row, request.expectedSequence);
       const { name, before, oidc } = updated(row, request);
-      refuseTaken(name, row);
+      refuseUnfit(oidc, row, name);
       const compliance = complianceOf(oidc, languageOf(call), row.hasKey);
       const isSame = name === row.name && equals(OidcConfigurationSchema, before, oidc);
       if (isSame || request.validateOnly) return log.append(call, [], { details: details(row), ...compliance });
@@ -94,22 +95,23 @@ function flowChanges({ application, updateMask }: UpdateOidcApplicationRequest) 
   return { ...(responseTypes && { responseTypes }), ...(grantTypes && { grantTypes }) };
 }
 
-function refuseTaken(name: string, row: Row): void {
+/** Refuses response types and grant types that do not fit, and a name that is taken: both at once. */
+function refuseUnfit(oidc: OidcConfiguration, row: Row, name: string): void {
   const no = takenBy(name, row);
+  const unfit = flowViolations(oidc, path);
+  if (unfit.length > 0) throw refuse.invalid([...(no?.violations ?? []), ...unfit]);
   if (no) throw refuse.because(no.reason, no);
 }
 
 const takenBy = (name: string, { takenBy }: Row) =>
   takenBy === null ? undefined : applicationNameTaken({ field: `${path}name`, name, appId: takenBy });
 
-/** Applies an update to an application; refuses it if the response types and the grant types do not fit then. */
+/** Applies an update to an application. */
 function updated(row: ApplicationRow, { application, updateMask }: UpdateOidcApplicationRequest) {
   const { name = row.name, ...changes } = changesOf(OidcApplicationUpdateSchema, application, updateMask);
   const before = configurationIn(row);
   const { additionalOrigins: origins } = changes;
   const oidc = completed({ ...before, ...changes, ...(origins && { additionalOrigins: originsOf(origins) }) });
-  const violations = flowViolations(oidc, path);
-  if (violations.length > 0) throw refuse.invalid(violations);
   return { name, before, oidc };
 }
 

@@ -129,6 +129,14 @@ export const takenScenes: readonly Scene[] = [
     },
   ),
   scene(
+    wrong(update, "a name that is taken, and grant types that do not fit"),
+    ["application.name", "application.responseTypes[0]"],
+    { request: async (stage) => ({ ...(await otherApplication(stage)), application: { name: "Shop", ...noFlow } }) },
+  ),
+  scene({ rpc: update, name: "a name that is taken", says: "APPLICATION_NAME_TAKEN" }, ["application.name"], {
+    request: async (stage) => ({ ...(await otherApplication(stage)), application: { name: "Shop" } }),
+  }),
+  scene(
     wrong(update, "grant types that do not fit beside a name"),
     ["application.name", "application.responseTypes[0]"],
     {
