@@ -14,6 +14,7 @@ import { importing } from "./importing.ts";
 import { lists } from "./lists.ts";
 import { memory } from "./memory.ts";
 import { operations } from "./operations.ts";
+import { peers } from "./peers/peers.ts";
 import { scale } from "./scale.ts";
 
 const { values, positionals } = parseArgs({
@@ -33,6 +34,7 @@ const pace: Pace = { rounds: Number(values.rounds), seconds: Number(values.secon
 const parts = {
   doors: () => doors(pace, new URL("./servers/tiny.ts", import.meta.url)),
   operations: () => operations(pace, values.only),
+  peers: () => peers(pace, values.only),
   hashing: () => hashing(pace),
   scale: () => scale(pace, { users: Number(values.users), kept: values.data, only: values.only }),
   lists: () => lists(pace, { users: Number(values.users), kept: values.data, only: values.only }),

@@ -28,18 +28,25 @@ export type DatabaseServer = AsyncDisposable & {
   readonly folder: string;
 };
 
-/** The folder of the server, and settings besides those of the service. */
-export type DatabaseServerOptions = { readonly folder?: string; readonly settings?: Readonly<Record<string, string>> };
+/** The folder of the server, its settings besides those of the service, and a TCP port of loopback where it listens too. */
+export type DatabaseServerOptions = {
+  readonly folder?: string;
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly port?: number;
+};
 
 /** Starts a database server. */
 export async function startDatabaseServer({
   folder,
   settings = {},
+  port,
 }: DatabaseServerOptions = {}): Promise<DatabaseServer> {
   await using opened = new AsyncDisposableStack();
   const path = folder ?? opened.use(await makeFolder()).path;
-  const all = { max_connections: "300", ...settings };
-  const { url } = opened.use(await startEmbedded({ dataDir: join(path, "data"), log: warningsOnly, settings: all }));
+  const listening = port ? { listen_addresses: "127.0.0.1", port: String(port) } : {};
+  const all = { max_connections: "300", ...settings, ...listening };
+  const embedded = opened.use(await startEmbedded({ dataDir: join(path, "data"), log: warningsOnly, settings: all }));
+  const url = port ? `postgresql://postern@127.0.0.1:${port}/postgres` : embedded.url;
   const stack = opened.move();
   return {
     folder: path,

@@ -40,7 +40,7 @@ while (true) {
   if (wait > 0) await pause(wait);
   const mine = due;
   try {
-    wire ??= await http1Wire(url, () => request);
+    wire ??= await http1Wire(url, { http: "1", bytes: () => request });
     if (!(await wire.send(0))) failed += 1;
   } catch {
     wire = undefined;

@@ -10,10 +10,23 @@ export type Shot = {
   readonly answerBytes?: number;
 };
 
-/** The calls of a load: the bytes of each by its number, whole for HTTP/1.1, or the fields of all and the body of each. */
+/**
+ * The calls of a load: the bytes of each by its number, whole for HTTP/1.1, or the fields of all and the body of each. Whether an
+ * answer is right is seen from the whole response of HTTP/1.1, and from the body of one of HTTP/2; where the calls do not look, status
+ * 200 is right, and any body.
+ */
 export type Calls =
-  | { readonly http: "1"; readonly bytes: (n: number) => string | Buffer }
-  | { readonly http: "2"; readonly fields: Readonly<Record<string, string>>; readonly body: (n: number) => Uint8Array };
+  | {
+      readonly http: "1";
+      readonly bytes: (n: number) => string | Buffer;
+      readonly isRight?: (response: string, n: number) => boolean;
+    }
+  | {
+      readonly http: "2";
+      readonly fields: Readonly<Record<string, string>>;
+      readonly body: (n: number) => Uint8Array;
+      readonly isRight?: (body: Buffer, n: number) => boolean;
+    };
 
 /** One and the same call, or calls that differ: a module that exports `callsOf`, and what it makes them of. */
 export type What =

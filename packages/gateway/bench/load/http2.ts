@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import type { Calls } from "./generator.ts";
 import type { Wire } from "./wire.ts";
 
 const frames = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goaway: 7, window: 8 } as const;
@@ -8,15 +9,21 @@ const endHeaders = 4;
 const ack = 1;
 
 type Waiting = {
+  readonly n: number;
   readonly resolve: (granted: boolean) => void;
   readonly reject: (error: Error) => void;
-  answered: boolean;
+  body: Buffer;
 };
 
 type Head = Readonly<Record<string, string>>;
+type Http2Calls = Extract<Calls, { http: "2" }>;
+
+const nothing = Buffer.alloc(0);
+// A refusal of gRPC comes without a message.
+const isThere = (body: Buffer) => body.length > 0;
 
 /** One connection of HTTP/2, framed by hand: the generator must cost little beside what it measures. */
-export async function http2Wire(url: string, head: Head, bodyOf: (n: number) => Uint8Array): Promise<Wire> {
+export async function http2Wire(url: string, { fields, body, isRight = isThere }: Http2Calls): Promise<Wire> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   await once(socket, "connect");
@@ -27,18 +34,21 @@ export async function http2Wire(url: string, head: Head, bodyOf: (n: number) => 
   socket.on("error", fail).on("close", () => fail(new Error("the server closed a connection")));
   socket.on(
     "data",
-    reader((frame) => take(frame, waiting, socket)),
+    reader((frame) => {
+      const over = take(frame, waiting, socket);
+      if (over) over.resolve(frame.type !== frames.reset && isRight(over.body, over.n));
+    }),
   );
   socket.write(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings, window(0, 1 << 30)]));
-  const block = blockOf(head);
+  const block = blockOf(fields);
   let stream = -1;
   return {
     send: (n) =>
       new Promise((resolve, reject) => {
         stream += 2;
-        waiting.set(stream, { resolve, reject, answered: false });
+        waiting.set(stream, { n, resolve, reject, body: nothing });
         const headers = frame(frames.headers, endHeaders, stream, block);
-        socket.write(Buffer.concat([headers, frame(frames.data, endStream, stream, bodyOf(n))]));
+        socket.write(Buffer.concat([headers, frame(frames.data, endStream, stream, body(n))]));
       }),
     [Symbol.dispose]: () => socket.destroy(),
   };
@@ -61,18 +71,22 @@ function reader(take: (frame: Frame) => void): (part: Buffer) => void {
   };
 }
 
-function take({ type, flags, stream, body }: Frame, waiting: Map<number, Waiting>, socket: Socket): void {
+/** Takes a frame; returns the call that it ends, if any. */
+function take(
+  { type, flags, stream, body }: Frame,
+  waiting: Map<number, Waiting>,
+  socket: Socket,
+): Waiting | undefined {
   if (type === frames.settings && !(flags & ack)) socket.write(frame(frames.settings, ack, 0, Buffer.alloc(0)));
   if (type === frames.ping && !(flags & ack)) socket.write(frame(frames.ping, ack, 0, body));
   if (type === frames.goaway) socket.destroy();
   const one = waiting.get(stream);
-  if (!one) return;
-  // A refusal of gRPC comes without a message.
-  if (type === frames.data && body.length > 0) one.answered = true;
+  if (!one) return undefined;
+  if (type === frames.data) one.body = one.body.length > 0 ? Buffer.concat([one.body, body]) : body;
   const over = type === frames.reset || ((type === frames.data || type === frames.headers) && flags & endStream);
-  if (!over) return;
+  if (!over) return undefined;
   waiting.delete(stream);
-  one.resolve(one.answered && type !== frames.reset);
+  return one;
 }
 
 function frame(type: number, flags: number, stream: number, body: Uint8Array): Buffer {

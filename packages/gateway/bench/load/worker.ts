@@ -46,8 +46,8 @@ async function run(load: Load): Promise<LoadOutcome> {
 
 /** A connection of HTTP/1.1 for each caller, or a few of HTTP/2 for all. */
 function wiresOf({ url, callers }: Load, calls: Calls): { connect: () => Promise<Wire>; count: number } {
-  if (calls.http === "1") return { connect: () => http1Wire(url, calls.bytes), count: callers };
-  return { connect: () => http2Wire(url, calls.fields, calls.body), count: Math.min(callers, 4) };
+  if (calls.http === "1") return { connect: () => http1Wire(url, calls), count: callers };
+  return { connect: () => http2Wire(url, calls), count: Math.min(callers, 4) };
 }
 
 async function callsOf(load: Load): Promise<Calls> {
