@@ -117,6 +117,11 @@ const declared = {
   ),
   tracesRatio: share("OTEL_TRACES_SAMPLER_ARG", 1, "Share of calls that `traceidratio` traces, from 0 to 1"),
   sessionLifetimeSeconds: whole("SESSION_LIFETIME_SECONDS", 43_200, "Life of a session after sign-in"),
+  freshSignInSeconds: whole(
+    "FRESH_SIGN_IN_SECONDS",
+    600,
+    "How long after its sign-in a session may change the factors of its user, then SIGN_IN_NOT_FRESH",
+  ),
   idempotencyRetentionSeconds: whole(
     "IDEMPOTENCY_RETENTION_SECONDS",
     86_400,

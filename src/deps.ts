@@ -42,6 +42,8 @@ export type Caller = {
   readonly sessionId?: string;
   /** Whether the access token is limited to some permissions: then its user's rights over itself are not the token's. */
   readonly isLimited?: true;
+  /** Whether the session may only enrol a factor. */
+  readonly isEnrolling?: true;
   readonly memberships: readonly Membership[];
 };
 

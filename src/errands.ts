@@ -9,6 +9,7 @@ import { startSmsWorker } from "./notify/worker.ts";
 import type { Runtime } from "./runtime.ts";
 import { deletedOrganizations } from "./services/delete_organization.ts";
 import { expiryChores } from "./services/expiry.ts";
+import { resealedFactors } from "./services/factor_expiry.ts";
 import { sendsMail } from "./services/mail_code.ts";
 import { startPasswordResets } from "./services/password_reset_worker.ts";
 import { sendsCode } from "./services/phone_code.ts";
@@ -26,6 +27,7 @@ export function startErrands(runtime: Runtime, config: Config): AsyncDisposable 
     ...mailChores({ sql }),
     ...expiryChores(deps, config),
     deletedOrganizations(deps),
+    resealedFactors(deps),
   ];
   errands.use(startSweep({ sql, chores, clock, onError }));
   errands.use(deliverSms(runtime, config, (error) => onError(error, "sms")));

@@ -6,14 +6,16 @@ import type { Sql } from "./postgres/connect.ts";
 import { StartError } from "./postgres/failure.ts";
 import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
 import { hashToken, newToken } from "./security/token.ts";
+import { removed } from "./services/factor.ts";
+import { factorsRead } from "./services/factor_read.ts";
 import { isLocked, loginNameOf } from "./services/password.ts";
 
 /** A fresh token of an administrator, and what was done for it. */
 export type Recovered = { readonly token: string; readonly lines: readonly string[] };
 
 /**
- * Makes a fresh token for the first administrator, or for the user of an id or a login name, and reactivates and unlocks that user;
- * its organization is reactivated as well.
+ * Makes a fresh token for the first administrator, or for the user of an id or a login name, reactivates and unlocks that user, and
+ * removes its factors beside the password; its organization is reactivated as well.
  * Database and master key suffice; it may run beside the service.
  */
 export async function recover(config: Config, wanted?: string): Promise<Recovered> {
@@ -26,6 +28,7 @@ export async function recover(config: Config, wanted?: string): Promise<Recovere
   const reopened = await reactivateOrganization(runtime, owner);
   const reactivated = await reactivate(runtime, id);
   const unlocked = await unlock(runtime, id);
+  const factors = await removeFactors(runtime, { owner, id });
   const user = await userOf(runtime.deps.sql, id);
   const { token, tokenId } = await giveToken(runtime, user);
   const lines = [
@@ -33,6 +36,7 @@ export async function recover(config: Config, wanted?: string): Promise<Recovere
     ...(reopened ? [`its organization (${owner}) was deactivated, and is active again`] : []),
     reactivated ? "it was deactivated, and is active again" : "it was active already",
     unlocked ? "it was locked after wrong passwords, and is unlocked" : "it was not locked",
+    ...(factors > 0 ? [`removed its factors beside the password (${factors})`] : []),
     `made the access token ${tokenId}, which has no end; it is on the standard output, and nowhere else`,
   ];
   return { token, lines };
@@ -112,6 +116,18 @@ function unlock(runtime: Runtime, userId: string): Promise<boolean> {
   return changeUser(runtime, userId, (user) =>
     isLocked(user, clock()) ? factOf("user", next(user, clock()), { case: "unlocked", value: {} }) : undefined,
   );
+}
+
+/** Removes the factors of a user beside its password; returns how many there were. */
+async function removeFactors({ deps }: Runtime, { owner, id }: Pick<Recoverable, "owner" | "id">): Promise<number> {
+  const { log, sql, clock, ids } = deps;
+  const factorsOf = factorsRead(sql);
+  for (;;) {
+    const factors = await factorsOf({ owner, user: id });
+    const now = clock();
+    const facts = factors.map((row) => removed(row, { byAdministrator: true, now }));
+    if (facts.length === 0 || (await log.append(systemCall(ids()), facts, true).catch(lostRace))) return facts.length;
+  }
 }
 
 type FactFor = (user: Recoverable) => NewFact | undefined;

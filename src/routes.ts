@@ -4,6 +4,7 @@ import { AccountService } from "../gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "../gen/postern/v1/application_pb.ts";
 import { AuthorizationService } from "../gen/postern/v1/authorization_pb.ts";
 import { EventService } from "../gen/postern/v1/event_pb.ts";
+import { FactorService } from "../gen/postern/v1/factor_pb.ts";
 import { MemberService } from "../gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "../gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "../gen/postern/v1/policy_pb.ts";
@@ -19,6 +20,8 @@ import { applicationService } from "./services/application.ts";
 import { applicationKeys } from "./services/application_key.ts";
 import { authorizationService } from "./services/authorization.ts";
 import { eventService } from "./services/event.ts";
+import { factorService } from "./services/factor.ts";
+import { factorPolicies } from "./services/factor_policy.ts";
 import { memberService } from "./services/member.ts";
 import { organizationService } from "./services/organization.ts";
 import { policyService } from "./services/policy.ts";
@@ -34,6 +37,7 @@ export const services: readonly DescService[] = [
   ApplicationService,
   AuthorizationService,
   EventService,
+  FactorService,
   MemberService,
   OrganizationService,
   PolicyService,
@@ -55,9 +59,10 @@ export const routesOf =
     });
     router.service(AuthorizationService, authorizationService(deps, config));
     router.service(EventService, eventService(deps, tail));
+    router.service(FactorService, factorService(deps, config));
     router.service(MemberService, memberService(deps));
     router.service(OrganizationService, organizationService(deps));
-    router.service(PolicyService, policyService(deps));
+    router.service(PolicyService, { ...policyService(deps), ...factorPolicies(deps) });
     router.service(ProjectService, projectService(deps));
     router.service(SessionService, sessionService(deps, config));
     router.service(UserService, userService(deps, config));

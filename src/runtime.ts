@@ -20,6 +20,8 @@ import { type Secrets, secretsOf } from "./security/secrets.ts";
 import { accessTokenFolds } from "./services/access_token.ts";
 import { applicationFolds } from "./services/application.ts";
 import { callerRead } from "./services/caller_lookups.ts";
+import { factorFolds } from "./services/factor_fold.ts";
+import { factorPolicyFolds } from "./services/factor_policy.ts";
 import { memberFolds } from "./services/member.ts";
 import { instanceFolds, organizationFolds } from "./services/organization.ts";
 import { policyFolds } from "./services/policy.ts";
@@ -41,7 +43,8 @@ export const folds = foldsByType({
   application: applicationFolds,
   userGrant: userGrantFolds,
   member: memberFolds,
-  policy: policyFolds,
+  policy: { ...policyFolds, ...factorPolicyFolds },
+  factor: factorFolds,
 } satisfies Folds);
 
 /** The parts that the service, the bootstrap and the doctor share, ready for use. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Reason, reasons } from "../src/errors.ts";
 import { errorText, isTextKey, text } from "../src/messages/catalogue.ts";
 import { callRows } from "./errors/calls.ts";
+import { factorRows } from "./errors/factors.ts";
 import { nounRows } from "./errors/nouns.ts";
 import { germanOf, type Row, type Scene } from "./errors/provocation.ts";
 import { troubleRows } from "./errors/troubles.ts";
@@ -10,7 +11,12 @@ import { fixtureOf } from "./fixture/organization.ts";
 import { type Postern, startPostern } from "./harness.ts";
 
 // A reason that code could not answer would have no row that passes; the compiler refuses one without a row.
-const rows: Readonly<Record<Reason, Row>> = { ...callRows, ...nounRows, ...troubleRows } satisfies Record<Reason, Row>;
+const rows: Readonly<Record<Reason, Row>> = {
+  ...callRows,
+  ...factorRows,
+  ...nounRows,
+  ...troubleRows,
+} satisfies Record<Reason, Row>;
 
 // The HTTP status of google.rpc, written down again: the test must not learn it from what it tests.
 const statusOf: Readonly<Partial<Record<Code, number>>> = {

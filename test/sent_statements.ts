@@ -14,6 +14,7 @@ import type { Postern } from "./harness.ts";
 export type HandlerCall = {
   readonly request: Readonly<Record<string, unknown>>;
   readonly userId?: string;
+  readonly sessionId?: string;
   readonly organizationId?: string;
   readonly reach?: Reach;
   /** The stream is left once it has begun. */
@@ -80,9 +81,9 @@ async function ended(answer: object): Promise<unknown> {
 }
 
 function valuesOf({ adminId, organizationId: own }: Postern, call: HandlerCall): ContextValues {
-  const { userId = adminId, organizationId: organization = own, reach = { whole: true } } = call;
+  const { userId = adminId, organizationId: organization = own, sessionId, reach = { whole: true } } = call;
   return createContextValues()
-    .set(keys.caller, { userId, organization, memberships: [] })
+    .set(keys.caller, { userId, organization, memberships: [], ...(sessionId ? { sessionId } : {}) })
     .set(keys.organization, organization)
     .set(keys.reach, reach);
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { create, type DescMethod, fromJson, type JsonObject } from "@bufbuild/protobuf";
@@ -15,12 +16,17 @@ import { ListUsersRequestSchema } from "../gen/postern/v1/user_pb.ts";
 import { statementFor } from "../src/events/fold.ts";
 import { beginning, formatPosition } from "../src/events/follow.ts";
 import { folds } from "../src/runtime.ts";
+import { keyring } from "../src/security/seal.ts";
 import * as reads from "../src/services/caller_lookups.ts";
 import { deletedOrganizations } from "../src/services/delete_organization.ts";
 import { expiryChores } from "../src/services/expiry.ts";
+import { resealedFactors } from "../src/services/factor_expiry.ts";
 import { type PageRequest, queryOf, tokenOf } from "../src/services/page.ts";
 import { answerRequests } from "../src/services/password_reset_worker.ts";
+import { factorCalls } from "./fixture/factor_calls.ts";
+import { withPasskey, withTotp } from "./fixture/factors.ts";
 import { fixtureOf, lentFixtureOf } from "./fixture/organization.ts";
+import { factorRows } from "./guards/factor_rows.ts";
 import { type Row, rows } from "./guards/matrix_rows.ts";
 import { organization, type Postern, signedUp, startPostern } from "./harness.ts";
 import { lineOf, nodesOf, openProgram, root } from "./rules/tree.ts";
@@ -62,10 +68,17 @@ function readable(statement: string): string {
 }
 
 // A sign-in that replaces the password appends two types of fact.
-const together = ["session.created", "user.password_changed"];
+const together = [
+  ["session.created", "user.password_changed"],
+  // One that a factor completes uses the factor, and the first factor of a session that may only enrol one lifts its restriction.
+  ["factor.used", "session.created"],
+  ["factor.used", "session.created", "user.password_changed"],
+  ["factor.totp_added", "session.unrestricted"],
+  ["factor.passkey_added", "session.unrestricted"],
+];
 const appending = new Map([
   ...[...folds.keys()].map((type) => [statementFor([type], folds), type] as const),
-  [statementFor(together, folds), together.join("_and_")] as const,
+  ...together.map((types) => [statementFor(types, folds), types.join("_and_")] as const),
 ]);
 
 /** The statements that a handler sent; in place of the statement that appends facts, the file that shows it. */
@@ -119,6 +132,9 @@ const refusedRows = [
   "AccountService.ResetPassword",
   "SessionService.CreateSession",
   "EventService.WatchEvents",
+  ...Object.entries(factorRows).flatMap(([rpc, { needs }]) => (needs === "caller" ? [rpc] : [])),
+  "SessionService.CompleteSession",
+  "SessionService.CreatePasskeySession",
 ];
 
 /** The call that the matrix of permissions makes, and the one for the second page where there are pages. */
@@ -150,6 +166,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
   const everything = { objectId: "o", actorId: "a", types: ["user.locked"], since: time, until: time };
   const person = { username: "someone", givenName: "Ada", familyName: "Byron", email: "ada@example.com" };
   const { projectId } = fixture;
+  const [withApp, holder] = [await withTotp(postern), await withPasskey(postern)];
   const invited = `/v1/users/${await fixture.newUser()}:invite`;
   const { verificationCode } = (await postern.admin.post(invited, { returnCode: {} })).body;
   return {
@@ -159,10 +176,12 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
         request: { oldPassword: changing.password, newPassword: "Green-Teapot-77" },
       },
     ],
+    ...(await factorCalls(postern)),
     "AccountService.ResetPassword": [{ request: { verificationCode, newPassword: "Green-Teapot-77" } }],
     "SessionService.CreateSession": [
       { request: { loginName: username, password } },
       { request: { loginName: username, password, newPassword: "Green-Teapot-77" } },
+      ...[withApp, holder].map((one) => ({ request: { loginName: one.username, password: one.password } })),
     ],
     "EventService.ListEvents": [{ request: everything }, { request: { instance: true } }],
     "EventService.WatchEvents": [
@@ -266,11 +285,16 @@ async function asked(read: (key: never) => Promise<unknown>, name: string): Prom
 }
 
 test("what is over is cleared away by the statements of its file", async () => {
+  await withTotp(postern);
+  const { deps } = handlers;
+  const rotated = { ...deps, secrets: { ...deps.secrets, keyring: keyring([randomBytes(32), ...masterKeys()]) } };
+  const chores = [...expiryChores(deps, postern.config), deletedOrganizations(deps), resealedFactors(rotated)];
   handlers.heard();
-  const chores = [...expiryChores(handlers.deps, postern.config), deletedOrganizations(handlers.deps)];
   for (const { batch } of chores) await batch(10);
   await show("expiry.sql", handlers.heard());
 });
+
+const masterKeys = () => postern.config.masterKeys ?? [];
 
 test("requests for a new password are answered by the statements of their file", async () => {
   const { userId, username } = await signedUp(postern);
@@ -300,6 +324,7 @@ const unsent = [
   "select exists (select from passwords where imported) as imported",
   ...["update password_attempts set attempts = attempts - 1 where user_id =", "and attempts between 1 and"],
   "select blocked_until as until from password_change_attempts where user_id =",
+  "select blocked_until as until from factor_attempts where user_id =",
   "update password_change_attempts set attempts = attempts - 1, blocks = blocks - (blocked_until is not null)::integer, blocked_until = null where user_id =",
   "and attempts > 0",
 ];

@@ -32,6 +32,7 @@ type Client struct {
 	Accounts      posternv1.AccountServiceClient
 	Applications  posternv1.ApplicationServiceClient
 	Events        posternv1.EventServiceClient
+	Factors       posternv1.FactorServiceClient
 	Members       posternv1.MemberServiceClient
 	Organizations posternv1.OrganizationServiceClient
 	Policies      posternv1.PolicyServiceClient
@@ -60,6 +61,7 @@ func Dial(address string, transport credentials.TransportCredentials, token Toke
 		Accounts:      posternv1.NewAccountServiceClient(conn),
 		Applications:  posternv1.NewApplicationServiceClient(conn),
 		Events:        posternv1.NewEventServiceClient(conn),
+		Factors:       posternv1.NewFactorServiceClient(conn),
 		Members:       posternv1.NewMemberServiceClient(conn),
 		Organizations: posternv1.NewOrganizationServiceClient(conn),
 		Policies:      posternv1.NewPolicyServiceClient(conn),

@@ -14,6 +14,7 @@ import { file_google_rpc_error_details } from "../../gen/google/rpc/error_detail
 import { AccountService } from "../../gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "../../gen/postern/v1/application_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
+import { FactorService } from "../../gen/postern/v1/factor_pb.ts";
 import { MemberService } from "../../gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "../../gen/postern/v1/policy_pb.ts";
@@ -27,8 +28,8 @@ import { UsageError } from "./usage_error.ts";
 export type Contract = { readonly services: readonly DescService[]; readonly types: Registry };
 
 const ours: readonly DescService[] = [
-  ...[AccountService, ApplicationService, EventService, MemberService, OrganizationService, PolicyService],
-  ...[ProjectService, SessionService, UserService, UserGrantService],
+  ...[AccountService, ApplicationService, EventService, FactorService, MemberService, OrganizationService],
+  ...[PolicyService, ProjectService, SessionService, UserService, UserGrantService],
 ];
 
 /** The contract that this program was built with. */

@@ -2,6 +2,7 @@ import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { isRead } from "@postern/gateway";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import { callerOf, keys, type Membership } from "../deps.ts";
+import { refuse } from "../errors.ts";
 import type { Step } from "./around.ts";
 import { cover } from "./cover.ts";
 import { fieldOf } from "./field.ts";
@@ -13,6 +14,16 @@ import type { Rule } from "./rule.ts";
 
 /** Checks the caller's permission by the rpc's access option and the actual owner of the object that the request names. */
 export function authorize(method: DescMethod, lookups: Lookups): Step {
+  const permitted = permittedTo(method, lookups);
+  const { who, enrolment } = getOption(method, access);
+  if (who.case === "anyone" || enrolment) return permitted;
+  return (request, call) => {
+    if (callerOf(call).isEnrolling) throw refuse.because("FACTOR_ENROLMENT_REQUIRED");
+    return permitted(request, call);
+  };
+}
+
+function permittedTo(method: DescMethod, lookups: Lookups): Step {
   const option = getOption(method, access);
   switch (option.who.case) {
     case "anyone":

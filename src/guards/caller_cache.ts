@@ -140,6 +140,7 @@ const revokesBy = {
   "access_token.revoked": token,
   "session.created": nobody,
   "session.ended": session,
+  "session.unrestricted": session,
   "project.created": nobody,
   // Memberships end with their project or project grant.
   "project.deleted": everyone,
@@ -176,6 +177,15 @@ const revokesBy = {
   "policy.lockout_set": nobody,
   "policy.password_reset": nobody,
   "policy.lockout_reset": nobody,
+  "policy.factor_set": nobody,
+  "policy.factor_reset": nobody,
+  "factor.enrolment_started": nobody,
+  "factor.totp_added": nobody,
+  "factor.passkey_added": nobody,
+  "factor.recovery_codes_generated": nobody,
+  "factor.renamed": nobody,
+  "factor.used": nobody,
+  "factor.removed": nobody,
 } satisfies Record<FactType, Revokes>;
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));

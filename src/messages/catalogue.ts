@@ -3,6 +3,7 @@ import { bodyTexts } from "./body.ts";
 import { callTexts } from "./call.ts";
 import { changeTexts } from "./change.ts";
 import { emailTexts } from "./email.ts";
+import { factorTexts } from "./factor.ts";
 import { fieldTexts } from "./field.ts";
 import { importTexts } from "./import.ts";
 import type { Language } from "./language.ts";
@@ -21,6 +22,7 @@ const catalogue = {
   ...passwordTexts,
   ...phoneTexts,
   ...emailTexts,
+  ...factorTexts,
   ...applicationTexts,
   ...importTexts,
 };

@@ -11,6 +11,7 @@ type BearerRow = {
   sessionId: string | null;
   tokenId: string | null;
   expires: Date | null;
+  enrolmentOnly: boolean | null;
   permissions: string[] | null;
   memberships: Held[];
 };
@@ -32,7 +33,7 @@ export function callerRead(sql: Sql) {
   const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
     asked: "hash text",
     select: `select n, u.user_id as "userId", u.owner as organization, s.session_id as "sessionId", t.token_id as "tokenId",
-               coalesce(s.expiration_date, t.expiration_date) as expires, t.permissions,
+               coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only as "enrolmentOnly", t.permissions,
                ${memberships(inForce)}
              from asked join bearers b on b.hash = decode(asked.hash, 'hex')
              join users u on u.user_id = b.user_id and ${userInForce}
@@ -49,6 +50,7 @@ export function callerRead(sql: Sql) {
       organization: row.organization,
       ...(row.sessionId === null ? {} : { sessionId: row.sessionId }),
       ...(only ? { isLimited: true } : {}),
+      ...(row.enrolmentOnly ? { isEnrolling: true } : {}),
       memberships: row.memberships.map(membership).map((held) => (only ? { ...held, only } : held)),
     };
     return { caller, tokenId: row.tokenId ?? undefined, expires: row.expires ?? undefined };

@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
 import { type Chore, type Deleted, inOrder, type Stretch } from "../events/sweep.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { factorChores } from "./factor_expiry.ts";
 import type { MailSettings } from "./mail_code.ts";
 import type { PhoneSettings } from "./phone_code.ts";
 
@@ -9,7 +10,8 @@ import type { PhoneSettings } from "./phone_code.ts";
 const marginSeconds = 60;
 
 /** Deletes sessions whose time is over, and codes and tokens that can no longer be presented. */
-export const expiryChores = ({ sql, clock }: Deps, settings: PhoneSettings & MailSettings): readonly Chore[] => {
+export const expiryChores = (deps: Deps, settings: PhoneSettings & MailSettings): readonly Chore[] => {
+  const { sql, clock } = deps;
   const secondsAgo = (seconds: number) => new Date(clock().getTime() - seconds * 1000);
   return [
     inOrder("expired sessions", (stretch) => deleteSessions(sql, secondsAgo(marginSeconds), stretch)),
@@ -23,6 +25,7 @@ export const expiryChores = ({ sql, clock }: Deps, settings: PhoneSettings & Mai
       batch: async (most) => (await deleteMailSends(sql, secondsAgo(settings.mailSendWindowSeconds), most)).count,
     },
     { name: "old requests for a new password", batch: async (most) => (await deleteRequests(sql, most)).count },
+    ...factorChores(deps),
     { name: "expired codes of mails", batch: async (most) => (await deleteMailCodes(sql, clock(), most)).count },
   ];
 };

@@ -66,6 +66,7 @@ export const organizationStateFolds = {
     views: [
       "delete from password_policies p using $facts f where p.owner = f.stream",
       "delete from lockout_policies p using $facts f where p.owner = f.stream",
+      "delete from factor_policies p using $facts f where p.owner = f.stream",
       "delete from organizations o using $facts f where o.organization_id = f.stream",
     ],
   },

@@ -12,6 +12,7 @@ import type { Sql } from "../postgres/connect.ts";
 import { HashQueueFull, type PasswordBench } from "../security/password.ts";
 import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../security/policy.ts";
 import type { Secrets } from "../security/secrets.ts";
+import type { FactorKindName } from "./factor_read.ts";
 import { userInForce } from "./in_force.ts";
 import { type PolicyInForce, policyColumn } from "./policy.ts";
 
@@ -34,6 +35,10 @@ export type PasswordUser = Versioned & {
   /** How often wrong passwords locked it since the last right one. */
   readonly locks: number;
   readonly policy: PolicyInForce;
+  /** The kinds of factors that it has beside the password. */
+  readonly factorKinds: readonly FactorKindName[];
+  /** Whether it holds a role of administration anywhere. */
+  readonly isAdministrator: boolean;
 };
 
 /** The columns of a PasswordUser, of a user `u` and its password `p`. */
@@ -43,6 +48,8 @@ export const passwordColumns = `u.user_id as id, u.owner, u.kind, ${userInForce}
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,
   coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
+  coalesce((select jsonb_agg(distinct f.kind) from factors f where f.user_id = u.user_id), '[]') as "factorKinds",
+  exists (select from members m where m.user_id = u.user_id) as "isAdministrator",
   ${policyColumn("u.owner")} as policy, u.version, u.created, u.changed`;
 
 /** Reads a user with its password by its id. */

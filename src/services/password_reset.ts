@@ -9,10 +9,11 @@ import { messageRule, refuse, type Violation } from "../errors.ts";
 import { detailsAfter, factOf, next } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { type FailureRate, failureRate } from "../security/failure_rate.ts";
+import { failureRate } from "../security/failure_rate.ts";
 import { passwordCodeMacs } from "../security/mail_code.ts";
 import { userInForce } from "./in_force.ts";
 import type { MailSettings } from "./mail_code.ts";
+import { countNetwork } from "./network_rate.ts";
 import { newPasswordHash } from "./new_password.ts";
 import { loginNameOf, type PasswordUser, passwordColumns, passwordSecret } from "./password.ts";
 
@@ -31,7 +32,7 @@ export const passwordResets = (deps: Deps, settings: ResetSettings) => {
 
   return {
     async requestPasswordReset({ loginName, email }, call) {
-      count(requests, call);
+      countNetwork(requests, call);
       const language = call.values.get(keys.language) ?? settings.mailLanguage;
       const name = loginName === "" ? null : loginNameOf(loginName);
       await keepRequest(sql, { id: ids(), loginName: name, email: email === "" ? null : email, language });
@@ -50,7 +51,7 @@ export const passwordResets = (deps: Deps, settings: ResetSettings) => {
 
   /** Finds the user of a code. A guess counts before it is looked for, and a right one is taken back. */
   async function userOf(code: string, call: Call): Promise<UserOfCode> {
-    const uncount = count(guesses, call);
+    const uncount = countNetwork(guesses, call);
     const macs = passwordCodeMacs(secrets.keyring, code).map((mac) => mac.toString("hex"));
     const user = await userByCode({ macs, now: clock().toISOString() }, call.signal);
     if (!user) throw refuse.because("CODE_INVALID", { violations: [notInForce] });
@@ -64,16 +65,6 @@ const notInForce: Violation = {
   description: "is not a code in force: it is wrong, was used or has expired",
   reason: "CODE_INVALID",
 };
-
-/** Counts a request by the network that it comes from, and refuses it beyond the limit; returns how to take it back. */
-function count(rate: FailureRate, { values }: Call): () => void {
-  const network = values.get(keys.network);
-  if (network === undefined) return () => {};
-  const waitMs = rate.waitMs(network, performance.now());
-  if (waitMs > 0) throw refuse.because("RATE_LIMIT", { retrySeconds: Math.ceil(waitMs / 1000) });
-  rate.count(network, performance.now());
-  return () => rate.uncount(network, performance.now());
-}
 
 /** Cross-field rules of requests for a new password. */
 export const accountRules = [messageRule(RequestPasswordResetRequestSchema, notOne)];

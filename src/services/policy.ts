@@ -67,22 +67,32 @@ export const policyService = ({ log, sql, clock }: Deps) => {
       const reset = factOf("policy", at, { case: "lockoutReset", value: {} });
       return log.append(call, [reset], { details: detailsAfter(at) });
     },
-  } satisfies ServiceImpl<typeof PolicyService>;
+  } satisfies Partial<ServiceImpl<typeof PolicyService>>;
 
-  /** The place of the next fact. A policy that was reset and is set again begins anew, but its history goes on. */
   function place(row: OwnRow<unknown>, call: Call, stream: string): At {
-    if (row.isSet) return next(row, clock());
-    const at = first(organizationOf(call), stream, clock());
-    if (row.version === null || row.changed === null) return at;
-    return { ...at, version: row.version + 1n, time: at.time < row.changed ? row.changed : at.time };
+    return placeOf(row, { owner: organizationOf(call), stream, now: clock() });
   }
 };
+
+/** The place of the next fact. A policy that was reset and is set again begins anew, but its history goes on. */
+export function placeOf(
+  row: OwnRow<unknown>,
+  { owner, stream, now }: { owner: string; stream: string; now: Date },
+): At {
+  if (row.isSet) return next(row, now);
+  const at = first(owner, stream, now);
+  if (row.version === null || row.changed === null) return at;
+  return { ...at, version: row.version + 1n, time: at.time < row.changed ? row.changed : at.time };
+}
 
 const passwordStream = "password-policy";
 const lockoutStream = "lockout-policy";
 
+/** The stream of facts about the factor policy. */
+export const factorStream = "factor-policy";
+
 /** The streams of facts about policies, one of each in every organization: no object may have one of them as its id. */
-export const policyStreams: readonly string[] = [passwordStream, lockoutStream];
+export const policyStreams: readonly string[] = [passwordStream, lockoutStream, factorStream];
 
 /** The rules between fields of requests about policies. */
 export const policyRules = [
@@ -129,7 +139,7 @@ export const policyFolds = {
   },
   passwordReset: { views: [`delete from password_policies p using $facts f where p.owner = f.owner`] },
   lockoutReset: { views: [`delete from lockout_policies l using $facts f where l.owner = f.owner`] },
-} satisfies NounFolds<"policy">;
+} satisfies Omit<NounFolds<"policy">, "factorSet" | "factorReset">;
 
 /** The policies in force for an organization's users. */
 export type PolicyInForce = {
@@ -149,6 +159,8 @@ export type PolicyInForce = {
   readonly lockSeconds: number | null;
   /** A lock lasts until an administrator ends it. */
   readonly untilUnlocked: boolean;
+  /** The users who need a factor beside the password: a FactorRequirement, by its name in the contract. */
+  readonly factorRequirement: string;
 };
 
 /** Reads the policies in force in an organization. */
@@ -170,10 +182,15 @@ export const policyColumn = (owner: string) => `(
     'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, ${builtInPassword.changeAtNextSignIn}),
     'maximumAgeDays', coalesce(p.maximum_age_days, ${builtInPassword.maximumAgeDays}),
     'maximumAttempts', coalesce(l.maximum_attempts, ${builtInLockout.maximumAttempts}), 'lockSeconds', l.lock_seconds,
-    'untilUnlocked', coalesce(l.until_unlocked, ${builtInLockout.untilUnlocked}))
+    'untilUnlocked', coalesce(l.until_unlocked, ${builtInLockout.untilUnlocked}),
+    'factorRequirement', coalesce(f.requirement, '${builtInFactorRequirement}'))
   from instance
     left join lateral (${nearest("password_policies", owner)}) p on true
-    left join lateral (${nearest("lockout_policies", owner)}) l on true)`;
+    left join lateral (${nearest("lockout_policies", owner)}) l on true
+    left join lateral (${nearest("factor_policies", owner)}) f on true)`;
+
+/** The requirement of factors that is in force while none was set. */
+export const builtInFactorRequirement = "FACTOR_REQUIREMENT_OPTIONAL";
 
 const builtInPassword = {
   minimumLength: 8,
@@ -188,7 +205,7 @@ const builtInPassword = {
 const builtInLockout = { maximumAttempts: 10, lockSeconds: null, untilUnlocked: false };
 
 type Lockouts = Pick<PolicyInForce, "maximumAttempts" | "lockSeconds" | "untilUnlocked">;
-type Passwords = Omit<PolicyInForce, keyof Lockouts>;
+type Passwords = Omit<PolicyInForce, keyof Lockouts | "factorRequirement">;
 
 const passwords = `minimum_length as "minimumLength", requires_upper as "requiresUpper", requires_lower as "requiresLower",
   requires_digit as "requiresDigit", requires_symbol as "requiresSymbol", history_depth as "historyDepth",
@@ -200,17 +217,18 @@ const nearest = (table: string, owner: string) =>
   `select q.* from ${table} q where q.owner in (${owner}, instance_id) order by q.owner = ${owner} desc limit 1`;
 
 /** A table of policies, the columns of a policy, and the stream of its facts. */
-type PolicyTable = { readonly table: string; readonly columns: string; readonly stream: string };
+export type PolicyTable = { readonly table: string; readonly columns: string; readonly stream: string };
 
 const passwordTable: PolicyTable = { table: "password_policies", columns: passwords, stream: passwordStream };
 const lockoutTable: PolicyTable = { table: "lockout_policies", columns: lockouts, stream: lockoutStream };
 
 /** An organization's own policy; where there is none, the last fact about one that was reset. */
-type OwnRow<P> =
+export type OwnRow<P> =
   | (Versioned & P & { readonly isSet: true })
   | { readonly isSet: false; readonly version: bigint | null; readonly changed: Date | null };
 
-function ownRow<P>(sql: Sql, { table, columns, stream }: PolicyTable): (call: Call) => Promise<OwnRow<P>> {
+/** Reads an organization's own policy. */
+export function ownRow<P>(sql: Sql, { table, columns, stream }: PolicyTable): (call: Call) => Promise<OwnRow<P>> {
   const read = loadOne<{ owner: string }, OwnRow<P>>(sql, {
     asked: "owner text",
     select: `select n, p.owner is not null as "isSet", p.owner, '${stream}' as id, ${columns}, e.version, p.created,
@@ -224,7 +242,8 @@ function ownRow<P>(sql: Sql, { table, columns, stream }: PolicyTable): (call: Ca
     (await read({ owner: organizationOf(call) }, call.signal)) ?? { isSet: false, version: null, changed: null };
 }
 
-function rowInForce<P>(sql: Sql, { table, columns, stream }: PolicyTable) {
+/** Reads the policy in force in an organization. */
+export function rowInForce<P>(sql: Sql, { table, columns, stream }: PolicyTable) {
   return loadOne<{ owner: string }, Versioned & P>(sql, {
     asked: "owner text",
     select: `select n, p.owner, '${stream}' as id, ${columns}, version, created, changed
@@ -255,12 +274,12 @@ function own<R extends Versioned>(row: R | undefined, call: Call): R | undefined
 }
 
 /** Describes the standing of a policy in a response: whether it is the default, and its details. */
-function standing(row: Versioned | undefined, { instance }: { instance: boolean }, call: Call) {
+export function standing(row: Versioned | undefined, { instance }: { instance: boolean }, call: Call) {
   return { isDefault: instance || !own(row, call), ...(row ? { details: details(row) } : {}) };
 }
 
 /** Returns the policy that a request sets; validation has required it. */
-function given<P>(policy: P | undefined): P {
+export function given<P>(policy: P | undefined): P {
   if (policy === undefined) throw refuse.invalid([{ field: "policy", description: "is required", reason: "REQUIRED" }]);
   return policy;
 }

@@ -3,30 +3,33 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { ListSessionsRequestSchema, type SessionService } from "../../gen/postern/v1/session_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
-import type { NounFolds } from "../events/fold.ts";
+import { details, detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
+import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import type { PasswordBench } from "../security/password.ts";
-import { hashToken, newToken } from "../security/token.ts";
 import { userExistsRead } from "./access_token.ts";
+import { completedSessions, completionRules, type FactorSignInSettings } from "./complete_session.ts";
 import { evenTime } from "./even_time.ts";
-import { userInForce } from "./in_force.ts";
+import { isFactorRequired } from "./factor_policy.ts";
+import { type FactorKindName, isFullFactor } from "./factor_read.ts";
 import { replacementHash } from "./new_password.ts";
+import { confirmedSessions, newSessions, passwordReplaced } from "./new_session.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
+import { passkeySessions } from "./passkey_session.ts";
 import {
   countSignIn,
   loginNameOf,
   mustChange,
   passwordGuesses,
-  passwordSecret,
   passwordUserByLoginName,
   type TriedUser,
 } from "./password.ts";
-import { type SignInLimits, signInLimit } from "./sign_in_limit.ts";
+import { type Hashes, pendingSessions } from "./pending_session.ts";
+import { signInLimit } from "./sign_in_limit.ts";
 
-/** How long a session lasts, and how many sign-ins may fail. */
-export type SessionSettings = SignInLimits & { readonly sessionLifetimeSeconds: number };
+/** How long a session lasts, how many sign-ins may fail, and where the pages of passkeys are. */
+export type SessionSettings = FactorSignInSettings;
 
 /** Signing in and out; a session lasts for the time set. */
 export const sessionService = (deps: Deps, settings: SessionSettings) => {
@@ -37,6 +40,9 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
   const even = evenTime(sql);
   const userExists = userExistsRead(sql);
   const sessionById = sessionRead(sql);
+  const pending = pendingSessions(deps, settings);
+  const sessionOf = newSessions(deps, settings);
+  const confirm = confirmedSessions(deps);
 
   return {
     async createSession({ loginName, password, newPassword }, call) {
@@ -46,11 +52,8 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
       if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
       const { user, value } = outcome;
       if (newPassword === undefined && mustChange(user, clock())) throw refuse.because("PASSWORD_CHANGE_REQUIRED");
-      const { facts, at, answer } = newSession(user, value);
-      await log.append(call, facts, answer);
-      if (value.replaced === undefined && !(await isStillRight(sql, user)))
-        throw await takenBack({ ...at, id: at.stream }, user, call);
-      return answer;
+      if (user.factorKinds.some(isFull)) return { pending: await pending.begin(user, value, call) };
+      return signedIn(user, value, call);
     },
 
     async listSessions(request, call) {
@@ -69,6 +72,9 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
       const ended = factOf("session", at, { case: "ended", value: { userId: row.userId } });
       return log.append(call, [ended], { details: detailsAfter(at) });
     },
+
+    ...completedSessions(deps, settings),
+    ...passkeySessions(deps, settings),
   } satisfies ServiceImpl<typeof SessionService>;
 
   async function tried({ loginName, password, newPassword, call }: SignIn) {
@@ -81,50 +87,40 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
     return guess({ password, call, whenRight }, user);
   }
 
-  function newSession(user: TriedUser, { rehashed, replaced }: Hashes) {
-    const { id: userId, owner } = user;
-    const token = newToken("ps");
-    const at = first(owner, deps.ids(), clock());
-    const expirationDate = timestampFromDate(new Date(at.time.getTime() + settings.sessionLifetimeSeconds * 1000));
-    // The fact that replaces a password counts this sign-in; of a statement's two updates of one row only one would last.
+  /** Signs a user without a factor in; where one is wanted, only to enrol it. */
+  async function signedIn(user: TriedUser, { rehashed, replaced }: Hashes, call: Call) {
+    const enrolmentOnly = isFactorRequired(user.policy.factorRequirement, user);
+    // The fact that replaces a password counts this sign-in.
     const since = replaced === undefined ? user.since : null;
-    const secret = { hash: hashToken(token).toString("hex"), since, ...(rehashed ? { rehashed } : {}) };
-    const created = factOf("session", at, { case: "created", value: { userId, expirationDate } }, secret);
-    const facts = replaced === undefined ? [created] : [passwordReplaced(user, replaced), created];
-    return { at, facts, answer: { sessionId: at.stream, token, details: detailsAfter(at), expirationDate } };
-  }
-
-  function passwordReplaced(user: TriedUser, hash: string) {
-    const value = { byAdministrator: false };
-    const at = next(user, clock());
-    return factOf("user", at, { case: "passwordChanged", value }, passwordSecret(hash, user.policy));
-  }
-
-  /** Ends the new session and refuses the sign-in: the password was changed, or the user shut out, during the check. */
-  async function takenBack(row: Omit<Versioned, "changed" | "created"> & { time: Date }, user: TriedUser, call: Call) {
-    const at = next({ ...row, created: row.time, changed: row.time }, clock());
-    const ended = factOf("session", at, { case: "ended", value: { userId: user.id } });
-    return log.append(call, [ended], refuse.because("SIGN_IN_FAILED"));
+    const made = sessionOf({ ...user, since }, { amr: [], enrolmentOnly, rehashed });
+    const facts = replaced === undefined ? [] : [passwordReplaced(user, replaced, clock())];
+    const answer = { ...made.answer, enrolmentOnly };
+    await log.append(call, [...facts, made.created], answer);
+    if (replaced === undefined) await confirm(made, { ...user, isComplete: false }, call);
+    return answer;
   }
 };
+
+const isFull = (kind: FactorKindName) => isFullFactor({ kind });
 
 type SignIn = { readonly loginName: string; readonly password: string; readonly call: Call } & {
   readonly newPassword: string | undefined;
 };
 
-/** The hash of the same password at another cost, or of the one that replaces it. */
-type Hashes = { readonly rehashed?: string; readonly replaced?: string };
-
 /** Cross-field rules of requests about sessions. */
-export const sessionRules = [pageRule(ListSessionsRequestSchema, 1)];
+export const sessionRules = [pageRule(ListSessionsRequestSchema, 1), ...completionRules];
+
+// Without any, and so in facts of earlier releases, it was the password.
+const amrOfFact = `case when jsonb_array_length(coalesce(f.payload->'amr', '[]')) = 0 then '{pwd}'
+  else array(select jsonb_array_elements_text(f.payload->'amr')) end`;
 
 /** The folds of facts about a session: they write its row and the directory of bearers. */
 export const sessionFolds = {
   created: {
     views: [
-      `insert into sessions (owner, session_id, user_id, expiration_date, version, created, changed)
-       select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz,
-         f.version, f.time, f.time from $facts f`,
+      `insert into sessions (owner, session_id, user_id, expiration_date, amr, enrolment_only, version, created, changed)
+       select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz, ${amrOfFact},
+         coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.version, f.time, f.time from $facts f`,
     ],
     expiry: { table: "sessions", column: "expiration_date" },
     credentials: [
@@ -134,16 +130,22 @@ export const sessionFolds = {
       ...countSignIn,
     ],
   },
+  unrestricted: { views: [touch("sessions", "session_id", `amr = ${amrOfFact}, enrolment_only = false`)] },
   ended: {
     views: [`delete from sessions s using $facts f where s.owner = f.owner and s.session_id = f.stream`],
     credentials: [`delete from bearers b using $facts f where b.session_id = f.stream`],
   },
 } satisfies NounFolds<"session">;
 
-type SessionRow = Versioned & { readonly userId: string; readonly expirationDate: Date };
+type SessionRow = Versioned & {
+  readonly userId: string;
+  readonly expirationDate: Date;
+  readonly amr: readonly string[];
+  readonly enrolmentOnly: boolean;
+};
 
 const columns = `s.session_id as id, s.owner, s.user_id as "userId", s.expiration_date as "expirationDate",
-  s.version, s.created, s.changed`;
+  s.amr, s.enrolment_only as "enrolmentOnly", s.version, s.created, s.changed`;
 
 const sessionRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, SessionRow>(sql, {
@@ -157,18 +159,17 @@ const openConnections = (sql: Sql, userId: string, now: Date, { after, limit }: 
     and ${after ? sql`s.session_id < ${after[0] ?? ""}` : sql`true`}
   order by s.session_id desc limit ${limit}`;
 
-const session = ({ userId, expirationDate, ...row }: SessionRow) => ({
+const session = ({ userId, expirationDate, amr, enrolmentOnly, ...row }: SessionRow) => ({
   id: row.id,
   details: details(row),
   userId,
   expirationDate: timestampFromDate(expirationDate),
+  amr: [...amr],
+  acr: acrOf(amr),
+  authTime: timestampFromDate(row.created),
+  enrolmentOnly,
 });
 
-/** Whether the user may still sign in with the password that was checked. */
-async function isStillRight(sql: Sql, { id, since }: TriedUser): Promise<boolean> {
-  // A statement that ends the user's sessions either sees this one and ends it, or came first and is seen here.
-  const rows = await sql`
-    select from passwords p join users u using (user_id)
-    where p.user_id = ${id} and p.changed::text = ${since} and ${sql.unsafe(userInForce)}`;
-  return rows.length > 0;
-}
+/** The class of a sign-in by its methods: whether it took more than one factor. */
+export const acrOf = (amr: readonly string[]): string =>
+  amr.includes("mfa") ? "urn:postern:acr:multi-factor" : "urn:postern:acr:single-factor";

@@ -1,5 +1,6 @@
 import type { Cascade, NounFolds } from "../events/fold.ts";
 import { emailFolds } from "./email.ts";
+import { dropFactorCredentials } from "./factor_fold.ts";
 import { dropAllMailCodes, dropMailCodes, keepMailCode } from "./mail_code.ts";
 import { keepsAnOwner } from "./member.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "./password.ts";
@@ -90,8 +91,15 @@ export const userFolds = {
   },
   unlocked: { views: [touchUser("locked = false, locked_until = null")], credentials: clearAttempts },
   deleted: {
-    views: [`delete from users u using $facts f where u.owner = f.owner and u.user_id = f.stream`, gone("login_names")],
-    credentials: [gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode, ...dropAllMailCodes],
+    views: [
+      `delete from users u using $facts f where u.owner = f.owner and u.user_id = f.stream`,
+      gone("login_names"),
+      gone("factors"),
+    ],
+    credentials: [
+      ...[gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode],
+      ...[...dropAllMailCodes, ...dropFactorCredentials],
+    ],
     cascades: [sessionsEnd, tokensEnd, membershipsEnd, grantsEnd, keepsAnOwner("user.deleted", "m.user_id = i.stream")],
   },
 } satisfies NounFolds<"user">;

@@ -3,6 +3,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import { permissionsOf } from "../../src/guards/permissions.ts";
+import { enrolTotp } from "../fixture/factors.ts";
 import { type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { openProbe } from "../probe.ts";
 import { methods, nameOf } from "./methods.ts";
@@ -122,11 +123,23 @@ const acts: Readonly<Record<string, Act>> = {
     const { body } = await postern.admin.post(`/v1/users/${userId}/tokens`);
     return caller.delete(`/v1/users/${userId}/tokens/${body.tokenId}`);
   },
+  async "FactorService.RemoveFactor"(caller, userId) {
+    return caller.delete(`/v1/users/${userId}/factors/${await newFactor(userId)}`);
+  },
   async "SessionService.DeleteSession"(caller, userId) {
     const { body } = await postern.admin.get(`/v1/sessions?userId=${userId}`);
     return caller.delete(`/v1/sessions/${body.sessions[0].id}`);
   },
 };
+
+/** Enrols a factor for a user, who signs in with a password that the administrator sets. */
+async function newFactor(userId: string): Promise<string> {
+  const newPassword = "Amber-Lantern-19";
+  await postern.admin.put(`/v1/users/${userId}/password`, { newPassword });
+  const { username: loginName } = (await postern.admin.get(`/v1/users/${userId}`)).body.user;
+  const { token } = (await postern.as().post("/v1/sessions", { loginName, password: newPassword })).body;
+  return (await enrolTotp(postern.as(token))).factorId;
+}
 
 /** Takes a user's password away, which no operation does: the target of an invitation has none. */
 async function withoutPassword(userId: string): Promise<void> {

@@ -37,6 +37,7 @@ describe.each(keyedWrites)("$name", ({ method, name }) => {
     const again = await callRest(client, method, request, key);
     expect([again.status, again.body]).toEqual([200, first.body]);
     expect((await eventCount()) - before).toBe(eventsOf(name));
+    if (method.input.fields.length === 0) return;
     const other = await callRest(client, method, different(name, request), key);
     expect([other.status, other.body.details[0].reason]).toEqual([400, "IDEMPOTENCY_KEY_REUSED"]);
     expect((await eventCount()) - before).toBe(eventsOf(name));

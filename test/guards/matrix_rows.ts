@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Reason } from "../../src/errors.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import type { Fixture } from "../fixture/organization.ts";
+import { factorRows } from "./factor_rows.ts";
 import { policyRows } from "./policy_rows.ts";
 
 // Two statements of the same truth meet in matrix.test.ts. The server runs on the option `access` of each rpc in proto/postern/v1
@@ -480,6 +481,7 @@ export const rows: Readonly<Record<string, Row>> = {
     reaches: "project",
     request: async (f) => ({ userId: await f.newMember(), projectId: f.projectId, ...f.grant }),
   },
+  ...factorRows,
   ...policyRows,
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "EventService.WatchEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },

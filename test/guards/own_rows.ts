@@ -1,6 +1,6 @@
 /** The answer to a human without any role that calls with `me` in place of a user's id. */
 export type OwnRow = {
-  readonly says: "OK" | "PERMISSION_DENIED" | "PHONE_MISSING" | "CODE_EXPIRED" | "TOKEN_NOT_FOUND";
+  readonly says: "OK" | "PERMISSION_DENIED" | "PHONE_MISSING" | "CODE_EXPIRED" | "TOKEN_NOT_FOUND" | "FACTOR_NOT_FOUND";
   /** The fields of the request beside the id. */
   readonly request?: Readonly<Record<string, string | object>>;
 };
@@ -10,6 +10,8 @@ const denied: OwnRow = { says: "PERMISSION_DENIED" };
 /** One row for each rpc where `me` stands for the caller. */
 export const ownRows: Readonly<Record<string, OwnRow>> = {
   "SessionService.ListSessions": { says: "OK" },
+  "FactorService.ListFactors": { says: "OK" },
+  "FactorService.RemoveFactor": { says: "FACTOR_NOT_FOUND", request: { factorId: "none" } },
   "UserService.GetUser": { says: "OK" },
   "UserService.ChangePhone": { says: "OK", request: { phone: "+41446681800" } },
   "UserService.VerifyPhone": { says: "PHONE_MISSING", request: { verificationCode: "234567" } },

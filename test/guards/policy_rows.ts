@@ -27,6 +27,25 @@ export const policyRows: Readonly<Record<string, Row>> = {
     objectless: true,
     request: () => ({ policy: { maximumAttempts: 10 } }),
   },
+  "PolicyService.GetFactorPolicy": {
+    needs: "policy.read",
+    decides: "organization",
+    objectless: true,
+    ownOrganization: true,
+    request: () => ({}),
+  },
+  "PolicyService.SetFactorPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({ policy: { requirement: "FACTOR_REQUIREMENT_OPTIONAL" } }),
+  },
+  "PolicyService.ResetFactorPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
   "PolicyService.ResetPasswordPolicy": {
     needs: "policy.write",
     decides: "organization",

@@ -22,6 +22,8 @@ const passing: Readonly<Record<string, string>> = {
   creationDate: "<time>",
   changeDate: "<time>",
   expirationDate: "<time>",
+  authTime: "<time>",
+  lastUsedDate: "<time>",
   previousSecretExpirationDate: "<time>",
   date: "<time>",
   time: "<time>",
@@ -30,6 +32,11 @@ const passing: Readonly<Record<string, string>> = {
   nextPageToken: "<page token>",
   verificationCode: "<code>",
   requestId: "<request>",
+  // Of factors and of sign-ins that are pending.
+  challengeToken: "<token>",
+  secret: "<secret>",
+  uri: "<uri>",
+  codes: "<codes>",
   // Of new keys.
   x: "<number>",
   y: "<number>",
@@ -42,4 +49,6 @@ const patterns: readonly [string, RegExp][] = [
   ["name", /\bOrganization \d+ [0-9a-f]{6}\b/g],
   ["name", /\b[0-9a-f]{12}\b/g],
   ["phone", /\+4179\d{7}\b/g],
+  // Random bytes of 16, 32 and 64.
+  ["bytes", /^(?=.*[a-z])(?=.*[A-Z])(?:[\w-]{22}|[\w-]{43}|[\w-]{86})$/g],
 ];

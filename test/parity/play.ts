@@ -5,6 +5,7 @@ import { AccountService } from "../../gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "../../gen/postern/v1/application_pb.ts";
 import { AuthorizationService } from "../../gen/postern/v1/authorization_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
+import { FactorService } from "../../gen/postern/v1/factor_pb.ts";
 import { MemberService } from "../../gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "../../gen/postern/v1/policy_pb.ts";
@@ -19,7 +20,15 @@ import { normalised } from "./plain.ts";
 import { type Scene, type Stage, within } from "./stage.ts";
 
 const services: readonly DescService[] = [
-  ...[AccountService, ApplicationService, AuthorizationService, EventService, MemberService, OrganizationService],
+  ...[
+    AccountService,
+    ApplicationService,
+    AuthorizationService,
+    EventService,
+    FactorService,
+    MemberService,
+    OrganizationService,
+  ],
   ...[PolicyService, ProjectService, SessionService, UserService, UserGrantService],
 ];
 

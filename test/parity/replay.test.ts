@@ -51,7 +51,7 @@ test.each(keyedWrites.map(({ name, method }, turn) => [name, method, turn] as co
       const { code, body } = (await ask(door, request)) ?? {};
       expect([code, body], `${first?.name}, then ${door.name}`).toEqual(["OK", done?.body]);
     }
-    for (const door of others)
+    for (const door of method.input.fields.length > 0 ? others : [])
       expect((await ask(door, different(name, request)))?.reason, door.name).toBe("IDEMPOTENCY_KEY_REUSED");
     expect((await eventCount()) - before).toBe(eventsOf(name));
   },

@@ -2,6 +2,7 @@ import { applicationScenes } from "./scenes_application.ts";
 import { authorizationScenes } from "./scenes_authorization.ts";
 import { emailScenes } from "./scenes_email.ts";
 import { everyScenes } from "./scenes_every.ts";
+import { factorScenes } from "./scenes_factor.ts";
 import { grantScenes } from "./scenes_grant.ts";
 import { importScenes } from "./scenes_import.ts";
 import { keyScenes } from "./scenes_key.ts";
@@ -21,7 +22,7 @@ import { wireScenes } from "./scenes_wire.ts";
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   ...[stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
-  ...[emailScenes, passwordResetScenes, importScenes, lateScenes, takenScenes, authorizationScenes],
+  ...[emailScenes, passwordResetScenes, importScenes, lateScenes, takenScenes, authorizationScenes, factorScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

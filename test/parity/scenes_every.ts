@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { fixtureOf } from "../fixture/organization.ts";
+import { factorRows } from "../guards/factor_rows.ts";
 import { type Row, rows } from "../guards/matrix_rows.ts";
 import { machine, organization, signedUp } from "../harness.ts";
 import { made, type Scene, within } from "./stage.ts";
@@ -52,6 +53,7 @@ const elsewhere = new Set([
   "AccountService.ChangePassword",
   "AccountService.ResetPassword",
   "SessionService.CreateSession",
+  ...Object.entries(factorRows).flatMap(([rpc, { needs }]) => (/^(caller|anyone)$/.test(needs) ? [rpc] : [])),
 ]);
 
 /** Every unary rpc: an answer, and the two refusals that come before its handler. */

@@ -7,6 +7,7 @@ const policy = {
   ...{ minimumLength: 8, requiresUpper: true, requiresLower: true, requiresDigit: true, requiresSymbol: true },
   ...{ changeAtNextSignIn: false, maximumAgeDays: 0 },
   ...{ historyDepth: 0, maximumAttempts: 10, lockSeconds: null, untilUnlocked: false },
+  factorRequirement: "FACTOR_REQUIREMENT_OPTIONAL",
 };
 const common = await commonPasswords();
 const check =

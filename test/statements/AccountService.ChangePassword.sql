@@ -7,6 +7,8 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,
   coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
+  coalesce((select jsonb_agg(distinct f.kind) from factors f where f.user_id = u.user_id), '[]') as "factorKinds",
+  exists (select from members m where m.user_id = u.user_id) as "isAdministrator",
   (
   select jsonb_build_object(
     'minimumLength', coalesce(p.minimum_length, 8),
@@ -18,10 +20,12 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
     'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
     'maximumAgeDays', coalesce(p.maximum_age_days, 0),
     'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
-    'untilUnlocked', coalesce(l.until_unlocked, false))
+    'untilUnlocked', coalesce(l.until_unlocked, false),
+    'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
-    left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true) as policy, u.version, u.created, u.changed
+    left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true
+    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy, u.version, u.created, u.changed
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id
              left join passwords p on p.user_id = u.user_id;
 

@@ -7,6 +7,8 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,
   coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
+  coalesce((select jsonb_agg(distinct f.kind) from factors f where f.user_id = u.user_id), '[]') as "factorKinds",
+  exists (select from members m where m.user_id = u.user_id) as "isAdministrator",
   (
   select jsonb_build_object(
     'minimumLength', coalesce(p.minimum_length, 8),
@@ -18,10 +20,12 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
     'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
     'maximumAgeDays', coalesce(p.maximum_age_days, 0),
     'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
-    'untilUnlocked', coalesce(l.until_unlocked, false))
+    'untilUnlocked', coalesce(l.until_unlocked, false),
+    'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
-    left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true) as policy, u.version, u.created, u.changed
+    left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true
+    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy, u.version, u.created, u.changed
              from asked join login_names l using (login_name)
              join users u on u.owner = l.owner and u.user_id = l.user_id
              left join passwords p on p.user_id = u.user_id;
@@ -37,7 +41,23 @@ delete from password_attempts where user_id = $1;
 
 -- appends: facts/session.created.sql
 
-select from passwords p join users u using (user_id)
-where p.user_id = $1 and p.changed::text = $2 and (u.active and (select h.active from organizations h where h.organization_id = u.owner));
+select from users u left join passwords p using (user_id)
+where u.user_id = $1 and p.changed::text is not distinct from $2::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+  and ($3::boolean or not exists (
+    select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes'));
 
 -- appends: facts/session.created_and_user.password_changed.sql
+
+with gone as (
+  delete from pending_sessions where mac in (
+    select mac from pending_sessions where user_id = $1 order by created desc offset $2)
+)
+insert into pending_sessions (mac, user_id, since, challenge, hashes, created, expiration_date)
+values ($3, $4, $5, $6,
+  $7::text::jsonb, $8, $9);
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text)
+)
+select n, p.credential_id as id, p.transports, p.user_handle as handle
+             from asked join passkeys p on p.user_id = asked."user" order by n, p.factor_id;

@@ -14,10 +14,12 @@ select jsonb_build_object(
   'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
   'maximumAgeDays', coalesce(p.maximum_age_days, 0),
   'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
-  'untilUnlocked', coalesce(l.until_unlocked, false))
+  'untilUnlocked', coalesce(l.until_unlocked, false),
+  'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
 from instance
   left join lateral (select q.* from password_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) p on true
-  left join lateral (select q.* from lockout_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) l on true) as policy
+  left join lateral (select q.* from lockout_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) l on true
+  left join lateral (select q.* from factor_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) f on true) as policy
            from asked left join login_names l on l.login_name = asked.login_name order by n;
 
 -- appends: facts/user.human_created.sql

@@ -25,6 +25,18 @@ delete from password_reset_requests where request_id in (
 select request_id from password_reset_requests where created < now() - interval '10 minutes'
 limit $1 for update skip locked);
 
+delete from factor_enrolments where (user_id, kind) in (
+select user_id, kind from factor_enrolments where expiration_date <= $1
+order by expiration_date limit $2 for update skip locked);
+
+delete from pending_sessions where mac in (
+select mac from pending_sessions where expiration_date <= $1
+order by expiration_date limit $2 for update skip locked);
+
+delete from spent_challenges where challenge in (
+select challenge from spent_challenges where expiration_date <= $1
+order by expiration_date limit $2 for update skip locked);
+
 delete from mail_codes where mail_code_id in (
 select mail_code_id from mail_codes where expiration_date <= $1
 order by expiration_date limit $2 for update skip locked);
@@ -62,7 +74,8 @@ facts as (
 ),
 "organization.purged/0" as (delete from password_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
 "organization.purged/1" as (delete from lockout_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
-"organization.purged/2" as (delete from organizations o using (select * from facts where type = 'organization.purged') f where o.organization_id = f.stream),
+"organization.purged/2" as (delete from factor_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
+"organization.purged/3" as (delete from organizations o using (select * from facts where type = 'organization.purged') f where o.organization_id = f.stream),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
@@ -70,3 +83,8 @@ idempotent as (
     caller text, operation text, key text, request text, answer text, created timestamptz)
 )
 select 1;
+
+select factor_id as id, sealed from factor_secrets
+where substring(sealed from 1 for $1) <> $2 limit $3;
+
+update factor_secrets set sealed = $1 where factor_id = $2 and sealed = $3;

@@ -2,8 +2,8 @@
 // @generated from file postern/v1/policy.proto (package postern.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Duration } from "@bufbuild/protobuf/wkt";
@@ -11,13 +11,13 @@ import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file postern/v1/policy.proto.
  */
 export const file_postern_v1_policy: GenFile = /*@__PURE__*/
-  fileDesc("Chdwb3N0ZXJuL3YxL3BvbGljeS5wcm90bxIKcG9zdGVybi52MSL5AQoOUGFzc3dvcmRQb2xpY3kSIgoObWluaW11bV9sZW5ndGgYASABKA1CCrpIByoFGMgBKAESFgoOcmVxdWlyZXNfdXBwZXIYAiABKAgSFgoOcmVxdWlyZXNfbG93ZXIYAyABKAgSFgoOcmVxdWlyZXNfZGlnaXQYBCABKAgSFwoPcmVxdWlyZXNfc3ltYm9sGAUgASgIEh4KDWhpc3RvcnlfZGVwdGgYBiABKA1CB7pIBCoCGBgSHgoWY2hhbmdlX2F0X25leHRfc2lnbl9pbhgHIAEoCBIiChBtYXhpbXVtX2FnZV9kYXlzGAggASgNQgi6SAUqAxjCHCKJAQoNTG9ja291dFBvbGljeRIiChBtYXhpbXVtX2F0dGVtcHRzGAEgASgNQgi6SAUqAxjoBxI8Cg1sb2NrX2R1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgq6SAeqAQQyAggBEhYKDnVudGlsX3VubG9ja2VkGAMgASgIIiwKGEdldFBhc3N3b3JkUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCKBAQoZR2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZRIqCgZwb2xpY3kYASABKAsyGi5wb3N0ZXJuLnYxLlBhc3N3b3JkUG9saWN5EhIKCmlzX2RlZmF1bHQYAiABKAgSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJgChhTZXRQYXNzd29yZFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgSMgoGcG9saWN5GAIgASgLMhoucG9zdGVybi52MS5QYXNzd29yZFBvbGljeUIGukgDyAEBIkEKGVNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIrChdHZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJ/ChhHZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2USKQoGcG9saWN5GAEgASgLMhkucG9zdGVybi52MS5Mb2Nrb3V0UG9saWN5EhIKCmlzX2RlZmF1bHQYAiABKAgSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJeChdTZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIxCgZwb2xpY3kYAiABKAsyGS5wb3N0ZXJuLnYxLkxvY2tvdXRQb2xpY3lCBrpIA8gBASJAChhTZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKZAgoKUG9saWN5RmFjdBIyCgxwYXNzd29yZF9zZXQYASABKAsyGi5wb3N0ZXJuLnYxLlBhc3N3b3JkUG9saWN5SAASMAoLbG9ja291dF9zZXQYAiABKAsyGS5wb3N0ZXJuLnYxLkxvY2tvdXRQb2xpY3lIABI+Cg5wYXNzd29yZF9yZXNldBgUIAEoCzIkLnBvc3Rlcm4udjEuUG9saWN5RmFjdC5QYXNzd29yZFJlc2V0SAASPAoNbG9ja291dF9yZXNldBgVIAEoCzIjLnBvc3Rlcm4udjEuUG9saWN5RmFjdC5Mb2Nrb3V0UmVzZXRIABoPCg1QYXNzd29yZFJlc2V0Gg4KDExvY2tvdXRSZXNldEIGCgRmYWN0Ii4KGlJlc2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIkMKG1Jlc2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIi0KGVJlc2V0TG9ja291dFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgiQgoaUmVzZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlsczKcCAoNUG9saWN5U2VydmljZRKiAQoRR2V0UGFzc3dvcmRQb2xpY3kSJC5wb3N0ZXJuLnYxLkdldFBhc3N3b3JkUG9saWN5UmVxdWVzdBolLnBvc3Rlcm4udjEuR2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZSJAkAIBirUYHDgBSghpbnN0YW5jZYABARoLcG9saWN5LnJlYWSC0+STAhcSFS92MS9wb2xpY2llcy9wYXNzd29yZBKwAQoRU2V0UGFzc3dvcmRQb2xpY3kSJC5wb3N0ZXJuLnYxLlNldFBhc3N3b3JkUG9saWN5UmVxdWVzdBolLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZSJOirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCGjoBKhoVL3YxL3BvbGljaWVzL3Bhc3N3b3JkEpsBChBHZXRMb2Nrb3V0UG9saWN5EiMucG9zdGVybi52MS5HZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBokLnBvc3Rlcm4udjEuR2V0TG9ja291dFBvbGljeVJlc3BvbnNlIjyQAgGKtRgZOAFKCGluc3RhbmNlGgtwb2xpY3kucmVhZILT5JMCFhIUL3YxL3BvbGljaWVzL2xvY2tvdXQSrAEKEFNldExvY2tvdXRQb2xpY3kSIy5wb3N0ZXJuLnYxLlNldExvY2tvdXRQb2xpY3lSZXF1ZXN0GiQucG9zdGVybi52MS5TZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2UiTYq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhk6ASoaFC92MS9wb2xpY2llcy9sb2Nrb3V0ErMBChNSZXNldFBhc3N3b3JkUG9saWN5EiYucG9zdGVybi52MS5SZXNldFBhc3N3b3JkUG9saWN5UmVxdWVzdBonLnBvc3Rlcm4udjEuUmVzZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlIkuKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIXKhUvdjEvcG9saWNpZXMvcGFzc3dvcmQSrwEKElJlc2V0TG9ja291dFBvbGljeRIlLnBvc3Rlcm4udjEuUmVzZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBomLnBvc3Rlcm4udjEuUmVzZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2UiSoq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhYqFC92MS9wb2xpY2llcy9sb2Nrb3V0QpoBCg5jb20ucG9zdGVybi52MUILUG9saWN5UHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chdwb3N0ZXJuL3YxL3BvbGljeS5wcm90bxIKcG9zdGVybi52MSL5AQoOUGFzc3dvcmRQb2xpY3kSIgoObWluaW11bV9sZW5ndGgYASABKA1CCrpIByoFGMgBKAESFgoOcmVxdWlyZXNfdXBwZXIYAiABKAgSFgoOcmVxdWlyZXNfbG93ZXIYAyABKAgSFgoOcmVxdWlyZXNfZGlnaXQYBCABKAgSFwoPcmVxdWlyZXNfc3ltYm9sGAUgASgIEh4KDWhpc3RvcnlfZGVwdGgYBiABKA1CB7pIBCoCGBgSHgoWY2hhbmdlX2F0X25leHRfc2lnbl9pbhgHIAEoCBIiChBtYXhpbXVtX2FnZV9kYXlzGAggASgNQgi6SAUqAxjCHCKJAQoNTG9ja291dFBvbGljeRIiChBtYXhpbXVtX2F0dGVtcHRzGAEgASgNQgi6SAUqAxjoBxI8Cg1sb2NrX2R1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgq6SAeqAQQyAggBEhYKDnVudGlsX3VubG9ja2VkGAMgASgIIk8KDEZhY3RvclBvbGljeRI/CgtyZXF1aXJlbWVudBgBIAEoDjIdLnBvc3Rlcm4udjEuRmFjdG9yUmVxdWlyZW1lbnRCC7pICMgBAYIBAhABIiwKGEdldFBhc3N3b3JkUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCKBAQoZR2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZRIqCgZwb2xpY3kYASABKAsyGi5wb3N0ZXJuLnYxLlBhc3N3b3JkUG9saWN5EhIKCmlzX2RlZmF1bHQYAiABKAgSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJgChhTZXRQYXNzd29yZFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgSMgoGcG9saWN5GAIgASgLMhoucG9zdGVybi52MS5QYXNzd29yZFBvbGljeUIGukgDyAEBIkEKGVNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIrChdHZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJ/ChhHZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2USKQoGcG9saWN5GAEgASgLMhkucG9zdGVybi52MS5Mb2Nrb3V0UG9saWN5EhIKCmlzX2RlZmF1bHQYAiABKAgSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJeChdTZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIxCgZwb2xpY3kYAiABKAsyGS5wb3N0ZXJuLnYxLkxvY2tvdXRQb2xpY3lCBrpIA8gBASJAChhTZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKUAwoKUG9saWN5RmFjdBIyCgxwYXNzd29yZF9zZXQYASABKAsyGi5wb3N0ZXJuLnYxLlBhc3N3b3JkUG9saWN5SAASMAoLbG9ja291dF9zZXQYAiABKAsyGS5wb3N0ZXJuLnYxLkxvY2tvdXRQb2xpY3lIABIuCgpmYWN0b3Jfc2V0GAMgASgLMhgucG9zdGVybi52MS5GYWN0b3JQb2xpY3lIABI+Cg5wYXNzd29yZF9yZXNldBgUIAEoCzIkLnBvc3Rlcm4udjEuUG9saWN5RmFjdC5QYXNzd29yZFJlc2V0SAASPAoNbG9ja291dF9yZXNldBgVIAEoCzIjLnBvc3Rlcm4udjEuUG9saWN5RmFjdC5Mb2Nrb3V0UmVzZXRIABI6CgxmYWN0b3JfcmVzZXQYFiABKAsyIi5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuRmFjdG9yUmVzZXRIABoPCg1QYXNzd29yZFJlc2V0Gg4KDExvY2tvdXRSZXNldBoNCgtGYWN0b3JSZXNldEIGCgRmYWN0Ii4KGlJlc2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIkMKG1Jlc2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIi0KGVJlc2V0TG9ja291dFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgiQgoaUmVzZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIqChZHZXRGYWN0b3JQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIn0KF0dldEZhY3RvclBvbGljeVJlc3BvbnNlEigKBnBvbGljeRgBIAEoCzIYLnBvc3Rlcm4udjEuRmFjdG9yUG9saWN5EhIKCmlzX2RlZmF1bHQYAiABKAgSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJcChZTZXRGYWN0b3JQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjAKBnBvbGljeRgCIAEoCzIYLnBvc3Rlcm4udjEuRmFjdG9yUG9saWN5Qga6SAPIAQEiPwoXU2V0RmFjdG9yUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIsChhSZXNldEZhY3RvclBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgiQQoZUmVzZXRGYWN0b3JQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzKskBChFGYWN0b3JSZXF1aXJlbWVudBIiCh5GQUNUT1JfUkVRVUlSRU1FTlRfVU5TUEVDSUZJRUQQABIaChZGQUNUT1JfUkVRVUlSRU1FTlRfT0ZGEAESHwobRkFDVE9SX1JFUVVJUkVNRU5UX09QVElPTkFMEAISHwobRkFDVE9SX1JFUVVJUkVNRU5UX1JFUVVJUkVEEAMSMgouRkFDVE9SX1JFUVVJUkVNRU5UX1JFUVVJUkVEX0ZPUl9BRE1JTklTVFJBVE9SUxAEMpIMCg1Qb2xpY3lTZXJ2aWNlEqIBChFHZXRQYXNzd29yZFBvbGljeRIkLnBvc3Rlcm4udjEuR2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0GiUucG9zdGVybi52MS5HZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlIkCQAgGKtRgcOAFKCGluc3RhbmNlgAEBGgtwb2xpY3kucmVhZILT5JMCFxIVL3YxL3BvbGljaWVzL3Bhc3N3b3JkErABChFTZXRQYXNzd29yZFBvbGljeRIkLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0GiUucG9zdGVybi52MS5TZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlIk6KtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIaOgEqGhUvdjEvcG9saWNpZXMvcGFzc3dvcmQSmwEKEEdldExvY2tvdXRQb2xpY3kSIy5wb3N0ZXJuLnYxLkdldExvY2tvdXRQb2xpY3lSZXF1ZXN0GiQucG9zdGVybi52MS5HZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2UiPJACAYq1GBk4AUoIaW5zdGFuY2UaC3BvbGljeS5yZWFkgtPkkwIWEhQvdjEvcG9saWNpZXMvbG9ja291dBKsAQoQU2V0TG9ja291dFBvbGljeRIjLnBvc3Rlcm4udjEuU2V0TG9ja291dFBvbGljeVJlcXVlc3QaJC5wb3N0ZXJuLnYxLlNldExvY2tvdXRQb2xpY3lSZXNwb25zZSJNirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCGToBKhoUL3YxL3BvbGljaWVzL2xvY2tvdXQSswEKE1Jlc2V0UGFzc3dvcmRQb2xpY3kSJi5wb3N0ZXJuLnYxLlJlc2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0GicucG9zdGVybi52MS5SZXNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2UiS4q1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhcqFS92MS9wb2xpY2llcy9wYXNzd29yZBKvAQoSUmVzZXRMb2Nrb3V0UG9saWN5EiUucG9zdGVybi52MS5SZXNldExvY2tvdXRQb2xpY3lSZXF1ZXN0GiYucG9zdGVybi52MS5SZXNldExvY2tvdXRQb2xpY3lSZXNwb25zZSJKirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCFioUL3YxL3BvbGljaWVzL2xvY2tvdXQSmgEKD0dldEZhY3RvclBvbGljeRIiLnBvc3Rlcm4udjEuR2V0RmFjdG9yUG9saWN5UmVxdWVzdBojLnBvc3Rlcm4udjEuR2V0RmFjdG9yUG9saWN5UmVzcG9uc2UiPpACAYq1GBw4AUoIaW5zdGFuY2WAAQEaC3BvbGljeS5yZWFkgtPkkwIVEhMvdjEvcG9saWNpZXMvZmFjdG9yEqgBCg9TZXRGYWN0b3JQb2xpY3kSIi5wb3N0ZXJuLnYxLlNldEZhY3RvclBvbGljeVJlcXVlc3QaIy5wb3N0ZXJuLnYxLlNldEZhY3RvclBvbGljeVJlc3BvbnNlIkyKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIYOgEqGhMvdjEvcG9saWNpZXMvZmFjdG9yEqsBChFSZXNldEZhY3RvclBvbGljeRIkLnBvc3Rlcm4udjEuUmVzZXRGYWN0b3JQb2xpY3lSZXF1ZXN0GiUucG9zdGVybi52MS5SZXNldEZhY3RvclBvbGljeVJlc3BvbnNlIkmKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIVKhMvdjEvcG9saWNpZXMvZmFjdG9yQpoBCg5jb20ucG9zdGVybi52MUILUG9saWN5UHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * The rules that a password must satisfy.
@@ -127,6 +127,27 @@ export const LockoutPolicySchema: GenMessage<LockoutPolicy> = /*@__PURE__*/
   messageDesc(file_postern_v1_policy, 1);
 
 /**
+ * The rules for factors beside the password.
+ *
+ * @generated from message postern.v1.FactorPolicy
+ */
+export type FactorPolicy = Message<"postern.v1.FactorPolicy"> & {
+  /**
+   * The users who need a factor.
+   *
+   * @generated from field: postern.v1.FactorRequirement requirement = 1;
+   */
+  requirement: FactorRequirement;
+};
+
+/**
+ * Describes the message postern.v1.FactorPolicy.
+ * Use `create(FactorPolicySchema)` to create a new message.
+ */
+export const FactorPolicySchema: GenMessage<FactorPolicy> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 2);
+
+/**
  * @generated from message postern.v1.GetPasswordPolicyRequest
  */
 export type GetPasswordPolicyRequest = Message<"postern.v1.GetPasswordPolicyRequest"> & {
@@ -143,7 +164,7 @@ export type GetPasswordPolicyRequest = Message<"postern.v1.GetPasswordPolicyRequ
  * Use `create(GetPasswordPolicyRequestSchema)` to create a new message.
  */
 export const GetPasswordPolicyRequestSchema: GenMessage<GetPasswordPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 2);
+  messageDesc(file_postern_v1_policy, 3);
 
 /**
  * @generated from message postern.v1.GetPasswordPolicyResponse
@@ -176,7 +197,7 @@ export type GetPasswordPolicyResponse = Message<"postern.v1.GetPasswordPolicyRes
  * Use `create(GetPasswordPolicyResponseSchema)` to create a new message.
  */
 export const GetPasswordPolicyResponseSchema: GenMessage<GetPasswordPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 3);
+  messageDesc(file_postern_v1_policy, 4);
 
 /**
  * @generated from message postern.v1.SetPasswordPolicyRequest
@@ -202,7 +223,7 @@ export type SetPasswordPolicyRequest = Message<"postern.v1.SetPasswordPolicyRequ
  * Use `create(SetPasswordPolicyRequestSchema)` to create a new message.
  */
 export const SetPasswordPolicyRequestSchema: GenMessage<SetPasswordPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 4);
+  messageDesc(file_postern_v1_policy, 5);
 
 /**
  * @generated from message postern.v1.SetPasswordPolicyResponse
@@ -221,7 +242,7 @@ export type SetPasswordPolicyResponse = Message<"postern.v1.SetPasswordPolicyRes
  * Use `create(SetPasswordPolicyResponseSchema)` to create a new message.
  */
 export const SetPasswordPolicyResponseSchema: GenMessage<SetPasswordPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 5);
+  messageDesc(file_postern_v1_policy, 6);
 
 /**
  * @generated from message postern.v1.GetLockoutPolicyRequest
@@ -240,7 +261,7 @@ export type GetLockoutPolicyRequest = Message<"postern.v1.GetLockoutPolicyReques
  * Use `create(GetLockoutPolicyRequestSchema)` to create a new message.
  */
 export const GetLockoutPolicyRequestSchema: GenMessage<GetLockoutPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 6);
+  messageDesc(file_postern_v1_policy, 7);
 
 /**
  * @generated from message postern.v1.GetLockoutPolicyResponse
@@ -273,7 +294,7 @@ export type GetLockoutPolicyResponse = Message<"postern.v1.GetLockoutPolicyRespo
  * Use `create(GetLockoutPolicyResponseSchema)` to create a new message.
  */
 export const GetLockoutPolicyResponseSchema: GenMessage<GetLockoutPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 7);
+  messageDesc(file_postern_v1_policy, 8);
 
 /**
  * @generated from message postern.v1.SetLockoutPolicyRequest
@@ -299,7 +320,7 @@ export type SetLockoutPolicyRequest = Message<"postern.v1.SetLockoutPolicyReques
  * Use `create(SetLockoutPolicyRequestSchema)` to create a new message.
  */
 export const SetLockoutPolicyRequestSchema: GenMessage<SetLockoutPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 8);
+  messageDesc(file_postern_v1_policy, 9);
 
 /**
  * @generated from message postern.v1.SetLockoutPolicyResponse
@@ -318,7 +339,7 @@ export type SetLockoutPolicyResponse = Message<"postern.v1.SetLockoutPolicyRespo
  * Use `create(SetLockoutPolicyResponseSchema)` to create a new message.
  */
 export const SetLockoutPolicyResponseSchema: GenMessage<SetLockoutPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 9);
+  messageDesc(file_postern_v1_policy, 10);
 
 /**
  * The events of a policy.
@@ -347,6 +368,14 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
     case: "lockoutSet";
   } | {
     /**
+     * The factor policy from now on.
+     *
+     * @generated from field: postern.v1.FactorPolicy factor_set = 3;
+     */
+    value: FactorPolicy;
+    case: "factorSet";
+  } | {
+    /**
      * The password policy was removed.
      *
      * @generated from field: postern.v1.PolicyFact.PasswordReset password_reset = 20;
@@ -361,6 +390,14 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
      */
     value: PolicyFact_LockoutReset;
     case: "lockoutReset";
+  } | {
+    /**
+     * The factor policy was removed.
+     *
+     * @generated from field: postern.v1.PolicyFact.FactorReset factor_reset = 22;
+     */
+    value: PolicyFact_FactorReset;
+    case: "factorReset";
   } | { case: undefined; value?: undefined };
 };
 
@@ -369,7 +406,7 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
  * Use `create(PolicyFactSchema)` to create a new message.
  */
 export const PolicyFactSchema: GenMessage<PolicyFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 10);
+  messageDesc(file_postern_v1_policy, 11);
 
 /**
  * @generated from message postern.v1.PolicyFact.PasswordReset
@@ -382,7 +419,7 @@ export type PolicyFact_PasswordReset = Message<"postern.v1.PolicyFact.PasswordRe
  * Use `create(PolicyFact_PasswordResetSchema)` to create a new message.
  */
 export const PolicyFact_PasswordResetSchema: GenMessage<PolicyFact_PasswordReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 10, 0);
+  messageDesc(file_postern_v1_policy, 11, 0);
 
 /**
  * @generated from message postern.v1.PolicyFact.LockoutReset
@@ -395,7 +432,20 @@ export type PolicyFact_LockoutReset = Message<"postern.v1.PolicyFact.LockoutRese
  * Use `create(PolicyFact_LockoutResetSchema)` to create a new message.
  */
 export const PolicyFact_LockoutResetSchema: GenMessage<PolicyFact_LockoutReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 10, 1);
+  messageDesc(file_postern_v1_policy, 11, 1);
+
+/**
+ * @generated from message postern.v1.PolicyFact.FactorReset
+ */
+export type PolicyFact_FactorReset = Message<"postern.v1.PolicyFact.FactorReset"> & {
+};
+
+/**
+ * Describes the message postern.v1.PolicyFact.FactorReset.
+ * Use `create(PolicyFact_FactorResetSchema)` to create a new message.
+ */
+export const PolicyFact_FactorResetSchema: GenMessage<PolicyFact_FactorReset> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 11, 2);
 
 /**
  * @generated from message postern.v1.ResetPasswordPolicyRequest
@@ -414,7 +464,7 @@ export type ResetPasswordPolicyRequest = Message<"postern.v1.ResetPasswordPolicy
  * Use `create(ResetPasswordPolicyRequestSchema)` to create a new message.
  */
 export const ResetPasswordPolicyRequestSchema: GenMessage<ResetPasswordPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 11);
+  messageDesc(file_postern_v1_policy, 12);
 
 /**
  * @generated from message postern.v1.ResetPasswordPolicyResponse
@@ -433,7 +483,7 @@ export type ResetPasswordPolicyResponse = Message<"postern.v1.ResetPasswordPolic
  * Use `create(ResetPasswordPolicyResponseSchema)` to create a new message.
  */
 export const ResetPasswordPolicyResponseSchema: GenMessage<ResetPasswordPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 12);
+  messageDesc(file_postern_v1_policy, 13);
 
 /**
  * @generated from message postern.v1.ResetLockoutPolicyRequest
@@ -452,7 +502,7 @@ export type ResetLockoutPolicyRequest = Message<"postern.v1.ResetLockoutPolicyRe
  * Use `create(ResetLockoutPolicyRequestSchema)` to create a new message.
  */
 export const ResetLockoutPolicyRequestSchema: GenMessage<ResetLockoutPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 13);
+  messageDesc(file_postern_v1_policy, 14);
 
 /**
  * @generated from message postern.v1.ResetLockoutPolicyResponse
@@ -471,10 +521,200 @@ export type ResetLockoutPolicyResponse = Message<"postern.v1.ResetLockoutPolicyR
  * Use `create(ResetLockoutPolicyResponseSchema)` to create a new message.
  */
 export const ResetLockoutPolicyResponseSchema: GenMessage<ResetLockoutPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 14);
+  messageDesc(file_postern_v1_policy, 15);
 
 /**
- * The rules for passwords and lockout: a default of the instance, which an organization may replace with its own.
+ * @generated from message postern.v1.GetFactorPolicyRequest
+ */
+export type GetFactorPolicyRequest = Message<"postern.v1.GetFactorPolicyRequest"> & {
+  /**
+   * The instance's default, in place of the organization's own.
+   *
+   * @generated from field: bool instance = 1;
+   */
+  instance: boolean;
+};
+
+/**
+ * Describes the message postern.v1.GetFactorPolicyRequest.
+ * Use `create(GetFactorPolicyRequestSchema)` to create a new message.
+ */
+export const GetFactorPolicyRequestSchema: GenMessage<GetFactorPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 16);
+
+/**
+ * @generated from message postern.v1.GetFactorPolicyResponse
+ */
+export type GetFactorPolicyResponse = Message<"postern.v1.GetFactorPolicyResponse"> & {
+  /**
+   * The policy in force.
+   *
+   * @generated from field: postern.v1.FactorPolicy policy = 1;
+   */
+  policy?: FactorPolicy | undefined;
+
+  /**
+   * The instance's default is in force, not a policy of the organization's own.
+   *
+   * @generated from field: bool is_default = 2;
+   */
+  isDefault: boolean;
+
+  /**
+   * The version of the policy in force, its dates and its owner; absent while nothing was ever set.
+   *
+   * @generated from field: postern.v1.Details details = 3;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.GetFactorPolicyResponse.
+ * Use `create(GetFactorPolicyResponseSchema)` to create a new message.
+ */
+export const GetFactorPolicyResponseSchema: GenMessage<GetFactorPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 17);
+
+/**
+ * @generated from message postern.v1.SetFactorPolicyRequest
+ */
+export type SetFactorPolicyRequest = Message<"postern.v1.SetFactorPolicyRequest"> & {
+  /**
+   * The instance's default, in place of the organization's own.
+   *
+   * @generated from field: bool instance = 1;
+   */
+  instance: boolean;
+
+  /**
+   * The policy from now on, as a whole.
+   *
+   * @generated from field: postern.v1.FactorPolicy policy = 2;
+   */
+  policy?: FactorPolicy | undefined;
+};
+
+/**
+ * Describes the message postern.v1.SetFactorPolicyRequest.
+ * Use `create(SetFactorPolicyRequestSchema)` to create a new message.
+ */
+export const SetFactorPolicyRequestSchema: GenMessage<SetFactorPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 18);
+
+/**
+ * @generated from message postern.v1.SetFactorPolicyResponse
+ */
+export type SetFactorPolicyResponse = Message<"postern.v1.SetFactorPolicyResponse"> & {
+  /**
+   * The version of the policy, its dates and its owner.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.SetFactorPolicyResponse.
+ * Use `create(SetFactorPolicyResponseSchema)` to create a new message.
+ */
+export const SetFactorPolicyResponseSchema: GenMessage<SetFactorPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 19);
+
+/**
+ * @generated from message postern.v1.ResetFactorPolicyRequest
+ */
+export type ResetFactorPolicyRequest = Message<"postern.v1.ResetFactorPolicyRequest"> & {
+  /**
+   * The instance's default, in place of the organization's own.
+   *
+   * @generated from field: bool instance = 1;
+   */
+  instance: boolean;
+};
+
+/**
+ * Describes the message postern.v1.ResetFactorPolicyRequest.
+ * Use `create(ResetFactorPolicyRequestSchema)` to create a new message.
+ */
+export const ResetFactorPolicyRequestSchema: GenMessage<ResetFactorPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 20);
+
+/**
+ * @generated from message postern.v1.ResetFactorPolicyResponse
+ */
+export type ResetFactorPolicyResponse = Message<"postern.v1.ResetFactorPolicyResponse"> & {
+  /**
+   * The last version of the policy, with its dates and its owner; absent where nothing was set.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ResetFactorPolicyResponse.
+ * Use `create(ResetFactorPolicyResponseSchema)` to create a new message.
+ */
+export const ResetFactorPolicyResponseSchema: GenMessage<ResetFactorPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 21);
+
+/**
+ * The users who need a factor beside the password.
+ *
+ * @generated from enum postern.v1.FactorRequirement
+ */
+export const FactorRequirement = {
+  /**
+   * No requirement.
+   *
+   * @generated from enum value: FACTOR_REQUIREMENT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * No user enrols a factor. Those that are there are asked for all the same.
+   *
+   * @generated from enum value: FACTOR_REQUIREMENT_OFF = 1;
+   */
+  OFF: 1,
+
+  /**
+   * Users enrol factors if they like; this is built in.
+   *
+   * @generated from enum value: FACTOR_REQUIREMENT_OPTIONAL = 2;
+   */
+  OPTIONAL: 2,
+
+  /**
+   * Every human needs one: a password alone gives a session that may only enrol one.
+   *
+   * @generated from enum value: FACTOR_REQUIREMENT_REQUIRED = 3;
+   */
+  REQUIRED: 3,
+
+  /**
+   * The same, of those humans only who hold a role of administration anywhere.
+   *
+   * @generated from enum value: FACTOR_REQUIREMENT_REQUIRED_FOR_ADMINISTRATORS = 4;
+   */
+  REQUIRED_FOR_ADMINISTRATORS: 4,
+} as const;
+
+/**
+ * The users who need a factor beside the password.
+ *
+ * @generated from enum postern.v1.FactorRequirement
+ */
+export type FactorRequirement = (typeof FactorRequirement)[keyof typeof FactorRequirement] | UnknownEnum;
+
+/**
+ * Describes the enum postern.v1.FactorRequirement.
+ */
+export const FactorRequirementSchema: GenEnum<FactorRequirement> = /*@__PURE__*/
+  enumDesc(file_postern_v1_policy, 0);
+
+/**
+ * The rules for passwords, lockout and factors: a default of the instance, which an organization may replace with its own.
  *
  * @generated from service postern.v1.PolicyService
  */
@@ -540,6 +780,37 @@ export const PolicyService: GenService<{
     methodKind: "unary";
     input: typeof ResetLockoutPolicyRequestSchema;
     output: typeof ResetLockoutPolicyResponseSchema;
+  },
+  /**
+   * Reads the factor policy in force in the organization, or the instance's default.
+   *
+   * @generated from rpc postern.v1.PolicyService.GetFactorPolicy
+   */
+  getFactorPolicy: {
+    methodKind: "unary";
+    input: typeof GetFactorPolicyRequestSchema;
+    output: typeof GetFactorPolicyResponseSchema;
+  },
+  /**
+   * Sets the factor policy of the organization, or the instance's default.
+   *
+   * @generated from rpc postern.v1.PolicyService.SetFactorPolicy
+   */
+  setFactorPolicy: {
+    methodKind: "unary";
+    input: typeof SetFactorPolicyRequestSchema;
+    output: typeof SetFactorPolicyResponseSchema;
+  },
+  /**
+   * Removes the factor policy of the organization, so that the instance's default is in force, or the instance's default, so that the
+   * built-in one is. Where nothing was set it changes nothing.
+   *
+   * @generated from rpc postern.v1.PolicyService.ResetFactorPolicy
+   */
+  resetFactorPolicy: {
+    methodKind: "unary";
+    input: typeof ResetFactorPolicyRequestSchema;
+    output: typeof ResetFactorPolicyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_policy, 0);

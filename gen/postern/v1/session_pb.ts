@@ -7,17 +7,19 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
+import type { FactorKind, PasskeyRequestOptions } from "./factor_pb.ts";
+import { file_postern_v1_factor } from "./factor_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file postern/v1/session.proto.
  */
 export const file_postern_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL3Nlc3Npb24ucHJvdG8SCnBvc3Rlcm4udjEigQEKB1Nlc3Npb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIPCgd1c2VyX2lkGAMgASgJEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAikAEKFENyZWF0ZVNlc3Npb25SZXF1ZXN0EiIKCmxvZ2luX25hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBEhwKCHBhc3N3b3JkGAIgASgJQgq6SAdyBRABGOgHEiUKDG5ld19wYXNzd29yZBgDIAEoCUIKukgHcgUQARjoB0gAiAEBQg8KDV9uZXdfcGFzc3dvcmQilQEKFUNyZWF0ZVNlc3Npb25SZXNwb25zZRISCgpzZXNzaW9uX2lkGAEgASgJEg0KBXRva2VuGAIgASgJEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSMwoPZXhwaXJhdGlvbl9kYXRlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJxChNMaXN0U2Vzc2lvbnNSZXF1ZXN0Eh0KB3VzZXJfaWQYASABKAlCDLpIBXIDGMgBqLUYARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iVgoUTGlzdFNlc3Npb25zUmVzcG9uc2USJQoIc2Vzc2lvbnMYASADKAsyEy5wb3N0ZXJuLnYxLlNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjYKFERlbGV0ZVNlc3Npb25SZXF1ZXN0Eh4KCnNlc3Npb25faWQYASABKAlCCrpIB3IFEAEYyAEiPQoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMi5AEKC1Nlc3Npb25GYWN0EjIKB2NyZWF0ZWQYASABKAsyHy5wb3N0ZXJuLnYxLlNlc3Npb25GYWN0LkNyZWF0ZWRIABIuCgVlbmRlZBgCIAEoCzIdLnBvc3Rlcm4udjEuU2Vzc2lvbkZhY3QuRW5kZWRIABpPCgdDcmVhdGVkEg8KB3VzZXJfaWQYASABKAkSMwoPZXhwaXJhdGlvbl9kYXRlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBoYCgVFbmRlZBIPCgd1c2VyX2lkGAEgASgJQgYKBGZhY3QytwMKDlNlc3Npb25TZXJ2aWNlEnkKDUNyZWF0ZVNlc3Npb24SIC5wb3N0ZXJuLnYxLkNyZWF0ZVNlc3Npb25SZXF1ZXN0GiEucG9zdGVybi52MS5DcmVhdGVTZXNzaW9uUmVzcG9uc2UiI4q1GAIIAZi1GICAAYLT5JMCEToBKiIML3YxL3Nlc3Npb25zEoUBCgxMaXN0U2Vzc2lvbnMSHy5wb3N0ZXJuLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaIC5wb3N0ZXJuLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIjKQAgGKtRgXIgd1c2VyX2lkKAEaCnVzZXIud3JpdGWC0+STAg4SDC92MS9zZXNzaW9ucxKhAQoNRGVsZXRlU2Vzc2lvbhIgLnBvc3Rlcm4udjEuRGVsZXRlU2Vzc2lvblJlcXVlc3QaIS5wb3N0ZXJuLnYxLkRlbGV0ZVNlc3Npb25SZXNwb25zZSJLirUYJiIKc2Vzc2lvbl9pZCgBYgpzZXNzaW9uX2lkGgp1c2VyLndyaXRlgtPkkwIbKhkvdjEvc2Vzc2lvbnMve3Nlc3Npb25faWR9QpsBCg5jb20ucG9zdGVybi52MUIMU2Vzc2lvblByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chhwb3N0ZXJuL3YxL3Nlc3Npb24ucHJvdG8SCnBvc3Rlcm4udjEi4gEKB1Nlc3Npb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIPCgd1c2VyX2lkGAMgASgJEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDYW1yGAUgAygJEgsKA2FjchgGIAEoCRItCglhdXRoX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDmVucm9sbWVudF9vbmx5GAggASgIIpABChRDcmVhdGVTZXNzaW9uUmVxdWVzdBIiCgpsb2dpbl9uYW1lGAEgASgJQg66SAdyBRABGMgBkLUYARIcCghwYXNzd29yZBgCIAEoCUIKukgHcgUQARjoBxIlCgxuZXdfcGFzc3dvcmQYAyABKAlCCrpIB3IFEAEY6AdIAIgBAUIPCg1fbmV3X3Bhc3N3b3JkItoBChVDcmVhdGVTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRINCgV0b2tlbhgCIAEoCRIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHcGVuZGluZxgFIAEoCzIaLnBvc3Rlcm4udjEuUGVuZGluZ1Nlc3Npb24SFgoOZW5yb2xtZW50X29ubHkYBiABKAgiuQEKDlBlbmRpbmdTZXNzaW9uEg0KBXRva2VuGAEgASgJEjMKD2V4cGlyYXRpb25fZGF0ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoHZmFjdG9ycxgDIAMoDjIWLnBvc3Rlcm4udjEuRmFjdG9yS2luZBI6Cg9wYXNza2V5X29wdGlvbnMYBCABKAsyIS5wb3N0ZXJuLnYxLlBhc3NrZXlSZXF1ZXN0T3B0aW9ucyK1AQoWQ29tcGxldGVTZXNzaW9uUmVxdWVzdBIhCg1wZW5kaW5nX3Rva2VuGAEgASgJQgq6SAdyBRABGMgBEh4KCXRvdHBfY29kZRgCIAEoCUIJukgGcgQQARgUSAASIgoNcmVjb3ZlcnlfY29kZRgDIAEoCUIJukgGcgQQARhkSAASKgoHcGFzc2tleRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAEIICgZhbnN3ZXIilwEKF0NvbXBsZXRlU2Vzc2lvblJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkSDQoFdG9rZW4YAiABKAkSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIzCg9leHBpcmF0aW9uX2RhdGUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhwKGlN0YXJ0UGFzc2tleVNlc3Npb25SZXF1ZXN0Ip8BChtTdGFydFBhc3NrZXlTZXNzaW9uUmVzcG9uc2USFwoPY2hhbGxlbmdlX3Rva2VuGAEgASgJEjIKB29wdGlvbnMYAiABKAsyIS5wb3N0ZXJuLnYxLlBhc3NrZXlSZXF1ZXN0T3B0aW9ucxIzCg9leHBpcmF0aW9uX2RhdGUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIncKG0NyZWF0ZVBhc3NrZXlTZXNzaW9uUmVxdWVzdBIjCg9jaGFsbGVuZ2VfdG9rZW4YASABKAlCCrpIB3IFEAEYkAMSMwoKY3JlZGVudGlhbBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBrpIA8gBASKcAQocQ3JlYXRlUGFzc2tleVNlc3Npb25SZXNwb25zZRISCgpzZXNzaW9uX2lkGAEgASgJEg0KBXRva2VuGAIgASgJEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSMwoPZXhwaXJhdGlvbl9kYXRlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJxChNMaXN0U2Vzc2lvbnNSZXF1ZXN0Eh0KB3VzZXJfaWQYASABKAlCDLpIBXIDGMgBqLUYARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8iVgoUTGlzdFNlc3Npb25zUmVzcG9uc2USJQoIc2Vzc2lvbnMYASADKAsyEy5wb3N0ZXJuLnYxLlNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjYKFERlbGV0ZVNlc3Npb25SZXF1ZXN0Eh4KCnNlc3Npb25faWQYASABKAlCCrpIB3IFEAEYyAEiPQoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMi9QIKC1Nlc3Npb25GYWN0EjIKB2NyZWF0ZWQYASABKAsyHy5wb3N0ZXJuLnYxLlNlc3Npb25GYWN0LkNyZWF0ZWRIABIuCgVlbmRlZBgCIAEoCzIdLnBvc3Rlcm4udjEuU2Vzc2lvbkZhY3QuRW5kZWRIABI8Cgx1bnJlc3RyaWN0ZWQYAyABKAsyJC5wb3N0ZXJuLnYxLlNlc3Npb25GYWN0LlVucmVzdHJpY3RlZEgAGnQKB0NyZWF0ZWQSDwoHdXNlcl9pZBgBIAEoCRIzCg9leHBpcmF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA2FtchgDIAMoCRIWCg5lbnJvbG1lbnRfb25seRgEIAEoCBosCgxVbnJlc3RyaWN0ZWQSDwoHdXNlcl9pZBgBIAEoCRILCgNhbXIYAiADKAkaGAoFRW5kZWQSDwoHdXNlcl9pZBgBIAEoCUIGCgRmYWN0MvQGCg5TZXNzaW9uU2VydmljZRJ5Cg1DcmVhdGVTZXNzaW9uEiAucG9zdGVybi52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBohLnBvc3Rlcm4udjEuQ3JlYXRlU2Vzc2lvblJlc3BvbnNlIiOKtRgCCAGYtRiAgAGC0+STAhE6ASoiDC92MS9zZXNzaW9ucxKIAQoPQ29tcGxldGVTZXNzaW9uEiIucG9zdGVybi52MS5Db21wbGV0ZVNlc3Npb25SZXF1ZXN0GiMucG9zdGVybi52MS5Db21wbGV0ZVNlc3Npb25SZXNwb25zZSIsirUYAggBmLUYgIABgtPkkwIaOgEqIhUvdjEvc2Vzc2lvbnM6Y29tcGxldGUSkwEKE1N0YXJ0UGFzc2tleVNlc3Npb24SJi5wb3N0ZXJuLnYxLlN0YXJ0UGFzc2tleVNlc3Npb25SZXF1ZXN0GicucG9zdGVybi52MS5TdGFydFBhc3NrZXlTZXNzaW9uUmVzcG9uc2UiK4q1GAIIAYLT5JMCHzoBKiIaL3YxL3Nlc3Npb25zL3Bhc3NrZXk6c3RhcnQSlgEKFENyZWF0ZVBhc3NrZXlTZXNzaW9uEicucG9zdGVybi52MS5DcmVhdGVQYXNza2V5U2Vzc2lvblJlcXVlc3QaKC5wb3N0ZXJuLnYxLkNyZWF0ZVBhc3NrZXlTZXNzaW9uUmVzcG9uc2UiK4q1GAIIAZi1GICAAYLT5JMCGToBKiIUL3YxL3Nlc3Npb25zL3Bhc3NrZXkShQEKDExpc3RTZXNzaW9ucxIfLnBvc3Rlcm4udjEuTGlzdFNlc3Npb25zUmVxdWVzdBogLnBvc3Rlcm4udjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiMpACAYq1GBciB3VzZXJfaWQoARoKdXNlci53cml0ZYLT5JMCDhIML3YxL3Nlc3Npb25zEqQBCg1EZWxldGVTZXNzaW9uEiAucG9zdGVybi52MS5EZWxldGVTZXNzaW9uUmVxdWVzdBohLnBvc3Rlcm4udjEuRGVsZXRlU2Vzc2lvblJlc3BvbnNlIk6KtRgpIgpzZXNzaW9uX2lkKAFiCnNlc3Npb25faWSgAQEaCnVzZXIud3JpdGWC0+STAhsqGS92MS9zZXNzaW9ucy97c2Vzc2lvbl9pZH1CmwEKDmNvbS5wb3N0ZXJuLnYxQgxTZXNzaW9uUHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_factor, file_postern_v1_options]);
 
 /**
  * A sign-in that has not ended.
@@ -52,6 +54,35 @@ export type Session = Message<"postern.v1.Session"> & {
    * @generated from field: google.protobuf.Timestamp expiration_date = 4;
    */
   expirationDate?: Timestamp | undefined;
+
+  /**
+   * How the user proved who it is, by RFC 8176: `pwd` a password, `otp` a code, `hwk` a passkey that stays in its authenticator, `swk` one
+   * that is kept in more than one place, `user` that the user was there, `mfa` more than one factor.
+   *
+   * @generated from field: repeated string amr = 5;
+   */
+  amr: string[];
+
+  /**
+   * `urn:postern:acr:single-factor`, or `urn:postern:acr:multi-factor`.
+   *
+   * @generated from field: string acr = 6;
+   */
+  acr: string;
+
+  /**
+   * When the user proved it.
+   *
+   * @generated from field: google.protobuf.Timestamp auth_time = 7;
+   */
+  authTime?: Timestamp | undefined;
+
+  /**
+   * The session may only enrol a factor.
+   *
+   * @generated from field: bool enrolment_only = 8;
+   */
+  enrolmentOnly: boolean;
 };
 
 /**
@@ -125,6 +156,21 @@ export type CreateSessionResponse = Message<"postern.v1.CreateSessionResponse"> 
    * @generated from field: google.protobuf.Timestamp expiration_date = 4;
    */
   expirationDate?: Timestamp | undefined;
+
+  /**
+   * Set when a factor is still asked for: then there is no session yet, and the fields above are empty.
+   *
+   * @generated from field: postern.v1.PendingSession pending = 5;
+   */
+  pending?: PendingSession | undefined;
+
+  /**
+   * The factor policy wants a factor and the user has none: until one is enrolled, the session is refused all other calls
+   * (FACTOR_ENROLMENT_REQUIRED).
+   *
+   * @generated from field: bool enrolment_only = 6;
+   */
+  enrolmentOnly: boolean;
 };
 
 /**
@@ -133,6 +179,250 @@ export type CreateSessionResponse = Message<"postern.v1.CreateSessionResponse"> 
  */
 export const CreateSessionResponseSchema: GenMessage<CreateSessionResponse> = /*@__PURE__*/
   messageDesc(file_postern_v1_session, 2);
+
+/**
+ * A sign-in whose password was right, and which waits for another factor.
+ *
+ * @generated from message postern.v1.PendingSession
+ */
+export type PendingSession = Message<"postern.v1.PendingSession"> & {
+  /**
+   * The token for CompleteSession, shown this once.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * When the sign-in ends by itself.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_date = 2;
+   */
+  expirationDate?: Timestamp | undefined;
+
+  /**
+   * The kinds of factors that the user has; one of them suffices.
+   *
+   * @generated from field: repeated postern.v1.FactorKind factors = 3;
+   */
+  factors: FactorKind[];
+
+  /**
+   * The options for `PublicKeyCredential.parseRequestOptionsFromJSON`; absent without a passkey.
+   *
+   * @generated from field: postern.v1.PasskeyRequestOptions passkey_options = 4;
+   */
+  passkeyOptions?: PasskeyRequestOptions | undefined;
+};
+
+/**
+ * Describes the message postern.v1.PendingSession.
+ * Use `create(PendingSessionSchema)` to create a new message.
+ */
+export const PendingSessionSchema: GenMessage<PendingSession> = /*@__PURE__*/
+  messageDesc(file_postern_v1_session, 3);
+
+/**
+ * @generated from message postern.v1.CompleteSessionRequest
+ */
+export type CompleteSessionRequest = Message<"postern.v1.CompleteSessionRequest"> & {
+  /**
+   * The token of the pending sign-in.
+   *
+   * @generated from field: string pending_token = 1;
+   */
+  pendingToken: string;
+
+  /**
+   * The answer: exactly one.
+   *
+   * @generated from oneof postern.v1.CompleteSessionRequest.answer
+   */
+  answer: {
+    /**
+     * A code that the user's app shows; blanks are ignored.
+     *
+     * @generated from field: string totp_code = 2;
+     */
+    value: string;
+    case: "totpCode";
+  } | {
+    /**
+     * A recovery code, in whatever case, with or without blanks and dashes.
+     *
+     * @generated from field: string recovery_code = 3;
+     */
+    value: string;
+    case: "recoveryCode";
+  } | {
+    /**
+     * AuthenticationResponseJSON of WebAuthn: the `toJSON()` of the credential that the browser got.
+     *
+     * @generated from field: google.protobuf.Struct passkey = 4;
+     */
+    value: JsonObject;
+    case: "passkey";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message postern.v1.CompleteSessionRequest.
+ * Use `create(CompleteSessionRequestSchema)` to create a new message.
+ */
+export const CompleteSessionRequestSchema: GenMessage<CompleteSessionRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_session, 4);
+
+/**
+ * @generated from message postern.v1.CompleteSessionResponse
+ */
+export type CompleteSessionResponse = Message<"postern.v1.CompleteSessionResponse"> & {
+  /**
+   * The id of the new session.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * The bearer token, shown this once, to be sent as `authorization: Bearer <token>`.
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+
+  /**
+   * The version of the new session, its dates and its organization.
+   *
+   * @generated from field: postern.v1.Details details = 3;
+   */
+  details?: Details | undefined;
+
+  /**
+   * When the session ends by itself.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_date = 4;
+   */
+  expirationDate?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message postern.v1.CompleteSessionResponse.
+ * Use `create(CompleteSessionResponseSchema)` to create a new message.
+ */
+export const CompleteSessionResponseSchema: GenMessage<CompleteSessionResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_session, 5);
+
+/**
+ * @generated from message postern.v1.StartPasskeySessionRequest
+ */
+export type StartPasskeySessionRequest = Message<"postern.v1.StartPasskeySessionRequest"> & {
+};
+
+/**
+ * Describes the message postern.v1.StartPasskeySessionRequest.
+ * Use `create(StartPasskeySessionRequestSchema)` to create a new message.
+ */
+export const StartPasskeySessionRequestSchema: GenMessage<StartPasskeySessionRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_session, 6);
+
+/**
+ * @generated from message postern.v1.StartPasskeySessionResponse
+ */
+export type StartPasskeySessionResponse = Message<"postern.v1.StartPasskeySessionResponse"> & {
+  /**
+   * The token for CreatePasskeySession.
+   *
+   * @generated from field: string challenge_token = 1;
+   */
+  challengeToken: string;
+
+  /**
+   * The options for `PublicKeyCredential.parseRequestOptionsFromJSON`.
+   *
+   * @generated from field: postern.v1.PasskeyRequestOptions options = 2;
+   */
+  options?: PasskeyRequestOptions | undefined;
+
+  /**
+   * When the challenge ends by itself.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_date = 3;
+   */
+  expirationDate?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message postern.v1.StartPasskeySessionResponse.
+ * Use `create(StartPasskeySessionResponseSchema)` to create a new message.
+ */
+export const StartPasskeySessionResponseSchema: GenMessage<StartPasskeySessionResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_session, 7);
+
+/**
+ * @generated from message postern.v1.CreatePasskeySessionRequest
+ */
+export type CreatePasskeySessionRequest = Message<"postern.v1.CreatePasskeySessionRequest"> & {
+  /**
+   * The token of StartPasskeySession, which works once.
+   *
+   * @generated from field: string challenge_token = 1;
+   */
+  challengeToken: string;
+
+  /**
+   * AuthenticationResponseJSON of WebAuthn: the `toJSON()` of the credential that the browser got.
+   *
+   * @generated from field: google.protobuf.Struct credential = 2;
+   */
+  credential?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message postern.v1.CreatePasskeySessionRequest.
+ * Use `create(CreatePasskeySessionRequestSchema)` to create a new message.
+ */
+export const CreatePasskeySessionRequestSchema: GenMessage<CreatePasskeySessionRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_session, 8);
+
+/**
+ * @generated from message postern.v1.CreatePasskeySessionResponse
+ */
+export type CreatePasskeySessionResponse = Message<"postern.v1.CreatePasskeySessionResponse"> & {
+  /**
+   * The id of the new session.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * The bearer token, shown this once, to be sent as `authorization: Bearer <token>`.
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+
+  /**
+   * The version of the new session, its dates and its organization.
+   *
+   * @generated from field: postern.v1.Details details = 3;
+   */
+  details?: Details | undefined;
+
+  /**
+   * When the session ends by itself.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_date = 4;
+   */
+  expirationDate?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message postern.v1.CreatePasskeySessionResponse.
+ * Use `create(CreatePasskeySessionResponseSchema)` to create a new message.
+ */
+export const CreatePasskeySessionResponseSchema: GenMessage<CreatePasskeySessionResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_session, 9);
 
 /**
  * @generated from message postern.v1.ListSessionsRequest
@@ -165,7 +455,7 @@ export type ListSessionsRequest = Message<"postern.v1.ListSessionsRequest"> & {
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 3);
+  messageDesc(file_postern_v1_session, 10);
 
 /**
  * @generated from message postern.v1.ListSessionsResponse
@@ -191,7 +481,7 @@ export type ListSessionsResponse = Message<"postern.v1.ListSessionsResponse"> & 
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 4);
+  messageDesc(file_postern_v1_session, 11);
 
 /**
  * @generated from message postern.v1.DeleteSessionRequest
@@ -210,7 +500,7 @@ export type DeleteSessionRequest = Message<"postern.v1.DeleteSessionRequest"> & 
  * Use `create(DeleteSessionRequestSchema)` to create a new message.
  */
 export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 5);
+  messageDesc(file_postern_v1_session, 12);
 
 /**
  * @generated from message postern.v1.DeleteSessionResponse
@@ -229,7 +519,7 @@ export type DeleteSessionResponse = Message<"postern.v1.DeleteSessionResponse"> 
  * Use `create(DeleteSessionResponseSchema)` to create a new message.
  */
 export const DeleteSessionResponseSchema: GenMessage<DeleteSessionResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 6);
+  messageDesc(file_postern_v1_session, 13);
 
 /**
  * The events of a session.
@@ -256,6 +546,14 @@ export type SessionFact = Message<"postern.v1.SessionFact"> & {
      */
     value: SessionFact_Ended;
     case: "ended";
+  } | {
+    /**
+     * The session may do all that its user may: the user enrolled the factor that was wanted.
+     *
+     * @generated from field: postern.v1.SessionFact.Unrestricted unrestricted = 3;
+     */
+    value: SessionFact_Unrestricted;
+    case: "unrestricted";
   } | { case: undefined; value?: undefined };
 };
 
@@ -264,7 +562,7 @@ export type SessionFact = Message<"postern.v1.SessionFact"> & {
  * Use `create(SessionFactSchema)` to create a new message.
  */
 export const SessionFactSchema: GenMessage<SessionFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 7);
+  messageDesc(file_postern_v1_session, 14);
 
 /**
  * @generated from message postern.v1.SessionFact.Created
@@ -283,6 +581,20 @@ export type SessionFact_Created = Message<"postern.v1.SessionFact.Created"> & {
    * @generated from field: google.protobuf.Timestamp expiration_date = 2;
    */
   expirationDate?: Timestamp | undefined;
+
+  /**
+   * How the user proved who it is, by RFC 8176; empty stands for a password.
+   *
+   * @generated from field: repeated string amr = 3;
+   */
+  amr: string[];
+
+  /**
+   * The session may only enrol a factor.
+   *
+   * @generated from field: bool enrolment_only = 4;
+   */
+  enrolmentOnly: boolean;
 };
 
 /**
@@ -290,7 +602,33 @@ export type SessionFact_Created = Message<"postern.v1.SessionFact.Created"> & {
  * Use `create(SessionFact_CreatedSchema)` to create a new message.
  */
 export const SessionFact_CreatedSchema: GenMessage<SessionFact_Created> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 7, 0);
+  messageDesc(file_postern_v1_session, 14, 0);
+
+/**
+ * @generated from message postern.v1.SessionFact.Unrestricted
+ */
+export type SessionFact_Unrestricted = Message<"postern.v1.SessionFact.Unrestricted"> & {
+  /**
+   * The id of the user who signed in.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * How the user proved who it is, by RFC 8176.
+   *
+   * @generated from field: repeated string amr = 2;
+   */
+  amr: string[];
+};
+
+/**
+ * Describes the message postern.v1.SessionFact.Unrestricted.
+ * Use `create(SessionFact_UnrestrictedSchema)` to create a new message.
+ */
+export const SessionFact_UnrestrictedSchema: GenMessage<SessionFact_Unrestricted> = /*@__PURE__*/
+  messageDesc(file_postern_v1_session, 14, 1);
 
 /**
  * @generated from message postern.v1.SessionFact.Ended
@@ -309,7 +647,7 @@ export type SessionFact_Ended = Message<"postern.v1.SessionFact.Ended"> & {
  * Use `create(SessionFact_EndedSchema)` to create a new message.
  */
 export const SessionFact_EndedSchema: GenMessage<SessionFact_Ended> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 7, 1);
+  messageDesc(file_postern_v1_session, 14, 2);
 
 /**
  * Signing in and out.
@@ -320,7 +658,9 @@ export const SessionService: GenService<{
   /**
    * Signs a human user in and answers the bearer token of the session, which is shown this once. After
    * failed sign-ins by the same login name or from the same address a node refuses more for a while (PASSWORD_ATTEMPTS). A right
-   * password that the password policy wants changed is refused (PASSWORD_CHANGE_REQUIRED), unless new_password comes along.
+   * password that the password policy wants changed is refused (PASSWORD_CHANGE_REQUIRED), unless new_password comes along. A user who has
+   * a factor beside the password gets no token yet but `pending`, which CompleteSession takes with the answer; where the factor policy
+   * wants a factor and the user has none, the session may only enrol one (`enrolment_only`).
    *
    * @generated from rpc postern.v1.SessionService.CreateSession
    */
@@ -328,6 +668,38 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof CreateSessionRequestSchema;
     output: typeof CreateSessionResponseSchema;
+  },
+  /**
+   * Ends a sign-in that CreateSession left pending, with a code of the user's app, an answer of a passkey, or a recovery code. A sign-in
+   * ends once; a code counts once. After five wrong codes a user waits (FACTOR_ATTEMPTS), on all nodes together; a passkey does not.
+   *
+   * @generated from rpc postern.v1.SessionService.CompleteSession
+   */
+  completeSession: {
+    methodKind: "unary";
+    input: typeof CompleteSessionRequestSchema;
+    output: typeof CompleteSessionResponseSchema;
+  },
+  /**
+   * Begins a sign-in by passkey alone, without a login name: answers the options for `navigator.credentials.get`. Nothing is stored.
+   *
+   * @generated from rpc postern.v1.SessionService.StartPasskeySession
+   */
+  startPasskeySession: {
+    methodKind: "unary";
+    input: typeof StartPasskeySessionRequestSchema;
+    output: typeof StartPasskeySessionResponseSchema;
+  },
+  /**
+   * Signs the user of a passkey in, and answers the bearer token of the session, which is shown this once. A lock after wrong passwords
+   * does not count here. After wrong answers from an address a node refuses more for a while (RATE_LIMIT).
+   *
+   * @generated from rpc postern.v1.SessionService.CreatePasskeySession
+   */
+  createPasskeySession: {
+    methodKind: "unary";
+    input: typeof CreatePasskeySessionRequestSchema;
+    output: typeof CreatePasskeySessionResponseSchema;
   },
   /**
    * Lists the open sessions of a user, by default the caller's own, newest first.

@@ -16,6 +16,7 @@ from postern.v1 import (
     account_pb2_grpc,
     application_pb2_grpc,
     event_pb2_grpc,
+    factor_pb2_grpc,
     member_pb2_grpc,
     organization_pb2_grpc,
     policy_pb2_grpc,
@@ -50,6 +51,7 @@ class Postern:
         self.accounts = account_pb2_grpc.AccountServiceStub(channel)
         self.applications = application_pb2_grpc.ApplicationServiceStub(channel)
         self.events = event_pb2_grpc.EventServiceStub(channel)
+        self.factors = factor_pb2_grpc.FactorServiceStub(channel)
         self.members = member_pb2_grpc.MemberServiceStub(channel)
         self.organizations = organization_pb2_grpc.OrganizationServiceStub(channel)
         self.policies = policy_pb2_grpc.PolicyServiceStub(channel)

@@ -3,6 +3,7 @@ import { BadRequestSchema, ErrorInfoSchema } from "./gen/google/rpc/error_detail
 import { AccountService } from "./gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "./gen/postern/v1/application_pb.ts";
 import { EventService } from "./gen/postern/v1/event_pb.ts";
+import { FactorService } from "./gen/postern/v1/factor_pb.ts";
 import { MemberService } from "./gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "./gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "./gen/postern/v1/policy_pb.ts";
@@ -22,6 +23,7 @@ export function posternOf(transport: Transport) {
     accounts: createClient(AccountService, transport),
     applications: createClient(ApplicationService, transport),
     events: createClient(EventService, transport),
+    factors: createClient(FactorService, transport),
     members: createClient(MemberService, transport),
     organizations: createClient(OrganizationService, transport),
     policies: createClient(PolicyService, transport),

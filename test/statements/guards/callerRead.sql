@@ -2,7 +2,7 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash text)
 )
 select n, u.user_id as "userId", u.owner as organization, s.session_id as "sessionId", t.token_id as "tokenId",
-               coalesce(s.expiration_date, t.expiration_date) as expires, t.permissions,
+               coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only as "enrolmentOnly", t.permissions,
   coalesce((
     select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
       'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))

@@ -52,7 +52,21 @@ const secrets: Readonly<Record<string, string>> = {
   nextPageToken: "eyJhZnRlciI6WyIwNmgyIl19",
   position: "1042.7",
   after: "1040.3",
+  code: "492039",
+  totpCode: "287082",
+  codes: "K7QM4-XB2CD",
+  secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
+  uri: "otpauth://totp/identity.example.com:alan?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=identity.example.com",
+  ...Object.fromEntries(
+    [
+      ...["pendingToken", "challengeToken", "challenge", "rawId", "clientDataJSON", "attestationObject"],
+      ...["authenticatorData", "signature", "userHandle"],
+    ].map((name) => [name, "VGhpcyBpcyBhbiBleGFtcGxl"]),
+  ),
 };
+
+// An identifier of WebAuthn: 16 random bytes of a credential, 64 of a user.
+const random = /^(?:[\w-]{22}|[\w-]{86})$/;
 
 /** Replaces all that differs from run to run: ids by those of an example, in the order in which they appear. */
 function steadily(): (value: JsonValue, name?: string) => JsonValue {
@@ -64,6 +78,7 @@ function steadily(): (value: JsonValue, name?: string) => JsonValue {
   };
   const text = (value: string, name: string) => {
     if (secrets[name] !== undefined && value !== "") return secrets[name];
+    if (name === "id" && random.test(value)) return "VGhpcyBpcyBhbiBleGFtcGxl";
     if (/expirationDate$/i.test(name)) return "2026-11-21T19:34:23.863Z";
     return value
       .replace(/\b06[0-9a-z]{22}\b/g, idOf)

@@ -10,6 +10,7 @@ import com.google.rpc.ErrorInfo;
 import com.postern.v1.AccountServiceGrpc;
 import com.postern.v1.ApplicationServiceGrpc;
 import com.postern.v1.EventServiceGrpc;
+import com.postern.v1.FactorServiceGrpc;
 import com.postern.v1.MemberServiceGrpc;
 import com.postern.v1.OrganizationServiceGrpc;
 import com.postern.v1.PolicyServiceGrpc;
@@ -70,6 +71,10 @@ public final class PosternClient implements AutoCloseable {
 
   public EventServiceGrpc.EventServiceBlockingStub events() {
     return EventServiceGrpc.newBlockingStub(channel);
+  }
+
+  public FactorServiceGrpc.FactorServiceBlockingStub factors() {
+    return FactorServiceGrpc.newBlockingStub(channel);
   }
 
   public MemberServiceGrpc.MemberServiceBlockingStub members() {

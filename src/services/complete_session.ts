@@ -1,0 +1,140 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type CompleteSessionRequest,
+  CompleteSessionRequestSchema,
+  type SessionService,
+} from "../../gen/postern/v1/session_pb.ts";
+import type { Call, Deps } from "../deps.ts";
+import { messageRule, type Violation } from "../errors.ts";
+import { factOf, type NewFact, next } from "../events/fact.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { failureRate } from "../security/failure_rate.ts";
+import { relyingParty } from "../security/passkey.ts";
+import { recoveryCodeMac } from "../security/recovery_code.ts";
+import { stepOfCode } from "../security/totp.ts";
+import type { FactorSettings } from "./enrolling_user.ts";
+import { countFactorTry } from "./factor_attempts.ts";
+import { type FactorRow, factorSecretRead, secretContext } from "./factor_read.ts";
+import { countNetwork } from "./network_rate.ts";
+import {
+  confirmedSessions,
+  type NewSession,
+  newSessions,
+  passwordReplaced,
+  type SessionLifetime,
+} from "./new_session.ts";
+import { provenPasskey } from "./passkey_proof.ts";
+import { isLocked } from "./password.ts";
+import { challengeOver, type PendingUser, pendingSessions } from "./pending_session.ts";
+import type { SignInLimits } from "./sign_in_limit.ts";
+import { wrongCode } from "./totp_enrolment.ts";
+
+/** Settings of sign-ins by factors. */
+export type FactorSignInSettings = FactorSettings & SessionLifetime & SignInLimits;
+
+/** A factor that a sign-in used: its secret goes along with its fact. */
+export type UsedFactor = {
+  readonly row: FactorRow;
+  readonly secret: Readonly<Record<string, JsonValue>>;
+  readonly amr: readonly string[];
+};
+
+/** The challenge that a sign-in answered, and when it ends by itself. */
+export type Answered = { readonly challenge: Uint8Array; readonly until: Date };
+
+const codeAmr = ["pwd", "otp", "mfa"];
+
+/** The second step of a sign-in. */
+export const completedSessions = (deps: Deps, settings: FactorSignInSettings) => {
+  const { log, sql, clock, secrets } = deps;
+  const pending = pendingSessions(deps, settings);
+  const sessionOf = newSessions(deps, settings);
+  const confirm = confirmedSessions(deps);
+  const secretOf = factorSecretRead(sql);
+  const codeIsLeft = recoveryCodeRead(sql);
+  const provenBy = provenPasskey(deps, relyingParty(settings));
+  const guesses = failureRate({ perMinute: settings.signInFailuresPerAddressPerMinute });
+
+  return {
+    async completeSession({ pendingToken, answer }, call) {
+      const uncount = countNetwork(guesses, call);
+      const user = await pending.find(pendingToken, call);
+      const factor = await used(user, answer, call);
+      uncount();
+      const { hashes, challenge, pendingUntil: until } = user;
+      const since = hashes.replaced === undefined ? user.since : null;
+      const made = sessionOf({ ...user, since }, { amr: factor.amr, rehashed: hashes.rehashed });
+      await log.append(call, factsOf(user, made, usedFact(factor, made, { challenge, until })), made.answer);
+      if (hashes.replaced === undefined) await confirm(made, { ...user, isComplete: true }, call);
+      return made.answer;
+    },
+  } satisfies Partial<ServiceImpl<typeof SessionService>>;
+
+  function factsOf(user: PendingUser, { created }: NewSession, used: NewFact): NewFact[] {
+    const { replaced } = user.hashes;
+    return [...(replaced === undefined ? [] : [passwordReplaced(user, replaced, clock())]), used, created];
+  }
+
+  /** Finds the factor that an answer proves. A lock ends what began with a password, but for passkeys. */
+  function used(user: PendingUser, answer: CompleteSessionRequest["answer"], call: Call): Promise<UsedFactor> {
+    if (answer.case !== "passkey" && isLocked(user, clock())) throw challengeOver("pendingToken");
+    switch (answer.case) {
+      case "totpCode":
+        return byTotp(user, answer.value, call);
+      case "recoveryCode":
+        return byRecoveryCode(user, answer.value, call);
+      case "passkey":
+        return byPasskey(user, answer.value, call);
+      case undefined:
+        throw new Error("a rule requires an answer");
+    }
+  }
+
+  async function byTotp({ id }: PendingUser, code: string, { signal }: Call): Promise<UsedFactor> {
+    await countFactorTry(sql, id, clock());
+    const row = await secretOf({ user: id, kind: "totp" }, signal);
+    if (!row) throw wrongCode("totpCode");
+    const secret = secrets.keyring.open(row.sealed, secretContext(row.id));
+    const step = stepOfCode(secret, code, { now: clock(), last: Number(row.lastStep ?? -1) });
+    if (step === undefined) throw wrongCode("totpCode");
+    return { row, secret: { step }, amr: codeAmr };
+  }
+
+  async function byRecoveryCode({ id }: PendingUser, code: string, { signal }: Call): Promise<UsedFactor> {
+    await countFactorTry(sql, id, clock());
+    const row = await secretOf({ user: id, kind: "recovery_codes" }, signal);
+    if (!row) throw wrongCode("recoveryCode");
+    const mac = recoveryCodeMac(secrets.keyring.open(row.sealed, secretContext(row.id)), code);
+    if (!(await codeIsLeft({ factor: row.id, mac }, signal))) throw wrongCode("recoveryCode");
+    return { row, secret: { recoveryCode: mac }, amr: codeAmr };
+  }
+
+  async function byPasskey({ id, challenge }: PendingUser, answer: JsonObject, { signal }: Call): Promise<UsedFactor> {
+    const { row, secret, amr } = await provenBy(answer, { challenge, userId: id, field: "passkey" }, signal);
+    return { row, secret, amr: ["pwd", ...amr] };
+  }
+};
+
+/** Makes the fact that a sign-in used a factor, which spends the challenge. */
+export function usedFact({ row, secret }: UsedFactor, { at }: NewSession, { challenge, until }: Answered): NewFact {
+  const spent = { challenge: Buffer.from(challenge).toString("hex"), until: until.toISOString() };
+  const value = { userId: row.userId, sessionId: at.stream };
+  return factOf("factor", next(row, at.time), { case: "used", value }, { ...secret, ...spent });
+}
+
+const recoveryCodeRead = (sql: Sql) =>
+  loadOne<{ factor: string; mac: string }, object>(sql, {
+    asked: "factor text, mac text",
+    select: `select n from asked
+             join recovery_codes r on r.factor_id = asked.factor and r.mac = decode(asked.mac, 'hex')`,
+  });
+
+/** Cross-field rules of requests that complete a sign-in. */
+export const completionRules = [messageRule(CompleteSessionRequestSchema, noAnswer)];
+
+function noAnswer({ answer }: CompleteSessionRequest): Violation[] {
+  if (answer.case !== undefined) return [];
+  return [{ field: "answer", description: "is required", reason: "REQUIRED" }];
+}

@@ -1,0 +1,80 @@
+import { type Call, callerOf, type Deps } from "../deps.ts";
+import { refuse } from "../errors.ts";
+import { factOf, type NewFact, next, type Versioned } from "../events/fact.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import type { PublicSettings } from "../security/passkey.ts";
+import { isEnrolmentOff } from "./factor_policy.ts";
+import { type FactorRow, factorsRead } from "./factor_read.ts";
+import { policyColumn } from "./policy.ts";
+
+/** How long a sign-in is fresh, and where the pages of passkeys are. */
+export type FactorSettings = PublicSettings & { readonly freshSignInSeconds: number };
+
+/** The caller as the holder of factors, and the session that it presents. */
+export type EnrollingUser = {
+  readonly owner: string;
+  readonly id: string;
+  readonly kind: string;
+  readonly username: string;
+  readonly displayName: string;
+  readonly policy: { readonly factorRequirement: string };
+  readonly session: (Versioned & { readonly enrolmentOnly: boolean }) | undefined;
+  readonly factors: readonly FactorRow[];
+};
+
+type Row = Omit<EnrollingUser, "session" | "factors"> & {
+  readonly sessionId: string | null;
+  readonly enrolmentOnly: boolean;
+} & Pick<Versioned, "version" | "created" | "changed">;
+
+/** Reads the caller with its session and its factors. */
+export function enrollingUser({ sql }: Pick<Deps, "sql">): (call: Call) => Promise<EnrollingUser> {
+  const userOf = userRead(sql);
+  const factorsOf = factorsRead(sql);
+  return async (call) => {
+    const { userId, sessionId = null } = callerOf(call);
+    const row = await userOf({ user: userId, session: sessionId }, call.signal);
+    if (!row) throw refuse.notFound("user", userId);
+    const { owner, id, kind, username, displayName, policy } = row;
+    const factors = await factorsOf({ owner, user: id }, call.signal);
+    return { owner, id, kind, username, displayName, policy, session: sessionOf(row), factors };
+  };
+}
+
+function sessionOf({ owner, sessionId, enrolmentOnly, version, created, changed }: Row): EnrollingUser["session"] {
+  return sessionId === null ? undefined : { owner, id: sessionId, enrolmentOnly, version, created, changed };
+}
+
+const userRead = (sql: Sql) =>
+  loadOne<{ user: string; session: string | null }, Row>(sql, {
+    asked: `"user" text, session text`,
+    select: `select n, u.owner, u.user_id as id, u.kind, u.username, concat_ws(' ', u.given_name, u.family_name) as "displayName",
+               ${policyColumn("u.owner")} as policy, s.session_id as "sessionId", s.enrolment_only as "enrolmentOnly",
+               s.version, s.created, s.changed
+             from asked join users u on u.user_id = asked."user"
+             left join sessions s on s.session_id = asked.session and s.user_id = u.user_id`,
+  });
+
+/** Refuses a machine, which has no factors. */
+export function refuseMachine({ id, kind }: EnrollingUser): void {
+  if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
+}
+
+/** Refuses a machine, and an enrolment that the factor policy does not allow. */
+export function refuseEnrolment(user: EnrollingUser): void {
+  refuseMachine(user);
+  if (isEnrolmentOff(user.policy.factorRequirement)) throw refuse.because("FACTORS_OFF");
+}
+
+/** Refuses a caller who did not sign in a short while ago: with a stolen token nobody changes what a sign-in asks for. */
+export function refuseStale({ session }: EnrollingUser, { freshSignInSeconds }: FactorSettings, now: Date): void {
+  const age = session ? now.getTime() - session.created.getTime() : Number.POSITIVE_INFINITY;
+  if (age > freshSignInSeconds * 1000) throw refuse.because("SIGN_IN_NOT_FRESH");
+}
+
+/** The fact that a session which could only enrol a factor may do everything, now that there is one; none for another session. */
+export function unrestricted({ session, id: userId }: EnrollingUser, amr: string[], now: Date): NewFact[] {
+  if (!session?.enrolmentOnly) return [];
+  return [factOf("session", next(session, now), { case: "unrestricted", value: { userId, amr } })];
+}

@@ -1,0 +1,81 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Call, Deps } from "../deps.ts";
+import { refuse } from "../errors.ts";
+import { type At, detailsAfter, factOf, first, type NewFact, next } from "../events/fact.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { hashToken, newToken } from "../security/token.ts";
+import { userInForce } from "./in_force.ts";
+import { type PasswordUser, passwordSecret } from "./password.ts";
+
+/** How long a session lasts. */
+export type SessionLifetime = { readonly sessionLifetimeSeconds: number };
+
+/** A user who signed in, and the password that counted then: none, where it is replaced or the user has none. */
+export type SignedInUser = { readonly owner: string; readonly id: string; readonly since: string | null };
+
+/** How the user proved who it is, whether the session may only enrol a factor, and the same password's hash at another cost. */
+export type SignIn = {
+  readonly amr: readonly string[];
+  readonly enrolmentOnly?: boolean;
+  readonly rehashed?: string | undefined;
+};
+
+/** A session that is about to begin: its place, its fact, and the answer with its token. */
+export type NewSession = {
+  readonly at: At;
+  readonly created: NewFact;
+  readonly answer: ReturnType<typeof answerOf>;
+};
+
+/** Makes sessions. */
+export const newSessions =
+  ({ ids, clock }: Pick<Deps, "ids" | "clock">, { sessionLifetimeSeconds }: SessionLifetime) =>
+  ({ owner, id: userId, since }: SignedInUser, { amr, enrolmentOnly = false, rehashed }: SignIn): NewSession => {
+    const token = newToken("ps");
+    const at = first(owner, ids(), clock());
+    const expirationDate = timestampFromDate(new Date(at.time.getTime() + sessionLifetimeSeconds * 1000));
+    const secret = { hash: hashToken(token).toString("hex"), since, ...(rehashed ? { rehashed } : {}) };
+    const value = { userId, expirationDate, amr: [...amr], enrolmentOnly };
+    const created = factOf("session", at, { case: "created", value }, secret);
+    return { at, created, answer: answerOf(at, token, expirationDate) };
+  };
+
+const answerOf = (at: At, token: string, expirationDate: ReturnType<typeof timestampFromDate>) => ({
+  sessionId: at.stream,
+  token,
+  details: detailsAfter(at),
+  expirationDate,
+});
+
+/** Makes the fact that a sign-in replaced the password. It counts the sign-in: of a statement's two updates of one row only one would last. */
+export function passwordReplaced(user: PasswordUser, hash: string, now: Date): NewFact {
+  const value = { byAdministrator: false };
+  return factOf("user", next(user, now), { case: "passwordChanged", value }, passwordSecret(hash, user.policy));
+}
+
+/** The state in which a sign-in is right. */
+export type StillRight = SignedInUser & {
+  /** Whether a factor was asked for; if none was, there must be none. */
+  readonly isComplete: boolean;
+};
+
+/** Ends a new session and refuses the sign-in if the password was changed, or the user shut out, during the check. */
+export const confirmedSessions =
+  ({ log, sql, clock }: Pick<Deps, "log" | "sql" | "clock">) =>
+  async ({ at }: NewSession, user: StillRight, call: Call): Promise<void> => {
+    if (await isStillRight(sql, user)) return;
+    const row = { owner: at.owner, id: at.stream, version: at.version, created: at.time, changed: at.time };
+    const ended = factOf("session", next(row, clock()), { case: "ended", value: { userId: user.id } });
+    throw await log.append(call, [ended], refuse.because("SIGN_IN_FAILED"));
+  };
+
+/** Whether the user may still sign in with what was checked. */
+async function isStillRight(sql: Sql, { id, since, isComplete }: StillRight): Promise<boolean> {
+  // A statement that ends the user's sessions either sees this one and ends it, or came first and is seen here.
+  const rows = await sql`
+    select from users u left join passwords p using (user_id)
+    where u.user_id = ${id} and p.changed::text is not distinct from ${since}::text and ${sql.unsafe(userInForce)}
+      and (${isComplete}::boolean or not exists (
+        select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes'))`;
+  return rows.length > 0;
+}

@@ -1,0 +1,77 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, macs text[], now timestamptz)
+)
+select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active, u.locked, u.locked_until as "lockedUntil",
+  jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
+  p.changed as "setAt", p.set_by_administrator as "setByAdministrator",
+  coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
+    as history,
+  coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
+  coalesce((select jsonb_agg(distinct f.kind) from factors f where f.user_id = u.user_id), '[]') as "factorKinds",
+  exists (select from members m where m.user_id = u.user_id) as "isAdministrator",
+  (
+  select jsonb_build_object(
+    'minimumLength', coalesce(p.minimum_length, 8),
+    'requiresUpper', coalesce(p.requires_upper, true),
+    'requiresLower', coalesce(p.requires_lower, true),
+    'requiresDigit', coalesce(p.requires_digit, true),
+    'requiresSymbol', coalesce(p.requires_symbol, true),
+    'historyDepth', coalesce(p.history_depth, 0),
+    'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
+    'maximumAgeDays', coalesce(p.maximum_age_days, 0),
+    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
+    'untilUnlocked', coalesce(l.until_unlocked, false),
+    'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
+  from instance
+    left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
+    left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true
+    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy, u.version, u.created, u.changed, s.challenge, s.hashes, s.expiration_date as "pendingUntil"
+             from asked cross join lateral unnest(asked.macs) as m (mac)
+             join pending_sessions s on s.mac = decode(m.mac, 'hex') and s.expiration_date > asked.now
+             join users u on u.user_id = s.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+             join passwords p on p.user_id = u.user_id and p.changed::text = s.since
+             where not exists (select from spent_challenges c where c.challenge = s.challenge);
+
+insert into factor_attempts as a (user_id, attempts) values ($1, 1)
+on conflict (user_id) do update set attempts = a.attempts + 1,
+  blocked_until = case when (a.attempts + 1) % $2 = 0 then $3::timestamptz
+    + least($4 * 2 ^ least((a.attempts + 1) / $5 - 1, 16), $6)
+    * interval '1 second' end
+where a.blocked_until is null or a.blocked_until <= $7
+returning attempts;
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text, kind text)
+)
+select n, f.factor_id as id, f.owner, f.user_id as "userId", f.kind, f.name, f.is_synced as "isSynced",
+  f.last_used as "lastUsed", f.version, f.created, f.changed,
+  (select count(*) from recovery_codes r where r.factor_id = f.factor_id)::integer as "codesLeft", s.sealed, s.last_step as "lastStep"
+             from asked join factors f on f.user_id = asked."user" and f.kind = asked.kind
+             join factor_secrets s on s.factor_id = f.factor_id;
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, factor text, mac text)
+)
+select n from asked
+             join recovery_codes r on r.factor_id = asked.factor and r.mac = decode(asked.mac, 'hex');
+
+-- appends: facts/factor.used_and_session.created.sql
+
+select from users u left join passwords p using (user_id)
+where u.user_id = $1 and p.changed::text is not distinct from $2::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+  and ($3::boolean or not exists (
+    select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes'));
+
+-- appends: facts/factor.used_and_session.created_and_user.password_changed.sql
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, credential text)
+)
+select n, f.factor_id as id, f.owner, f.user_id as "userId", f.kind, f.name, f.is_synced as "isSynced",
+  f.last_used as "lastUsed", f.version, f.created, f.changed,
+  (select count(*) from recovery_codes r where r.factor_id = f.factor_id)::integer as "codesLeft", k.credential_id as "credentialId", k.public_key as "publicKey",
+               k.user_handle as handle, k.counter, k.transports, p.changed::text as since
+             from asked join passkeys k on k.credential_id = decode(asked.credential, 'hex')
+             join factors f on f.factor_id = k.factor_id
+             join users u on u.user_id = f.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+             left join passwords p on p.user_id = u.user_id;

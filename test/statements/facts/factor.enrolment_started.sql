@@ -1,0 +1,22 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"factor.enrolment_started/0" as (insert into factor_enrolments (user_id, kind, factor_id, sealed, expiration_date)
+       select i.payload->>'userId', i.secret->>'kind', i.stream, decode(i.secret->>'sealed', 'hex'),
+         (i.secret->>'until')::timestamptz from (select * from input where type = 'factor.enrolment_started') i
+       on conflict (user_id, kind) do update set factor_id = excluded.factor_id, sealed = excluded.sealed,
+         expiration_date = excluded.expiration_date),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

@@ -1,0 +1,30 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"factor.recovery_codes_generated/0" as (
+  insert into factors (owner, factor_id, user_id, kind, name, is_synced, version, created, changed)
+  select f.owner, f.stream, f.payload->>'userId', 'recovery_codes', '', false,
+    f.version, f.time, f.time from (select * from facts where type = 'factor.recovery_codes_generated') f
+       on conflict (factor_id) do update set version = excluded.version, changed = excluded.changed),
+"factor.recovery_codes_generated/1" as (
+  insert into factor_secrets (factor_id, user_id, sealed, last_step)
+  select i.stream, i.payload->>'userId', decode(i.secret->>'sealed', 'hex'), (i.secret->>'step')::bigint from (select * from input where type = 'factor.recovery_codes_generated') i
+  on conflict (factor_id) do update set sealed = excluded.sealed),
+"factor.recovery_codes_generated/2" as (delete from recovery_codes r using (select * from input where type = 'factor.recovery_codes_generated') i where r.factor_id = i.stream),
+"factor.recovery_codes_generated/3" as (insert into recovery_codes (factor_id, mac, user_id)
+       select i.stream, decode(m.mac, 'hex'), i.payload->>'userId'
+       from (select * from input where type = 'factor.recovery_codes_generated') i cross join lateral jsonb_array_elements_text(i.secret->'macs') as m (mac)),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

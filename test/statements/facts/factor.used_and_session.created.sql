@@ -1,0 +1,43 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"factor.used/0" as (update factors t set last_used = f.time, version = f.version, changed = f.time
+   from (select * from facts where type = 'factor.used') f where t.owner = f.owner and t.factor_id = f.stream),
+"factor.used/1" as (insert into spent_challenges (challenge, expiration_date)
+       select decode(i.secret->>'challenge', 'hex'), (i.secret->>'until')::timestamptz from (select * from input where type = 'factor.used') i),
+"factor.used/2" as (delete from pending_sessions p using (select * from input where type = 'factor.used') i where p.challenge = decode(i.secret->>'challenge', 'hex')),
+"factor.used/3" as (update factor_secrets s set last_step = (i.secret->>'step')::bigint from (select * from input where type = 'factor.used') i
+       where s.factor_id = i.stream and i.secret->>'step' is not null),
+"factor.used/4" as (delete from recovery_codes r using (select * from input where type = 'factor.used') i
+       where r.factor_id = i.stream and r.mac = decode(i.secret->>'recoveryCode', 'hex')),
+"factor.used/5" as (update passkeys p set counter = (i.secret->>'counter')::bigint from (select * from input where type = 'factor.used') i
+       where p.factor_id = i.stream and i.secret->>'counter' is not null),
+"factor.used/6" as (delete from factor_attempts a using (select * from input where type = 'factor.used') i
+       where a.user_id = i.payload->>'userId' and i.secret->>'counter' is null),
+"session.created/0" as (insert into sessions (owner, session_id, user_id, expiration_date, amr, enrolment_only, version, created, changed)
+       select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz, case when jsonb_array_length(coalesce(f.payload->'amr', '[]')) = 0 then '{pwd}'
+  else array(select jsonb_array_elements_text(f.payload->'amr')) end,
+         coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.version, f.time, f.time from (select * from facts where type = 'session.created') f),
+"session.created/1" as (insert into bearers (hash, owner, user_id, session_id, expiration_date)
+       select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
+         (i.payload->>'expirationDate')::timestamptz from (select * from input where type = 'session.created') i),
+"session.created/2" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
+     imported = p.imported and checked.rehashed is null
+   from (
+     select q.user_id, i.secret->>'rehashed' as rehashed from (select * from input where type = 'session.created') i join passwords q on q.user_id = i.payload->>'userId'
+     where q.changed::text = i.secret->>'since' order by q.user_id for update of q
+   ) checked where p.user_id = checked.user_id),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

@@ -1,0 +1,74 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'session.ended' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
+           from (select * from input where type = 'user.password_changed') i join sessions s on s.user_id = i.stream
+           where s.session_id is distinct from i.payload->>'keepSessionId') c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"factor.used/0" as (update factors t set last_used = f.time, version = f.version, changed = f.time
+   from (select * from facts where type = 'factor.used') f where t.owner = f.owner and t.factor_id = f.stream),
+"factor.used/1" as (insert into spent_challenges (challenge, expiration_date)
+       select decode(i.secret->>'challenge', 'hex'), (i.secret->>'until')::timestamptz from (select * from input where type = 'factor.used') i),
+"factor.used/2" as (delete from pending_sessions p using (select * from input where type = 'factor.used') i where p.challenge = decode(i.secret->>'challenge', 'hex')),
+"factor.used/3" as (update factor_secrets s set last_step = (i.secret->>'step')::bigint from (select * from input where type = 'factor.used') i
+       where s.factor_id = i.stream and i.secret->>'step' is not null),
+"factor.used/4" as (delete from recovery_codes r using (select * from input where type = 'factor.used') i
+       where r.factor_id = i.stream and r.mac = decode(i.secret->>'recoveryCode', 'hex')),
+"factor.used/5" as (update passkeys p set counter = (i.secret->>'counter')::bigint from (select * from input where type = 'factor.used') i
+       where p.factor_id = i.stream and i.secret->>'counter' is not null),
+"factor.used/6" as (delete from factor_attempts a using (select * from input where type = 'factor.used') i
+       where a.user_id = i.payload->>'userId' and i.secret->>'counter' is null),
+"session.created/0" as (insert into sessions (owner, session_id, user_id, expiration_date, amr, enrolment_only, version, created, changed)
+       select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz, case when jsonb_array_length(coalesce(f.payload->'amr', '[]')) = 0 then '{pwd}'
+  else array(select jsonb_array_elements_text(f.payload->'amr')) end,
+         coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.version, f.time, f.time from (select * from facts where type = 'session.created') f),
+"session.created/1" as (insert into bearers (hash, owner, user_id, session_id, expiration_date)
+       select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
+         (i.payload->>'expirationDate')::timestamptz from (select * from input where type = 'session.created') i),
+"session.created/2" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
+     imported = p.imported and checked.rehashed is null
+   from (
+     select q.user_id, i.secret->>'rehashed' as rehashed from (select * from input where type = 'session.created') i join passwords q on q.user_id = i.payload->>'userId'
+     where q.changed::text = i.secret->>'since' order by q.user_id for update of q
+   ) checked where p.user_id = checked.user_id),
+"session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
+"session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"user.password_changed/0" as (update users t set
+  email_verified = t.email_verified or coalesce((f.payload->>'emailVerified')::boolean, false),
+  locked = t.locked and (t.locked_until is null or not coalesce((f.payload->>'byCode')::boolean, false)),
+  locked_until = case when not coalesce((f.payload->>'byCode')::boolean, false) then t.locked_until end, version = f.version, changed = f.time
+   from (select * from facts where type = 'user.password_changed') f where t.owner = f.owner and t.user_id = f.stream),
+"user.password_changed/1" as (
+  update passwords p set hash = i.secret->>'hash', changed = i.time, imported = false, set_by_administrator = coalesce((i.payload->>'byAdministrator')::boolean, false), sign_ins = p.sign_ins + 1,
+    user_id = case when p.sign_ins = q.sign_ins then p.user_id else 'came meanwhile' end
+  from (select * from input where type = 'user.password_changed') i join passwords q on q.user_id = i.stream where p.user_id = i.stream),
+"user.password_changed/2" as (insert into passwords (user_id, owner, hash, changed, set_by_administrator)
+   select i.stream, i.owner, i.secret->>'hash', i.time, coalesce((i.payload->>'byAdministrator')::boolean, false) from (select * from input where type = 'user.password_changed') i
+   where not exists (select from passwords q where q.user_id = i.stream)),
+"user.password_changed/3" as (insert into password_history (user_id, hash, changed)
+   select p.user_id, p.hash, p.changed from (select * from input where type = 'user.password_changed') i join passwords p on p.user_id = i.stream
+   where (i.secret->>'depth')::integer > 0 on conflict do nothing),
+"user.password_changed/4" as (delete from password_history h using (select * from input where type = 'user.password_changed') i
+   where h.user_id = i.stream and h.changed not in (
+     select k.changed from password_history k where k.user_id = i.stream
+     order by k.changed desc limit greatest((i.secret->>'depth')::integer - 1, 0))),
+"user.password_changed/5" as (delete from password_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
+"user.password_changed/6" as (delete from password_change_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
+"user.password_changed/7" as (delete from mail_codes c using (select * from facts where type = 'user.password_changed') f where c.user_id = f.stream and c.purpose = 'password'),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

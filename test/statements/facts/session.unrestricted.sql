@@ -1,0 +1,20 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"session.unrestricted/0" as (update sessions t set amr = case when jsonb_array_length(coalesce(f.payload->'amr', '[]')) = 0 then '{pwd}'
+  else array(select jsonb_array_elements_text(f.payload->'amr')) end, enrolment_only = false, version = f.version, changed = f.time
+   from (select * from facts where type = 'session.unrestricted') f where t.owner = f.owner and t.session_id = f.stream),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;
