@@ -2,9 +2,10 @@ import type { Config } from "./config.ts";
 import { systemCall } from "./deps.ts";
 import { factOf, first, type NewFact, next, type Versioned } from "./events/fact.ts";
 import { lostRace } from "./events/log.ts";
+import { createLogger } from "./logger.ts";
 import type { Sql } from "./postgres/connect.ts";
 import { StartError } from "./postgres/failure.ts";
-import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
+import { openRuntime, type Runtime } from "./runtime.ts";
 import { hashToken, newToken } from "./security/token.ts";
 import { isLocked, loginNameOf } from "./services/password.ts";
 
