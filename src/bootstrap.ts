@@ -8,8 +8,9 @@ import { type At, factOf, first, next, type Versioned } from "./events/fact.ts";
 import { lostRace } from "./events/log.ts";
 import { howToBegin } from "./how_to_begin.ts";
 import { localAddress, localUrl } from "./local_address.ts";
+import { createLogger } from "./logger.ts";
 import { StartError } from "./postgres/failure.ts";
-import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
+import { openRuntime, type Runtime } from "./runtime.ts";
 import { retryWhileFull } from "./security/password.ts";
 import { hashToken, isWellFormed, newToken } from "./security/token.ts";
 

@@ -17,6 +17,7 @@ import {
   origins,
   pairs,
   parseKeys,
+  processes,
   region,
   type SmtpUrl,
   share,
@@ -33,6 +34,9 @@ import { strayNames } from "./setting_names.ts";
 
 // The thread pool that hashes also serves files and DNS and has four threads.
 const hashesAtOnce = Math.min(availableParallelism(), 3);
+
+// PostgreSQL takes 100 unless it is set otherwise.
+const connectionsOfWorkers = { each: 8, most: 64 };
 
 const perMinute = { least: 0, most: 60_000_000 };
 
@@ -53,6 +57,11 @@ const declared = {
     "",
     "URL by which clients call this instance: `https://identity.example.com`; empty takes the one of each call",
   ),
+  workers: processes(
+    "WORKERS",
+    Math.min(availableParallelism(), connectionsOfWorkers.most),
+    "Processes that serve, or `auto` for one on each core; the limits of this node are divided among them",
+  ),
   dataDir: text("POSTERN_DATA_DIR", "./data", "Folder of the embedded database and of the generated keys and tokens"),
   databaseUrl: database(
     "DATABASE_URL",
@@ -63,7 +72,7 @@ const declared = {
     "DATABASE_CONNECTIONS",
     16,
     "Connections to the database that this node takes at most, those for probes and for long statements included",
-    { most: 1000 },
+    { most: 1000, shown: "16, or 8 for each worker, 64 at most" },
   ),
   databaseWaitMs: milliseconds("DATABASE_WAIT_MS", 2_000, "Longest wait for a free connection, then UNAVAILABLE"),
   databaseStatementTimeoutMs: milliseconds("DATABASE_STATEMENT_TIMEOUT_MS", 10_000, "Longest run of one statement"),
@@ -351,7 +360,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     key,
     setting.read(env[setting.name]?.trim() ?? ""),
   ]);
-  const config = Object.freeze(Object.fromEntries(entries) as Config);
+  const read = Object.fromEntries(entries) as Config;
+  const databaseConnections = env.DATABASE_CONNECTIONS?.trim() ? read.databaseConnections : connectionsFor(read);
+  const config = Object.freeze({ ...read, databaseConnections });
   // The driver would read it, and ask each new connection by a statement whose failure nobody catches.
   if (env.PGTARGETSESSIONATTRS)
     throw new ConfigError("PGTARGETSESSIONATTRS is not read: write target_session_attrs into DATABASE_URL");
@@ -361,9 +372,18 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     throw new ConfigError("POSTERN_MASTER_KEY is required with DATABASE_URL: make one with `openssl rand -base64 32`");
   if (!config.tlsCertFile !== !config.tlsKeyFile)
     throw new ConfigError("TLS_CERT_FILE and TLS_KEY_FILE belong together: a certificate is of no use without its key");
+  if (databaseConnections < config.workers)
+    throw new ConfigError(
+      `DATABASE_CONNECTIONS is ${databaseConnections}, too few for ${config.workers} processes: set more, or fewer WORKERS`,
+    );
   smsOf(config);
   mailOf(config);
   return config;
+}
+
+function connectionsFor({ workers, databaseConnections }: Config): number {
+  const { each, most } = connectionsOfWorkers;
+  return Math.max(databaseConnections, Math.min(most, each * workers));
 }
 
 /** Returns the settings of the SMS sender, or throws a ConfigError that names a missing one. */

@@ -1,11 +1,12 @@
 import type { Config } from "./config.ts";
 import { unsettledSeconds } from "./events/follow.ts";
 import { rebuild } from "./events/rebuild.ts";
+import { createLogger } from "./logger.ts";
 import { mailHealth } from "./notify/mail_outbox.ts";
 import { smsHealth } from "./notify/outbox.ts";
 import { connect, type Sql } from "./postgres/connect.ts";
 import { findPooler } from "./postgres/pooler.ts";
-import { createLogger, folds, openRuntime, type Runtime } from "./runtime.ts";
+import { folds, openRuntime, type Runtime } from "./runtime.ts";
 
 /** The findings of the doctor. */
 export type Report = { readonly ok: boolean; readonly lines: readonly string[] };

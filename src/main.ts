@@ -4,16 +4,18 @@ import { asksForHelp, commandLine } from "./program/command_line.ts";
 import { commands } from "./program/commands.ts";
 import { commandPage, programPage } from "./program/manual.ts";
 import { fail, print, sentenceOf } from "./program/output.ts";
+import { worker } from "./program/serve.ts";
 
 const help: Command = {
   about: "show this page, or the page of a command",
   takes: { least: 0, most: 1, shown: "[COMMAND]" },
   async run({ words: [name] }) {
-    return print(name === undefined ? programPage(all) : commandPage(name, named(name)));
+    return print(name === undefined ? programPage(shown) : commandPage(name, named(name)));
   },
 };
 
-const all: Commands = { ...commands, help };
+const shown: Commands = { ...commands, help };
+const all: Commands = { ...shown, worker };
 
 const spellings: Readonly<Record<string, string>> = {
   "--help": "help",

@@ -10,6 +10,7 @@ import {
   reference,
   seldom,
   standardServices,
+  usageFamilies,
 } from "@postern/gateway";
 import { apiOptions } from "./contract/api.ts";
 import { describeAll } from "./contract/describe.ts";
@@ -17,45 +18,62 @@ import { type Call, keys } from "./deps.ts";
 import { unsettledSeconds } from "./events/follow.ts";
 import { report } from "./guards/report.ts";
 import { chooseLanguage } from "./messages/catalogue.ts";
-import { type InstanceLoad, instanceFamilies } from "./metrics/instance.ts";
+import { type InstanceLoad, instanceFamilies, workerFamilies } from "./metrics/instance.ts";
+import { merge } from "./metrics/merge.ts";
 import { mailHealth } from "./notify/mail_outbox.ts";
 import { smsHealth } from "./notify/outbox.ts";
 import { services } from "./routes.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Tracing } from "./tracing/tracing.ts";
+import type { NodeMetrics, WorkerCount } from "./workers/message.ts";
+import type { Parent } from "./workers/parent.ts";
 
 /** The state of a node that it shows besides its runtime. */
 export type Observers = {
   readonly ownProcess: ProcessMetrics | undefined;
   readonly tracing: Tracing | undefined;
+  /** The parent of a worker, which knows the numbers of all workers. */
+  readonly parent: Parent | undefined;
   /** Whether the first administrator exists; until then the node is not ready. */
   readonly isBootstrapped: () => boolean;
 };
 
 /** The parts of a node that operators look at: lines of the log, readiness, documents and metrics. */
-export function observability(runtime: Runtime, { ownProcess, tracing, isBootstrapped }: Observers) {
+export function observability(runtime: Runtime, { ownProcess, tracing, parent, isBootstrapped }: Observers) {
   const { logger } = runtime;
   const calls = ownProcess && callMetrics([...services, ...standardServices], "postern");
   const trace = tracing && tracerOf(tracing, operationsOf(services));
   // Probes come every second: successful ones are counted, but not logged.
   const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
-  const ready = readiness(async () => isBootstrapped() && (await runtime.isWritable()));
+  const begun = () => isBootstrapped() && (parent?.hasStarted() ?? true);
+  const ready = readiness(async () => begun() && (await runtime.isWritable()));
   // Scrapers are not authenticated, and the load queries the database: at most once a second.
   const load = seldom(() => loadOf(runtime, ready, tracing), 1000);
   const rpcs = describeAll(services);
+  const own = calls && (async () => families(calls, await load(), ownProcess));
+  if (own) parent?.onMeasure(own);
+  const shown = parent ? async () => nodeFamilies(await parent.gather()) : own;
   return {
     lines: report({ logger, languageOf: chooseLanguage, trace, observe: calls?.observe }),
     quietLines: report({ logger: quiet, languageOf: chooseLanguage, observe: calls?.observe }),
     ready,
+    readyFields: parent && (() => ({ workers: readyWorkers(parent.count()) })),
     docs: reference(() => apiOptions(rpcs)),
     docsForOperators: reference(() => apiOptions(rpcs), { makesCalls: false }),
-    metrics: calls ? [metricsRoute(async () => families(calls, await load(), ownProcess))] : [],
+    metrics: own && shown ? [metricsRoute(shown)] : [],
   };
 }
 
 function families(calls: CallMetrics, load: InstanceLoad, ownProcess: ProcessMetrics): readonly Family[] {
   return [...calls.families(), ...instanceFamilies(load), ...ownProcess.families()];
 }
+
+/** The metrics of all workers together, and of the parent. */
+function nodeFamilies({ families, parent, count }: NodeMetrics): readonly Family[] {
+  return [...merge([families, usageFamilies(parent)]), ...workerFamilies(count)];
+}
+
+const readyWorkers = ({ serving, of }: WorkerCount) => ({ serving, of });
 
 function tracerOf({ call }: Tracing, operations: ReadonlySet<string>) {
   return (operation: string, { requestHeader, values }: Call) =>

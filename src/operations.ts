@@ -1,5 +1,5 @@
 import { createContextValues } from "@connectrpc/connect";
-import { gateway, type HttpRoute, type Listening, type ListenOptions } from "@postern/gateway";
+import { type GatewayOptions, gateway, type HttpRoute, type Listening, type ListenOptions } from "@postern/gateway";
 import type { Config } from "./config.ts";
 import { keys } from "./deps.ts";
 import { inOurWords } from "./errors.ts";
@@ -9,6 +9,8 @@ import { services } from "./routes.ts";
 /** The parts of a node that its port for operators shows. */
 export type OperationsOptions = {
   readonly ready: () => Promise<boolean>;
+  /** Fields of the body of `/readyz`. */
+  readonly readyFields: GatewayOptions["readyFields"];
   readonly lines: Report;
   readonly httpRoutes: readonly HttpRoute[];
   readonly ids: () => string;
@@ -21,7 +23,7 @@ export type OperationsOptions = {
  */
 export async function listenForOperators(
   config: Config,
-  { ready, lines, httpRoutes, ids, listening }: OperationsOptions,
+  { ready, readyFields, lines, httpRoutes, ids, listening }: OperationsOptions,
 ): Promise<Listening | undefined> {
   if (config.operationsPort === undefined) return undefined;
   const served = gateway({
@@ -34,6 +36,7 @@ export async function listenForOperators(
     contextValues: () => createContextValues().set(keys.requestId, ids()),
     responseHeaders: (values) => ({ "x-request-id": values.get(keys.requestId) }),
     ready,
+    readyFields,
     httpRoutes,
     openapi: false,
   });

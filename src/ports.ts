@@ -26,7 +26,7 @@ export type Ports = AsyncDisposable & {
 /** Opens the ports. The one for operators is closed last, so that metrics are there until then. */
 export async function openPorts(runtime: Runtime, config: Config, observers: Observers): Promise<Ports> {
   const shown = observability(runtime, observers);
-  const { lines, quietLines, ready } = shown;
+  const { lines, quietLines, ready, readyFields } = shown;
   const limits = rateLimits(config);
   const stopping = new AbortController();
   const listening = portOptions(runtime, config);
@@ -36,7 +36,8 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     lines: quietLines,
     httpRoutes: [...shown.docsForOperators, ...shown.metrics],
     ids: runtime.deps.ids,
-    listening,
+    readyFields,
+    listening: { ...listening, source: observers.parent?.source("operations") },
   });
   if (operations) opened.use(operations);
   const documents = publicParts(config, shown, limits);
@@ -52,12 +53,11 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     responseHeaders: headersOf,
     corsOrigins: config.corsOrigins,
     ready,
+    readyFields,
     stopping,
     ...documents,
   });
-  const port = opened.use(
-    await served.listen({ ...listening, port: config.port, trustedProxies: config.trustedProxies }),
-  );
+  const port = opened.use(await served.listen({ ...listening, ...ofCalls(config, observers) }));
   const stack = opened.move();
   return {
     url: port.url,
@@ -81,6 +81,12 @@ function publicParts({ portServes }: Config, { docs, metrics }: Documents, limit
     httpRoutes: documents.map((route) => limitedRoute(route, limits)),
   };
 }
+
+const ofCalls = ({ port, trustedProxies }: Config, { parent }: Observers) => ({
+  port,
+  trustedProxies,
+  source: parent?.source("calls"),
+});
 
 const portOptions = ({ logger }: Runtime, { host, http2, tlsCertFile, tlsKeyFile }: Config) => ({
   host,

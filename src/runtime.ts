@@ -1,5 +1,4 @@
-import pino, { type Logger } from "pino";
-import pretty from "pino-pretty";
+import type { Logger } from "pino";
 import { type Config, masterKeys } from "./config.ts";
 import { type Call, type Deps, keys, newId } from "./deps.ts";
 import { watchCommitted } from "./events/committed.ts";
@@ -8,7 +7,6 @@ import { type Folds, foldsByType } from "./events/fold.ts";
 import { followTail, type Tail } from "./events/follow.ts";
 import { type CommandOrigin, openLog } from "./events/log.ts";
 import { type CallerCache, callerCache, revokingNobody } from "./guards/caller_cache.ts";
-import { isPretty } from "./log_format.ts";
 import { type Connection, type ConnectOptions, connect, type Sql } from "./postgres/connect.ts";
 import { StartError } from "./postgres/failure.ts";
 import { migrate } from "./postgres/migrate.ts";
@@ -130,12 +128,6 @@ function watchRevocations({ callers, writable, logger }: Pick<Runtime, "callers"
     onGap: callers.forgetAll,
     onError: (error) => logger.warn({ err: error }, "revocations of other nodes cannot be read; trying again"),
   });
-}
-
-/** The log of the process: JSON lines, or pretty ones on a terminal. */
-export function createLogger(config: Config): Logger {
-  const options = { level: config.logLevel, base: null };
-  return isPretty(config) ? pino(options, pretty({ sync: true, singleLine: true })) : pino(options);
 }
 
 // A million grants that lose a role take half a minute.

@@ -4,12 +4,14 @@ import { watchPasswordFile } from "./admin_files.ts";
 import { bootstrapInstance } from "./bootstrap.ts";
 import { type Config, tracesOf } from "./config.ts";
 import { startErrands } from "./errands.ts";
+import { createLogger } from "./logger.ts";
 import { openPorts, type Ports } from "./ports.ts";
 import { preflight } from "./preflight.ts";
-import { createLogger, openRuntime, type Runtime } from "./runtime.ts";
+import { openRuntime, type Runtime } from "./runtime.ts";
 import { hashBehindOthers } from "./security/priority.ts";
 import type { Tracing } from "./tracing/tracing.ts";
 import { welcomeTo } from "./welcome.ts";
+import type { Parent } from "./workers/parent.ts";
 
 /** A service that answers. */
 export type Server = AsyncDisposable & {
@@ -24,30 +26,35 @@ export type Server = AsyncDisposable & {
   readonly fail: (error: unknown) => Promise<void>;
 };
 
-/** Starts the server: database, tables, the port, the first organization, background work. */
-export async function startServer(config: Config): Promise<Server> {
-  await preflight(config);
+/**
+ * Starts the server: database, tables, the port, the first organization, background work. A worker has the ports and the
+ * embedded database of its parent.
+ */
+export async function startServer(config: Config, parent?: Parent): Promise<Server> {
+  if (!parent) await preflight(config);
   await using opened = new AsyncDisposableStack();
-  const logger = createLogger(config);
+  const logger = createLogger(config, parent?.place.number);
   const tracing = await startTracing(config, logger);
   if (tracing) opened.use(tracing);
-  const runtime = opened.use(await openRuntime(config, { logger, observe: tracing?.statement }));
+  const runtime = opened.use(
+    await openRuntime(config, { logger, join: parent !== undefined, observe: tracing?.statement }),
+  );
   await hashBehindOthers();
   const ownProcess = config.metrics === "on" ? opened.use(processMetrics()) : undefined;
   let bootstrapped = false;
   const listening = opened.use(
-    await openPorts(runtime, config, { ownProcess, tracing, isBootstrapped: () => bootstrapped }),
+    await openPorts(runtime, config, { ownProcess, tracing, parent, isBootstrapped: () => bootstrapped }),
   );
   opened.use(reloadOnHangUp(listening, logger));
   const { url, operationsUrl } = listening;
   // Listening comes first: a port that was taken meanwhile must stop the start before anything is created.
   const isFirst = await bootstrapInstance(runtime, config);
   bootstrapped = true;
-  opened.use(watchPasswordFile(runtime, config));
+  if (!parent || parent.place.number === 1) opened.use(watchPasswordFile(runtime, config));
   opened.use(startErrands(runtime, config));
   const welcome = await welcomeTo(runtime, config, { isFirst, url, operationsUrl });
   if (runtime.database.note) logger.info(runtime.database.note);
-  logger.info({ url, operationsUrl }, "listening");
+  if (!parent) logger.info({ url, operationsUrl }, "listening");
   // The port is disposed of first: a node that stops is not ready, whatever its errands still wait for.
   opened.defer(() => listening[Symbol.asyncDispose]());
   setImmediate(() =>

@@ -283,3 +283,13 @@ export function optionalPort(name: string, meaning: string): Setting<number | un
   const { read } = whole(name, 0, meaning, { least: 0, most: 65_535 });
   return { name, meaning, default: "", read: (written) => (written ? read(written) : undefined) };
 }
+
+/** A number of processes; `auto` is one for each core. */
+export function processes(name: string, cores: number, meaning: string): Setting<number> {
+  const read = (written: string) => {
+    if (written === "auto") return cores;
+    if (/^([1-9]\d{0,2})?$/.test(written)) return Number(written || 1);
+    throw new ConfigError(`${name} must be auto or a whole number from 1 to 999, not ${JSON.stringify(written)}`);
+  };
+  return { name, meaning, default: "1", read };
+}

@@ -1,5 +1,5 @@
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { masterKeys, readConfig, settings, tracesOf } from "../src/config.ts";
@@ -35,6 +35,8 @@ test.each([
   ["DATABASE_CONNECTIONS", "0"],
   ["DEADLINE_MAX_MS", "2147483648"],
   ["LOG_LEVEL", "loud"],
+  ["WORKERS", "0"],
+  ["WORKERS", "all"],
   ["LOG_FORMAT", "xml"],
   ["PHONE_DEFAULT_REGION", "Switzerland"],
   ["CORS_ORIGINS", "app.example"],
@@ -74,6 +76,20 @@ test.each([
   const read = () => readConfig({ [name]: value });
   expect(read).toThrow(ConfigError);
   expect(read).toThrow(new RegExp(`^${name} .*[^.\\n]$`));
+});
+
+test("WORKERS takes a number or the cores, and as many connections as go with them", () => {
+  const read = (env: Record<string, string>) => {
+    const { workers, databaseConnections } = readConfig(env);
+    return [workers, databaseConnections];
+  };
+  expect(readConfig({ WORKERS: "auto" }).workers).toBe(Math.min(availableParallelism(), 64));
+  expect(read({})).toEqual([1, 16]);
+  expect(read({ WORKERS: "2" })).toEqual([2, 16]);
+  expect(read({ WORKERS: "4" })).toEqual([4, 32]);
+  expect(read({ WORKERS: "32" })).toEqual([32, 64]);
+  expect(read({ WORKERS: "4", DATABASE_CONNECTIONS: "6" })).toEqual([4, 6]);
+  expect(() => read({ WORKERS: "4", DATABASE_CONNECTIONS: "3" })).toThrow(/^DATABASE_CONNECTIONS is 3, too few for 4/);
 });
 
 test("a password of a database is in no refusal", () => {

@@ -1,8 +1,9 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { howToBegin } from "../src/how_to_begin.ts";
+import { createLogger } from "../src/logger.ts";
 import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
-import { createLogger, openRuntime, type Runtime } from "../src/runtime.ts";
+import { openRuntime, type Runtime } from "../src/runtime.ts";
 import { type Answer, machine, type Postern, startPostern } from "./harness.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };

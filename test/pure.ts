@@ -12,11 +12,13 @@ export const pureTests: readonly string[] = [
   "test/{docs,errors,messages}/*.test.ts",
   "test/config.test.ts",
   "test/guards/{caller_cache,late_rules,remember,report,validate}.test.ts",
+  "test/metrics/merge.test.ts",
   "test/postgres/{failure,limiter,servers}.test.ts",
   "test/security/{code,failure_rate,priority,seal,token}.test.ts",
   "test/services/{password,phone_number}.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",
   "test/transfer/progress.test.ts",
+  "test/workers/share.test.ts",
 ];
 
 /** Those that need no more, but take longer: they read the sources with the compiler, hash passwords, or try very many inputs. */

@@ -1,4 +1,4 @@
-import { counter, type Family, gauge } from "@postern/gateway";
+import { counter, type Family, gauge, together } from "@postern/gateway";
 
 /** The load of a queue that runs a few jobs at a time. */
 export type Load = { readonly running: number; readonly waiting: number };
@@ -21,6 +21,9 @@ export type InstanceLoad = {
 const logBehind =
   "How far followers of the log are behind; they wait for every transaction that has written, in any database of the server.";
 
+/** A gauge that every process reads from the same database, or that is as bad as the worst of them. */
+const most = (name: string, help: string, value: number) => together("most", gauge(name, help, value));
+
 /** Metrics of the database, the hashes, the log, the SMS and the mails. */
 export function instanceFamilies({
   ready,
@@ -32,24 +35,24 @@ export function instanceFamilies({
   spans,
 }: InstanceLoad): Family[] {
   return [
-    gauge("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
+    most("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
     gauge("postern_database_statements_running", "Statements at the database.", database.running),
     gauge("postern_database_statements_waiting", "Statements that wait for a connection.", database.waiting),
     gauge("postern_password_hashes_running", "Passwords that are hashed.", hashing.running),
     gauge("postern_password_hashes_waiting", "Passwords that wait to be hashed.", hashing.waiting),
-    gauge("postern_log_behind_seconds", logBehind, logBehindSeconds),
+    most("postern_log_behind_seconds", logBehind, logBehindSeconds),
     ...(sms
       ? [
-          gauge("postern_sms_waiting", "SMS that have not left yet.", sms.waiting),
-          gauge("postern_sms_oldest_seconds", "How long the oldest of them has waited.", sms.oldestSeconds),
-          gauge("postern_sms_dead", "SMS that were given up in the last days.", sms.dead),
+          most("postern_sms_waiting", "SMS that have not left yet.", sms.waiting),
+          most("postern_sms_oldest_seconds", "How long the oldest of them has waited.", sms.oldestSeconds),
+          most("postern_sms_dead", "SMS that were given up in the last days.", sms.dead),
         ]
       : []),
     ...(mail
       ? [
-          gauge("postern_mail_waiting", "Mails that have not left yet.", mail.waiting),
-          gauge("postern_mail_oldest_seconds", "How long the oldest of them has waited.", mail.oldestSeconds),
-          gauge("postern_mail_dead", "Mails that were given up in the last days.", mail.dead),
+          most("postern_mail_waiting", "Mails that have not left yet.", mail.waiting),
+          most("postern_mail_oldest_seconds", "How long the oldest of them has waited.", mail.oldestSeconds),
+          most("postern_mail_dead", "Mails that were given up in the last days.", mail.dead),
         ]
       : []),
     ...(spans
@@ -61,3 +64,14 @@ export function instanceFamilies({
       : []),
   ];
 }
+
+/** Metrics of the workers of a node. */
+export const workerFamilies = (count: {
+  readonly serving: number;
+  readonly of: number;
+  readonly ended: number;
+}): Family[] => [
+  gauge("postern_workers", "Workers that this node should have.", count.of),
+  gauge("postern_workers_serving", "Workers that serve.", count.serving),
+  counter("postern_workers_ended_total", "Workers that ended and were started again.", count.ended),
+];

@@ -18,7 +18,7 @@ export function warn(sentence: string): void {
 }
 
 // Errors of these names are written for the operator; any other is printed with its stack.
-const forPeople = ["ConfigError", "StartError", "UsageError"];
+const forPeople = ["ConfigError", "StartError", "UsageError", "NoParent"];
 
 /** An error that ends the program, as its operator reads it. */
 export function sentenceOf(error: unknown): string {

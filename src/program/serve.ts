@@ -1,7 +1,7 @@
 import { access } from "node:fs/promises";
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
-import type { Config } from "../config.ts";
+import { type Config, readConfig } from "../config.ts";
 import { makeDataFolder } from "../data_folder.ts";
 import { isPretty } from "../log_format.ts";
 import { type Command, exitCodes } from "./command.ts";
@@ -28,16 +28,60 @@ export const serve: Command = {
     const endWith = endOnFault();
     const config = settings();
     await keepCompiled(config);
+    return config.workers > 1 ? serveByWorkers(config, stopped, endWith) : serveAlone(config, stopped, endWith);
+  },
+};
+
+/** Runs a worker of a node that serves with several of them; it is no command for people. */
+export const worker: Command = {
+  about: "serve with others on the ports of serve, which starts it",
+  takes: { least: 1, most: 1, shown: "NUMBER" },
+  async run() {
+    const endWith = endOnFault();
+    const { findParent } = await import("../workers/parent.ts");
+    using parent = await findParent(exitCodes.failed);
+    const { number, of } = parent.place;
+    const { shareOf } = await import("../workers/share.ts");
+    const config = shareOf(readConfig(), number, of);
+    await keepCompiled(config);
     const { startServer } = await import("../server.ts");
-    await using server = await startServer(config);
+    await using server = await startServer(config, parent);
     endWith(server.fail);
-    const people = isPretty(config);
-    if (people || server.isFirst) print(server.welcome);
-    const signal = await stopped;
-    if (people) farewell(signal, config);
+    const { url, operationsUrl, isFirst, welcome } = server;
+    parent.serving({ url, operationsUrl, isFirst, welcome });
+    await parent.stopped;
     return exitCodes.done;
   },
 };
+
+type EndWith = (before: (error: unknown) => Promise<void>) => void;
+
+async function serveAlone(config: Config, stopped: Promise<NodeJS.Signals>, endWith: EndWith): Promise<number> {
+  const { startServer } = await import("../server.ts");
+  await using server = await startServer(config);
+  endWith(server.fail);
+  announce(server, config);
+  const signal = await stopped;
+  if (isPretty(config)) farewell(signal, config);
+  return exitCodes.done;
+}
+
+async function serveByWorkers(config: Config, stopped: Promise<NodeJS.Signals>, endWith: EndWith): Promise<number> {
+  const { startWorkers } = await import("../workers/start_workers.ts");
+  await using node = await startWorkers(config);
+  // The worker that could not start has written why.
+  if (!node) return exitCodes.failed;
+  endWith(node.fail);
+  announce(node.start, config);
+  const signal = await Promise.race([stopped, node.lost]);
+  if (!signal) return fail(exitCodes.failed, "no worker serves, and none can be started");
+  if (isPretty(config)) farewell(signal, config);
+  return (await node.stop()) ? exitCodes.done : exitCodes.failed;
+}
+
+function announce({ isFirst, welcome }: Readonly<{ isFirst: boolean; welcome: readonly string[] }>, config: Config) {
+  if (isPretty(config) || isFirst) print(welcome);
+}
 
 function farewell(signal: NodeJS.Signals, { databaseUrl, dataDir }: Config): void {
   const how = signal === "SIGINT" ? "Ctrl-C again" : `another ${signal}`;
@@ -57,7 +101,7 @@ async function keepCompiled({ databaseUrl, dataDir }: Config): Promise<void> {
  * Ends the process with code 1 when an error or a rejected promise reaches nobody: its state is not known any more, and a
  * supervisor starts it again. Answers how to set what is done before the end.
  */
-function endOnFault(): (before: (error: unknown) => Promise<void>) => void {
+function endOnFault(): EndWith {
   let prepare: ((error: unknown) => Promise<void>) | undefined;
   const end = () => process.exit(exitCodes.failed);
   // Node raises an unhandled rejection as an uncaught exception.

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { newToken } from "../../src/security/token.ts";
 import { type Client, clientOf } from "../harness.ts";
+import { connectHttp1 } from "../wire/http1.ts";
 import { until } from "./holder.ts";
 
 const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -50,17 +51,24 @@ export async function serve(databaseUrl: string, settings: Record<string, string
   const lines: Line[] = [];
   createInterface(child.stdout).on("line", (line) => lines.push(line.startsWith("{") ? JSON.parse(line) : {}));
   await using opened = new AsyncDisposableStack();
-  opened.defer(() => rm(dataDir, { recursive: true, force: true }));
+  // Workers that end with their parent still write into the folder.
+  opened.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 20 }));
   opened.defer(async () => {
     child.kill("SIGKILL");
     await ended;
   });
   const { PORT } = settings;
   const url = PORT ? `http://127.0.0.1:${PORT}` : await until(async () => urlIn(lines) ?? false, 60_000);
-  await until(async () => (await fetch(`${url}/readyz`)).status === 200, 60_000);
+  await until(async () => (await readyStatus(url)) === 200, 60_000);
   const stack = opened.move();
   const about = { url, admin: clientOf(url, token), child, lines, errors: () => errors };
   return { ...about, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** The status of `/readyz`, of a server with a certificate of its own too. */
+async function readyStatus(url: string): Promise<number> {
+  using client = connectHttp1(url);
+  return (await client.send({ method: "GET", path: "/readyz", headers: {}, body: Buffer.alloc(0) })).status;
 }
 
 function urlIn(lines: readonly Line[]): string | undefined {

@@ -31,7 +31,7 @@ const layers = [
 const everything = [
   ...layers,
   ...["services", "messages", "runtime", "bootstrap", "how_to_begin", "admin_files", "operations"],
-  ...["data_folder", "local_address", "log_format", "preflight", "welcome"],
+  ...["data_folder", "local_address", "log_format", "logger", "preflight", "welcome"],
 ];
 
 // A part may import what is listed: another part, one file of it, or one type of that file.
@@ -39,13 +39,16 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   main: ["program", "client/usage_error"],
   program: [
     ...["config", "data_folder", "log_format", "server", "bootstrap", "doctor", "health_check", "recover", "transfer"],
-    ...["contract/proto_folder", "postgres/open", "postgres/migrate", "client"],
+    ...["contract/proto_folder", "postgres/open", "postgres/migrate", "client", "workers"],
   ],
   preflight: ["config#Config", "data_folder", "setting"],
   welcome: everything,
   data_folder: ["setting"],
   local_address: ["config#Config"],
   log_format: ["config#Config"],
+  logger: ["config#Config", "log_format"],
+  // The parent of workers serves nothing, so it loads nothing of the service.
+  workers: ["config#Config", "gateway#", "logger", "metrics/merge", "postgres/embedded", "preflight"],
   // It runs every ten seconds beside the service, so it loads nothing else.
   health_check: ["config#Config", "local_address"],
   // It calls the service over the wire, as any other client.
@@ -62,8 +65,10 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "preflight",
     "welcome",
     "errands",
+    "logger",
     "security/priority",
     "tracing/tracing",
+    "workers/parent#Parent",
   ],
   ports: [
     "gateway",
@@ -90,6 +95,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "routes",
     "runtime#Runtime",
     "tracing/tracing#Tracing",
+    "workers/message#",
+    "workers/parent#Parent",
   ],
   guarded_services: [
     "gen",

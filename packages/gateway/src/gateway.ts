@@ -15,7 +15,7 @@ import type { CallLimits, FailedRequest } from "./rpc/rpc_call.ts";
 import { type MethodLimits, type RpcMethod, rpcMethod } from "./rpc/rpc_method.ts";
 import { rpcServer } from "./rpc/server.ts";
 import { type DefaultOptions, defaultOptions, type OpenapiOptions } from "./services/openapi/defaults.ts";
-import { probes } from "./services/probes.ts";
+import { probes, type ReadyFields } from "./services/probes.ts";
 import { type Ready, readiness } from "./services/readiness.ts";
 import { reference } from "./services/reference.ts";
 import { standardRoutes } from "./services/standard.ts";
@@ -53,6 +53,8 @@ export type GatewayOptions = {
   readonly onError?: (error: unknown, request: FailedRequest) => ConnectError;
   /** Whether the server can serve, for health and `/readyz`. */
   readonly ready?: Ready;
+  /** Fields of the body of `/readyz` besides the status. */
+  readonly readyFields?: ReadyFields | undefined;
   /** Gate and interceptors of health and reflection, in place of those above. */
   readonly standard?: Partial<RouteOptions>;
   /** The services that reflection and health name, those of the routes when absent; false serves no reflection. */
@@ -118,7 +120,7 @@ export function gateway(options: GatewayOptions): Gateway {
   const handle = rpcServer({
     methods: byPath,
     findCall: restCalls(byPath, rest),
-    routes: httpRoutesOf(options, { methods, rest, refuse }, probes(isReady, stopping.signal)),
+    routes: httpRoutesOf(options, { methods, rest, refuse }, probes(isReady, stopping.signal, options.readyFields)),
     limits,
     contextValues: options.contextValues ?? createContextValues,
     responseHeaders: options.responseHeaders,
@@ -186,6 +188,7 @@ export {
 export { networkOf } from "./http/body_budget.ts";
 export { clientAddresses, clientAddressOf } from "./http/client_address.ts";
 export { type Listening, type ListenOptions, listen } from "./http/server.ts";
+export type { ConnectionSource } from "./http/source.ts";
 export type { Certificate } from "./http/tls.ts";
 export { type HttpRoute, jsonResponse } from "./rpc/http_route.ts";
 export { once, opensAtOnce, single } from "./rpc/pipeline.ts";
@@ -198,7 +201,8 @@ export { httpRulesOf, isRead, type MethodLimits, pathOf, type RpcMethod } from "
 export { type CallMetrics, callMetrics, doorOf, operationsOf } from "./services/metrics/calls.ts";
 export { type ProcessMetrics, processMetrics } from "./services/metrics/process.ts";
 export { metricsRoute } from "./services/metrics/route.ts";
-export { counter, type Family, gauge } from "./services/metrics/text.ts";
+export { counter, type Family, gauge, type Sample, type Together, together } from "./services/metrics/text.ts";
+export { type ProcessUsage, usageFamilies } from "./services/metrics/usage.ts";
 export type { OpenapiOptions } from "./services/openapi/defaults.ts";
 export type { ApiOptions, MethodFacts } from "./services/openapi/options.ts";
 export { readiness } from "./services/readiness.ts";

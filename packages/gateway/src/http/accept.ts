@@ -1,4 +1,4 @@
-import type { Server, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { ClientAddresses } from "./client_address.ts";
 import type { Connections } from "./connections.ts";
@@ -7,9 +7,8 @@ import { readPreface } from "./preface.ts";
 import { readProxyHeader } from "./proxy_header.ts";
 import type { Encryption } from "./tls.ts";
 
-/** A listening server and the connections that it hands its sockets to. */
+/** The connections that sockets are handed to, and how their version is found. */
 export type AcceptOptions = {
-  readonly server: Server;
   readonly connections: Connections;
   readonly encryption?: Encryption | undefined;
   readonly limits: { readonly headerTimeoutMs: number };
@@ -17,9 +16,16 @@ export type AcceptOptions = {
   readonly addresses?: ClientAddresses | undefined;
 };
 
-/** Hands each new socket over by its HTTP version; returns the sockets whose version is not known yet. */
-export function shareConnections(options: AcceptOptions): ReadonlySet<Socket> {
-  const { server, connections, encryption, limits, addresses } = options;
+/** Hands each new socket over by its HTTP version. */
+export type Sharing = {
+  readonly accept: (socket: Socket) => void;
+  /** The sockets whose version is not known yet. */
+  readonly undecided: ReadonlySet<Socket>;
+};
+
+/** Finds the HTTP version of each socket, and hands the socket to the connections. */
+export function shareConnections(options: AcceptOptions): Sharing {
+  const { connections, encryption, limits, addresses } = options;
   const undecided = new Set<Socket>();
   const clients = new WeakMap<Socket, string>();
 
@@ -31,16 +37,20 @@ export function shareConnections(options: AcceptOptions): ReadonlySet<Socket> {
     });
   }
 
-  server.on("connection", (socket: Socket) => {
+  function accept(socket: Socket): void {
     undecided.add(socket);
     // Without a listener the reset of a connection ends the process.
     socket.on("error", ignore).on("close", () => undecided.delete(socket));
-    if (!addresses?.isProxy(socket.remoteAddress)) return decide(socket);
+    if (!addresses?.isProxy(socket.remoteAddress)) {
+      decide(socket);
+      return;
+    }
     readClient(socket, limits.headerTimeoutMs, (client) => {
       if (client !== undefined) clients.set(socket, client);
       decide(socket);
     });
-  });
+  }
+
   encryption?.server.on("secureConnection", (socket: TLSSocket) => {
     let client: string | undefined;
     for (const other of undecided) {
@@ -51,7 +61,7 @@ export function shareConnections(options: AcceptOptions): ReadonlySet<Socket> {
     socket.on("error", ignore);
     connections.accept(socket, socket.alpnProtocol === "h2" ? "2" : "1.1", client);
   });
-  return undecided;
+  return { accept, undecided };
 }
 
 /** Reads the PROXY header of a trusted proxy's connection, if it has one. */

@@ -1,9 +1,10 @@
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { setImmediate as immediate, setTimeout as pause } from "node:timers/promises";
+import type { Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { shareConnections } from "./accept.ts";
 import { clientAddresses } from "./client_address.ts";
 import { type ConnectionLimits, type Connections, type Http2Implementation, openConnections } from "./connections.ts";
 import type { Exchange } from "./exchange.ts";
+import { type ConnectionSource, portSource } from "./source.ts";
 import { type Certificate, encryption } from "./tls.ts";
 
 /** Limits of a server and its connections. */
@@ -27,6 +28,8 @@ export type Listening = AsyncDisposable & {
 export type ListenOptions = {
   readonly host: string;
   readonly port: number;
+  /** The source of the connections; a port that is opened at `host` and `port` when absent. */
+  readonly source?: ConnectionSource | undefined;
   readonly limits: ServerLimits;
   /** Serves one request, and never throws. */
   readonly handle: (exchange: Exchange) => void;
@@ -45,36 +48,23 @@ export type ListenOptions = {
 /** Opens the one port for HTTP/1.1 and HTTP/2. */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { host, port, limits, stopping = new AbortController() } = options;
-  const server = createServer({ noDelay: true });
+  const source = options.source ?? portSource(host, port);
   const { handle, http2, onFault } = options;
   const addresses = clientAddresses(options.trustedProxies);
   const connections = openConnections({ limits, serve: handle, http2, addresses, onFault });
   const tls = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
-  const sockets = shareConnections({ server, connections, limits, addresses, encryption: tls });
+  const { accept, undecided: sockets } = shareConnections({ connections, limits, addresses, encryption: tls });
   const { shutdownDelayMs: delayMs = 0, shutdownGraceMs: graceMs } = limits;
-  await listening(server, host, port);
+  const opened = await source.open(accept);
   return {
-    url: urlOf(tls ? "https" : "http", host, server.address()),
+    url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${opened}`,
     reload: async () => tls?.reload(),
-    [Symbol.asyncDispose]: () => drain({ server, connections, sockets, stopping, delayMs, graceMs }),
+    [Symbol.asyncDispose]: () => drain({ source, connections, sockets, stopping, delayMs, graceMs }),
   };
 }
 
-async function listening(server: Server, host: string, port: number): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // The listener stays: libuv retries a failed accept, which must not end the process.
-  server.on("error", reject);
-  server.listen(port, host, resolve);
-  await promise;
-}
-
-function urlOf(scheme: string, host: string, address: AddressInfo | string | null): string {
-  const port = typeof address === "object" && address ? address.port : 0;
-  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
 type DrainOptions = {
-  readonly server: Server;
+  readonly source: ConnectionSource;
   readonly connections: Connections;
   /** Connections whose version of HTTP is not known yet. */
   readonly sockets: ReadonlySet<Socket>;
@@ -90,7 +80,7 @@ const retireCount = 4;
  * Reports the server as not ready, sends clients to other nodes during the delay, stops accepting, lets running calls finish,
  * and destroys the remaining connections after the grace period.
  */
-async function drain({ server, connections, sockets, stopping, delayMs, graceMs }: DrainOptions): Promise<void> {
+async function drain({ source, connections, sockets, stopping, delayMs, graceMs }: DrainOptions): Promise<void> {
   if (stopping.signal.aborted) return;
   stopping.abort();
   // A balancer that has not noticed yet may bring a client back, so connections are retired several times.
@@ -102,10 +92,7 @@ async function drain({ server, connections, sockets, stopping, delayMs, graceMs 
   }
   // A response from now on says that its connection closes.
   connections.retireAll();
-  // Connections that wait to be accepted are reset by the close; here they were accepted a moment ago.
-  await immediate();
-  const { promise: closed, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
+  await source.close();
   const startedAt = performance.now();
   const closeConnections = () => {
     // The first request of a new connection may have arrived without being read yet.
@@ -120,7 +107,7 @@ async function drain({ server, connections, sockets, stopping, delayMs, graceMs 
     connections.destroy();
     for (const socket of sockets) socket.destroy();
   }, graceMs);
-  await closed;
+  await source.ended;
   clearInterval(closeTimer);
   clearTimeout(destroyTimer);
 }

@@ -2,14 +2,19 @@ import { GatewayError } from "../errors/gateway_error.ts";
 import { type HttpRoute, jsonResponse } from "../rpc/http_route.ts";
 import type { Readiness } from "./readiness.ts";
 
+/** Returns what a server that is ready shows of itself. */
+export type ReadyFields = () => Readonly<Record<string, unknown>>;
+
+const noFields: ReadyFields = () => ({});
+
 /** `/healthz`: the process is alive; `/readyz`: it can serve. */
-export const probes = (isReady: Readiness, stopping: AbortSignal): readonly HttpRoute[] => [
+export const probes = (isReady: Readiness, stopping: AbortSignal, fieldsOf = noFields): readonly HttpRoute[] => [
   { path: "/healthz", handle: () => ok },
   {
     path: "/readyz",
     async handle() {
       if (stopping.aborted || !(await isReady())) throw new GatewayError("UNAVAILABLE");
-      return ok;
+      return jsonResponse(200, JSON.stringify({ status: "ok", ...fieldsOf() }));
     },
   },
 ];

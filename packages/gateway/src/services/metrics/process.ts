@@ -1,5 +1,6 @@
 import { constants, monitorEventLoopDelay, PerformanceObserver } from "node:perf_hooks";
-import { counter, type Family, gauge } from "./text.ts";
+import { type Family, gauge, together } from "./text.ts";
+import { usageFamilies } from "./usage.ts";
 
 /** Metrics of the process, by the names that dashboards for Node expect. */
 export type ProcessMetrics = Disposable & { readonly families: () => Family[] };
@@ -21,11 +22,10 @@ export function processMetrics(): ProcessMetrics {
   });
   delay.enable();
   observer.observe({ entryTypes: ["gc"] });
-  const started = Date.now() / 1000 - process.uptime();
-
   return {
     families() {
-      const families = [...processFamilies(started), ...loopFamilies(delay), collectorFamily(collections)];
+      const usage = { beganMs: performance.timeOrigin, cpu: process.cpuUsage(), memory: process.memoryUsage() };
+      const families = [...usageFamilies(usage), ...loopFamilies(delay), collectorFamily(collections)];
       delay.reset();
       return families;
     },
@@ -45,34 +45,19 @@ function countCollection(collections: Collections, detail: unknown, seconds: num
   collections.set(kind, { count: total.count + 1, seconds: total.seconds + seconds });
 }
 
-function processFamilies(started: number): Family[] {
-  const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
-  const { user, system } = process.cpuUsage();
-  return [
-    gauge("process_start_time_seconds", "When the process began, in Unix time.", started),
-    counter("process_cpu_seconds_total", "Processor time used.", (user + system) / 1e6),
-    gauge("process_resident_memory_bytes", "Resident memory.", rss),
-    gauge("nodejs_heap_size_total_bytes", "Size of the heap.", heapTotal),
-    gauge("nodejs_heap_size_used_bytes", "Used part of the heap.", heapUsed),
-    gauge("nodejs_external_memory_bytes", "Memory outside the heap that its objects hold.", external),
-  ];
-}
-
 // The monitor measures the time between two ticks of a timer, so its values include the timer's interval.
 const resolutionMs = 20;
 
 /** The delays since the last scrape. */
 function loopFamilies(delay: ReturnType<typeof monitorEventLoopDelay>): Family[] {
   const seconds = (nanoseconds: number) => Math.max(0, (nanoseconds || 0) / 1e9 - resolutionMs / 1000);
+  const lag = (name: string, help: string, nanoseconds: number) =>
+    together("most", gauge(`nodejs_eventloop_lag_${name}_seconds`, help, seconds(nanoseconds)));
   return [
-    gauge("nodejs_eventloop_lag_mean_seconds", "Mean of the event loop's delays.", seconds(delay.mean)),
-    gauge("nodejs_eventloop_lag_p50_seconds", "Median of the event loop's delays.", seconds(delay.percentile(50))),
-    gauge(
-      "nodejs_eventloop_lag_p99_seconds",
-      "99th percentile of the event loop's delays.",
-      seconds(delay.percentile(99)),
-    ),
-    gauge("nodejs_eventloop_lag_max_seconds", "Longest of the event loop's delays.", seconds(delay.max)),
+    lag("mean", "Mean of the event loop's delays.", delay.mean),
+    lag("p50", "Median of the event loop's delays.", delay.percentile(50)),
+    lag("p99", "99th percentile of the event loop's delays.", delay.percentile(99)),
+    lag("max", "Longest of the event loop's delays.", delay.max),
   ];
 }
 

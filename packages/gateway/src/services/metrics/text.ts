@@ -6,12 +6,17 @@ export type Sample = {
   readonly suffix?: string;
 };
 
+/** How the numbers of several processes become one: their sum, the most or the least of them. */
+export type Together = "sum" | "most" | "least";
+
 /** A metric with all its samples. */
 export type Family = {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram" | "summary";
   readonly samples: readonly Sample[];
+  /** How samples of several processes are put together; their sum when absent. */
+  readonly together?: Together;
 };
 
 /** The content type of the text. */
@@ -45,6 +50,9 @@ export const gauge = (name: string, help: string, value: number): Family => ({
   type: "gauge",
   samples: [{ value }],
 });
+
+/** The metric, whose samples of several processes are put together in this way. */
+export const together = (how: Together, family: Family): Family => ({ ...family, together: how });
 
 /** A counter with one sample. */
 export const counter = (name: string, help: string, value: number): Family => ({

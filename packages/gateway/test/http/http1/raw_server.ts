@@ -20,7 +20,7 @@ export async function openRaw(way: "clear text" | "TLS", some: Partial<Connectio
   const certificate = way === "TLS" ? stack.use(await certificateFor("localhost")) : undefined;
   const secured = certificate && (await encryption(certificate, all.headerTimeoutMs));
   const server = createServer({ noDelay: true });
-  shareConnections({ server, connections, encryption: secured, limits: all });
+  server.on("connection", shareConnections({ connections, encryption: secured, limits: all }).accept);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   stack.defer(async () => {
     connections.destroy();

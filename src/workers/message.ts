@@ -1,0 +1,64 @@
+import type { Family, ProcessUsage } from "@postern/gateway";
+
+/** The ports of a node: the one for calls, and the one for operators. */
+export type PortName = "calls" | "operations";
+
+/** The place of a worker in its node: its number, how many there are, and the ports that are open. */
+export type Place = {
+  readonly number: number;
+  readonly of: number;
+  /** Whether the node has started; until then no worker is ready. */
+  readonly hasStarted: boolean;
+  readonly ports: Readonly<Partial<Record<PortName, number>>>;
+};
+
+/** How many workers serve, of how many, and how often one of them ended. */
+export type WorkerCount = { readonly serving: number; readonly of: number; readonly ended: number };
+
+/** The start of a worker, for the lines of the node's. */
+export type WorkerStart = {
+  readonly url: string;
+  readonly operationsUrl: string | undefined;
+  readonly isFirst: boolean;
+  readonly welcome: readonly string[];
+};
+
+/** The metrics of all workers together, and those of their parent. */
+export type NodeMetrics = {
+  readonly families: readonly Family[];
+  readonly parent: ProcessUsage;
+  readonly count: WorkerCount;
+};
+
+/** The messages of the parent; a connection comes with its socket. */
+export type ToWorker =
+  | { readonly kind: "place"; readonly place: Place }
+  /** Every worker has begun to serve, or has failed to. */
+  | { readonly kind: "started" }
+  | { readonly kind: "connection"; readonly port: PortName }
+  /** No connection of this port comes any more. */
+  | { readonly kind: "closed"; readonly port: PortName }
+  | { readonly kind: "count"; readonly count: WorkerCount }
+  /** Asks for the metrics of the worker. */
+  | { readonly kind: "measure" }
+  | { readonly kind: "measured"; readonly metrics: NodeMetrics }
+  | { readonly kind: "stop" };
+
+/** The message of a worker that begins to serve. */
+export type ServingMessage = { readonly kind: "serving"; readonly start: WorkerStart };
+
+/** The messages of a worker. */
+export type ToParent = ServingMessage | RunningMessage;
+
+/** The messages of a worker that runs. */
+export type RunningMessage =
+  /** The worker takes connections of this port. */
+  | { readonly kind: "open"; readonly port: PortName }
+  /** The worker has taken the connection that was handed to it last. */
+  | { readonly kind: "taken"; readonly port: PortName }
+  /** How many connections the worker has open. */
+  | { readonly kind: "load"; readonly connections: number }
+  | { readonly kind: "close"; readonly port: PortName }
+  | { readonly kind: "metrics"; readonly families: readonly Family[] }
+  /** Asks for the metrics of all workers. */
+  | { readonly kind: "gather" };

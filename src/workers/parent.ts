@@ -1,0 +1,138 @@
+import type { Socket } from "node:net";
+import type { ConnectionSource, Family } from "@postern/gateway";
+import { type HandedSource, handedSource } from "./handed_source.ts";
+import type { NodeMetrics, Place, PortName, ToParent, ToWorker, WorkerCount, WorkerStart } from "./message.ts";
+
+/** The parent of this process, as a worker sees it. */
+export type Parent = Disposable & {
+  readonly place: Place;
+  /** The source of the connections of a port; undefined for one that is not open. */
+  readonly source: (port: PortName) => ConnectionSource | undefined;
+  /** Whether the node has started: until then its other workers are still to come. */
+  readonly hasStarted: () => boolean;
+  readonly count: () => WorkerCount;
+  /** Sets how the metrics of this worker are made. */
+  readonly onMeasure: (measure: () => Promise<readonly Family[]>) => void;
+  /** The metrics of all workers. */
+  readonly gather: () => Promise<NodeMetrics>;
+  readonly serving: (start: WorkerStart) => void;
+  /** Resolves when the worker shall stop. */
+  readonly stopped: Promise<void>;
+};
+
+/** The process began without a parent. */
+export class NoParent extends Error {
+  override readonly name = "NoParent";
+}
+
+/** Finds the parent of a worker. Signals to stop are the parent's affair; when the parent ends, the process ends at once. */
+export async function findParent(exitCode: number): Promise<Parent> {
+  if (!process.send) throw new NoParent("worker is started by serve, where WORKERS is more than 1");
+  const end = () => process.exit(exitCode);
+  process.on("disconnect", end);
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});
+  const link = parentLink(await firstPlace());
+  return {
+    ...link,
+    [Symbol.dispose]() {
+      process.off("disconnect", end);
+      process.disconnect();
+    },
+  };
+}
+
+/** Waits for the first message, the place of this worker; those behind it are kept for the next listener. */
+function firstPlace(): Promise<Place> {
+  return new Promise((resolve) => {
+    process.once("message", (message) => {
+      const first = message as ToWorker;
+      if (first.kind === "place") resolve(first.place);
+    });
+  });
+}
+
+// A message to a parent that has just ended fails; `disconnect` ends this process then.
+const send = (message: ToParent) => void process.send?.(message, undefined, undefined, () => {});
+
+function parentLink(place: Place): Omit<Parent, typeof Symbol.dispose> {
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  const sources = sourcesOf(place);
+  let hasStarted = place.hasStarted;
+  let count: WorkerCount = { serving: 0, of: place.of, ended: 0 };
+  let measure = async (): Promise<readonly Family[]> => [];
+  let gathering: PromiseWithResolvers<NodeMetrics> | undefined;
+
+  process.on("message", (message, handle) => receive(message as ToWorker, handle as Socket | undefined));
+
+  function receive(message: ToWorker, socket: Socket | undefined): void {
+    switch (message.kind) {
+      case "place":
+        break;
+      case "started":
+        hasStarted = true;
+        break;
+      case "connection":
+        sources[message.port]?.take(socket);
+        break;
+      case "closed":
+        sources[message.port]?.closed();
+        break;
+      case "count":
+        count = message.count;
+        break;
+      case "measure":
+        void measure().then((families) => send({ kind: "metrics", families }));
+        break;
+      case "measured":
+        gathered(message.metrics);
+        break;
+      case "stop":
+        stop();
+        break;
+      default:
+        message satisfies never;
+    }
+  }
+
+  function gathered(metrics: NodeMetrics): void {
+    gathering?.resolve(metrics);
+    gathering = undefined;
+  }
+
+  return {
+    place,
+    stopped,
+    source: (port) => sources[port],
+    hasStarted: () => hasStarted,
+    count: () => count,
+    onMeasure(made) {
+      measure = made;
+    },
+    gather() {
+      if (!gathering) send({ kind: "gather" });
+      gathering ??= Promise.withResolvers();
+      return gathering.promise;
+    },
+    serving: (start) => send({ kind: "serving", start }),
+  };
+}
+
+function sourcesOf({ ports }: Place): Partial<Record<PortName, HandedSource>> {
+  let connections = 0;
+  let reports = false;
+  // Many connections may end in one tick.
+  const report = () => {
+    reports = false;
+    send({ kind: "load", connections });
+  };
+  const onChange = (change: number) => {
+    connections += change;
+    if (!reports) setImmediate(report);
+    reports = true;
+  };
+  const made = Object.entries(ports).map(([name, port]) => {
+    const source = handedSource({ name: name as PortName, port, send, onChange });
+    return [name, source] as const;
+  });
+  return Object.fromEntries(made);
+}

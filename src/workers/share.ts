@@ -1,0 +1,28 @@
+import type { Config } from "../config.ts";
+
+/** The settings of one worker: the limits of the node divided among all of them. */
+export function shareOf(config: Config, number: number, of: number): Config {
+  const whole = (total: number) => Math.floor(total / of) + (number <= total % of ? 1 : 0);
+  // Where a caller may meet one worker alone, shares are rounded up; 0, which sets no limit, stays.
+  const atLeast = (least: number, total: number) => Math.max(least, Math.ceil(total / of));
+  return {
+    ...config,
+    databaseConnections: whole(config.databaseConnections),
+    hashConcurrency: Math.max(1, whole(config.hashConcurrency)),
+    hashQueue: atLeast(0, config.hashQueue),
+    callsMax: atLeast(1, config.callsMax),
+    streamsPerCallerMax: atLeast(1, config.streamsPerCallerMax),
+    unknownStreamsMax: atLeast(2, config.unknownStreamsMax),
+    bodiesMaxBytes: atLeast(leastBodyBytes, config.bodiesMaxBytes),
+    callsPerAddressPerMinute: atLeast(0, config.callsPerAddressPerMinute),
+    callsPerCallerPerMinute: atLeast(0, config.callsPerCallerPerMinute),
+    callsPerOrganizationPerMinute: atLeast(0, config.callsPerOrganizationPerMinute),
+    unknownTokensPerAddressPerMinute: atLeast(0, config.unknownTokensPerAddressPerMinute),
+    signInFailuresPerNamePerMinute: atLeast(0, config.signInFailuresPerNamePerMinute),
+    signInFailuresPerAddressPerMinute: atLeast(0, config.signInFailuresPerAddressPerMinute),
+    passwordResetsPerAddressPerMinute: atLeast(0, config.passwordResetsPerAddressPerMinute),
+  };
+}
+
+// The smallest value of BODIES_MAX_BYTES: with less, one caller could not send the largest message.
+const leastBodyBytes = 8 * 2 ** 20;

@@ -1,0 +1,52 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import type { Place, ToParent, ToWorker } from "./message.ts";
+
+/** A worker as its parent sees it. */
+export type WorkerProcess = {
+  readonly number: number;
+  readonly pid: number | undefined;
+  /** How many connections it has open. */
+  connections: number;
+  readonly send: (message: ToWorker, socket?: Socket) => void;
+  readonly signal: (signal: NodeJS.Signals) => void;
+  /** How it ended: an exit code or a signal. */
+  readonly ended: Promise<WorkerEnd>;
+};
+
+/** The end of a worker; the code is null when a signal ended it. */
+export type WorkerEnd = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+
+/** Called with each message of a worker. */
+export type OnMessage = (worker: WorkerProcess, message: ToParent) => void;
+
+/** Starts this program again as a worker. */
+export function startWorker(place: Place, onMessage: OnMessage): WorkerProcess {
+  const [, program = ""] = process.argv;
+  const child = fork(program, ["worker", String(place.number)]);
+  const worker = workerOf(child, place.number);
+  child.on("message", (message) => onMessage(worker, message as ToParent));
+  worker.send({ kind: "place", place });
+  return worker;
+}
+
+function workerOf(child: ChildProcess, number: number): WorkerProcess {
+  // A message to a worker that has just ended fails, and its end is told by `ended`.
+  child.on("error", () => {});
+  return {
+    number,
+    pid: child.pid,
+    connections: 0,
+    send(message, socket) {
+      if (child.connected) child.send(message, socket, { keepOpen: true }, () => {});
+    },
+    signal: (signal) => void child.kill(signal),
+    ended: endOf(child),
+  };
+}
+
+async function endOf(child: ChildProcess): Promise<WorkerEnd> {
+  const [code, signal] = await once(child, "exit").catch(() => [child.exitCode, child.signalCode]);
+  return { code, signal };
+}
