@@ -8,7 +8,7 @@ const policy = {
   ...{ changeAtNextSignIn: false, maximumAgeDays: 0 },
   ...{ historyDepth: 0, maximumAttempts: 10, lockSeconds: null, untilUnlocked: false },
 };
-const common = await commonPasswords();
+const common = commonPasswords();
 const check =
   (password: string, names: (string | null)[] = []) =>
   () =>
