@@ -77,10 +77,11 @@ export type RuntimeOptions = {
 export async function openRuntime(config: Config, { logger, join = false, observe }: RuntimeOptions): Promise<Runtime> {
   await using opened = new AsyncDisposableStack();
   const sealingKeys = await masterKeys(config);
+  const opening = openDatabase(config, logger, { join });
   // The list of passwords is unpacked while the database starts.
   const common = commonPasswords();
-  const database = opened.use(await openDatabase(config, logger, { join }));
-  const secrets = secretsOf(sealingKeys, hashingOf(config), await common);
+  const database = opened.use(await opening);
+  const secrets = secretsOf(sealingKeys, hashingOf(config), common);
   await migrate({ url: database.migrationUrl, log: logger });
   const { pools, writable } = openPools({ config, database, logger, observe, opened });
   const [{ sql, load }, { sql: longRunning }] = pools;

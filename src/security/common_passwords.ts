@@ -1,7 +1,9 @@
+import { createRequire } from "node:module";
 import { givenNames, passwordWords } from "./common_words.ts";
+import { type WordSet, wordSet } from "./word_set.ts";
 
 /** The passwords that attackers guess first: those published, and our own. */
-export type CommonPasswords = ReadonlySet<string>;
+export type CommonPasswords = WordSet;
 
 const KEYBOARD_LINES = [
   "1234567890",
@@ -45,14 +47,26 @@ const LEET: Readonly<Record<string, string>> = {
 };
 
 /** Loads the passwords that were found most often in stolen lists, and adds our own. */
-export async function commonPasswords(): Promise<CommonPasswords> {
-  const { dictionary } = await import("@zxcvbn-ts/language-common");
-  const published = dictionary["passwords-common"].map(folded);
-  return new Set([...ownPasswords(), ...published]);
+export const commonPasswords = (): CommonPasswords => wordSet(commonWords());
+
+/** The passwords of stolen lists and our own, each once. */
+export const commonWords = (): ReadonlySet<string> => new Set([...ownWords(), ...publishedPasswords().map(folded)]);
+
+type Language = { readonly dictionary: Readonly<Record<"passwords-common", readonly string[]>> };
+
+/** Reads the published list, and leaves its package: its text and its words would stay in memory beside ours. */
+function publishedPasswords(): readonly string[] {
+  const require = createRequire(import.meta.url);
+  const before = new Set(Object.keys(require.cache));
+  const { dictionary } = require("@zxcvbn-ts/language-common") as Language;
+  for (const path of Object.keys(require.cache)) if (!before.has(path)) delete require.cache[path];
+  return dictionary["passwords-common"];
 }
 
 /** Builds a list of common passwords from words, names, walks over the keyboard and love for a name. */
-export function ownPasswords(): CommonPasswords {
+export const ownPasswords = (): CommonPasswords => wordSet(ownWords());
+
+function ownWords(): ReadonlySet<string> {
   const names = wordsOf(givenNames);
   const loved = names.flatMap((name) => LOVED.map((word) => word + name));
   const walks = KEYBOARD_LINES.flatMap((line) => [...walksOn(line), ...walksOn([...line].reverse().join(""))]);

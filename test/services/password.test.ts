@@ -9,7 +9,7 @@ const policy = {
   ...{ historyDepth: 0, maximumAttempts: 10, lockSeconds: null, untilUnlocked: false },
   factorRequirement: "FACTOR_REQUIREMENT_OPTIONAL",
 };
-const common = await commonPasswords();
+const common = commonPasswords();
 const check =
   (password: string, names: (string | null)[] = []) =>
   () =>
