@@ -11,6 +11,7 @@ export const pureTests: readonly string[] = [
   "packages/gateway/test/services/{openapi_rules,samples}.test.ts",
   "test/{docs,errors,messages}/*.test.ts",
   "test/config.test.ts",
+  "test/events/batch.test.ts",
   "test/guards/{caller_cache,late_rules,remember,report,validate}.test.ts",
   "test/metrics/merge.test.ts",
   "test/postgres/{failure,limiter,servers}.test.ts",

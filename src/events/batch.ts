@@ -18,6 +18,8 @@ export type BatchOptions<J> = {
   readonly atOnce: number;
   /** The most jobs in one statement. */
   readonly most: number;
+  /** How much a job weighs, and the most that the jobs of one statement weigh together; a heavier job runs alone. */
+  readonly weights?: { readonly of: (job: J) => number; readonly most: number } | undefined;
   /** Jobs with a common key never share a statement. */
   readonly keysOf?: (job: J) => readonly string[];
   /** Runs the jobs together and settles each. */
@@ -31,6 +33,7 @@ export type BatchOptions<J> = {
 export function inBatches<J>({
   atOnce,
   most,
+  weights,
   keysOf,
   run,
 }: BatchOptions<J>): (job: J, signal?: AbortSignal) => Promise<void> {
@@ -75,13 +78,22 @@ export function inBatches<J>({
     const batch: Waiting<J>[] = [];
     const later: Waiting<J>[] = [];
     const taken = new Set<string>();
+    let weight = 0;
     for (const waiting of queue) {
+      const more = weights?.of(waiting.job) ?? 0;
       if (waiting.signal?.aborted) waiting.reject(waiting.signal.reason);
-      else if (batch.length >= most || !free(waiting.job, taken)) later.push(waiting);
-      else batch.push(waiting);
+      else if (batch.length >= most || isTooHeavy(weight, more) || !free(waiting.job, taken)) later.push(waiting);
+      else {
+        batch.push(waiting);
+        weight += more;
+      }
     }
     queue = later;
     return batch;
+  }
+
+  function isTooHeavy(weight: number, more: number): boolean {
+    return weights !== undefined && weight > 0 && weight + more > weights.most;
   }
 
   function free(job: J, taken: Set<string>): boolean {

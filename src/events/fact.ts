@@ -8,7 +8,8 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Details } from "../../gen/postern/v1/details_pb.ts";
 import { type Fact, FactSchema } from "../../gen/postern/v1/event_pb.ts";
 
 type NounCase = Extract<Fact["noun"], { value: unknown }>;
@@ -107,14 +108,21 @@ export const next = ({ owner, id, version, created, changed }: Versioned, time: 
   created,
 });
 
-/** Returns the details of an object, for a read. */
-export function details({ owner, version, created, changed }: Versioned) {
+/** Returns the details of an object, for a read; a whole message, which nothing has to complete. */
+export function details({ owner, version, created, changed }: Versioned): Details {
   return {
+    $typeName: "postern.v1.Details",
     sequence: version,
-    creationDate: timestampFromDate(created),
-    changeDate: timestampFromDate(changed),
+    creationDate: timestampOf(created),
+    changeDate: timestampOf(changed),
     resourceOwner: owner,
   };
+}
+
+function timestampOf(time: Date): Timestamp {
+  const ms = time.getTime();
+  const seconds = Math.floor(ms / 1000);
+  return { $typeName: "google.protobuf.Timestamp", seconds: BigInt(seconds), nanos: (ms - seconds * 1000) * 1e6 };
 }
 
 /** Returns the details of an object once the fact at this place is appended. */

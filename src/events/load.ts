@@ -12,19 +12,22 @@ export type Question = {
   readonly select: string;
 };
 
-/** The statement of a question, and the rows that it answers for each key of a list. */
-function asking<K extends Readonly<Record<string, unknown>>, R>(sql: Sql, { asked, select }: Question) {
-  const text = `with asked as materialized (
+type Key = Readonly<Record<string, unknown>>;
+
+const textOf = ({ asked, select }: Question): string => `with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, ${asked})
 )\n${select}`;
-  return (keys: readonly K[]) => {
-    const numbered = JSON.stringify(keys.map((key, n) => ({ ...key, n })));
-    return sql.unsafe<({ n: number } & R)[]>(text, [numbered], { prepare: true });
-  };
+
+const numbered = (keys: readonly Key[]): string => JSON.stringify(keys.map((key, n) => ({ ...key, n })));
+
+/** The statement of a question, and the rows that it answers for each key of a list. */
+function asking<K extends Key, R>(sql: Sql, question: Question) {
+  const text = textOf(question);
+  return (keys: readonly K[]) => sql.unsafe<({ n: number } & R)[]>(text, [numbered(keys)], { prepare: true });
 }
 
 /** Makes a read that yields at most one row for each of its keys, all by one statement, in the order of the keys. */
-export function loadEach<K extends Readonly<Record<string, unknown>>, R>(sql: Sql, question: Question) {
+export function loadEach<K extends Key, R>(sql: Sql, question: Question) {
   const ask = asking<K, R>(sql, question);
   return async (keys: readonly K[]): Promise<(R | undefined)[]> => {
     const found = new Array<R | undefined>(keys.length).fill(undefined);
@@ -34,7 +37,7 @@ export function loadEach<K extends Readonly<Record<string, unknown>>, R>(sql: Sq
 }
 
 /** Makes a shared read: keys that are read at the same time go into one statement. */
-export function load<K extends Readonly<Record<string, unknown>>, R>(sql: Sql, question: Question): Load<K, R> {
+export function load<K extends Key, R>(sql: Sql, question: Question): Load<K, R> {
   const rowsOf = asking<K, R>(sql, question);
   const ask = inBatches<{ key: K; rows: R[] }>({
     atOnce: 2,
@@ -52,7 +55,37 @@ export function load<K extends Readonly<Record<string, unknown>>, R>(sql: Sql, q
 }
 
 /** Makes a shared read that yields at most one row for a key. */
-export function loadOne<K extends Readonly<Record<string, unknown>>, R>(sql: Sql, question: Question) {
+export function loadOne<K extends Key, R>(sql: Sql, question: Question) {
   const rows = load<K, R>(sql, question);
   return async (key: K, signal?: AbortSignal): Promise<R | undefined> => (await rows(key, signal))[0];
+}
+
+// A node decodes so many rows in about ten milliseconds, in which it does nothing else.
+const mostRows = 5_000;
+
+/** A row of a list: its key's number, then its columns in the order of the select. */
+export type Tuple = readonly [n: number, ...columns: unknown[]];
+
+/**
+ * Makes a shared read of lists. Their rows are tuples: with many rows, the names of the columns cost more than their values.
+ * `mostOf` is the most rows that a key yields; the keys of one statement do not yield too many together.
+ */
+export function loadLists<K extends Key, R extends Tuple>(sql: Sql, question: Question, mostOf: (key: K) => number) {
+  const text = textOf(question);
+  const ask = inBatches<{ key: K; rows: R[] }>({
+    atOnce: 4,
+    most: 100,
+    weights: { of: ({ key }) => mostOf(key), most: mostRows },
+    async run(batch) {
+      const keys = numbered(batch.map(({ job }) => job.key));
+      const rows = (await sql.unsafe(text, [keys], { prepare: true }).values()) as unknown as R[];
+      for (const row of rows) batch[row[0]]?.job.rows.push(row);
+      for (const { resolve } of batch) resolve();
+    },
+  });
+  return async (key: K, signal?: AbortSignal): Promise<readonly R[]> => {
+    const job = { key, rows: [] as R[] };
+    await ask(job, signal);
+    return job.rows;
+  };
 }

