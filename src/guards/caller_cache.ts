@@ -140,6 +140,9 @@ const revokesBy = {
   "access_token.revoked": token,
   "session.created": nobody,
   "session.ended": session,
+  "signing_key.added": nobody,
+  // Its tokens are no callers.
+  "sign_on.ended": nobody,
   "project.created": nobody,
   // Memberships end with their project or project grant.
   "project.deleted": everyone,

@@ -30,7 +30,7 @@ const layers = [
 ];
 const everything = [
   ...layers,
-  ...["services", "messages", "runtime", "bootstrap", "how_to_begin", "admin_files", "operations"],
+  ...["services", "provider", "messages", "runtime", "bootstrap", "how_to_begin", "admin_files", "operations"],
   ...["data_folder", "local_address", "log_format", "preflight", "welcome"],
 ];
 
@@ -75,6 +75,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "guarded_services",
     "observability",
     "operations",
+    "provider",
     "routes",
     "runtime#Runtime",
   ],
@@ -106,7 +107,12 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "services",
   ],
   cached_lookups: ["guards", "runtime#Runtime", "services/caller_lookups"],
-  errands: ["config", "events/sweep", "notify", "runtime#Runtime", "services"],
+  // The OpenID Provider: sign-in at applications, over HTTP alone.
+  provider: [
+    ...["gen", "gateway", "deps", "errors", "events", "messages", "security", "services"],
+    ...["postgres/connect#Sql", "postgres/failure"],
+  ],
+  errands: ["config", "events/sweep", "notify", "provider", "runtime#Runtime", "services"],
   bootstrap: everything,
   operations: ["gateway", "config#Config", "deps", "errors", "guards/report#Report", "routes"],
   admin_files: everything,

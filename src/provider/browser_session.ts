@@ -1,0 +1,56 @@
+import type { Deps } from "../deps.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { hashToken, newToken } from "../security/token.ts";
+import { userInForce } from "../services/in_force.ts";
+import type { PasswordSignIn, SignIn } from "../services/sign_in.ts";
+import type { BrowserSession } from "./decision.ts";
+import { later, type ProviderSettings } from "./settings.ts";
+
+/** Reads the session of a browser by the value of its cookie. It is in force while its user may call, and it is used now and then. */
+export function browserSessionRead(sql: Sql) {
+  type Row = Omit<BrowserSession, "authTime"> & { readonly authTime: Date };
+  const read = loadOne<{ hash: string; now: string }, Row>(sql, {
+    asked: "hash text, now timestamptz",
+    select: `select n, b.session_id as "sessionId", b.user_id as "userId", u.username, b.auth_time as "authTime"
+      from asked join browser_sessions b on b.hash = decode(asked.hash, 'hex')
+      join sessions s on s.session_id = b.session_id
+      join users u on u.user_id = b.user_id and ${userInForce}
+      where b.idle_date > asked.now and b.expiration_date > asked.now`,
+  });
+  return async (cookie: string | undefined, now: Date, signal: AbortSignal): Promise<BrowserSession | undefined> => {
+    if (cookie === undefined) return undefined;
+    return read({ hash: hashToken(cookie).toString("hex"), now: now.toISOString() }, signal);
+  };
+}
+
+/** A session that a right password began in a browser. */
+export type BegunBrowserSession = {
+  readonly sessionId: string;
+  readonly userId: string;
+  /** The value of its cookie. */
+  readonly cookie: string;
+  readonly expirationDate: Date;
+};
+
+/** Signs a user in at a browser: each time it gets a new session and a new cookie. */
+export function browserSignIn({ clock }: Pick<Deps, "clock">, signIn: PasswordSignIn, settings: ProviderSettings) {
+  const { browserSessionLifetimeSeconds: lifetimeSeconds, browserSessionIdleSeconds } = settings;
+  return (request: SignIn): Promise<BegunBrowserSession> => {
+    const cookie = newToken("os");
+    const now = clock();
+    const secret = {
+      cookie: hashToken(cookie).toString("hex"),
+      idleDate: later(now, browserSessionIdleSeconds).toISOString(),
+      // RFC 8176.
+      methods: ["pwd"],
+    };
+    const expirationDate = later(now, lifetimeSeconds);
+    return signIn(request, {
+      lifetimeSeconds,
+      browser: true,
+      secret,
+      answer: ({ sessionId, userId }) => ({ sessionId, userId, cookie, expirationDate }),
+    });
+  };
+}

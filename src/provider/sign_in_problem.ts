@@ -1,0 +1,39 @@
+import { ConnectError } from "@connectrpc/connect";
+import { BadRequestSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { localized, reasonOf } from "../errors.ts";
+import type { Language } from "../messages/catalogue.ts";
+import { pageText } from "../messages/page.ts";
+import type { PasswordState } from "./sign_in_form.ts";
+
+/** The form of a sign-in after an attempt that was refused, with the reasons that its user may see; undefined for other errors. */
+export function signInProblem(
+  error: unknown,
+  language: Language,
+  isChange: boolean,
+): Partial<PasswordState> | undefined {
+  if (!(error instanceof ConnectError)) return undefined;
+  switch (reasonOf(error)) {
+    case "SIGN_IN_FAILED":
+      return { status: 401, isChange, problems: [pageText("wrong", language)] };
+    case "PASSWORD_ATTEMPTS":
+      return { status: 429, isChange, problems: [pageText("attempts", language, { seconds: secondsIn(error) })] };
+    case "PASSWORD_CHANGE_REQUIRED":
+      return { isChange: true, problems: [pageText("must_change", language)] };
+    case "PASSWORD_POLICY":
+    case "PASSWORD_REUSED":
+    case "PASSWORD_UNCHANGED":
+      return { status: 400, isChange: true, problems: violationsIn(localized(error, language)) };
+    default:
+      return undefined;
+  }
+}
+
+const secondsIn = (error: ConnectError): string =>
+  String(error.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds ?? 1);
+
+const violationsIn = (error: ConnectError): readonly string[] =>
+  error
+    .findDetails(BadRequestSchema)
+    .flatMap(({ fieldViolations }) =>
+      fieldViolations.map(({ description, localizedMessage }) => localizedMessage?.message || description),
+    );
