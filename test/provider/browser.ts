@@ -19,18 +19,22 @@ export type Browser = {
   readonly send: (url: string, request?: RequestInit) => Promise<Shown>;
 };
 
-/** Opens a browser for an issuer. */
-export function openBrowser(issuer: string): Browser {
+/** Opens a browser at a node; as behind a proxy, its forms name the origin of the issuer. */
+export function openBrowser(node: string): Browser {
   const cookies = new Map<string, string>();
+  const issuer = fetch(`${node}/.well-known/openid-configuration`).then(async (response) => {
+    const description = (await response.json()) as { issuer: string };
+    return description.issuer;
+  });
 
   return {
     cookies,
     send,
     open: (url, headers = {}) => followed(url, { headers }),
-    submit(page, values, action = "password") {
-      const target = new URL(textIn(page.text, /<form method="post" action="([^"]*)"/), issuer).href;
+    async submit(page, values, action = "password") {
+      const target = new URL(textIn(page.text, /<form method="post" action="([^"]*)"/), node).href;
       const body = new URLSearchParams({ ...hiddenIn(page.text), ...values, action });
-      return followed(target, { method: "POST", body, headers: { origin: new URL(issuer).origin } });
+      return followed(target, { method: "POST", body, headers: { origin: await issuer } });
     },
   };
 
@@ -40,7 +44,9 @@ export function openBrowser(issuer: string): Browser {
     if (location === null) return shown;
     expect(shown.status).toBe(303);
     const target = new URL(location, url);
-    return target.origin === new URL(issuer).origin ? followed(target.href, {}) : { ...shown, url: target.href };
+    return [new URL(node).origin, await issuer].includes(target.origin)
+      ? followed(new URL(target.pathname + target.search, node).href, {})
+      : { ...shown, url: target.href };
   }
 
   async function send(url: string, { headers, ...request }: RequestInit = {}): Promise<Shown> {
