@@ -1,3 +1,4 @@
+import { OidcIdTokenAlgorithm } from "../../gen/postern/v1/application_pb.ts";
 import type { Sql } from "../postgres/connect.ts";
 import type { Keyring } from "../security/seal.ts";
 import { hashToken, newToken } from "../security/token.ts";
@@ -5,7 +6,7 @@ import { accessTokenClaims, type Companion, idTokenClaims, isJwtClient, skewOf }
 import type { Client } from "./client.ts";
 import { signJwt } from "./jwt.ts";
 import { later, secondsOf } from "./settings.ts";
-import type { SigningKeys } from "./signing_keys.ts";
+import type { Algorithm, SigningKeys } from "./signing_keys.ts";
 import type { SignOn } from "./subject.ts";
 
 /** An access token: its text, the value by whose hash its row is found, and its end. */
@@ -51,8 +52,11 @@ export function newIdToken(
   companion: Companion = {},
 ): Promise<string> {
   const claims = idTokenClaims(client, signOn, issueOf(maker, now), companion);
-  return signJwt(maker.keys, { type: "JWT", algorithm: "RS256", claims });
+  return signJwt(maker.keys, { type: "JWT", algorithm: algorithmOf(client), claims });
 }
+
+const algorithmOf = ({ oidc }: Client): Algorithm =>
+  oidc.idTokenAlgorithm === OidcIdTokenAlgorithm.ES256 ? "ES256" : "RS256";
 
 const issueOf = ({ issuer, seconds }: TokenMaker, now: Date) => ({ issuer: issuer(), now: secondsOf(now), seconds });
 

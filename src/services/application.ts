@@ -185,6 +185,7 @@ export function completed(settings: Settings): OidcConfiguration {
     idTokenUserinfoAssertion: settings.idTokenUserinfoAssertion,
     additionalOrigins: settings.additionalOrigins,
     skipNativeAppSuccessPage: settings.skipNativeAppSuccessPage,
+    idTokenAlgorithm: settings.idTokenAlgorithm,
     ...(clockSkew ? { clockSkew } : {}),
   } satisfies Settings);
 }

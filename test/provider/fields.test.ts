@@ -1,4 +1,12 @@
-import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from "jose";
+import {
+  createRemoteJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  exportJWK,
+  generateKeyPair,
+  jwtVerify,
+  SignJWT,
+} from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import {
@@ -284,6 +292,17 @@ test("idTokenUserinfoAssertion: ID tokens have the claims of the scopes", async 
     expect.not.objectContaining({ given_name: "Ada" }),
     expect.objectContaining({ given_name: "Ada" }),
   ]);
+});
+
+test("idTokenAlgorithm: RS256 unless the application asks for ES256", async () => {
+  const algorithm = async (settings: object) => {
+    const app = await application(postern.admin, { ...settings });
+    const { body } = await exchange(issuer, app, (await codeFor(issuer, app, person)).code);
+    const keys = createRemoteJWKSet(new URL(`${issuer}/oauth/keys`));
+    return (await jwtVerify(body.id_token, keys, { issuer, audience: app.clientId })).protectedHeader.alg;
+  };
+  expect(await algorithm({})).toBe("RS256");
+  expect(await algorithm({ idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256" })).toBe("ES256");
 });
 
 test("clockSkew: tokens begin as much earlier and end as much later", async () => {
