@@ -149,6 +149,15 @@ const declared = {
     7_776_000,
     "Longest time for which an application gets new tokens without another sign-in",
   ),
+  outgoingPrivateNetworks: subnets(
+    "OUTGOING_PRIVATE_NETWORKS",
+    "Private addresses at which keys of applications may be read: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
+  ),
+  outgoingCaFile: text(
+    "OUTGOING_CA_FILE",
+    "",
+    "Authorities of the servers that have keys of applications, in PEM, in place of those that Node trusts",
+  ),
   idempotencyRetentionSeconds: whole(
     "IDEMPOTENCY_RETENTION_SECONDS",
     86_400,
