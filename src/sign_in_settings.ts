@@ -1,4 +1,4 @@
-import { whole } from "./setting.ts";
+import { subnets, text, whole } from "./setting.ts";
 
 /** Settings of sessions, and of sign-ins to applications. */
 export const signInSettings = {
@@ -39,5 +39,14 @@ export const signInSettings = {
     "REFRESH_LIFETIME_SECONDS",
     7_776_000,
     "Longest time for which an application gets new tokens without another sign-in",
+  ),
+  outgoingPrivateNetworks: subnets(
+    "OUTGOING_PRIVATE_NETWORKS",
+    "Private addresses at which keys of applications may be read: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
+  ),
+  outgoingCaFile: text(
+    "OUTGOING_CA_FILE",
+    "",
+    "Authorities of the servers that have keys of applications, in PEM, in place of those that Node trusts",
   ),
 };

@@ -5,6 +5,7 @@ import type { Sql } from "../postgres/connect.ts";
 import { sameBytes } from "../security/compare.ts";
 import { hashToken } from "../security/token.ts";
 import type { Client } from "./client.ts";
+import type { ClientKeys } from "./client_keys.ts";
 import { assertionAlgorithms } from "./discovery.ts";
 import { OauthError } from "./oauth_error.ts";
 import { type Parameters, required } from "./parameters.ts";
@@ -89,7 +90,10 @@ export type ClientClaim = { readonly proof: ClientProof; readonly onClient: (cli
 export type Authenticate = (client: Client | undefined, claim: ClientClaim) => Promise<Client>;
 
 /** Makes the check that a client is the one that it says, by the one method that it is registered for. */
-export function clientAuthentication({ sql, clock }: Pick<Deps, "sql" | "clock">, issuer: () => string): Authenticate {
+export function clientAuthentication(
+  { sql, clock }: Pick<Deps, "sql" | "clock">,
+  { issuer, keysOf }: { readonly issuer: () => string; readonly keysOf: ClientKeys },
+): Authenticate {
   return async (client, { proof, onClient }) => {
     if (client) onClient(client);
     if (!client?.active || methodOf[client.oidc.authMethodType] !== proof.method || !(await isRight(client, proof)))
@@ -110,7 +114,7 @@ export function clientAuthentication({ sql, clock }: Pick<Deps, "sql" | "clock">
   }
 
   async function isAssertion(client: Client, assertion: string): Promise<boolean> {
-    const claims = await assertedClaims(client, assertion, { issuer: issuer(), now: clock() });
+    const claims = await assertedClaims(client, assertion, { issuer: issuer(), now: clock(), keysOf });
     if (typeof claims?.jti !== "string" || claims.exp === undefined) return false;
     return isFirst(sql, { appId: client.appId, jti: claims.jti, expirationDate: new Date(claims.exp * 1000) });
   }
@@ -129,9 +133,9 @@ const toleranceSeconds = 5;
 async function assertedClaims(
   client: Client,
   assertion: string,
-  { issuer, now }: { issuer: string; now: Date },
+  { issuer, now, keysOf }: { issuer: string; now: Date; keysOf: ClientKeys },
 ): Promise<JWTPayload | undefined> {
-  const verified = await jwtVerify(assertion, (header) => keyOf(client, header.kid, header.alg), {
+  const verified = await jwtVerify(assertion, async ({ kid, alg }) => keyOf(await keysOf(client, kid), kid, alg), {
     algorithms: [...assertionAlgorithms],
     issuer: client.clientId,
     subject: client.clientId,
@@ -145,8 +149,7 @@ async function assertedClaims(
 }
 
 /** The key that an assertion names, or the only one. */
-function keyOf({ keys }: Client, kid: string | undefined, alg: string) {
-  const jwks = keys.flatMap(({ jwk }) => (jwk ? [jwk as unknown as JWK] : []));
+function keyOf(jwks: readonly JWK[], kid: string | undefined, alg: string) {
   const [named, ...others] = kid === undefined ? jwks : jwks.filter((jwk) => jwk.kid === kid);
   if (!named || others.length > 0 || (named.alg !== undefined && named.alg !== alg)) throw new Error("no such key");
   const { kty, n, e, crv, x, y } = named;

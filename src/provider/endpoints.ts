@@ -3,9 +3,11 @@ import type { Deps } from "../deps.ts";
 import { introspectionEndpoint, revocationEndpoint, userinfoEndpoint } from "./bearer_endpoints.ts";
 import type { Client } from "./client.ts";
 import { clientAuthentication, proofIn } from "./client_authentication.ts";
+import { clientKeys } from "./client_keys.ts";
 import { registeredOrigins } from "./cross_origin.ts";
 import { paths } from "./discovery.ts";
 import { callOf, endpointRoute } from "./endpoint.ts";
+import { outwardFetch } from "./fetcher.ts";
 import { OauthError } from "./oauth_error.ts";
 import { formIn } from "./parameters.ts";
 import type { ProviderSettings } from "./settings.ts";
@@ -25,7 +27,7 @@ export type ProviderParts = {
 export function endpoints(parts: ProviderParts): readonly HttpRoute[] {
   const { deps, settings, keys, issuer, onError } = parts;
   const shared = { isRegistered: registeredOrigins(deps.sql), onError };
-  const authenticate = clientAuthentication(deps, issuer);
+  const authenticate = clientAuthentication(deps, { issuer, keysOf: clientKeys(outwardFetch(settings)) });
   const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
   const token = tokenEndpoint({ deps, settings, maker, authenticate });
   const userinfo = userinfoEndpoint({ deps, keys, issuer });

@@ -42,9 +42,6 @@ const blocks = {
   DANGEROUS_SCHEME: true,
 } as const satisfies Record<ComplianceKey, boolean>;
 
-/** Whether a compliance problem keeps users from being sent to a URI that has it. */
-export const isBlocking = (key: ComplianceKey): boolean => blocks[key];
-
 /** Finds the compliance problem that keeps users from being sent to a registered URI. */
 export function blockingProblem(oidc: OidcConfiguration, registered: string): ComplianceKey | undefined {
   return problemsOf(oidc, true).find(

@@ -1,14 +1,16 @@
 import type { SignInLimits } from "../services/sign_in_limit.ts";
+import type { FetchSettings } from "./fetcher.ts";
 
-/** How long things of sign-in at applications last, and how many sign-ins may fail. */
-export type ProviderSettings = SignInLimits & {
-  readonly codeLifetimeSeconds: number;
-  readonly oauthTokenLifetimeSeconds: number;
-  readonly refreshIdleSeconds: number;
-  readonly refreshLifetimeSeconds: number;
-  readonly browserSessionIdleSeconds: number;
-  readonly browserSessionLifetimeSeconds: number;
-};
+/** How long things of sign-in at applications last, how many sign-ins may fail, and where keys may be read. */
+export type ProviderSettings = SignInLimits &
+  FetchSettings & {
+    readonly codeLifetimeSeconds: number;
+    readonly oauthTokenLifetimeSeconds: number;
+    readonly refreshIdleSeconds: number;
+    readonly refreshLifetimeSeconds: number;
+    readonly browserSessionIdleSeconds: number;
+    readonly browserSessionLifetimeSeconds: number;
+  };
 
 /** The time that is some seconds later. */
 export const later = (time: Date, seconds: number): Date => new Date(time.getTime() + seconds * 1000);
