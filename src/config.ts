@@ -31,6 +31,7 @@ import {
   whole,
 } from "./setting.ts";
 import { strayNames } from "./setting_names.ts";
+import { signInSettings } from "./sign_in_settings.ts";
 
 // The thread pool that hashes also serves files and DNS and has four threads.
 const hashesAtOnce = Math.min(availableParallelism(), 3);
@@ -125,12 +126,7 @@ const declared = {
     "Which calls are traced; `parentbased` follows the caller's `traceparent`",
   ),
   tracesRatio: share("OTEL_TRACES_SAMPLER_ARG", 1, "Share of calls that `traceidratio` traces, from 0 to 1"),
-  sessionLifetimeSeconds: whole("SESSION_LIFETIME_SECONDS", 43_200, "Life of a session after sign-in"),
-  freshSignInSeconds: whole(
-    "FRESH_SIGN_IN_SECONDS",
-    600,
-    "How long after its sign-in a session may change the factors of its user, then SIGN_IN_NOT_FRESH",
-  ),
+  ...signInSettings,
   idempotencyRetentionSeconds: whole(
     "IDEMPOTENCY_RETENTION_SECONDS",
     86_400,

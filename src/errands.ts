@@ -7,6 +7,8 @@ import { startMailWorker } from "./notify/mail_worker.ts";
 import { smsChores } from "./notify/outbox.ts";
 import { smsSender } from "./notify/sender.ts";
 import { startSmsWorker } from "./notify/worker.ts";
+import { providerChores } from "./provider/expiry.ts";
+import { signingKeys } from "./provider/signing_keys.ts";
 import type { Runtime } from "./runtime.ts";
 import { deletedOrganizations } from "./services/delete_organization.ts";
 import { expiryChores } from "./services/expiry.ts";
@@ -27,6 +29,7 @@ export function startErrands(runtime: Runtime, config: Config): AsyncDisposable 
     ...smsChores({ sql, clock }),
     ...mailChores({ sql }),
     ...expiryChores(deps, config),
+    ...providerChores(deps, signingKeys({ ...deps, instanceId: runtime.instanceId })),
     deletedOrganizations(deps),
     resealedFactors(deps),
   ];

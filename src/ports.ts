@@ -1,5 +1,5 @@
 import type { ContextValues } from "@connectrpc/connect";
-import { gateway, type HttpRoute, type RequestGate } from "@postern/gateway";
+import { gateway, type HttpRoute, type Listening, type RequestGate } from "@postern/gateway";
 import type { Config } from "./config.ts";
 import { describe, isAuthzen } from "./contract/describe.ts";
 import { contractBounds } from "./contract/field_bounds.ts";
@@ -9,6 +9,9 @@ import { guardedServices } from "./guarded_services.ts";
 import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
 import { type Observers, observability } from "./observability.ts";
 import { listenForOperators } from "./operations.ts";
+import { issuerOf } from "./provider/issuer.ts";
+import { providerRoutes } from "./provider/provider.ts";
+import { signingKeys } from "./provider/signing_keys.ts";
 import { services } from "./routes.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -41,6 +44,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
   });
   if (operations) opened.use(operations);
   const documents = publicParts(config, shown, limits);
+  const signIn = signInRoutes(runtime, config, () => Number(new URL(port.url).port));
   const served = gateway({
     ...guardedServices(runtime, config, { lines, limits }),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
@@ -56,8 +60,9 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     readyFields,
     stopping,
     ...documents,
+    httpRoutes: [...documents.httpRoutes, ...signIn.map((route) => limitedRoute(route, limits))],
   });
-  const port = opened.use(await served.listen({ ...listening, ...ofCalls(config, observers) }));
+  const port: Listening = opened.use(await served.listen({ ...listening, ...ofCalls(config, observers) }));
   const stack = opened.move();
   return {
     url: port.url,
@@ -87,6 +92,20 @@ const ofCalls = ({ port, trustedProxies }: Config, { parent }: Observers) => ({
   trustedProxies,
   source: parent?.source("calls"),
 });
+
+/** The routes of sign-in at applications; none where PUBLIC_URL cannot be an issuer. */
+function signInRoutes(runtime: Runtime, config: Config, boundPort: () => number): readonly HttpRoute[] {
+  const { deps, instanceId, logger, signIns } = runtime;
+  // A free port is known only once it is listened on.
+  const issuer = () => issuerOf(config, config.port || boundPort()) ?? "";
+  if (config.publicUrl && issuerOf(config, 0) === undefined) {
+    logger.warn("PUBLIC_URL has a path, or http to another machine: nobody can sign in to applications through it");
+    return [];
+  }
+  const onError = (error: unknown) => logger.error({ err: error }, "a request of sign-in failed");
+  const keys = signingKeys({ ...deps, instanceId });
+  return providerRoutes({ deps, settings: config, keys, issuer, onError, signIns });
+}
 
 const portOptions = ({ logger }: Runtime, { host, http2, tlsCertFile, tlsKeyFile }: Config) => ({
   host,

@@ -27,6 +27,7 @@ import { organizationService } from "./services/organization.ts";
 import { policyService } from "./services/policy.ts";
 import { projectService } from "./services/project.ts";
 import { sessionService } from "./services/session.ts";
+import type { SignIns } from "./services/sign_in.ts";
 import { applicationUpdate } from "./services/update_application.ts";
 import { userService } from "./services/user.ts";
 import { userGrantService } from "./services/user_grant.ts";
@@ -47,9 +48,11 @@ export const services: readonly DescService[] = [
   UserGrantService,
 ];
 
+type RoutesOptions = { readonly deps: Deps; readonly tail: Tail; readonly signIns: SignIns };
+
 /** Registers every service with its implementation, for the gateway or any other adapter of Connect. */
 export const routesOf =
-  ({ deps, tail }: { readonly deps: Deps; readonly tail: Tail }, config: Config): Routes =>
+  ({ deps, tail, signIns }: RoutesOptions, config: Config): Routes =>
   (router) => {
     router.service(AccountService, accountService(deps, config));
     router.service(ApplicationService, {
@@ -64,7 +67,7 @@ export const routesOf =
     router.service(OrganizationService, organizationService(deps));
     router.service(PolicyService, { ...policyService(deps), ...factorPolicies(deps) });
     router.service(ProjectService, projectService(deps));
-    router.service(SessionService, sessionService(deps, config));
+    router.service(SessionService, sessionService(deps, { ...config, ...signIns }));
     router.service(UserService, userService(deps, config));
     router.service(UserGrantService, userGrantService(deps));
   };

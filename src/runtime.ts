@@ -13,6 +13,8 @@ import { migrate } from "./postgres/migrate.ts";
 import { type Database, openDatabase } from "./postgres/open.ts";
 import { startErrorOf } from "./postgres/start_error.ts";
 import { openWritable, type Writable } from "./postgres/writable.ts";
+import { signOnFolds } from "./provider/sign_on.ts";
+import { signingKeyFolds } from "./provider/signing_keys.ts";
 import { commonPasswords } from "./security/common_passwords.ts";
 import { type Secrets, secretsOf } from "./security/secrets.ts";
 import { accessTokenFolds } from "./services/access_token.ts";
@@ -26,6 +28,7 @@ import { policyFolds } from "./services/policy.ts";
 import { projectFolds } from "./services/project.ts";
 import { projectGrantFolds } from "./services/project_grant.ts";
 import { sessionFolds } from "./services/session.ts";
+import { type SignIns, signInsOf } from "./services/sign_in.ts";
 import { userFolds } from "./services/user_fold.ts";
 import { userGrantFolds } from "./services/user_grant.ts";
 
@@ -43,11 +46,15 @@ export const folds = foldsByType({
   member: memberFolds,
   policy: { ...policyFolds, ...factorPolicyFolds },
   factor: factorFolds,
+  signingKey: signingKeyFolds,
+  signOn: signOnFolds,
 } satisfies Folds);
 
 /** The parts that the service, the bootstrap and the doctor share, ready for use. */
 export type Runtime = AsyncDisposable & {
   readonly deps: Deps;
+  /** The way to sign in by password, of calls and of pages. */
+  readonly signIns: SignIns;
   readonly database: Database;
   readonly databaseLoad: Connection["load"];
   readonly instanceId: string;
@@ -110,7 +117,8 @@ export async function openRuntime(config: Config, { logger, join = false, observ
     return () => void listeners.delete(listener);
   };
   const deps: Deps = { log, sql, clock: now, ids: newId, secrets };
-  const parts = { deps, database, databaseLoad: load, instanceId, logger, tail, callers, onAppended };
+  const signIns = signInsOf(deps, config);
+  const parts = { deps, signIns, database, databaseLoad: load, instanceId, logger, tail, callers, onAppended };
   const refuse = (graceMs: number) => Promise.all(pools.map((pool) => pool.refuse(graceMs))).then(() => {});
   const stack = opened.move();
   return { ...parts, isWritable: writable.ask, refuse, [Symbol.asyncDispose]: () => stack.disposeAsync() };

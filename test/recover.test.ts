@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { recover } from "../src/recover.ts";
 import { eventually, freePort, type NodeOptions, nodeEnv, readyStatus, startNode } from "./first_start.ts";
+import { withTotp } from "./fixture/factors.ts";
 import { type Answer, machine, organization, signedUp, startPostern } from "./harness.ts";
 
 const run = promisify(execFile);
@@ -47,6 +48,19 @@ test("the only administrator, locked for good and without a token, comes back wh
   expect(events.map(({ type }: { type: string }) => type)).toEqual(["access_token.created", "user.unlocked"]);
   done(await back.put(`/v1/users/${adminId}/password`, { newPassword: "Green-Teapot-43" }));
   done(await postern.as().post("/v1/sessions", { loginName: "admin", password: "Green-Teapot-43" }));
+});
+
+test("the factors of the user are removed, and the log says so", async () => {
+  await using postern = await startPostern();
+  const { userId, username, client, password } = await withTotp(postern);
+  done(await client.post("/v1/users/me/factors:generateRecoveryCodes"));
+  const { token, lines } = await recover(postern.config, username);
+  expect(lines).toContain("removed its factors beside the password (2)");
+  expect(done(await postern.as(token).get("/v1/users/me/factors")).factors).toEqual([]);
+  expect(done(await postern.as().post("/v1/sessions", { loginName: username, password })).pending).toBeUndefined();
+  const { events } = done(await postern.admin.get("/v1/events?types=factor.removed"));
+  expect(events).toHaveLength(2);
+  expect(events[0].fact.factor.removed).toEqual({ userId, byAdministrator: true });
 });
 
 test("the organization of the user is reactivated as well", async () => {

@@ -6,6 +6,7 @@ import { expect, test, vi } from "vitest";
 import type { Config } from "../src/config.ts";
 import { startServer } from "../src/server.ts";
 import { freshDatabase } from "./database.ts";
+import { withTotp } from "./fixture/factors.ts";
 import { type Answer, type Client, clientOf, signedUp, startPostern } from "./harness.ts";
 import { ask } from "./postgres/holder.ts";
 
@@ -84,6 +85,43 @@ test("after a rotation, what the old key sealed and signed is still good, and th
   }
   await expect(startServer({ ...config, masterKeys: [old] })).rejects.toThrow(/^POSTERN_MASTER_KEY is not the key/);
 });
+
+test("after a rotation factors go on, and are sealed under the new key, so that the old one may go", async () => {
+  await using database = await freshDatabase();
+  await using cleared = new AsyncDisposableStack();
+  const dataDir = await mkdtemp(join(tmpdir(), "postern-rotation-"));
+  cleared.defer(() => rm(dataDir, { recursive: true }));
+  const written = await (async () => {
+    await using postern = await startPostern({ databaseUrl: database.url, masterKeys: [old], dataDir });
+    const person = await withTotp(postern);
+    const { codes } = done(await person.client.post("/v1/users/me/factors:generateRecoveryCodes"));
+    return { config: postern.config, person, codes };
+  })();
+  const { config, person, codes } = written;
+  const completed = async ({ as }: { as: (token?: string) => Client }, answer: object) => {
+    const { username: loginName, password } = person;
+    const { pending } = done(await as().post("/v1/sessions", { loginName, password }));
+    return done(await as().post("/v1/sessions:complete", { pendingToken: pending.token, ...answer })).token;
+  };
+  // The node that ended may hold the lease of the sweep for a while.
+  await ask(database.url, "delete from leases");
+  const sealed = () => ask<{ by: string }>(database.url, "select left(sealed::text, 12) as by from factor_secrets");
+  const before = await sealed();
+  expect(new Set(before.map(({ by }) => by)).size).toBe(1);
+  {
+    await using rotated = await node(config, [fresh, old]);
+    expect(await completed(rotated, { recoveryCode: codes[0] })).toMatch(/^ps_/);
+    await vi.waitFor(
+      async () => {
+        for (const { by } of await sealed()) expect(by).not.toBe(before[0]?.by);
+      },
+      { timeout: 60_000, interval: 100 },
+    );
+  }
+  await using alone = await node(config, [fresh]);
+  expect(await completed(alone, { recoveryCode: codes[1] })).toMatch(/^ps_/);
+  expect(await completed(alone, { totpCode: person.code() })).toMatch(/^ps_/);
+}, 120_000);
 
 /** The code of the one SMS in the file; an error while it is not written whole. */
 async function codeIn(path: string): Promise<string> {

@@ -141,6 +141,9 @@ const revokesBy = {
   "session.created": nobody,
   "session.ended": session,
   "session.unrestricted": session,
+  "signing_key.added": nobody,
+  // Its tokens are no callers.
+  "sign_on.ended": nobody,
   "project.created": nobody,
   // Memberships end with their project or project grant.
   "project.deleted": everyone,

@@ -157,7 +157,10 @@ export const applicationFolds = {
       `delete from applications a using $facts f where a.owner = f.owner and a.app_id = f.stream`,
       `delete from client_ids c using $facts f where c.owner = f.owner and c.app_id = f.stream`,
     ],
-    credentials: [`delete from client_secrets s using $facts f where s.app_id = f.stream`],
+    credentials: [
+      `delete from client_secrets s using $facts f where s.app_id = f.stream`,
+      `delete from sign_ons s using $facts f where s.app_id = f.stream`,
+    ],
   },
 } satisfies NounFolds<"application">;
 
@@ -182,6 +185,7 @@ export function completed(settings: Settings): OidcConfiguration {
     idTokenUserinfoAssertion: settings.idTokenUserinfoAssertion,
     additionalOrigins: settings.additionalOrigins,
     skipNativeAppSuccessPage: settings.skipNativeAppSuccessPage,
+    idTokenAlgorithm: settings.idTokenAlgorithm,
     ...(clockSkew ? { clockSkew } : {}),
   } satisfies Settings);
 }

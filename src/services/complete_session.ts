@@ -19,10 +19,12 @@ import { countFactorTry } from "./factor_attempts.ts";
 import { type FactorRow, factorSecretRead, secretContext } from "./factor_read.ts";
 import { countNetwork } from "./network_rate.ts";
 import {
+  callSession,
   confirmedSessions,
   type NewSession,
   newSessions,
   passwordReplaced,
+  type SessionKind,
   type SessionLifetime,
 } from "./new_session.ts";
 import { provenPasskey } from "./passkey_proof.ts";
@@ -46,33 +48,44 @@ export type Answered = { readonly challenge: Uint8Array; readonly until: Date };
 
 const codeAmr = ["pwd", "otp", "mfa"];
 
-/** The second step of a sign-in. */
-export const completedSessions = (deps: Deps, settings: FactorSignInSettings) => {
+/** The second step of a sign-in, as a call. */
+export const completedSessions = (options: SessionLifetime & { readonly complete: SignInCompletion }) =>
+  ({
+    completeSession: ({ pendingToken, answer }, call) =>
+      options.complete({ pendingToken, answer, call }, callSession(options)),
+  }) satisfies Partial<ServiceImpl<typeof SessionService>>;
+
+/** An answer to a sign-in that waits for a factor. */
+export type Completion = Pick<CompleteSessionRequest, "pendingToken" | "answer"> & { readonly call: Call };
+
+/** Ends the second step of a sign-in, or refuses. */
+export type SignInCompletion = <A>(completion: Completion, kind: SessionKind<A>) => Promise<A>;
+
+/** Makes the one way to end a sign-in that waits for a factor, for calls and for pages. */
+export const signInCompletion = (deps: Deps, settings: FactorSettings & SignInLimits): SignInCompletion => {
   const { log, sql, clock, secrets } = deps;
   const pending = pendingSessions(deps, settings);
-  const sessionOf = newSessions(deps, settings);
+  const sessionOf = newSessions(deps);
   const confirm = confirmedSessions(deps);
   const secretOf = factorSecretRead(sql);
   const codeIsLeft = recoveryCodeRead(sql);
   const provenBy = provenPasskey(deps, relyingParty(settings));
   const guesses = failureRate({ perMinute: settings.signInFailuresPerAddressPerMinute });
 
-  return {
-    async completeSession({ pendingToken, answer }, call) {
-      const uncount = countNetwork(guesses, call);
-      const user = await pending.find(pendingToken, call);
-      const factor = await used(user, answer, call);
-      uncount();
-      const { hashes, challenge, pendingUntil: until } = user;
-      const since = hashes.replaced === undefined ? user.since : null;
-      const made = sessionOf({ ...user, since }, { amr: factor.amr, rehashed: hashes.rehashed });
-      await log.append(call, factsOf(user, made, usedFact(factor, made, { challenge, until })), made.answer);
-      if (hashes.replaced === undefined) await confirm(made, { ...user, isComplete: true }, call);
-      return made.answer;
-    },
-  } satisfies Partial<ServiceImpl<typeof SessionService>>;
+  return async ({ pendingToken, answer, call }, kind) => {
+    const uncount = countNetwork(guesses, call);
+    const user = await pending.find(pendingToken, call);
+    const factor = await used(user, answer, call);
+    uncount();
+    const { hashes, challenge, pendingUntil: until } = user;
+    const since = hashes.replaced === undefined ? user.since : null;
+    const made = sessionOf({ ...user, since }, { amr: factor.amr, rehashed: hashes.rehashed }, kind);
+    await log.append(call, factsOf(user, made, usedFact(factor, made, { challenge, until })), made.answer);
+    if (hashes.replaced === undefined) await confirm(made, { ...user, isComplete: true }, call);
+    return made.answer;
+  };
 
-  function factsOf(user: PendingUser, { created }: NewSession, used: NewFact): NewFact[] {
+  function factsOf(user: PendingUser, { created }: Pick<NewSession<unknown>, "created">, used: NewFact): NewFact[] {
     const { replaced } = user.hashes;
     return [...(replaced === undefined ? [] : [passwordReplaced(user, replaced, clock())]), used, created];
   }
@@ -118,7 +131,11 @@ export const completedSessions = (deps: Deps, settings: FactorSignInSettings) =>
 };
 
 /** Makes the fact that a sign-in used a factor, which spends the challenge. */
-export function usedFact({ row, secret }: UsedFactor, { at }: NewSession, { challenge, until }: Answered): NewFact {
+export function usedFact(
+  { row, secret }: UsedFactor,
+  { at }: Pick<NewSession<unknown>, "at">,
+  { challenge, until }: Answered,
+): NewFact {
   const spent = { challenge: Buffer.from(challenge).toString("hex"), until: until.toISOString() };
   const value = { userId: row.userId, sessionId: at.stream };
   return factOf("factor", next(row, at.time), { case: "used", value }, { ...secret, ...spent });

@@ -1,4 +1,5 @@
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Call, Deps } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { type At, detailsAfter, factOf, first, type NewFact, next } from "../events/fact.ts";
@@ -20,32 +21,51 @@ export type SignIn = {
   readonly rehashed?: string | undefined;
 };
 
-/** A session that is about to begin: its place, its fact, and the answer with its token. */
-export type NewSession = {
-  readonly at: At;
-  readonly created: NewFact;
-  readonly answer: ReturnType<typeof answerOf>;
+/** A session that has begun. */
+export type BegunSession = {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly details: ReturnType<typeof detailsAfter>;
+  readonly expirationDate: Timestamp;
+  readonly enrolmentOnly: boolean;
 };
+
+/** The kind of session that a sign-in begins: its life, its credentials, and the answer that is recorded with it. */
+export type SessionKind<A> = {
+  readonly lifetimeSeconds: number;
+  /** Whether it is one of a browser, which makes no calls. */
+  readonly browser: boolean;
+  readonly secret: JsonObject;
+  readonly answer: (begun: BegunSession) => A;
+};
+
+/** Makes the kind of session that makes calls, with a token of its own. */
+export function callSession({ sessionLifetimeSeconds }: SessionLifetime) {
+  const token = newToken("ps");
+  return {
+    lifetimeSeconds: sessionLifetimeSeconds,
+    browser: false,
+    secret: { hash: hashToken(token).toString("hex") },
+    answer: ({ sessionId, details, expirationDate }: BegunSession) => ({ sessionId, token, details, expirationDate }),
+  };
+}
+
+/** A session that is about to begin: its place, its fact, and the answer. */
+export type NewSession<A> = { readonly at: At; readonly created: NewFact; readonly answer: A };
 
 /** Makes sessions. */
 export const newSessions =
-  ({ ids, clock }: Pick<Deps, "ids" | "clock">, { sessionLifetimeSeconds }: SessionLifetime) =>
-  ({ owner, id: userId, since }: SignedInUser, { amr, enrolmentOnly = false, rehashed }: SignIn): NewSession => {
-    const token = newToken("ps");
+  ({ ids, clock }: Pick<Deps, "ids" | "clock">) =>
+  <A>({ owner, id: userId, since }: SignedInUser, signIn: SignIn, kind: SessionKind<A>): NewSession<A> => {
+    const { amr, enrolmentOnly = false, rehashed } = signIn;
     const at = first(owner, ids(), clock());
-    const expirationDate = timestampFromDate(new Date(at.time.getTime() + sessionLifetimeSeconds * 1000));
-    const secret = { hash: hashToken(token).toString("hex"), since, ...(rehashed ? { rehashed } : {}) };
-    const value = { userId, expirationDate, amr: [...amr], enrolmentOnly };
+    const expirationDate = timestampFromDate(new Date(at.time.getTime() + kind.lifetimeSeconds * 1000));
+    const secret = { ...kind.secret, since, ...(rehashed ? { rehashed } : {}) };
+    const value = { userId, expirationDate, amr: [...amr], enrolmentOnly, browser: kind.browser };
     const created = factOf("session", at, { case: "created", value }, secret);
-    return { at, created, answer: answerOf(at, token, expirationDate) };
+    const begun = { userId, sessionId: at.stream, details: detailsAfter(at), expirationDate, enrolmentOnly };
+    return { at, created, answer: kind.answer(begun) };
   };
-
-const answerOf = (at: At, token: string, expirationDate: ReturnType<typeof timestampFromDate>) => ({
-  sessionId: at.stream,
-  token,
-  details: detailsAfter(at),
-  expirationDate,
-});
 
 /** Makes the fact that a sign-in replaced the password. It counts the sign-in: of a statement's two updates of one row only one would last. */
 export function passwordReplaced(user: PasswordUser, hash: string, now: Date): NewFact {
@@ -62,7 +82,7 @@ export type StillRight = SignedInUser & {
 /** Ends a new session and refuses the sign-in if the password was changed, or the user shut out, during the check. */
 export const confirmedSessions =
   ({ log, sql, clock }: Pick<Deps, "log" | "sql" | "clock">) =>
-  async ({ at }: NewSession, user: StillRight, call: Call): Promise<void> => {
+  async ({ at }: Pick<NewSession<unknown>, "at">, user: StillRight, call: Call): Promise<void> => {
     if (await isStillRight(sql, user)) return;
     const row = { owner: at.owner, id: at.stream, version: at.version, created: at.time, changed: at.time };
     const ended = factOf("session", next(row, clock()), { case: "ended", value: { userId: user.id } });

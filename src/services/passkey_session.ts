@@ -10,7 +10,7 @@ import { passkeySeconds, relyingParty, requestOptions } from "../security/passke
 import { type Keyring, SealBroken } from "../security/seal.ts";
 import { type FactorSignInSettings, usedFact } from "./complete_session.ts";
 import { countNetwork } from "./network_rate.ts";
-import { confirmedSessions, newSessions } from "./new_session.ts";
+import { callSession, confirmedSessions, newSessions } from "./new_session.ts";
 import { provenPasskey } from "./passkey_proof.ts";
 import { challengeOver } from "./pending_session.ts";
 
@@ -19,7 +19,7 @@ export const passkeySessions = (deps: Deps, settings: FactorSignInSettings) => {
   const { log, sql, clock, secrets } = deps;
   const party = relyingParty(settings);
   const provenBy = provenPasskey(deps, party);
-  const sessionOf = newSessions(deps, settings);
+  const sessionOf = newSessions(deps);
   const confirm = confirmedSessions(deps);
   const isSpent = spentRead(sql);
   const guesses = failureRate({ perMinute: settings.signInFailuresPerAddressPerMinute });
@@ -42,7 +42,7 @@ export const passkeySessions = (deps: Deps, settings: FactorSignInSettings) => {
       uncount();
       const { owner, userId: id } = factor.row;
       const user = { owner, id, since: factor.since };
-      const made = sessionOf(user, { amr: factor.amr });
+      const made = sessionOf(user, { amr: factor.amr }, callSession(settings));
       await log.append(call, [usedFact(factor, made, { challenge, until }), made.created], made.answer);
       await confirm(made, { ...user, isComplete: true }, call);
       return made.answer;

@@ -22,6 +22,9 @@ export type PendingUser = PasswordUser & {
   readonly pendingUntil: Date;
 };
 
+/** A sign-in that waits for a factor, as it is answered. */
+export type PendingSession = Awaited<ReturnType<ReturnType<typeof pendingSessions>["begin"]>>;
+
 /** How long a sign-in waits for a factor. */
 export const pendingSeconds = 300;
 

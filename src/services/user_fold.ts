@@ -40,6 +40,10 @@ const grantsEnd: Cascade = {
            from $input i join user_grants g on g.user_id = i.stream`,
 };
 
+// Refresh tokens may outlive the session that they came of, and with it the cascade.
+const browsersEnd = `delete from browser_sessions b using $input i
+  where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'`;
+
 const gone = (table: string) => `delete from ${table} t using $facts f where t.user_id = f.stream`;
 
 // A code that reached the mailbox verifies the address, and ends a lock that has an end: guesses at the old password are worth nothing.
@@ -76,12 +80,12 @@ export const userFolds = {
   },
   passwordChanged: {
     views: [touchUser(afterPasswordChange)],
-    credentials: [...replacePassword, ...clearAttempts, ...dropMailCodes("password")],
+    credentials: [...replacePassword, ...clearAttempts, ...dropMailCodes("password"), browsersEnd],
     cascades: [sessionsEnd],
   },
   deactivated: {
     views: [touchUser("active = false")],
-    credentials: [...endSignIns, ...unsendPhoneCode, ...dropAllMailCodes],
+    credentials: [...endSignIns, ...unsendPhoneCode, ...dropAllMailCodes, browsersEnd],
     cascades: [sessionsEnd, keepsAnOwner("user.deactivated", "m.user_id = i.stream")],
   },
   reactivated: { views: [touchUser("active = true")] },
@@ -99,6 +103,7 @@ export const userFolds = {
     credentials: [
       ...[gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode],
       ...[...dropAllMailCodes, ...dropFactorCredentials],
+      browsersEnd,
     ],
     cascades: [sessionsEnd, tokensEnd, membershipsEnd, grantsEnd, keepsAnOwner("user.deleted", "m.user_id = i.stream")],
   },

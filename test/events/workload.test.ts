@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
 import { folds } from "../../src/runtime.ts";
 import { deletedOrganizations } from "../../src/services/delete_organization.ts";
+import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";
 import { newJwk } from "../fixture/jwk.ts";
-import { type Answer, organization, type Postern, startPostern } from "../harness.ts";
+import { type Answer, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
 import { oneConnection, unique } from "./log_of.ts";
 
@@ -108,6 +109,28 @@ function operationsOn(world: World, chance: () => number) {
     await deletedOrganizations(handlers.deps).batch(500);
     return status;
   };
+  const factorsUsed = async () => {
+    const organizationId = await organization(postern);
+    const [withApp, withKey] = [
+      await withTotp(postern, { organizationId }),
+      await withPasskey(postern, { organizationId }),
+    ];
+    const { body: made } = await withApp.client.post("/v1/users/me/factors:generateRecoveryCodes");
+    await withApp.client.put(`/v1/users/me/factors/${withApp.factorId}/name`, { name: unique("Phone") });
+    for (const answer of [{ totpCode: withApp.code() }, { recoveryCode: made.codes[0] }]) {
+      const { token: pendingToken } = await pendingOf(postern, withApp);
+      await post("/v1/sessions:complete", { pendingToken, ...answer });
+    }
+    const { challengeToken, options } = await passkeyChallenge(postern);
+    const status = await done(post("/v1/sessions/passkey", { challengeToken, credential: withKey.key.get(options) }));
+    if (chance() < 0.5) await withApp.client.delete(`/v1/users/me/factors/${withApp.factorId}`);
+    if (chance() < 0.5) await remove(`/v1/users/${withKey.userId}`);
+    const policy = { requirement: "FACTOR_REQUIREMENT_REQUIRED" };
+    await put("/v1/policies/factor", { policy }, inside(organizationId));
+    await enrolTotp((await signedUp(postern, { organizationId })).client);
+    if (chance() < 0.5) await remove("/v1/policies/factor", inside(organizationId));
+    return status;
+  };
   const lockedAndUnlocked = async () => {
     const { userId, loginName } = await newPerson();
     await post("/v1/sessions", { loginName, password: "wrong" });
@@ -122,6 +145,7 @@ function operationsOn(world: World, chance: () => number) {
   return [
     givenAndTaken,
     lockedAndUnlocked,
+    factorsUsed,
     () => made("users", post("/v1/users/human", { ...person(), phone: phone(), password }), (b) => b.userId),
     () =>
       made(

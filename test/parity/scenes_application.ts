@@ -37,6 +37,7 @@ const every = {
   clockSkew: "1.5s",
   additionalOrigins: ["https://portal.example:8443", "app://localhost"],
   skipNativeAppSuccessPage: true,
+  idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
 };
 const grant = (name: string) => `OIDC_GRANT_TYPE_${name}`;
 const onlyJson = { binary: "the binary format has numbers only, and a newer client's fields are ignored" };

@@ -78,6 +78,7 @@ const every = {
   clockSkew: "1.5s",
   additionalOrigins: ["https://portal.example:8443"],
   skipNativeAppSuccessPage: true,
+  idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
 };
 
 /** An update of a new application with two redirect URIs and a clock skew, with a look at it afterwards. */

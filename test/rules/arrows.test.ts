@@ -30,7 +30,7 @@ const layers = [
 ];
 const everything = [
   ...layers,
-  ...["services", "messages", "runtime", "bootstrap", "how_to_begin", "admin_files", "operations"],
+  ...["services", "provider", "messages", "runtime", "bootstrap", "how_to_begin", "admin_files", "operations"],
   ...["data_folder", "local_address", "log_format", "logger", "preflight", "welcome"],
 ];
 
@@ -80,6 +80,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "guarded_services",
     "observability",
     "operations",
+    "provider",
     "routes",
     "runtime#Runtime",
   ],
@@ -114,7 +115,12 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   cached_lookups: ["guards", "runtime#Runtime", "services/caller_lookups"],
   idle_memory: [],
-  errands: ["config", "events/sweep", "idle_memory", "notify", "runtime#Runtime", "services"],
+  // The OpenID Provider: sign-in at applications, over HTTP alone.
+  provider: [
+    ...["gen", "gateway", "deps", "errors", "events", "messages", "security", "services"],
+    ...["postgres/connect#Sql", "postgres/failure"],
+  ],
+  errands: ["config", "events/sweep", "idle_memory", "notify", "provider", "runtime#Runtime", "services"],
   bootstrap: everything,
   operations: ["gateway", "config#Config", "deps", "errors", "guards/report#Report", "routes"],
   admin_files: everything,
@@ -144,7 +150,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   deps: ["events#", "security#", "postgres#", "messages#"],
   errors: ["gen", "gateway", "messages"],
   postgres: ["errors"],
-  config: ["setting", "setting_names", "data_folder"],
+  config: ["setting", "setting_names", "sign_in_settings", "data_folder"],
+  sign_in_settings: ["setting"],
   setting: ["postgres/servers"],
   setting_names: [],
   security: [],

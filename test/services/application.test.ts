@@ -88,6 +88,7 @@ test("an application with a name and a redirect URI is a confidential web client
       idTokenUserinfoAssertion: false,
       additionalOrigins: [],
       skipNativeAppSuccessPage: false,
+      idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_RS256",
     },
   });
 });
@@ -109,6 +110,7 @@ test("every field is kept as it was given", async () => {
     clockSkew: "1.500s",
     additionalOrigins: ["https://app.example:8443", "capacitor://localhost"],
     skipNativeAppSuccessPage: true,
+    idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
   };
   const { body } = await create(oidc);
   expect((await get(body.appId)).body.application.oidc).toEqual(oidc);

@@ -42,6 +42,8 @@ test("a sign-in answers a token once, with its end", async () => {
   const { sessions } = done(await client.get("/v1/sessions"));
   expect(sessions[0]).toEqual({
     ...{ id: session.sessionId, userId, expirationDate: session.expirationDate, details: session.details },
+    ...{ amr: ["pwd"], acr: "urn:postern:acr:single-factor", authTime: session.details.creationDate },
+    enrolmentOnly: false,
   });
 });
 

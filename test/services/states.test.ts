@@ -39,7 +39,9 @@ async function world() {
   const { userId, username, password, client } = await signedUp(postern, { organizationId });
   const { projectId } = done(await admin.post("/v1/projects", { name: unique() }, here));
   done(await admin.post(`/v1/projects/${projectId}/roles`, { key: "viewer" }, here));
-  const { appId } = done(await admin.post(`/v1/projects/${projectId}/applications/oidc`, { name: unique() }, here));
+  const { appId, clientId } = done(
+    await admin.post(`/v1/projects/${projectId}/applications/oidc`, { name: unique() }, here),
+  );
   const wanted = { projectId, roleKeys: ["viewer"] };
   const { userGrantId } = done(await admin.post(`/v1/users/${userId}/grants`, wanted, here));
   const paths = {
@@ -48,7 +50,7 @@ async function world() {
     application: `/v1/projects/${projectId}/applications/${appId}`,
     "user grant": `/v1/user-grants/${userGrantId}`,
   };
-  return { organizationId, here, userId, username, password, client, projectId, appId, userGrantId, paths };
+  return { organizationId, here, userId, username, password, client, projectId, appId, clientId, userGrantId, paths };
 }
 
 type World = Awaited<ReturnType<typeof world>>;
@@ -56,6 +58,12 @@ type Kind = keyof World["paths"];
 
 const set = async (kind: Kind, verb: "deactivate" | "reactivate", { paths, here }: World) =>
   done(await postern.admin.post(`${paths[kind]}:${verb}`, {}, here));
+
+/** The error page of a sign-in at the application, which has no redirect URI. */
+async function problemAt({ clientId }: World) {
+  const page = await (await fetch(`${postern.url}/oauth/authorize?client_id=${clientId}`)).text();
+  return /<code>([^<]*)/.exec(page)?.[1];
+}
 
 const signIn = ({ username: loginName, password }: World) => postern.as().post("/v1/sessions", { loginName, password });
 const grant = (projectId: string, userId: string, headers = {}, by: Client = postern.admin) =>
@@ -186,9 +194,11 @@ const table: Readonly<Record<Kind, Readonly<Record<string, Check>>>> = {
   },
   project: {
     async "signing in"(it, shut) {
+      expect(await problemAt(it)).toBe("redirect_uri_unknown");
       await shut();
       done(await signIn(it));
-      return undefined;
+      expect(await problemAt(it)).toBe("client_unknown");
+      return async () => expect(await problemAt(it)).toBe("redirect_uri_unknown");
     },
     async tokens(it, shut) {
       await shut();
@@ -243,6 +253,12 @@ const table: Readonly<Record<Kind, Readonly<Record<string, Check>>>> = {
     },
   },
   application: {
+    async "signing in"(it, shut) {
+      expect(await problemAt(it)).toBe("redirect_uri_unknown");
+      await shut();
+      expect(await problemAt(it)).toBe("client_unknown");
+      return async () => expect(await problemAt(it)).toBe("redirect_uri_unknown");
+    },
     async lists(it, shut) {
       await shut();
       const state = "APPLICATION_STATE_INACTIVE";

@@ -187,10 +187,11 @@ export {
 } from "./errors/violation.ts";
 export { networkOf } from "./http/body_budget.ts";
 export { clientAddresses, clientAddressOf } from "./http/client_address.ts";
+export type { Response } from "./http/exchange.ts";
 export { type Listening, type ListenOptions, listen } from "./http/server.ts";
 export type { ConnectionSource } from "./http/source.ts";
 export type { Certificate } from "./http/tls.ts";
-export { type HttpRoute, jsonResponse } from "./rpc/http_route.ts";
+export { type HttpRequest, type HttpRoute, jsonResponse } from "./rpc/http_route.ts";
 export { once, opensAtOnce, single } from "./rpc/pipeline.ts";
 export { codeToString } from "./rpc/protocols/connect_es.ts";
 export { connectStatusOf, httpStatusOf } from "./rpc/protocols/http_error.ts";

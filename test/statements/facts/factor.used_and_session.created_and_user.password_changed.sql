@@ -34,8 +34,14 @@ facts as (
          coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.version, f.time, f.time from (select * from facts where type = 'session.created') f),
 "session.created/1" as (insert into bearers (hash, owner, user_id, session_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
-         (i.payload->>'expirationDate')::timestamptz from (select * from input where type = 'session.created') i),
-"session.created/2" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
+         (i.payload->>'expirationDate')::timestamptz from (select * from input where type = 'session.created') i where i.secret->>'hash' is not null),
+"session.created/2" as (insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date)
+       select i.stream, i.owner, i.payload->>'userId', decode(i.secret->>'cookie', 'hex'), i.time,
+         case when jsonb_array_length(coalesce(i.payload->'amr', '[]')) = 0 then '{pwd}'
+  else array(select jsonb_array_elements_text(i.payload->'amr')) end, (i.secret->>'idleDate')::timestamptz,
+         (i.payload->>'expirationDate')::timestamptz
+       from (select * from input where type = 'session.created') i where i.secret->>'cookie' is not null),
+"session.created/3" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
      imported = p.imported and checked.rehashed is null
    from (
      select q.user_id, i.secret->>'rehashed' as rehashed from (select * from input where type = 'session.created') i join passwords q on q.user_id = i.payload->>'userId'
@@ -43,6 +49,7 @@ facts as (
    ) checked where p.user_id = checked.user_id),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
 "user.password_changed/0" as (update users t set
   email_verified = t.email_verified or coalesce((f.payload->>'emailVerified')::boolean, false),
   locked = t.locked and (t.locked_until is null or not coalesce((f.payload->>'byCode')::boolean, false)),
@@ -65,6 +72,8 @@ facts as (
 "user.password_changed/5" as (delete from password_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
 "user.password_changed/6" as (delete from password_change_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
 "user.password_changed/7" as (delete from mail_codes c using (select * from facts where type = 'user.password_changed') f where c.user_id = f.stream and c.purpose = 'password'),
+"user.password_changed/8" as (delete from browser_sessions b using (select * from input where type = 'user.password_changed') i
+  where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created

@@ -36,6 +36,7 @@ facts as (
 "application.deleted/1" as (delete from applications a using (select * from facts where type = 'application.deleted') f where a.owner = f.owner and a.app_id = f.stream),
 "application.deleted/2" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
 "application.deleted/3" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
+"application.deleted/4" as (delete from sign_ons s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 "project.deleted/0" as (delete from projects p using (select * from facts where type = 'project.deleted') f where p.owner = f.owner and p.project_id = f.stream),
 "project.deleted/1" as (delete from project_roles r using (select * from facts where type = 'project.deleted') f where r.project_id = f.stream),

@@ -34,6 +34,7 @@ facts as (
 ),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
 "user.deactivated/0" as (update users t set active = false, version = f.version, changed = f.time
    from (select * from facts where type = 'user.deactivated') f where t.owner = f.owner and t.user_id = f.stream),
 "user.deactivated/1" as (
@@ -42,6 +43,8 @@ facts as (
   from (select * from input where type = 'user.deactivated') i join passwords q on q.user_id = i.stream where p.user_id = i.stream),
 "user.deactivated/2" as (update phone_codes c set sealed = null from (select * from facts where type = 'user.deactivated') f where c.user_id = f.stream and c.sealed is not null),
 "user.deactivated/3" as (delete from mail_codes c using (select * from facts where type = 'user.deactivated') f where c.user_id = f.stream),
+"user.deactivated/4" as (delete from browser_sessions b using (select * from input where type = 'user.deactivated') i
+  where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created

@@ -55,6 +55,7 @@ facts as (
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
 "user.deleted/0" as (delete from users u using (select * from facts where type = 'user.deleted') f where u.owner = f.owner and u.user_id = f.stream),
 "user.deleted/1" as (delete from login_names t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
 "user.deleted/2" as (delete from factors t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
@@ -70,6 +71,8 @@ facts as (
 "user.deleted/12" as (delete from factor_enrolments t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
 "user.deleted/13" as (delete from pending_sessions t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
 "user.deleted/14" as (delete from factor_attempts t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/15" as (delete from browser_sessions b using (select * from input where type = 'user.deleted') i
+  where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
 idempotent as (

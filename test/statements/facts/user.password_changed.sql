@@ -17,6 +17,7 @@ facts as (
 ),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
 "user.password_changed/0" as (update users t set
   email_verified = t.email_verified or coalesce((f.payload->>'emailVerified')::boolean, false),
   locked = t.locked and (t.locked_until is null or not coalesce((f.payload->>'byCode')::boolean, false)),
@@ -39,6 +40,8 @@ facts as (
 "user.password_changed/5" as (delete from password_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
 "user.password_changed/6" as (delete from password_change_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
 "user.password_changed/7" as (delete from mail_codes c using (select * from facts where type = 'user.password_changed') f where c.user_id = f.stream and c.purpose = 'password'),
+"user.password_changed/8" as (delete from browser_sessions b using (select * from input where type = 'user.password_changed') i
+  where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created

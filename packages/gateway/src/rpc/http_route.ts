@@ -1,7 +1,8 @@
+import type { ContextValues } from "@connectrpc/connect";
 import type { Response } from "../http/exchange.ts";
 import type { Fields } from "./header_fields.ts";
 
-/** A request at a path that is no rpc; its body is not read. */
+/** A request at a path that is no rpc. */
 export type HttpRequest = {
   readonly method: string;
   /** As it was sent, still encoded, without the query. */
@@ -11,13 +12,21 @@ export type HttpRequest = {
   readonly headers: Fields;
   /** The network of the client; undefined where a proxy that is trusted names no client. */
   readonly network: string | undefined;
+  /** The body; empty where the route takes none. */
+  readonly body: Uint8Array;
+  /** The context values of the request. */
+  readonly values: ContextValues;
+  /** Aborted when the client of a route that takes bodies is gone. */
+  readonly signal: AbortSignal;
 };
 
-/** A handler of a path that is no rpc: health for load balancers, documents, metrics. */
+/** A handler of a path that is no rpc: health for load balancers, documents, metrics, pages. */
 export type HttpRoute = {
   readonly path: string;
-  /** The methods of the route; GET and HEAD when absent. */
+  /** The methods of the route; GET and HEAD when absent. One that lists OPTIONS answers the preflights of browsers itself. */
   readonly methods?: readonly string[];
+  /** The most bytes that a body may have; a route without it reads no body. */
+  readonly bodyMaxBytes?: number;
   readonly handle: (request: HttpRequest) => Promise<Response> | Response;
   /** Makes what the first request would wait for. A server calls it when it has nothing else to do, or never. */
   readonly prepare?: () => Promise<unknown>;

@@ -9,11 +9,12 @@ import { type Cors, isPreflight, preflight } from "./cors.ts";
 import { type Due, deadlines } from "./deadlines.ts";
 import type { FindCall } from "./find_call.ts";
 import { HeaderFields } from "./header_fields.ts";
-import type { HttpRoute } from "./http_route.ts";
+import type { HttpRequest, HttpRoute } from "./http_route.ts";
 import { type Match, matcher } from "./match.ts";
 import { withReason } from "./protocols/http_error.ts";
 import { json } from "./protocols/json.ts";
 import type { Negotiated } from "./protocols/protocol.ts";
+import { receiveBody } from "./route_body.ts";
 import type { CallLimits, CallOptions, FailedRequest } from "./rpc_call.ts";
 import type { RpcMethod } from "./rpc_method.ts";
 import { StreamCall } from "./stream_call.ts";
@@ -55,7 +56,8 @@ export function rpcServer(options: RpcServerOptions): Handle {
       const target = splitTarget(exchange.target);
       if (!target) throw new GatewayError("MALFORMED_REQUEST");
       if (!isAuthority(exchange.authority)) throw wrongHeader(exchange.version === "2" ? ":authority" : "host");
-      if (isPreflight(exchange.method, exchange.headers) && servePreflight(state, exchange, values)) return;
+      const isAnswered = isPreflight(exchange.method, exchange.headers) && !answersPreflights(options, target);
+      if (isAnswered && servePreflight(state, exchange, values)) return;
       dispatch(state, { exchange, values, target, match: match(exchange, target) });
     } catch (error) {
       refuseRequest(state, { exchange, values }, { error, negotiated: json, operation: exchange.method });
@@ -88,17 +90,14 @@ function dispatch(state: ServerState, { exchange, values, target, match }: Incom
 
 type MatchedRequest = { readonly target: Target; readonly match: Match };
 
-async function serveRoute(
-  state: ServerState,
-  { exchange, values, target }: Incoming & { target: Target },
-  route: HttpRoute,
-) {
-  const { method, headers, network } = exchange;
+async function serveRoute(state: ServerState, incoming: Incoming & { target: Target }, route: HttpRoute) {
+  const { exchange, values } = incoming;
+  const { method, headers } = exchange;
   const methods = route.methods ?? ["GET", "HEAD"];
   try {
     if (!methods.includes(method))
       throw new GatewayError("METHOD_NOT_ALLOWED", { params: { allow: methods.join(", ") } });
-    const response = await route.handle({ method, headers, network, path: target.path, query: target.query });
+    const response = await route.handle(await routeRequest(state, incoming, route.bodyMaxBytes));
     const compressedResponse = await compressed(response, headers["accept-encoding"]);
     state.call.respond(
       exchange,
@@ -110,6 +109,27 @@ async function serveRoute(
   }
 }
 
+/** The request of a route, with its body where the route takes one. */
+async function routeRequest(
+  { call }: ServerState,
+  { exchange, values, target }: Incoming & { target: Target },
+  maxBytes: number | undefined,
+): Promise<HttpRequest> {
+  const { method, headers, network } = exchange;
+  const request = { method, headers, network, path: target.path, query: target.query, values };
+  if (maxBytes === undefined) return { ...request, body: noBody, signal: neverAborted };
+  const gone = new AbortController();
+  const onClose = () => gone.abort();
+  exchange.onClose = onClose;
+  const body = await receiveBody(exchange, { maxBytes, slowBodies: call.slowBodies, signal: gone.signal });
+  return { ...request, body, signal: gone.signal };
+}
+
+const noBody = new Uint8Array();
+
+const answersPreflights = ({ routes }: RpcServerOptions, { path }: Target): boolean =>
+  routes.get(path)?.methods?.includes("OPTIONS") === true;
+
 const defaultHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** Compresses a response that is large enough, if the client accepts an encoding. */
@@ -117,7 +137,7 @@ async function compressed(response: Response, accepts: string | undefined): Prom
   const { body, headers } = response;
   if (typeof body !== "string" || body.length < minCompressedBytes || headers["content-encoding"]) return response;
   const encoding = acceptedEncoding(accepts);
-  const variedHeaders = { ...headers, vary: "accept-encoding" };
+  const variedHeaders = { ...headers, vary: [headers.vary, "accept-encoding"].filter(Boolean).join(", ") };
   if (!encoding) return { ...response, headers: variedHeaders };
   return {
     ...response,
@@ -154,7 +174,8 @@ function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders 
   const toConnectError = converter(refuse);
   const headersOf: CallOptions["responseHeaders"] = (exchange, headers, values) => {
     const own = responseHeaders?.(values);
-    const forBrowsers = cors?.(exchange.headers.origin);
+    // A route may say itself which pages read it.
+    const forBrowsers = headers["access-control-allow-origin"] ? undefined : cors?.(exchange.headers.origin);
     if (!forBrowsers) return own ? { ...headers, ...own } : headers;
     const vary = [headers.vary, forBrowsers.vary].filter(Boolean).join(", ");
     return vary ? { ...headers, ...own, ...forBrowsers, vary } : { ...headers, ...own, ...forBrowsers };

@@ -1,6 +1,6 @@
 import { create, createFileRegistry } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { englishTexts, type GatewayOptions, gateway, jsonResponse, reference, refuseWith } from "../../src/gateway.ts";
 import { defaultOptions } from "../../src/services/openapi/defaults.ts";
@@ -47,7 +47,10 @@ test("documents that were prepared are there when the first client asks", async 
   });
   for (const { prepare } of routes) await prepare?.();
   expect(made).toBe(1);
-  const request = { method: "GET", path: "", query: "", headers: {}, network: undefined };
+  const request = {
+    ...{ method: "GET", path: "", query: "", headers: {}, network: undefined, body: new Uint8Array() },
+    ...{ values: createContextValues(), signal: new AbortController().signal },
+  };
   const statuses = routes.map(async ({ path, handle }) => (path === "/" ? 200 : (await handle(request)).status));
   expect(await Promise.all(statuses)).toEqual([200, 200, 200, 308, 200]);
   expect(made).toBe(1);

@@ -1,0 +1,187 @@
+import {
+  OidcAppType,
+  OidcAuthMethodType,
+  OidcGrantType,
+  OidcResponseType,
+} from "../../gen/postern/v1/application_pb.ts";
+import { chooseLanguage, type Language } from "../messages/catalogue.ts";
+import { wordsOf } from "./claims.ts";
+import type { Client } from "./client.ts";
+import { scopes } from "./discovery.ts";
+import { OauthError, type OauthErrorCode } from "./oauth_error.ts";
+import type { Parameters } from "./parameters.ts";
+
+/** The kinds of response, as requests name them. */
+export type ResponseType = "code" | "id_token" | "id_token token";
+
+/** The ways in which a response reaches the application. */
+export type ResponseMode = "query" | "fragment" | "form_post";
+
+/** The part of a request that is proven: a response may go there, and so may errors. */
+export type ProvenRequest = {
+  readonly client: Client;
+  readonly redirectUri: string;
+  readonly responseMode: ResponseMode;
+  readonly state: string | undefined;
+};
+
+/** A request for the sign-in of a user (OpenID Connect Core 1.0, 3.1.2.1). */
+export type AuthorizationRequest = ProvenRequest & {
+  readonly responseType: ResponseType;
+  readonly scope: string;
+  /** The organization that the user is to be signed in for; the user's own when absent. */
+  readonly organizationId: string | undefined;
+  readonly nonce: string | undefined;
+  readonly challenge: string | undefined;
+  readonly prompts: readonly Prompt[];
+  /** The longest time since the user authenticated, in seconds. */
+  readonly maxAge: number | undefined;
+  readonly loginHint: string;
+  /** An ID token of the user who is expected. */
+  readonly idTokenHint: string | undefined;
+};
+
+/** The prompts of OpenID Connect Core 1.0, 3.1.2.1. */
+export type Prompt = "none" | "login" | "consent" | "select_account";
+
+const prompts: readonly string[] = ["none", "login", "consent", "select_account"] satisfies Prompt[];
+const isPrompt = (word: string): word is Prompt => prompts.includes(word);
+
+const longest: Readonly<Record<string, number>> = {
+  state: 2_000,
+  nonce: 500,
+  scope: 1_000,
+  login_hint: 200,
+  id_token_hint: 4_000,
+  ui_locales: 200,
+};
+
+const types = {
+  code: { type: OidcResponseType.CODE, grant: OidcGrantType.AUTHORIZATION_CODE },
+  id_token: { type: OidcResponseType.ID_TOKEN, grant: OidcGrantType.IMPLICIT },
+  "id_token token": { type: OidcResponseType.ID_TOKEN_TOKEN, grant: OidcGrantType.IMPLICIT },
+} as const satisfies Record<ResponseType, object>;
+
+/** The type of response that a request names, in whatever order its words stand; undefined for any other. */
+export function responseTypeIn(parameters: Parameters): ResponseType | undefined {
+  const words = [...wordsOf(parameters.get("response_type") ?? "")].sort().join(" ");
+  return Object.hasOwn(types, words) ? (words as ResponseType) : undefined;
+}
+
+/** The way of a response: the one that is asked for where it is known and safe, else that of the type. */
+export function responseModeIn(parameters: Parameters): ResponseMode {
+  const mode = parameters.get("response_mode");
+  if (mode === "form_post" || mode === "fragment") return mode;
+  const words = wordsOf(parameters.get("response_type") ?? "");
+  return words.includes("id_token") || words.includes("token") ? "fragment" : "query";
+}
+
+/** The language that a request asks for, else the browser. */
+export const languageIn = (parameters: Parameters, acceptLanguage: string | undefined): Language =>
+  chooseLanguage(wordsOf(parameters.get("ui_locales")?.slice(0, 200) ?? "").join(",")) ??
+  chooseLanguage(acceptLanguage) ??
+  "en";
+
+/** Reads the request of a proven client; refuses it by an error that goes to the application. */
+export function authorizationRequest(proven: ProvenRequest, parameters: Parameters): AuthorizationRequest {
+  refuseForm(parameters);
+  const { client } = proven;
+  const responseType = responseTypeFor(client, parameters);
+  const scope = scopeIn(parameters);
+  const nonce = parameters.get("nonce");
+  if (responseType !== "code") refuseImplicit(scope, nonce);
+  return {
+    ...proven,
+    responseType,
+    scope: scope.join(" "),
+    organizationId: organizationIn(scope),
+    nonce,
+    challenge: challengeIn(client, responseType, parameters),
+    prompts: promptsIn(parameters),
+    maxAge: maxAgeIn(parameters),
+    loginHint: parameters.get("login_hint") ?? "",
+    idTokenHint: parameters.get("id_token_hint"),
+  };
+}
+
+const unsupported: Readonly<Record<string, OauthErrorCode>> = {
+  request: "request_not_supported",
+  request_uri: "request_uri_not_supported",
+  registration: "registration_not_supported",
+};
+
+function refuseForm(parameters: Parameters): void {
+  const [twice] = parameters.repeated;
+  if (twice !== undefined) throw invalid("a parameter is there twice");
+  for (const [name, code] of Object.entries(unsupported))
+    if (parameters.get(name) !== undefined) throw new OauthError(code, `${name} is not supported`);
+  for (const [name, most] of Object.entries(longest))
+    if ((parameters.get(name)?.length ?? 0) > most) throw invalid(`${name} is longer than ${most} characters`);
+  const mode = parameters.get("response_mode");
+  if (mode !== undefined && mode !== responseModeIn(parameters))
+    throw invalid("response_mode does not fit response_type");
+}
+
+const invalid = (description: string) => new OauthError("invalid_request", description);
+
+function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType {
+  if (parameters.get("response_type") === undefined) throw invalid("response_type is missing");
+  const responseType = responseTypeIn(parameters);
+  if (!responseType)
+    throw new OauthError("unsupported_response_type", "response_type must be code, id_token or id_token token");
+  const { type, grant } = types[responseType];
+  if (!oidc.responseTypes.includes(type) || !oidc.grantTypes.includes(grant))
+    throw new OauthError("unauthorized_client", "the application is not registered for this response_type");
+  return responseType;
+}
+
+const organizationScope = "urn:postern:organization:id:";
+
+/** The scopes that have an effect; others are ignored. */
+function scopeIn(parameters: Parameters): readonly string[] {
+  const known: readonly string[] = scopes;
+  const words = [...new Set(wordsOf(parameters.get("scope") ?? ""))];
+  return words.filter((word) => known.includes(word) || word.startsWith(organizationScope));
+}
+
+function organizationIn(scope: readonly string[]): string | undefined {
+  const [named, ...others] = scope.filter((word) => word.startsWith(organizationScope));
+  if (others.length > 0) throw new OauthError("invalid_scope", "scope names more than one organization");
+  return named?.slice(organizationScope.length);
+}
+
+function refuseImplicit(scope: readonly string[], nonce: string | undefined): void {
+  if (!scope.includes("openid")) throw new OauthError("invalid_scope", "an ID token needs the scope openid");
+  // OpenID Connect Core 1.0, 3.2.2.1.
+  if (nonce === undefined) throw invalid("nonce is missing");
+}
+
+/** The challenge of RFC 7636, by S256 alone; every client without a secret of its own needs one. */
+function challengeIn({ oidc }: Client, responseType: ResponseType, parameters: Parameters): string | undefined {
+  const challenge = parameters.get("code_challenge");
+  const method = parameters.get("code_challenge_method");
+  if (challenge === undefined) {
+    if (method !== undefined) throw invalid("code_challenge is missing");
+    const isPublic = oidc.authMethodType === OidcAuthMethodType.NONE || oidc.appType !== OidcAppType.WEB;
+    if (isPublic && responseType === "code") throw invalid("code_challenge is missing: this application needs PKCE");
+    return undefined;
+  }
+  if (method !== "S256") throw invalid("code_challenge_method must be S256");
+  if (!/^[A-Za-z0-9_-]{43}$/.test(challenge)) throw invalid("code_challenge is no SHA-256 in base64url");
+  return challenge;
+}
+
+function promptsIn(parameters: Parameters): readonly Prompt[] {
+  const words = wordsOf(parameters.get("prompt") ?? "");
+  const known = words.filter(isPrompt);
+  if (known.length < words.length) throw invalid("prompt has an unknown value");
+  if (known.includes("none") && known.length > 1) throw invalid("prompt none stands alone");
+  return known;
+}
+
+function maxAgeIn(parameters: Parameters): number | undefined {
+  const text = parameters.get("max_age");
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text)) throw invalid("max_age must be a number of seconds");
+  return Number(text);
+}

@@ -1,0 +1,106 @@
+import { OidcAuthMethodType } from "../../gen/postern/v1/application_pb.ts";
+import type { Deps } from "../deps.ts";
+import { hashToken } from "../security/token.ts";
+import { type Claims, roleClaims, userinfoClaims, wordsOf } from "./claims.ts";
+import type { Client } from "./client.ts";
+import type { Authenticate } from "./client_authentication.ts";
+import { clientAndRefresh, clientAndToken, type FoundToken, tokenRead } from "./grant_read.ts";
+import { claimsOfOwn } from "./jwt.ts";
+import { OauthError } from "./oauth_error.ts";
+import { required } from "./parameters.ts";
+import { endSignOn, SignOnEnd } from "./sign_on.ts";
+import type { SigningKeys } from "./signing_keys.ts";
+import type { SignOn } from "./subject.ts";
+import type { TokenQuestion } from "./token_endpoint.ts";
+
+type Parts = {
+  readonly deps: Deps;
+  readonly keys: SigningKeys;
+  readonly issuer: () => string;
+  readonly authenticate: Authenticate;
+};
+
+const longestToken = 8_000;
+
+/** The value by whose hash the row of an access token is found: itself, or the jti of a JWT of ours; undefined for any other. */
+function valueRead({ keys, issuer, deps }: Pick<Parts, "keys" | "issuer" | "deps">) {
+  return async (token: string): Promise<string | undefined> => {
+    if (token.length > longestToken) return undefined;
+    if (!token.includes(".")) return token;
+    const claims = await claimsOfOwn(keys, token, { issuer: issuer(), type: "at+jwt", at: deps.clock() });
+    return claims?.jti;
+  };
+}
+
+/** Makes the answers of the userinfo endpoint (OpenID Connect Core 1.0, 5.3); `onClient` gets the client of the token. */
+export function userinfoEndpoint(parts: Omit<Parts, "authenticate">) {
+  const { deps } = parts;
+  const [storedOf, find] = [valueRead(parts), tokenRead(deps.sql)];
+
+  return async (token: string, onClient: (client: Client) => void): Promise<Claims> => {
+    const value = await storedOf(token);
+    const row = value === undefined ? undefined : await find(value, deps.clock());
+    if (row) onClient(row.client);
+    const signOn = row?.found.signOn;
+    if (!row?.client.active || !signOn)
+      throw new OauthError("invalid_token", "the access token is unknown, expired, or its sign-in has ended");
+    if (!wordsOf(row.found.scope).includes("openid"))
+      throw new OauthError("insufficient_scope", "the access token lacks the scope openid");
+    return userinfoClaims(row.client, signOn, row.found.scope);
+  };
+}
+
+const inactive = { active: false };
+
+/** Makes the answers of the introspection endpoint (RFC 7662), to clients of the project that the token is for. */
+export function introspectionEndpoint(parts: Parts) {
+  const { deps, authenticate } = parts;
+  const [storedOf, find] = [valueRead(parts), clientAndToken(deps.sql)];
+
+  return async ({ form, proof, onClient }: TokenQuestion): Promise<Claims> => {
+    const token = required(form, "token", longestToken);
+    const value = await storedOf(token);
+    const read = await find(proof.clientId, value ?? "", deps.clock());
+    const client = await authenticate(read?.client, { proof, onClient });
+    if (client.oidc.authMethodType === OidcAuthMethodType.NONE)
+      throw new OauthError("invalid_client", "an application without a secret or key cannot ask about tokens");
+    const { found } = read ?? {};
+    if (value === undefined || !found?.signOn || found.end.projectId !== client.projectId) return inactive;
+    return introspected(parts.issuer(), found, found.signOn);
+  };
+}
+
+const introspected = (issuer: string, found: FoundToken, signOn: SignOn): Claims => ({
+  active: true,
+  scope: found.scope,
+  sub: signOn.userId,
+  username: signOn.username,
+  aud: signOn.projectId,
+  iss: issuer,
+  iat: found.issuedAt,
+  exp: found.expiresAt,
+  token_type: "Bearer",
+  client_id: found.end.clientId,
+  "urn:postern:organization:id": signOn.organizationId,
+  ...roleClaims(signOn),
+});
+
+/** Makes the answers of the revocation endpoint (RFC 7009): none has a body. */
+export function revocationEndpoint(parts: Parts) {
+  const { deps, authenticate } = parts;
+  const [storedOf, tokenOf, refreshOf] = [valueRead(parts), clientAndToken(deps.sql), clientAndRefresh(deps.sql)];
+
+  return async ({ form, proof, call, onClient }: TokenQuestion): Promise<void> => {
+    const token = required(form, "token", longestToken);
+    const value = (await storedOf(token)) ?? "";
+    const [access, refresh] = await Promise.all([
+      tokenOf(proof.clientId, value, deps.clock()),
+      refreshOf(proof.clientId, token, deps.clock()),
+    ]);
+    const client = await authenticate(access?.client, { proof, onClient });
+    const end = refresh?.found?.end ?? access?.found?.end;
+    if (end && end.appId !== client.appId) throw new OauthError("invalid_grant", "the token is of another client");
+    if (refresh?.found) await endSignOn(deps, call, refresh.found.end, SignOnEnd.REVOKED);
+    else if (access?.found) await deps.sql`delete from sign_on_tokens where hash = ${hashToken(value)}`;
+  };
+}

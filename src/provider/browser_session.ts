@@ -1,0 +1,51 @@
+import type { Deps } from "../deps.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { hashToken, newToken } from "../security/token.ts";
+import { userInForce } from "../services/in_force.ts";
+import type { SessionKind } from "../services/new_session.ts";
+import type { BrowserSession } from "./decision.ts";
+import { later, type ProviderSettings } from "./settings.ts";
+
+/** Reads the session of a browser by the value of its cookie. It is in force while its user may call, and it is used now and then. */
+export function browserSessionRead(sql: Sql) {
+  type Row = Omit<BrowserSession, "authTime"> & { readonly authTime: Date };
+  const read = loadOne<{ hash: string; now: string }, Row>(sql, {
+    asked: "hash text, now timestamptz",
+    select: `select n, b.session_id as "sessionId", b.user_id as "userId", u.username, b.auth_time as "authTime"
+      from asked join browser_sessions b on b.hash = decode(asked.hash, 'hex')
+      join sessions s on s.session_id = b.session_id
+      join users u on u.user_id = b.user_id and ${userInForce}
+      where b.idle_date > asked.now and b.expiration_date > asked.now`,
+  });
+  return async (cookie: string | undefined, now: Date, signal: AbortSignal): Promise<BrowserSession | undefined> => {
+    if (cookie === undefined) return undefined;
+    return read({ hash: hashToken(cookie).toString("hex"), now: now.toISOString() }, signal);
+  };
+}
+
+/** A session that a sign-in began in a browser. */
+export type BegunBrowserSession = {
+  readonly sessionId: string;
+  readonly userId: string;
+  /** The value of its cookie. */
+  readonly cookie: string;
+  readonly expirationDate: Date;
+};
+
+/** Makes the kind of session that a sign-in in a browser begins: each time it gets a new session and a new cookie. */
+export function browserSessions({ clock }: Pick<Deps, "clock">, settings: ProviderSettings) {
+  const { browserSessionLifetimeSeconds: lifetimeSeconds, browserSessionIdleSeconds } = settings;
+  return (): SessionKind<BegunBrowserSession> => {
+    const cookie = newToken("os");
+    const now = clock();
+    const idleDate = later(now, browserSessionIdleSeconds).toISOString();
+    const expirationDate = later(now, lifetimeSeconds);
+    return {
+      lifetimeSeconds,
+      browser: true,
+      secret: { cookie: hashToken(cookie).toString("hex"), idleDate },
+      answer: ({ sessionId, userId }) => ({ sessionId, userId, cookie, expirationDate }),
+    };
+  };
+}

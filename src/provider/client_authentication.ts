@@ -1,0 +1,170 @@
+import { decodeJwt, importJWK, type JWK, type JWTPayload, jwtVerify } from "jose";
+import { OidcAuthMethodType } from "../../gen/postern/v1/application_pb.ts";
+import type { Deps } from "../deps.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { sameBytes } from "../security/compare.ts";
+import { hashToken } from "../security/token.ts";
+import type { Client } from "./client.ts";
+import type { ClientKeys } from "./client_keys.ts";
+import { assertionAlgorithms } from "./discovery.ts";
+import { OauthError } from "./oauth_error.ts";
+import { type Parameters, required } from "./parameters.ts";
+
+/** The proof by which a client presents itself, before it is checked. */
+export type ClientProof = { readonly clientId: string } & (
+  | { readonly method: "basic" | "post"; readonly secret: string }
+  | { readonly method: "assertion"; readonly assertion: string }
+  | { readonly method: "none" }
+);
+
+const longestId = 200;
+const longestSecret = 200;
+const longestAssertion = 8_000;
+const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/** Reads the proof of a client, of which a request has one at most (RFC 6749, 2.3). */
+export function proofIn(authorization: string | undefined, form: Parameters): ClientProof {
+  const assertion = form.get("client_assertion");
+  const secret = form.get("client_secret");
+  const ways = [authorization, assertion, secret].filter((way) => way !== undefined);
+  if (ways.length > 1) throw new OauthError("invalid_request", "the client authenticates in more than one way");
+  if (authorization !== undefined) return basicIn(authorization, form);
+  if (assertion !== undefined) return assertionIn(assertion, form);
+  const clientId = required(form, "client_id", longestId);
+  return secret === undefined
+    ? { method: "none", clientId }
+    : { method: "post", clientId, secret: required(form, "client_secret", longestSecret) };
+}
+
+function basicIn(authorization: string, form: Parameters): ClientProof {
+  const encoded = /^basic +([a-z0-9+/]+={0,2})$/i.exec(authorization.slice(0, 2_000))?.[1] ?? "";
+  const [, id = "", text = ""] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, "base64").toString("utf8")) ?? [];
+  const [clientId, secret] = [decoded(id), decoded(text)];
+  const named = form.get("client_id");
+  if (!clientId || secret === undefined || clientId.length > longestId || (named !== undefined && named !== clientId))
+    throw new OauthError("invalid_client", "the authorization header is no client id and secret");
+  return { method: "basic", clientId, secret };
+}
+
+/** RFC 6749, 2.3.1: both are form-encoded within the header; clients that do not encode are understood where nothing differs. */
+function decoded(text: string): string | undefined {
+  try {
+    const value = decodeURIComponent(text.replaceAll("+", "%20"));
+    return value.includes("\0") ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
+function assertionIn(assertion: string, form: Parameters): ClientProof {
+  if (form.get("client_assertion_type") !== assertionType)
+    throw new OauthError("invalid_request", `client_assertion_type must be ${assertionType}`);
+  required(form, "client_assertion", longestAssertion);
+  const clientId = subjectOf(assertion);
+  const named = form.get("client_id");
+  if (!clientId || clientId.length > longestId || (named !== undefined && named !== clientId))
+    throw new OauthError("invalid_client", "the assertion names no client, or another than client_id");
+  return { method: "assertion", clientId, assertion };
+}
+
+function subjectOf(assertion: string): string | undefined {
+  try {
+    const { sub } = decodeJwt(assertion);
+    return typeof sub === "string" && !sub.includes("\0") ? sub : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const methodOf: Readonly<Record<number, ClientProof["method"]>> = {
+  [OidcAuthMethodType.BASIC]: "basic",
+  [OidcAuthMethodType.POST]: "post",
+  [OidcAuthMethodType.NONE]: "none",
+  [OidcAuthMethodType.PRIVATE_KEY_JWT]: "assertion",
+} satisfies Record<OidcAuthMethodType, ClientProof["method"]>;
+
+/** The proof of a client; `onClient` gets the client that it names, before it is checked. */
+export type ClientClaim = { readonly proof: ClientProof; readonly onClient: (client: Client) => void };
+
+/** Returns a client that is the one that it says, or refuses. */
+export type Authenticate = (client: Client | undefined, claim: ClientClaim) => Promise<Client>;
+
+/** Makes the check that a client is the one that it says, by the one method that it is registered for. */
+export function clientAuthentication(
+  { sql, clock }: Pick<Deps, "sql" | "clock">,
+  { issuer, keysOf }: { readonly issuer: () => string; readonly keysOf: ClientKeys },
+): Authenticate {
+  return async (client, { proof, onClient }) => {
+    if (client) onClient(client);
+    if (!client?.active || methodOf[client.oidc.authMethodType] !== proof.method || !(await isRight(client, proof)))
+      throw new OauthError("invalid_client", "the client is unknown, inactive, or did not authenticate as registered");
+    return client;
+  };
+
+  async function isRight(client: Client, proof: ClientProof): Promise<boolean> {
+    switch (proof.method) {
+      case "none":
+        return true;
+      case "basic":
+      case "post":
+        return isSecret(client, proof.secret);
+      case "assertion":
+        return isAssertion(client, proof.assertion);
+    }
+  }
+
+  async function isAssertion(client: Client, assertion: string): Promise<boolean> {
+    const claims = await assertedClaims(client, assertion, { issuer: issuer(), now: clock(), keysOf });
+    if (typeof claims?.jti !== "string" || claims.exp === undefined) return false;
+    return isFirst(sql, { appId: client.appId, jti: claims.jti, expirationDate: new Date(claims.exp * 1000) });
+  }
+}
+
+function isSecret({ secrets }: Client, secret: string): boolean {
+  const hash = hashToken(secret);
+  const matches = secrets.map((kept) => sameBytes(Buffer.from(kept, "hex"), hash));
+  return matches.includes(true);
+}
+
+const longestLifeSeconds = 3_600;
+const toleranceSeconds = 5;
+
+/** The claims of an assertion that a key of the client signed for us (RFC 7523, 3); undefined for any other. */
+async function assertedClaims(
+  client: Client,
+  assertion: string,
+  { issuer, now, keysOf }: { issuer: string; now: Date; keysOf: ClientKeys },
+): Promise<JWTPayload | undefined> {
+  const verified = await jwtVerify(assertion, async ({ kid, alg }) => keyOf(await keysOf(client, kid), kid, alg), {
+    algorithms: [...assertionAlgorithms],
+    issuer: client.clientId,
+    subject: client.clientId,
+    audience: [issuer, `${issuer}/oauth/token`],
+    requiredClaims: ["exp", "jti"],
+    currentDate: now,
+    clockTolerance: toleranceSeconds,
+  }).catch(() => undefined);
+  const exp = verified?.payload.exp ?? Number.POSITIVE_INFINITY;
+  return exp <= now.getTime() / 1000 + longestLifeSeconds ? verified?.payload : undefined;
+}
+
+/** The key that an assertion names, or the only one. */
+function keyOf(jwks: readonly JWK[], kid: string | undefined, alg: string) {
+  const [named, ...others] = kid === undefined ? jwks : jwks.filter((jwk) => jwk.kid === kid);
+  if (!named || others.length > 0 || (named.alg !== undefined && named.alg !== alg)) throw new Error("no such key");
+  const { kty, n, e, crv, x, y } = named;
+  const members = Object.entries({ kty, n, e, crv, x, y }).filter(([, value]) => value !== undefined);
+  return importJWK(Object.fromEntries(members) as JWK, alg);
+}
+
+type Assertion = { readonly appId: string; readonly jti: string; readonly expirationDate: Date };
+
+/** Whether an assertion comes for the first time, on any node. */
+async function isFirst(sql: Sql, { appId, jti, expirationDate }: Assertion): Promise<boolean> {
+  // It is kept for as long as the tolerance of clocks lets it in.
+  const until = new Date(expirationDate.getTime() + 2 * toleranceSeconds * 1000);
+  const made = await sql`
+    insert into client_assertions (app_id, hash, expiration_date) values (${appId}, ${hashToken(jti)}, ${until})
+    on conflict do nothing`;
+  return made.count === 1;
+}

@@ -1,0 +1,67 @@
+import { algorithms } from "./signing_keys.ts";
+
+/** The paths of the endpoints. */
+export const paths = {
+  configuration: "/.well-known/openid-configuration",
+  authorizationServer: "/.well-known/oauth-authorization-server",
+  keys: "/oauth/keys",
+  authorize: "/oauth/authorize",
+  token: "/oauth/token",
+  userinfo: "/oauth/userinfo",
+  introspect: "/oauth/introspect",
+  revoke: "/oauth/revoke",
+  signIn: "/sign-in",
+  style: "/sign-in/style.css",
+  formPost: "/sign-in/form-post.js",
+} as const;
+
+/** The scopes that have an effect, besides the one that names an organization. */
+export const scopes = ["openid", "profile", "email", "phone", "roles", "offline_access"] as const;
+
+/** The algorithms of the assertions by which applications authenticate. */
+export const assertionAlgorithms = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA"],
+] as const;
+
+const claims = [
+  ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "amr", "sid", "at_hash"],
+  ...["name", "given_name", "family_name", "preferred_username", "updated_at"],
+  ...["email", "email_verified", "phone_number", "phone_number_verified"],
+  ...["roles", "urn:postern:project:roles", "urn:postern:organization:id"],
+];
+
+/** Describes the provider, by OpenID Connect Discovery 1.0 and by RFC 8414: only values that are there. */
+export const metadata = (issuer: string) => ({
+  issuer,
+  authorization_endpoint: issuer + paths.authorize,
+  token_endpoint: issuer + paths.token,
+  userinfo_endpoint: issuer + paths.userinfo,
+  introspection_endpoint: issuer + paths.introspect,
+  revocation_endpoint: issuer + paths.revoke,
+  jwks_uri: issuer + paths.keys,
+  scopes_supported: scopes,
+  response_types_supported: ["code", "id_token", "id_token token"],
+  response_modes_supported: ["query", "fragment", "form_post"],
+  grant_types_supported: ["authorization_code", "implicit", "refresh_token"],
+  subject_types_supported: ["public"],
+  id_token_signing_alg_values_supported: algorithms,
+  token_endpoint_auth_methods_supported: methods,
+  token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  introspection_endpoint_auth_methods_supported: methodsWithProof,
+  introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  revocation_endpoint_auth_methods_supported: methods,
+  revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  code_challenge_methods_supported: ["S256"],
+  prompt_values_supported: ["none", "login", "consent", "select_account"],
+  ui_locales_supported: ["en", "de", "fr", "es"],
+  claim_types_supported: ["normal"],
+  claims_supported: claims,
+  claims_parameter_supported: false,
+  request_parameter_supported: false,
+  request_uri_parameter_supported: false,
+  authorization_response_iss_parameter_supported: true,
+});
+
+const methodsWithProof = ["client_secret_basic", "client_secret_post", "private_key_jwt"];
+const methods = [...methodsWithProof, "none"];

@@ -1,0 +1,106 @@
+import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import type { Call } from "../deps.ts";
+import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
+import type { Client } from "./client.ts";
+import { allowedOrigin, forOrigin, preflightResponse } from "./cross_origin.ts";
+import { OauthError } from "./oauth_error.ts";
+import { formMaxBytes } from "./parameters.ts";
+
+/** An answer of an endpoint: its JSON, or nothing. */
+export type Answer = { readonly status?: number; readonly body?: object };
+
+/** The means that all endpoints share. */
+export type EndpointParts = {
+  readonly isRegistered: (origin: string | undefined) => Promise<boolean>;
+  /** Called with an error that no client caused. */
+  readonly onError: (error: unknown) => void;
+};
+
+/** An endpoint that applications call; `handle` reports the client of the request as soon as it is known. */
+export type Endpoint = {
+  readonly path: string;
+  readonly methods: readonly ("GET" | "POST")[];
+  /** How the endpoint authenticates: a client that fails is challenged so. */
+  readonly scheme: "Basic" | "Bearer";
+  readonly handle: (request: HttpRequest, onClient: (client: Client) => void) => Promise<Answer>;
+};
+
+/** Makes the route of an endpoint, with its errors as OAuth has them, and its cross-origin headers. */
+export const endpointRoute = ({ isRegistered, onError }: EndpointParts, endpoint: Endpoint): HttpRoute => ({
+  path: endpoint.path,
+  methods: [...endpoint.methods, "OPTIONS"],
+  bodyMaxBytes: formMaxBytes,
+  async handle(request) {
+    const { origin } = request.headers;
+    if (request.method === "OPTIONS") return preflightResponse((await isRegistered(origin)) ? origin : undefined);
+    let client: Client | undefined;
+    const answer = await answered(endpoint, request, {
+      onError,
+      onClient(found) {
+        client = found;
+      },
+    });
+    return { ...answer, headers: { ...answer.headers, ...forOrigin(client && allowedOrigin(origin, client)) } };
+  },
+});
+
+type Callbacks = Pick<EndpointParts, "onError"> & { readonly onClient: (client: Client) => void };
+
+async function answered(endpoint: Endpoint, request: HttpRequest, { onClient, onError }: Callbacks): Promise<Response> {
+  try {
+    const { status = 200, body } = await endpoint.handle(request, onClient);
+    return body ? jsonOf(status, body) : { status, headers: { pragma: "no-cache" } };
+  } catch (error) {
+    const refusal = error instanceof OauthError ? error : failure(error, onError);
+    return refused(endpoint, request, refusal);
+  }
+}
+
+/** The refusal for an error that no client caused. */
+export function failure(error: unknown, onError: (error: unknown) => void): OauthError {
+  onError(error);
+  return isUnavailable(error) || isStatementTimeout(error)
+    ? new OauthError("temporarily_unavailable", "the service cannot answer for the moment")
+    : new OauthError("server_error", "the service failed");
+}
+
+// RFC 6749, 5.2 and RFC 6750, 3.1.
+function statusOf({ code }: OauthError): number {
+  switch (code) {
+    case "invalid_client":
+    case "invalid_token":
+      return 401;
+    case "insufficient_scope":
+      return 403;
+    case "server_error":
+      return 500;
+    case "temporarily_unavailable":
+      return 503;
+    default:
+      return 400;
+  }
+}
+
+function refused({ scheme }: Endpoint, { headers }: HttpRequest, error: OauthError): Response {
+  const status = statusOf(error);
+  const { code, description } = error;
+  const response = jsonOf(status, { error: code, error_description: description });
+  const hasTried = scheme === "Bearer" || headers.authorization !== undefined;
+  if (!hasTried || (status !== 401 && status !== 403)) return response;
+  const challenge = `${scheme} realm="postern", error="${code}", error_description="${description}"`;
+  return { ...response, headers: { ...response.headers, "www-authenticate": challenge } };
+}
+
+const jsonOf = (status: number, body: object): Response => ({
+  status,
+  headers: { "content-type": "application/json", pragma: "no-cache" },
+  // Bytes are never compressed: a secret stands beside texts of the client.
+  body: Buffer.from(JSON.stringify(body)),
+});
+
+/** The call that a request is, for reads and writes. */
+export const callOf = ({ values, signal, headers }: HttpRequest): Call => ({
+  values,
+  signal,
+  requestHeader: { get: (name) => headers[name] ?? null },
+});

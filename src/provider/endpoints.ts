@@ -1,0 +1,82 @@
+import type { HttpRequest, HttpRoute } from "@postern/gateway";
+import type { Deps } from "../deps.ts";
+import { introspectionEndpoint, revocationEndpoint, userinfoEndpoint } from "./bearer_endpoints.ts";
+import type { Client } from "./client.ts";
+import { clientAuthentication, proofIn } from "./client_authentication.ts";
+import { clientKeys } from "./client_keys.ts";
+import { registeredOrigins } from "./cross_origin.ts";
+import { paths } from "./discovery.ts";
+import { callOf, endpointRoute } from "./endpoint.ts";
+import { outwardFetch } from "./fetcher.ts";
+import { OauthError } from "./oauth_error.ts";
+import { formIn } from "./parameters.ts";
+import type { ProviderSettings } from "./settings.ts";
+import type { SigningKeys } from "./signing_keys.ts";
+import { type TokenQuestion, tokenEndpoint } from "./token_endpoint.ts";
+
+/** The means of the provider. */
+export type ProviderParts = {
+  readonly deps: Deps;
+  readonly settings: ProviderSettings;
+  readonly keys: SigningKeys;
+  readonly issuer: () => string;
+  readonly onError: (error: unknown) => void;
+};
+
+/** The endpoints that applications call with a form, and userinfo. */
+export function endpoints(parts: ProviderParts): readonly HttpRoute[] {
+  const { deps, settings, keys, issuer, onError } = parts;
+  const shared = { isRegistered: registeredOrigins(deps.sql), onError };
+  const authenticate = clientAuthentication(deps, { issuer, keysOf: clientKeys(outwardFetch(settings)) });
+  const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
+  const token = tokenEndpoint({ deps, settings, maker, authenticate });
+  const userinfo = userinfoEndpoint({ deps, keys, issuer });
+  const introspect = introspectionEndpoint({ deps, keys, issuer, authenticate });
+  const revoke = revocationEndpoint({ deps, keys, issuer, authenticate });
+  const byClient = { methods: ["POST"], scheme: "Basic" } as const;
+
+  return [
+    endpointRoute(shared, {
+      path: paths.token,
+      ...byClient,
+      handle: async (request, onClient) => ({ body: await token(questionIn(request, onClient)) }),
+    }),
+    endpointRoute(shared, {
+      path: paths.introspect,
+      ...byClient,
+      handle: async (request, onClient) => ({ body: await introspect(questionIn(request, onClient)) }),
+    }),
+    endpointRoute(shared, {
+      path: paths.revoke,
+      ...byClient,
+      async handle(request, onClient) {
+        await revoke(questionIn(request, onClient));
+        return {};
+      },
+    }),
+    endpointRoute(shared, {
+      path: paths.userinfo,
+      methods: ["GET", "POST"],
+      scheme: "Bearer",
+      handle: async (request, onClient) => ({ body: await userinfo(bearerIn(request), onClient) }),
+    }),
+  ];
+}
+
+function questionIn(request: HttpRequest, onClient: OnClient): TokenQuestion {
+  const form = formIn(request.headers, request.body);
+  return { form, proof: proofIn(request.headers.authorization, form), call: callOf(request), onClient };
+}
+
+type OnClient = (client: Client) => void;
+
+/** The token of a request: in its header, or in the form of a POST (RFC 6750, 2); never in the query. */
+function bearerIn({ method, headers, body }: HttpRequest): string {
+  const inHeader = /^bearer +([^\s]+)$/i.exec(headers.authorization ?? "")?.[1];
+  const inForm = method === "POST" && body.length > 0 ? formIn(headers, body).get("access_token") : undefined;
+  if (inHeader !== undefined && inForm !== undefined)
+    throw new OauthError("invalid_request", "the access token is there twice");
+  const token = inHeader ?? inForm;
+  if (token === undefined) throw new OauthError("invalid_token", "there is no access token");
+  return token;
+}

@@ -1,0 +1,51 @@
+import type { Deps } from "../deps.ts";
+import { type Chore, type Deleted, inOrder, type Stretch } from "../events/sweep.ts";
+import type { Sql } from "../postgres/connect.ts";
+import type { SigningKeys } from "./signing_keys.ts";
+
+/** Deletes sign-ins, sessions and identifiers that can no longer be presented, and rotates the keys that sign. */
+export const providerChores = ({ sql, clock }: Deps, keys: SigningKeys): readonly Chore[] => [
+  inOrder("expired sign-ins to applications", (stretch) => deleteSignOns(sql, clock(), stretch)),
+  inOrder("expired access tokens of applications", (stretch) => deleteTokens(sql, clock(), stretch)),
+  inOrder("expired sessions of browsers", (stretch) => deleteSessions(sql, clock(), stretch)),
+  inOrder("expired assertions", (stretch) => deleteAssertions(sql, clock(), stretch)),
+  { name: "keys that sign tokens", batch: () => keys.rotate() },
+];
+
+const deleteSignOns = (sql: Sql, until: Date, { from, most }: Stretch) => sql<Deleted[]>`
+  with gone as (
+    delete from sign_ons where sign_on_id in (
+      select sign_on_id from sign_ons where expiration_date >= ${from} and expiration_date <= ${until}
+      order by expiration_date limit ${most} for update skip locked)
+    returning expiration_date
+  )
+  select count(*)::int as count, max(expiration_date) as last from gone`;
+
+const deleteTokens = (sql: Sql, until: Date, { from, most }: Stretch) => sql<Deleted[]>`
+  with gone as (
+    delete from sign_on_tokens where hash in (
+      select hash from sign_on_tokens where expiration_date >= ${from} and expiration_date <= ${until}
+      order by expiration_date limit ${most} for update skip locked)
+    returning expiration_date
+  )
+  select count(*)::int as count, max(expiration_date) as last from gone`;
+
+// The row of a session that anything still came of is left: its deletion would end that.
+const deleteSessions = (sql: Sql, until: Date, { from, most }: Stretch) => sql<Deleted[]>`
+  with gone as (
+    delete from browser_sessions where session_id in (
+      select b.session_id from browser_sessions b where b.expiration_date >= ${from} and b.expiration_date <= ${until}
+        and not exists (select from sign_ons o where o.session_id = b.session_id)
+      order by b.expiration_date limit ${most} for update skip locked)
+    returning expiration_date
+  )
+  select count(*)::int as count, max(expiration_date) as last from gone`;
+
+const deleteAssertions = (sql: Sql, until: Date, { from, most }: Stretch) => sql<Deleted[]>`
+  with gone as (
+    delete from client_assertions where (app_id, hash) in (
+      select app_id, hash from client_assertions where expiration_date >= ${from} and expiration_date <= ${until}
+      order by expiration_date limit ${most} for update skip locked)
+    returning expiration_date
+  )
+  select count(*)::int as count, max(expiration_date) as last from gone`;

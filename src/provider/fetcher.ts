@@ -1,0 +1,108 @@
+import { lookup } from "node:dns";
+import { readFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { get } from "node:https";
+import { BlockList, isIP, type LookupFunction } from "node:net";
+
+/** The settings of requests to addresses that applications name. */
+export type FetchSettings = {
+  /** Subnets that may be called although they are private. */
+  readonly outgoingPrivateNetworks: readonly string[];
+  /** Authorities in PEM, in place of those that Node trusts; empty for those. */
+  readonly outgoingCaFile: string;
+};
+
+/** Reads the text at an https URI that an application names; throws when it may not be called, or answers otherwise. */
+export type FetchText = (uri: string) => Promise<string>;
+
+const timeoutMs = 5_000;
+const mostBytes = 65_536;
+
+/** Makes the one way to call addresses that applications name: public ones by https, without redirects, within time and size. */
+export function outwardFetch({ outgoingPrivateNetworks, outgoingCaFile }: FetchSettings): FetchText {
+  const isAllowed = addressCheck(outgoingPrivateNetworks);
+  const checked = checkedLookup(isAllowed);
+  const authorities = outgoingCaFile ? readFile(outgoingCaFile, "utf8") : Promise.resolve(undefined);
+  // It is awaited with the first request.
+  authorities.catch(() => {});
+
+  return async (uri) => {
+    const { protocol, hostname } = new URL(uri);
+    const literal = hostname.replace(/^\[(.*)\]$/, "$1");
+    if (protocol !== "https:") throw new Error("only https is called");
+    if (isIP(literal) !== 0 && !isAllowed(literal)) throw new Error("the address is not public");
+    const signal = AbortSignal.timeout(timeoutMs);
+    const ca = await authorities;
+    const response = await responseOf(uri, { lookup: checked, agent: false, signal, ...(ca ? { ca } : {}) });
+    return textOf(response);
+  };
+}
+
+function responseOf(uri: string, options: Parameters<typeof get>[1]): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(uri, { ...options, headers: { accept: "application/json" } }, resolve).on("error", reject);
+  });
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  if (response.statusCode !== 200) {
+    response.destroy();
+    throw new Error(`the answer has the status ${response.statusCode}`);
+  }
+  for await (const part of response) {
+    length += part.length;
+    // Leaving the loop ends the connection.
+    if (length > mostBytes) throw new Error(`the answer has more than ${mostBytes} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/** Resolves a name to addresses that may all be called: those that are checked here are those that are connected to. */
+function checkedLookup(isAllowed: (address: string) => boolean): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses = []) => {
+      const [first] = addresses;
+      if (error || !first) return callback(error ?? new Error("the name has no address"), []);
+      if (!addresses.every(({ address }) => isAllowed(address)))
+        return callback(new Error("the address is not public"), []);
+      return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
+    });
+  };
+}
+
+// The registries of special addresses of IANA (RFC 6890). Of IPv6 only the part for global unicast counts as public at all.
+const specialIpv4 = [
+  ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"],
+  ...["192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"],
+  ...["224.0.0.0/4", "240.0.0.0/4"],
+];
+const globalIpv6 = ["2000::/3"];
+const specialIpv6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
+
+/** Makes the check whether an address may be called: it is public, or in one of these subnets. */
+export function addressCheck(privateNetworks: readonly string[]): (address: string) => boolean {
+  const [special, global, exceptions] = [
+    listOf([...specialIpv4, ...specialIpv6]),
+    listOf(globalIpv6),
+    listOf(privateNetworks),
+  ];
+  return (address) => {
+    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+    if (isIP(address) === 0) return false;
+    if (exceptions.check(address, family)) return true;
+    return !special.check(address, family) && (family === "ipv4" || global.check(address, family));
+  };
+}
+
+function listOf(subnets: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const subnet of subnets) {
+    const [address = "", prefix] = subnet.split("/");
+    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+    list.addSubnet(address, Number(prefix ?? (family === "ipv6" ? 128 : 32)), family);
+  }
+  return list;
+}

@@ -1,0 +1,94 @@
+import type { Response } from "@postern/gateway";
+import type { Language } from "../messages/language.ts";
+import { paths } from "./discovery.ts";
+
+/** HTML that is safe to send. */
+export type Html = { readonly html: string };
+
+/** Writes a text as HTML. */
+export const escaped = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Composes HTML; every value that is no HTML itself is escaped. */
+export function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
+  const written = values.map((value) => {
+    if (typeof value === "string") return escaped(value);
+    return "html" in value ? value.html : value.map((one) => one.html).join("");
+  });
+  return { html: parts.reduce((text, part, at) => text + (written[at - 1] ?? "") + part, "") };
+}
+
+/** No HTML at all. */
+export const nothing: Html = { html: "" };
+
+/** A page: its texts, and the URI that one of its forms may lead to. */
+export type Page = {
+  readonly status?: number;
+  readonly language: Language;
+  readonly title: string;
+  readonly body: Html;
+  /** Sources of the policy for forms, besides our own origin. */
+  readonly formAction?: string;
+  /** Elements of the head, besides those of every page. */
+  readonly head?: Html;
+  /** Whether the page has the one script that sends its form. */
+  readonly hasScript?: boolean;
+  readonly cookies?: readonly string[];
+};
+
+/** Makes the response of a page. It runs no inline script, loads nothing from elsewhere, and is shown in no frame. */
+export function pageResponse(page: Page): Response {
+  const { status = 200, cookies = [], formAction = "" } = page;
+  return {
+    status,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": policyOf(page, formAction),
+      "x-frame-options": "DENY",
+      // Forms send their origin by it, and links to other sites tell nothing.
+      "referrer-policy": "same-origin",
+      "cross-origin-opener-policy": "same-origin",
+      ...(cookies.length > 0 ? { "set-cookie": cookies } : {}),
+    },
+    // Bytes are never compressed: the token of a form stands beside texts of the request.
+    body: Buffer.from(documentOf(page).html),
+  };
+}
+
+const policyOf = ({ hasScript = false }: Page, formAction: string) =>
+  [
+    "default-src 'none'",
+    "style-src 'self'",
+    ...(hasScript ? ["script-src 'self'"] : []),
+    `form-action 'self'${formAction && ` ${formAction}`}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join("; ");
+
+const documentOf = ({ language, title, body, head = nothing, hasScript = false }: Page): Html => html`<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<link rel="stylesheet" href="${paths.style}">
+${head}${hasScript ? html`<script src="${paths.formPost}" defer></script>` : nothing}
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+${body}
+</main>
+</body>
+</html>
+`;

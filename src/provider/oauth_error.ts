@@ -1,0 +1,32 @@
+/** The error codes of RFC 6749, RFC 6750 and OpenID Connect Core 1.0 that we send. */
+export type OauthErrorCode =
+  | "invalid_request"
+  | "invalid_client"
+  | "invalid_grant"
+  | "invalid_scope"
+  | "invalid_token"
+  | "insufficient_scope"
+  | "unauthorized_client"
+  | "unsupported_grant_type"
+  | "unsupported_response_type"
+  | "access_denied"
+  | "login_required"
+  | "interaction_required"
+  | "request_not_supported"
+  | "request_uri_not_supported"
+  | "registration_not_supported"
+  | "server_error"
+  | "temporarily_unavailable";
+
+/** A refusal in the words of OAuth; its description is for the developer of the application. */
+export class OauthError extends Error {
+  override readonly name = "OauthError";
+  readonly code: OauthErrorCode;
+  readonly description: string;
+
+  constructor(code: OauthErrorCode, description: string) {
+    super(`${code}: ${description}`);
+    this.code = code;
+    this.description = description;
+  }
+}

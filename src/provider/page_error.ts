@@ -1,0 +1,48 @@
+import type { Response } from "@postern/gateway";
+import { type ComplianceKey, type Language, text } from "../messages/catalogue.ts";
+import { type PageText, pageText } from "../messages/page.ts";
+import { html, pageResponse } from "./html.ts";
+
+/** The texts of errors that stay with us: nothing proves where the browser should be sent. */
+export type PageProblem = Extract<
+  PageText,
+  "client_unknown" | "redirect_uri_unknown" | "request_malformed" | "expired" | "busy"
+>;
+
+/** An error that is shown on a page of ours. */
+export class PageError extends Error {
+  override readonly name = "PageError";
+  readonly problem: PageProblem | ComplianceKey;
+  readonly params: Readonly<Record<string, string>>;
+  readonly status: number;
+
+  constructor(problem: PageProblem | ComplianceKey, params: Readonly<Record<string, string>> = {}, status = 400) {
+    super(problem);
+    this.problem = problem;
+    this.params = params;
+    this.status = status;
+  }
+}
+
+const problems: readonly string[] = [
+  "client_unknown",
+  "redirect_uri_unknown",
+  "request_malformed",
+  "expired",
+  "busy",
+] satisfies PageProblem[];
+
+const isPageProblem = (problem: PageProblem | ComplianceKey): problem is PageProblem => problems.includes(problem);
+
+/** Shows an error, with a name that its developer can look for. */
+export function errorPage({ problem, params, status }: PageError, language: Language): Response {
+  const sentence = isPageProblem(problem) ? pageText(problem, language, params) : text(problem, language, params);
+  return pageResponse({
+    status,
+    language,
+    title: pageText("error", language),
+    body: html`<p class="bad">${sentence}</p>
+<p>${pageText("error_help", language)}</p>
+<p><code>${problem}</code></p>`,
+  });
+}

@@ -1,0 +1,42 @@
+import { sameBytes } from "../security/compare.ts";
+import type { Keyring } from "../security/seal.ts";
+
+const context = "authorization request";
+const formPurpose = "sign-in form";
+const lifeMs = 3_600_000;
+
+/**
+ * Seals the query of an authorization request for the forms of our pages, which bring it back: anybody may send a request, so none is
+ * stored before its user is known.
+ */
+export function sealRequest(keyring: Keyring, query: string, now: Date): string {
+  const content = JSON.stringify([now.getTime(), query]);
+  return Buffer.from(keyring.seal(Buffer.from(content), context)).toString("base64url");
+}
+
+/** Opens a sealed request; undefined for one that is older than an hour, or was not sealed here. */
+export function openRequest(keyring: Keyring, sealed: string | undefined, now: Date): string | undefined {
+  try {
+    const content = keyring.open(Buffer.from(sealed ?? "", "base64url"), context);
+    const [at, query] = JSON.parse(Buffer.from(content).toString("utf8")) as [number, string];
+    return now.getTime() - at <= lifeMs ? query : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The browser, the sealed request and the session that a form is for. */
+export type FormOf = { readonly browser: string; readonly request: string; readonly sessionId: string };
+
+/** Makes the token by which a form is known to come from our page, in the browser that it was shown in. */
+export const formToken = (keyring: Keyring, form: FormOf): string =>
+  keyring.mac(formPurpose, textOf(form)).toString("base64url");
+
+/** Whether a form came from our page. */
+export function isFormToken(keyring: Keyring, form: FormOf, token: string | undefined): boolean {
+  const given = Buffer.from(token ?? "", "base64url");
+  const matches = keyring.macs(formPurpose, textOf(form)).map((mac) => sameBytes(mac, given));
+  return matches.includes(true);
+}
+
+const textOf = ({ browser, request, sessionId }: FormOf) => JSON.stringify([browser, request, sessionId]);

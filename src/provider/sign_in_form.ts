@@ -1,0 +1,103 @@
+import type { Response } from "@postern/gateway";
+import type { Language } from "../messages/language.ts";
+import { type PageText, pageText } from "../messages/page.ts";
+import type { ProvenRequest } from "./authorization_request.ts";
+import { paths } from "./discovery.ts";
+import { type Html, html, nothing, pageResponse } from "./html.ts";
+import { formActionOf } from "./redirect_uri.ts";
+
+/** A form of the sign-in: the request that it brings back, and its token. */
+export type Form = {
+  readonly proven: ProvenRequest;
+  readonly language: Language;
+  readonly request: string;
+  readonly token: string;
+  readonly cookies: readonly string[];
+};
+
+/** The state of the form for a password. */
+export type PasswordState = {
+  readonly status?: number;
+  readonly loginName: string;
+  /** Sentences about the attempt before. */
+  readonly problems: readonly string[];
+  readonly isChange: boolean;
+};
+
+/** The state of the form for the code of a factor. */
+export type FactorState = {
+  readonly status?: number;
+  /** The token of the sign-in that waits for the code. */
+  readonly pendingToken: string;
+  /** Sentences about the attempt before. */
+  readonly problems?: readonly string[];
+};
+
+/** The form that asks for the code of a factor after a right password. */
+export function factorForm(form: Form, { status = 200, pendingToken, problems = [] }: FactorState): Response {
+  const { language, proven, cookies } = form;
+  return pageResponse({
+    status,
+    language,
+    cookies,
+    title: pageText("factor_title", language),
+    formAction: formActionOf(proven.redirectUri),
+    body: html`<p>${pageText("factor_text", language)}</p>
+${problemsOf(problems)}
+<form method="post" action="${paths.signIn}">
+${hiddenOf(form)}<input type="hidden" name="pending" value="${pendingToken}">
+<label for="code">${pageText("code", language)}</label>
+<input id="code" name="code" required maxlength="100" autocomplete="one-time-code" autocapitalize="none" spellcheck="false">
+<button name="action" value="factor">${pageText("sign_in", language)}</button>
+</form>`,
+  });
+}
+
+/** The form that asks for login name and password, and for a new password where it has to be changed. */
+export function passwordForm(form: Form, { status = 200, loginName, problems, isChange }: PasswordState): Response {
+  const { language, proven, cookies } = form;
+  const field = (name: string, label: PageText, attributes: Html) =>
+    html`<label for="${name}">${pageText(label, language)}</label>
+<input id="${name}" name="${name}" required ${attributes}>`;
+  return pageResponse({
+    status,
+    language,
+    cookies,
+    title: pageText("sign_in", language),
+    formAction: formActionOf(proven.redirectUri),
+    body: html`<p>${pageText("to_application", language, { application: proven.client.name })}</p>
+${problemsOf(problems)}
+<form method="post" action="${paths.signIn}">
+${hiddenOf(form)}
+${field("login_name", "login_name", html`maxlength="200" autocomplete="username" autocapitalize="none" spellcheck="false" value="${loginName}"`)}
+${field("password", "password", html`type="password" autocomplete="current-password"`)}
+${isChange ? field("new_password", "new_password", html`type="password" autocomplete="new-password"`) : nothing}
+<button name="action" value="password">${pageText("sign_in", language)}</button>
+</form>`,
+  });
+}
+
+/** The form that asks whether to go on with the account that is signed in. */
+export function confirmationForm(form: Form, name: string): Response {
+  const { language, proven, cookies } = form;
+  const application = proven.client.name;
+  return pageResponse({
+    language,
+    cookies,
+    formAction: formActionOf(proven.redirectUri),
+    title: pageText("continue_title", language, { application }),
+    body: html`<p>${pageText("continue_text", language, { name })}</p>
+<form method="post" action="${paths.signIn}">
+${hiddenOf(form)}
+<button name="action" value="continue">${pageText("continue", language)}</button>
+<button name="action" value="other" class="plain">${pageText("other_account", language)}</button>
+<button name="action" value="cancel" class="plain">${pageText("cancel", language)}</button>
+</form>`,
+  });
+}
+
+const problemsOf = (problems: readonly string[]): Html[] =>
+  problems.map((problem) => html`<p class="bad" role="alert">${problem}</p>`);
+
+const hiddenOf = ({ request, token }: Form): Html =>
+  html`<input type="hidden" name="request" value="${request}"><input type="hidden" name="token" value="${token}">`;

@@ -1,0 +1,89 @@
+import { SignOnEnd } from "../../gen/postern/v1/sign_on_pb.ts";
+import { type Call, type Deps, systemCall } from "../deps.ts";
+import { factOf, first } from "../events/fact.ts";
+import type { NounFolds } from "../events/fold.ts";
+import { lostRace } from "../events/log.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { hashToken } from "../security/token.ts";
+import { userInForce } from "../services/in_force.ts";
+import { mayUse } from "./subject.ts";
+
+/** A sign-in to an application that is to be written, with its code where it has one. */
+export type NewSignOn = {
+  readonly signOnId: string;
+  readonly sessionId: string;
+  readonly appId: string;
+  readonly projectId: string;
+  /** The organization that the request names. */
+  readonly organizationId: string | undefined;
+  readonly scope: string;
+  readonly nonce: string | undefined;
+  readonly now: Date;
+  /** When the session of the browser ends unless it is used again. */
+  readonly idleDate: Date;
+  readonly expirationDate: Date;
+  readonly code?: NewCode;
+};
+
+type NewCode = {
+  readonly code: string;
+  readonly redirectUri: string;
+  readonly challenge: string | undefined;
+};
+
+/** Whether the user may use the application, and in the organization that was named. */
+export type Permitted = { readonly permitted: boolean; readonly reachable: boolean };
+
+/** Writes a sign-in and its code, if the session is in force and the user may use the application; undefined without the session. */
+export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitted | undefined> {
+  const { code, organizationId = null, now, expirationDate } = signOn;
+  const [found] = await sql<Permitted[]>`
+    with found as materialized (
+      select b.session_id, b.user_id, coalesce(${organizationId}, u.owner) as organization_id,
+        ${sql.unsafe(mayUse)} as permitted,
+        (${organizationId}::text is null or ${organizationId} = u.owner or exists (
+          select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id
+            and g.owner = ${organizationId})) as reachable
+      from browser_sessions b join sessions s on s.session_id = b.session_id
+        join users u on u.user_id = b.user_id and ${sql.unsafe(userInForce)}
+        join projects p on p.project_id = ${signOn.projectId}
+      where b.session_id = ${signOn.sessionId} and b.expiration_date > ${now}
+    ),
+    kept as (
+      update browser_sessions b set idle_date = ${signOn.idleDate} from found
+      where b.session_id = found.session_id and b.idle_date < ${signOn.idleDate}::timestamptz - interval '5 minutes'
+    ),
+    made as (
+      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
+      select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope},
+        ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found where permitted and reachable
+      returning sign_on_id
+    ),
+    coded as (
+      insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
+      select ${hashToken(code?.code ?? "")}, sign_on_id, ${code?.redirectUri ?? ""}, ${code?.challenge ?? null},
+        ${expirationDate} from made where ${code !== undefined}
+    )
+    select permitted, reachable from found`;
+  return found;
+}
+
+/** A sign-in that ends, with the ids that its fact names. */
+export type EndedSignOn = Readonly<Record<"signOnId" | "userId" | "userOwner" | "appId" | "sessionId", string>>;
+
+/** Ends a sign-in, and with it everything that came of it. */
+export async function endSignOn(deps: Pick<Deps, "log" | "clock">, call: Call, signOn: EndedSignOn, reason: SignOnEnd) {
+  const { signOnId, userId, userOwner, appId, sessionId } = signOn;
+  const at = first(userOwner, signOnId, deps.clock());
+  const ended = factOf("signOn", at, { case: "ended", value: { userId, appId, sessionId, reason } });
+  // The client may be gone before; of two that end it one has the fact.
+  await deps.log.append({ ...systemCall(""), values: call.values }, [ended], true).catch(lostRace);
+}
+
+/** The reasons of an end. */
+export { SignOnEnd };
+
+/** The folds of facts about sign-ins to applications. The rows are credentials. */
+export const signOnFolds = {
+  ended: { credentials: [`delete from sign_ons s using $facts f where s.sign_on_id = f.stream`] },
+} satisfies NounFolds<"signOn">;

@@ -1,0 +1,171 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
+import { type Deps, systemCall } from "../deps.ts";
+import { factOf, first } from "../events/fact.ts";
+import type { NounFolds } from "../events/fold.ts";
+import { lostRace } from "../events/log.ts";
+import type { Sql } from "../postgres/connect.ts";
+import type { Keyring } from "../security/seal.ts";
+
+/** The algorithms that tokens are signed by. */
+export const algorithms = ["RS256", "ES256"] as const;
+
+/** An algorithm that tokens are signed by. */
+export type Algorithm = (typeof algorithms)[number];
+
+/** A private key with its name. */
+export type Signer = { readonly kid: string; readonly algorithm: Algorithm; readonly key: CryptoKey };
+
+/** The keys that sign tokens, the same on all nodes. */
+export type SigningKeys = {
+  /** The public keys, also of tokens that were signed before the last rotation. */
+  readonly published: () => Promise<readonly JWK[]>;
+  /** The key that signs now; made when there is none. */
+  readonly signer: (algorithm: Algorithm) => Promise<Signer>;
+  /** Makes the next key of each algorithm whose key is old; returns how many. */
+  readonly rotate: () => Promise<number>;
+};
+
+type KeyRow = {
+  readonly kid: string;
+  readonly algorithm: Algorithm;
+  readonly version: bigint;
+  readonly publicKey: JsonObject;
+  readonly sealed: Uint8Array;
+  readonly signsFrom: Date;
+};
+
+const dayMs = 86_400_000;
+const refreshMs = 30_000;
+/** How long a key is published before it signs: as long as any cache of keys may be. */
+const leadMs = dayMs;
+/** How long a key signs. */
+const signingMs = 90 * dayMs;
+/** How long a key is published after it signed: ID tokens are hints long after they expired. */
+const retentionMs = 90 * dayMs;
+
+type KeyDeps = Pick<Deps, "log" | "sql" | "clock" | "ids" | "secrets"> & { readonly instanceId: string };
+
+/** Opens the keys; they are read from the database again every half minute. */
+export function signingKeys(deps: KeyDeps): SigningKeys {
+  const { sql, clock, secrets } = deps;
+  let known: Promise<readonly KeyRow[]> | undefined;
+  let readAt = 0;
+  const opened = new Map<string, Promise<CryptoKey>>();
+
+  return {
+    published: async () => publishedOf(await ready(), clock()),
+    async signer(algorithm) {
+      const row = signerOf(await ready(), algorithm, clock());
+      if (!row) throw new Error(`there is no key of ${algorithm}`);
+      return { kid: row.kid, algorithm, key: await privateKeyOf(row) };
+    },
+    async rotate() {
+      const rows = await readKeys(sql);
+      const due = algorithms.filter((algorithm) => isDue(rows, algorithm, clock()));
+      for (const algorithm of due) await add(algorithm, rows);
+      return due.length;
+    },
+  };
+
+  function current(): Promise<readonly KeyRow[]> {
+    if (known && performance.now() - readAt < refreshMs) return known;
+    readAt = performance.now();
+    const before = known;
+    const reading = readKeys(sql);
+    // While the database is away the keys of before are shown.
+    known = before ? reading.catch(() => before) : reading;
+    known.catch(forget);
+    return known;
+  }
+
+  function forget(): void {
+    known = undefined;
+  }
+
+  async function ready(): Promise<readonly KeyRow[]> {
+    for (;;) {
+      const rows = await current();
+      const missing = algorithms.filter((algorithm) => !rows.some((row) => row.algorithm === algorithm));
+      if (missing.length === 0) return rows;
+      for (const algorithm of missing) await add(algorithm, rows);
+      forget();
+    }
+  }
+
+  async function add(algorithm: Algorithm, rows: readonly KeyRow[]): Promise<void> {
+    const last = rows.findLast((row) => row.algorithm === algorithm);
+    const now = clock();
+    // The first key has no one to wait for: no client has read keys yet.
+    const signsFrom = last ? new Date(now.getTime() + leadMs) : now;
+    await append(deps, { algorithm, version: (last?.version ?? 0n) + 1n, signsFrom });
+  }
+
+  function privateKeyOf(row: KeyRow): Promise<CryptoKey> {
+    const before = opened.get(row.kid);
+    if (before) return before;
+    const key = openKey(secrets.keyring, row);
+    opened.set(row.kid, key);
+    return key;
+  }
+}
+
+/** The folds of facts about signing keys. Private keys are in no fact: the rows are credentials. */
+export const signingKeyFolds = {
+  added: {
+    credentials: [
+      `insert into signing_keys (kid, algorithm, version, public_key, sealed, signs_from)
+       select i.payload->>'kid', i.stream, i.version, i.secret->'publicKey', decode(i.secret->>'sealed', 'hex'),
+         (i.payload->>'signsFrom')::timestamptz from $input i`,
+    ],
+  },
+} satisfies NounFolds<"signingKey">;
+
+type NewKey = Pick<KeyRow, "algorithm" | "version" | "signsFrom">;
+
+/** Makes a key; of nodes that do so at once the log lets one win. */
+async function append({ log, clock, ids, secrets, instanceId }: KeyDeps, key: NewKey): Promise<void> {
+  const { algorithm, version, signsFrom } = key;
+  const pair = await generateKeyPair(algorithm, { extractable: true, modulusLength: 2048 });
+  const [publicJwk, privateJwk] = await Promise.all([exportJWK(pair.publicKey), exportJWK(pair.privateKey)]);
+  const kid = await calculateJwkThumbprint(publicJwk);
+  const sealed = secrets.keyring.seal(Buffer.from(JSON.stringify(privateJwk)), contextOf(kid));
+  const publicKey = { ...publicJwk, kid, alg: algorithm, use: "sig" } as JsonObject;
+  const at = { ...first(instanceId, algorithm, clock()), version };
+  const value = { kid, signsFrom: timestampFromDate(signsFrom) };
+  const secret = { publicKey, sealed: Buffer.from(sealed).toString("hex") };
+  const added = factOf("signingKey", at, { case: "added", value }, secret);
+  await log.append(systemCall(ids()), [added], true).catch(lostRace);
+}
+
+async function openKey(keyring: Keyring, { kid, sealed, algorithm }: KeyRow): Promise<CryptoKey> {
+  const jwk: JWK = JSON.parse(Buffer.from(keyring.open(sealed, contextOf(kid))).toString("utf8"));
+  const key = await importJWK(jwk, algorithm);
+  if (key instanceof Uint8Array) throw new Error("a signing key is no key pair");
+  return key;
+}
+
+const contextOf = (kid: string) => `signing key ${kid}`;
+
+const signerOf = (rows: readonly KeyRow[], algorithm: Algorithm, now: Date) =>
+  rows.findLast((row) => row.algorithm === algorithm && row.signsFrom <= now);
+
+function isDue(rows: readonly KeyRow[], algorithm: Algorithm, now: Date): boolean {
+  const last = rows.findLast((row) => row.algorithm === algorithm);
+  return last !== undefined && last.signsFrom.getTime() + signingMs - leadMs <= now.getTime();
+}
+
+function publishedOf(rows: readonly KeyRow[], now: Date): JWK[] {
+  const isShown = (row: KeyRow) => {
+    const next = rows.find((other) => other.algorithm === row.algorithm && other.version === row.version + 1n);
+    return !next || next.signsFrom.getTime() + retentionMs > now.getTime();
+  };
+  return rows.filter(isShown).map(({ publicKey }) => publicKey as JWK);
+}
+
+async function readKeys(sql: Sql): Promise<readonly KeyRow[]> {
+  return sql<KeyRow[]>`
+    select kid, algorithm, version, public_key as "publicKey", sealed, signs_from as "signsFrom"
+    from signing_keys order by algorithm, version`;
+}

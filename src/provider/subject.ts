@@ -1,0 +1,65 @@
+import { grantShutIn, userInForce } from "../services/in_force.ts";
+
+/** The SQL condition that the user `u` may use the applications of the project `p`: by its organization, or by a grant of its own. */
+export const mayUse = `(u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
+          or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id))`;
+
+/** The roles of the user `u` in the project `p` of the organization `h`, by the organization whose grants give them. */
+const rolesColumn = `coalesce((
+        select jsonb_object_agg(held.owner, held.roles) from (
+          select g.owner, jsonb_agg(distinct r.role_key order by r.role_key) as roles
+          from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id
+          where g.user_id = u.user_id and g.project_id = p.project_id and g.active and ${grantShutIn} = ''
+          group by g.owner) held), '{}')`;
+
+/** A user at an application, as far as its tokens tell of it. */
+export type Subject = {
+  readonly userId: string;
+  readonly userOwner: string;
+  readonly username: string;
+  readonly givenName: string | null;
+  readonly familyName: string | null;
+  readonly email: string | null;
+  readonly emailVerified: boolean;
+  readonly phone: string | null;
+  readonly phoneVerified: boolean;
+  /** In seconds since 1970. */
+  readonly updatedAt: number;
+  /** The roles in the project of the application, by organization. */
+  readonly roles: Readonly<Record<string, readonly string[]>>;
+};
+
+/** A sign-in that is in force, with its subject. */
+export type SignOn = Subject & {
+  readonly signOnId: string;
+  readonly sessionId: string;
+  readonly appId: string;
+  readonly projectId: string;
+  readonly organizationId: string;
+  readonly scope: string;
+  readonly nonce: string | null;
+  /** In seconds since 1970. */
+  readonly authTime: number;
+  readonly createdAt: number;
+  readonly methods: readonly string[];
+};
+
+/** A sign-in `o` as one jsonb value, with its session `b`, user `u` and project `p`. */
+export const signOnValue = `jsonb_build_object(
+      'signOnId', o.sign_on_id, 'sessionId', o.session_id, 'appId', o.app_id, 'projectId', p.project_id,
+      'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce,
+      'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
+      'methods', to_jsonb(b.methods),
+      'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
+      'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
+      'phoneVerified', u.phone_verified, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn})`;
+
+/**
+ * The tables of a sign-in `o` that is in force at the time `asked.now`: nothing of it is while its user may not call or may not use the
+ * application. A session that ended before its time has no row any more; one that ran out is no reason.
+ */
+export const signOnTables = `browser_sessions b
+    join users u on u.user_id = b.user_id and ${userInForce}
+    where b.session_id = o.session_id and ${mayUse}
+      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id))`;

@@ -1,0 +1,199 @@
+import { createHash } from "node:crypto";
+import { OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
+import type { Call, Deps } from "../deps.ts";
+import { sameBytes } from "../security/compare.ts";
+import { newToken } from "../security/token.ts";
+import { wordsOf } from "./claims.ts";
+import type { Client } from "./client.ts";
+import type { Authenticate, ClientClaim } from "./client_authentication.ts";
+import {
+  type ClientWith,
+  clientAndCode,
+  clientAndRefresh,
+  clientRead,
+  type FoundCode,
+  type FoundRefresh,
+} from "./grant_read.ts";
+import { OauthError } from "./oauth_error.ts";
+import { type Parameters, required } from "./parameters.ts";
+import { later, type ProviderSettings } from "./settings.ts";
+import { endSignOn, SignOnEnd } from "./sign_on.ts";
+import type { SignOn } from "./subject.ts";
+import {
+  newAccessToken,
+  newIdToken,
+  openSuccessor,
+  redeemCode,
+  replaceRefresh,
+  sealSuccessor,
+  type TokenMaker,
+  writeAccessToken,
+} from "./tokens.ts";
+
+/** The answer of the token endpoint (RFC 6749, 5.1). */
+export type TokenResponse = {
+  readonly access_token: string;
+  readonly token_type: "Bearer";
+  readonly expires_in: number;
+  readonly scope: string;
+  readonly refresh_token?: string;
+  readonly id_token?: string;
+};
+
+/** A request of a client for tokens, or about one: its form, the proof of its client, and the call that it is. */
+export type TokenQuestion = ClientClaim & { readonly form: Parameters; readonly call: Call };
+
+type Parts = {
+  readonly deps: Deps;
+  readonly settings: ProviderSettings;
+  readonly maker: TokenMaker;
+  readonly authenticate: Authenticate;
+};
+
+const longestToken = 200;
+const graceMs = 10_000;
+
+/** Makes the answers of the token endpoint. */
+export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
+  const { sql, clock, secrets } = deps;
+  const [codeOf, refreshOf, clientOf] = [clientAndCode(sql), clientAndRefresh(sql), clientRead(sql)];
+  const seconds = settings.oauthTokenLifetimeSeconds;
+
+  return async (request: TokenQuestion): Promise<TokenResponse> => {
+    const grantType = required(request.form, "grant_type", longestToken);
+    if (grantType === "authorization_code") return fromCode(request);
+    if (grantType === "refresh_token") return fromRefresh(request);
+    await authenticate(await clientOf(request.proof.clientId, clock()), request);
+    throw new OauthError("unsupported_grant_type", "grant_type must be authorization_code or refresh_token");
+  };
+
+  async function fromCode(request: TokenQuestion): Promise<TokenResponse> {
+    const { form, proof, call } = request;
+    const [code, now] = [required(form, "code", longestToken), clock()];
+    const read = await codeOf(proof.clientId, code, now);
+    const client = await authenticate(read?.client, request);
+    refuseGrantType(client, OidcGrantType.AUTHORIZATION_CODE);
+    const found = ofClient(client, read);
+    if (found.isUsed) throw await reused(found, call, SignOnEnd.CODE_REUSED);
+    const signOn = rightCode(found, form);
+    const access = await newAccessToken(maker, { client, signOn, now }, signOn.scope);
+    const refresh = isRefreshable(client, signOn)
+      ? newRefresh(now, later(now, settings.refreshLifetimeSeconds))
+      : undefined;
+    const idToken = await idTokenFor({ client, signOn, now });
+    const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
+    const isFirst = await redeemCode(sql, code, { now, access, refresh, end });
+    if (!isFirst) throw await reused(found, call, SignOnEnd.CODE_REUSED);
+    return response({ access, refresh: refresh?.text, idToken });
+  }
+
+  async function fromRefresh(request: TokenQuestion): Promise<TokenResponse> {
+    const { form, proof, call } = request;
+    const [old, now] = [required(form, "refresh_token", longestToken), clock()];
+    const read = await refreshOf(proof.clientId, old, now);
+    const client = await authenticate(read?.client, request);
+    refuseGrantType(client, OidcGrantType.REFRESH_TOKEN);
+    const found = ofClient(client, read);
+    if (isTooLate(found)) throw await reused(found, call, SignOnEnd.REFRESH_TOKEN_REUSED);
+    const signOn = rightRefresh(found);
+    const of = { client, signOn: { ...signOn, nonce: null }, now };
+    const access = await newAccessToken(maker, of, narrowed(signOn.scope, form.get("scope")));
+    const idToken = await idTokenFor(of);
+    const successor = newRefresh(now, later(new Date(signOn.createdAt * 1000), settings.refreshLifetimeSeconds));
+    const sealed = sealSuccessor(secrets.keyring, old, successor.text);
+    const isFirst = found.replacedMs === null && (await replaceRefresh(sql, { old, successor, sealed }, access));
+    if (isFirst) return response({ access, refresh: successor.text, idToken });
+    if (!(await writeAccessToken(sql, signOn.signOnId, access))) throw notInForce();
+    return response({ access, refresh: await successorOf(proof.clientId, old), idToken });
+  }
+
+  /** The successor that another presentation of a refresh token made a moment ago. */
+  async function successorOf(clientId: string, old: string): Promise<string> {
+    const { found } = (await refreshOf(clientId, old, clock())) ?? {};
+    if (!found?.successor) throw notInForce();
+    return openSuccessor(secrets.keyring, old, found.successor);
+  }
+
+  function newRefresh(now: Date, end: Date) {
+    const idle = later(now, settings.refreshIdleSeconds);
+    return { text: newToken("or"), expirationDate: idle < end ? idle : end };
+  }
+
+  /** Ends the sign-in whose code or refresh token came again: one of the two who have it stole it. */
+  async function reused({ end }: FoundCode | FoundRefresh, call: Call, reason: SignOnEnd): Promise<OauthError> {
+    await endSignOn(deps, call, end, reason);
+    return notInForce();
+  }
+
+  async function idTokenFor(of: { client: Client; signOn: SignOn; now: Date }): Promise<string | undefined> {
+    return wordsOf(of.signOn.scope).includes("openid") ? newIdToken(maker, of) : undefined;
+  }
+
+  function response({ access, refresh, idToken }: Made): TokenResponse {
+    return {
+      access_token: access.text,
+      token_type: "Bearer",
+      expires_in: seconds,
+      scope: access.scope,
+      ...(refresh === undefined ? {} : { refresh_token: refresh }),
+      ...(idToken === undefined ? {} : { id_token: idToken }),
+    };
+  }
+}
+
+type Made = {
+  readonly access: { readonly text: string; readonly scope: string };
+  readonly refresh: string | undefined;
+  readonly idToken: string | undefined;
+};
+
+const notInForce = () =>
+  new OauthError("invalid_grant", "it is unknown, expired, used, of another client, or its sign-in has ended");
+
+function refuseGrantType({ oidc }: Client, type: OidcGrantType): void {
+  if (!oidc.grantTypes.includes(type))
+    throw new OauthError("unauthorized_client", "the application is not registered for this grant type");
+}
+
+/** The code or refresh token that was found; refuses one of another client. */
+function ofClient<T extends FoundCode | FoundRefresh>({ appId }: Client, read: ClientWith<T> | undefined): T {
+  const found = read?.found;
+  if (!found || found.end.appId !== appId) throw notInForce();
+  return found;
+}
+
+function rightCode({ redirectUri, challenge, isExpired, signOn }: FoundCode, form: Parameters): SignOn {
+  if (isExpired || !signOn) throw notInForce();
+  if (form.get("redirect_uri") !== redirectUri)
+    throw new OauthError("invalid_grant", "redirect_uri is not that of the authorization request");
+  if (!isVerifier(challenge, form.get("code_verifier")))
+    throw new OauthError("invalid_grant", "code_verifier does not fit the code_challenge of the authorization request");
+  return signOn;
+}
+
+/** Whether a verifier fits the challenge (RFC 7636, 4.6); one without a challenge fits none. */
+function isVerifier(challenge: string | null, verifier: string | undefined): boolean {
+  if (challenge === null || verifier === undefined) return challenge === null && verifier === undefined;
+  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return false;
+  const hash = createHash("sha256").update(verifier).digest("base64url");
+  return sameBytes(Buffer.from(hash), Buffer.from(challenge));
+}
+
+const isTooLate = ({ replacedMs }: FoundRefresh): boolean => replacedMs !== null && replacedMs > graceMs;
+
+function rightRefresh({ isExpired, signOn }: FoundRefresh): SignOn {
+  if (isExpired || !signOn) throw notInForce();
+  return signOn;
+}
+
+const isRefreshable = ({ oidc }: Client, { scope }: SignOn): boolean =>
+  oidc.grantTypes.includes(OidcGrantType.REFRESH_TOKEN) && wordsOf(scope).includes("offline_access");
+
+/** RFC 6749, 6: a refresh may ask for less than was granted, and for nothing else. */
+function narrowed(granted: string, requested: string | undefined): string {
+  if (requested === undefined) return granted;
+  const words = [...new Set(wordsOf(requested))];
+  if (words.length === 0 || words.some((word) => !wordsOf(granted).includes(word)))
+    throw new OauthError("invalid_scope", "scope asks for more than was granted");
+  return words.join(" ");
+}

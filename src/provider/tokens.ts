@@ -1,0 +1,135 @@
+import { OidcIdTokenAlgorithm } from "../../gen/postern/v1/application_pb.ts";
+import type { Sql } from "../postgres/connect.ts";
+import type { Keyring } from "../security/seal.ts";
+import { hashToken, newToken } from "../security/token.ts";
+import { accessTokenClaims, type Companion, idTokenClaims, isJwtClient, skewOf } from "./claims.ts";
+import type { Client } from "./client.ts";
+import { signJwt } from "./jwt.ts";
+import { later, secondsOf } from "./settings.ts";
+import type { Algorithm, SigningKeys } from "./signing_keys.ts";
+import type { SignOn } from "./subject.ts";
+
+/** An access token: its text, the value by whose hash its row is found, and its end. */
+export type AccessToken = {
+  readonly text: string;
+  readonly value: string;
+  readonly scope: string;
+  readonly created: Date;
+  readonly expirationDate: Date;
+};
+
+/** The means to make tokens. */
+export type TokenMaker = {
+  readonly keys: SigningKeys;
+  readonly issuer: () => string;
+  readonly ids: () => string;
+  readonly seconds: number;
+};
+
+/** The client and sign-in of a token, and the time. */
+export type TokenOf = { readonly client: Client; readonly signOn: SignOn; readonly now: Date };
+
+/** Makes an access token: an opaque one, or a JWT where the application asks for those. */
+export async function newAccessToken(maker: TokenMaker, of: TokenOf, scope: string): Promise<AccessToken> {
+  const { client, signOn, now } = of;
+  const isJwt = isJwtClient(client);
+  // A JWT counts beyond its time for clients whose clock is late, so it counts here as long.
+  const expirationDate = later(now, maker.seconds + (isJwt ? skewOf(client) : 0));
+  const token = { scope, created: now, expirationDate };
+  if (!isJwt) {
+    const text = newToken("oa");
+    return { ...token, text, value: text };
+  }
+  const jti = maker.ids();
+  const claims = accessTokenClaims(client, signOn, issueOf(maker, now), { jti, scope });
+  return { ...token, text: await signJwt(maker.keys, { type: "at+jwt", algorithm: "RS256", claims }), value: jti };
+}
+
+/** Makes an ID token. */
+export function newIdToken(
+  maker: TokenMaker,
+  { client, signOn, now }: TokenOf,
+  companion: Companion = {},
+): Promise<string> {
+  const claims = idTokenClaims(client, signOn, issueOf(maker, now), companion);
+  return signJwt(maker.keys, { type: "JWT", algorithm: algorithmOf(client), claims });
+}
+
+const algorithmOf = ({ oidc }: Client): Algorithm =>
+  oidc.idTokenAlgorithm === OidcIdTokenAlgorithm.ES256 ? "ES256" : "RS256";
+
+const issueOf = ({ issuer, seconds }: TokenMaker, now: Date) => ({ issuer: issuer(), now: secondsOf(now), seconds });
+
+/** A refresh token and its end. */
+export type RefreshToken = { readonly text: string; readonly expirationDate: Date };
+
+/** Tokens that are written together, and the end of the sign-in with the last of them. */
+export type NewTokens = {
+  readonly now: Date;
+  readonly access: AccessToken;
+  readonly refresh: RefreshToken | undefined;
+};
+
+/** Uses a code up and writes its tokens; false where another request was first, or the sign-in has ended meanwhile. */
+export async function redeemCode(sql: Sql, code: string, tokens: NewTokens & { readonly end: Date }): Promise<boolean> {
+  const { now, access, refresh, end } = tokens;
+  const rows = await sql`
+    with used as (
+      update authorization_codes set used = ${now}
+      where hash = ${hashToken(code)} and used is null and expiration_date > ${now} returning sign_on_id
+    ),
+    kept as (update sign_ons o set expiration_date = ${end} from used where o.sign_on_id = used.sign_on_id),
+    accessed as (
+      insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
+      select ${hashToken(access.value)}, sign_on_id, ${access.scope}, ${now}, ${access.expirationDate} from used
+    ),
+    refreshed as (
+      insert into refresh_tokens (hash, sign_on_id, expiration_date)
+      select ${hashToken(refresh?.text ?? "")}, sign_on_id, ${refresh?.expirationDate ?? now} from used
+      where ${refresh !== undefined}
+    )
+    select from used`;
+  return rows.length > 0;
+}
+
+/** A refresh token that is replaced, and its successor. */
+export type Replacement = { readonly old: string; readonly successor: RefreshToken; readonly sealed: Uint8Array };
+
+/** Replaces a refresh token and writes an access token; false where another request was first. */
+export async function replaceRefresh(sql: Sql, { old, successor, sealed }: Replacement, access: AccessToken) {
+  const { created: now } = access;
+  const rows = await sql`
+    with replaced as (
+      update refresh_tokens set replaced = ${now}, successor = ${sealed}
+      where hash = ${hashToken(old)} and replaced is null returning sign_on_id
+    ),
+    accessed as (
+      insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
+      select ${hashToken(access.value)}, sign_on_id, ${access.scope}, ${now}, ${access.expirationDate} from replaced
+    ),
+    refreshed as (
+      insert into refresh_tokens (hash, sign_on_id, expiration_date)
+      select ${hashToken(successor.text)}, sign_on_id, ${successor.expirationDate} from replaced
+    )
+    select from replaced`;
+  return rows.length > 0;
+}
+
+/** Writes an access token of a sign-in; false where that has ended. */
+export async function writeAccessToken(sql: Sql, signOnId: string, access: AccessToken): Promise<boolean> {
+  const made = await sql`
+    insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
+    select ${hashToken(access.value)}, o.sign_on_id, ${access.scope}, ${access.created}, ${access.expirationDate}
+    from sign_ons o where o.sign_on_id = ${signOnId}`;
+  return made.count === 1;
+}
+
+/** Seals a refresh token for a client that presents the one before it again. */
+export const sealSuccessor = (keyring: Keyring, old: string, successor: string): Uint8Array =>
+  keyring.seal(Buffer.from(successor), contextOf(old));
+
+/** Opens the successor of a refresh token; in hexadecimal as it was read. */
+export const openSuccessor = (keyring: Keyring, old: string, sealed: string): string =>
+  Buffer.from(keyring.open(Buffer.from(sealed, "hex"), contextOf(old))).toString("utf8");
+
+const contextOf = (old: string) => `refresh token ${hashToken(old).toString("hex")}`;

@@ -1,0 +1,89 @@
+import { expect } from "vitest";
+
+/** A page that a browser shows, or the place outside that it was sent to. */
+export type Shown = {
+  readonly status: number;
+  readonly url: string;
+  readonly text: string;
+  readonly headers: Headers;
+};
+
+/** A browser without script: it keeps cookies, follows redirects within the issuer, and sends forms. */
+export type Browser = {
+  readonly cookies: Map<string, string>;
+  /** Opens a URL; a redirect that leaves the issuer ends there, with its status. */
+  readonly open: (url: string, headers?: Readonly<Record<string, string>>) => Promise<Shown>;
+  /** Sends the form of a page with these values, by the button of this name. */
+  readonly submit: (page: Shown, values: Readonly<Record<string, string>>, action?: string) => Promise<Shown>;
+  /** Sends a request as it is. */
+  readonly send: (url: string, request?: RequestInit) => Promise<Shown>;
+};
+
+/** Opens a browser at a node; as behind a proxy, its forms name the origin of the issuer. */
+export function openBrowser(node: string): Browser {
+  const cookies = new Map<string, string>();
+  const issuer = fetch(`${node}/.well-known/openid-configuration`).then(async (response) => {
+    const description = (await response.json()) as { issuer: string };
+    return description.issuer;
+  });
+
+  return {
+    cookies,
+    send,
+    open: (url, headers = {}) => followed(url, { headers }),
+    async submit(page, values, action = "password") {
+      const target = new URL(textIn(page.text, /<form method="post" action="([^"]*)"/), node).href;
+      const body = new URLSearchParams({ ...hiddenIn(page.text), ...values, action });
+      return followed(target, { method: "POST", body, headers: { origin: await issuer } });
+    },
+  };
+
+  async function followed(url: string, request: RequestInit): Promise<Shown> {
+    const shown = await send(url, request);
+    const { location } = { location: shown.headers.get("location") };
+    if (location === null) return shown;
+    expect(shown.status).toBe(303);
+    const target = new URL(location, url);
+    return [new URL(node).origin, await issuer].includes(target.origin)
+      ? followed(new URL(target.pathname + target.search, node).href, {})
+      : { ...shown, url: target.href };
+  }
+
+  async function send(url: string, { headers, ...request }: RequestInit = {}): Promise<Shown> {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response = await fetch(url, {
+      ...request,
+      redirect: "manual",
+      headers: { ...(cookie ? { cookie } : {}), ...(headers as Record<string, string>) },
+    });
+    for (const set of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]*)=([^;]*)/.exec(set) ?? [];
+      cookies.set(name, value);
+    }
+    return { status: response.status, url, text: await response.text(), headers: response.headers };
+  }
+}
+
+/** The hidden fields of a page by their names. */
+export const hiddenIn = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    [...text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(([, name = "", value = ""]) => [
+      name,
+      unescaped(value),
+    ]),
+  );
+
+/** The first group of a pattern in a page, as text. */
+export function textIn(text: string, pattern: RegExp): string {
+  const found = pattern.exec(text)?.[1];
+  if (found === undefined) throw new Error(`there is no ${pattern} in ${text}`);
+  return unescaped(found);
+}
+
+const unescaped = (html: string): string =>
+  html
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&");

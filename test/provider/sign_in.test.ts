@@ -1,0 +1,75 @@
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
+import * as oidc from "openid-client";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Postern, signedUp, startPostern } from "../harness.ts";
+import { answerIn, application, authorizeUrl, exchange, issuerOf, signIn } from "./application.ts";
+import { openBrowser } from "./browser.ts";
+
+let postern: Postern;
+let issuer: string;
+beforeAll(async () => {
+  postern = await startPostern({ logLevel: (process.env.POSTERN_TEST_LOG ?? "silent") as "silent" });
+  issuer = issuerOf(postern);
+});
+afterAll(() => postern?.[Symbol.asyncDispose]());
+
+test("openid-client signs a user in, reads its claims, refreshes, asks about a token and revokes it", async () => {
+  const person = await signedUp(postern);
+  const app = await application(postern.admin, {
+    grantTypes: ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"],
+  });
+  const insecure = { execute: [oidc.allowInsecureRequests] };
+  const client = await oidc.discovery(
+    new URL(issuer),
+    app.clientId,
+    app.clientSecret,
+    oidc.ClientSecretBasic(app.clientSecret),
+    insecure,
+  );
+  const verifier = oidc.randomPKCECodeVerifier();
+  const [state, nonce] = [oidc.randomState(), oidc.randomNonce()];
+  const url = oidc.buildAuthorizationUrl(client, {
+    ...{ redirect_uri: app.redirectUri, scope: "openid profile email offline_access", state, nonce },
+    ...{ code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: "S256" },
+  });
+  const back = await signIn(openBrowser(issuer), url.href, person);
+  const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true };
+  const tokens = await oidc.authorizationCodeGrant(client, new URL(back.url), checks);
+  expect(tokens.claims()).toMatchObject({ sub: person.userId, aud: app.clientId, amr: ["pwd"] });
+  const info = await oidc.fetchUserInfo(client, tokens.access_token, person.userId);
+  expect(info).toMatchObject({
+    given_name: "Ada",
+    name: "Ada Byron",
+    preferred_username: person.username,
+    email_verified: false,
+  });
+  const fresh = await oidc.refreshTokenGrant(client, tokens.refresh_token ?? "");
+  expect(fresh.claims()?.sub).toBe(person.userId);
+  expect((await oidc.tokenIntrospection(client, fresh.access_token)).active).toBe(true);
+  await oidc.tokenRevocation(client, fresh.refresh_token ?? "");
+  for (const { access_token } of [tokens, fresh])
+    expect((await oidc.tokenIntrospection(client, access_token)).active).toBe(false);
+});
+
+test("state, nonce and issuer come back as they were sent, and the code comes by 303", async () => {
+  const [app, person] = [await application(postern.admin), await signedUp(postern)];
+  const back = await signIn(openBrowser(issuer), authorizeUrl(issuer, app), person);
+  const { code, state, iss, ...others } = answerIn(back);
+  expect([back.status, state, iss, others]).toEqual([303, "st&te =1", issuer, {}]);
+  const { body } = await exchange(issuer, app, code ?? "");
+  const keys = createLocalJWKSet((await (await fetch(`${issuer}/oauth/keys`)).json()) as JSONWebKeySet);
+  const { payload, protectedHeader } = await jwtVerify(body.id_token, keys, { issuer, audience: app.clientId });
+  expect([payload.nonce, payload.sub, protectedHeader.typ]).toEqual(["n1", person.userId, "JWT"]);
+});
+
+test("a browser that is signed in signs in to the next application without a page", async () => {
+  const [one, other, person] = [
+    await application(postern.admin),
+    await application(postern.admin),
+    await signedUp(postern),
+  ];
+  const browser = openBrowser(issuer);
+  await signIn(browser, authorizeUrl(issuer, one), person);
+  const back = await browser.open(authorizeUrl(issuer, other, { prompt: "none" }));
+  expect((await exchange(issuer, other, answerIn(back).code ?? "")).status).toBe(200);
+});

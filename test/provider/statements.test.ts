@@ -1,0 +1,126 @@
+import { join } from "node:path";
+import { createContextValues } from "@connectrpc/connect";
+import type { HttpRoute } from "@postern/gateway";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { keys, newId } from "../../src/deps.ts";
+import { providerChores } from "../../src/provider/expiry.ts";
+import { providerRoutes } from "../../src/provider/provider.ts";
+import { signingKeys } from "../../src/provider/signing_keys.ts";
+import { signInsOf } from "../../src/services/sign_in.ts";
+import { type Postern, signedUp, startPostern } from "../harness.ts";
+import { root } from "../rules/tree.ts";
+import { type Handlers, openHandlers } from "../sent_statements.ts";
+import { application, authorizeUrl, basic, verifier } from "./application.ts";
+import { hiddenIn } from "./browser.ts";
+
+const issuer = "https://id.example";
+let postern: Postern;
+let handlers: Handlers;
+let routes: readonly HttpRoute[];
+beforeAll(async () => {
+  postern = await startPostern({ publicUrl: issuer });
+  handlers = openHandlers(postern);
+  const { deps } = handlers;
+  const signing = signingKeys({ ...deps, instanceId: "instance" });
+  routes = providerRoutes({
+    ...{ deps, settings: postern.config, keys: signing, issuer: () => issuer },
+    onError: (error) => expect.unreachable(String(error)),
+    signIns: signInsOf(deps, postern.config),
+  });
+  // The keys are read once in half a minute.
+  await signing.published();
+});
+afterAll(async () => {
+  await handlers?.[Symbol.asyncDispose]();
+  await postern?.[Symbol.asyncDispose]();
+});
+
+type Request = {
+  readonly query?: string;
+  readonly form?: Record<string, string>;
+  readonly headers?: Record<string, string>;
+};
+
+/** Sends a request to a route, and answers the response with the statements that it took. */
+async function sent(path: string, { query = "", form, headers = {} }: Request) {
+  const route = routes.find((one) => one.path === path) ?? expect.unreachable();
+  handlers.heard();
+  const {
+    status,
+    headers: fields,
+    body = "",
+  } = await route.handle({
+    ...{ method: form ? "POST" : "GET", path, query, network: undefined },
+    headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
+    body: Buffer.from(new URLSearchParams(form).toString()),
+    values: createContextValues().set(keys.requestId, newId()),
+    signal: new AbortController().signal,
+  });
+  const cookies = [fields["set-cookie"] ?? []].flat().map((cookie) => cookie.split(";")[0] ?? "");
+  const location = new URL(String(fields.location ?? issuer), issuer);
+  return { status, text: Buffer.from(body).toString(), cookies, location, statements: handlers.heard() };
+}
+
+/** Compares a file with the statements of a step. */
+async function show(name: string, ...steps: readonly (readonly string[])[]): Promise<void> {
+  const text = steps
+    .map((step) => step.map((one) => `${one.trim()};`).join("\n\n"))
+    .join("\n\n-- the next request\n\n");
+  await expect(`${text}\n`).toMatchFileSnapshot(join(root, "test/provider/statements", `${name}.sql`));
+}
+
+test("a sign-in with a password takes eight statements, one with a session three, a code two and userinfo one", async () => {
+  const [app, person] = [
+    await application(postern.admin, {
+      grantTypes: ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"],
+    }),
+    await signedUp(postern),
+  ];
+  const { search } = new URL(authorizeUrl(issuer, app, { scope: "openid offline_access" }));
+  const page = await sent("/oauth/authorize", { query: search.slice(1) });
+  const form = { ...hiddenIn(page.text), login_name: person.username, password: person.password, action: "password" };
+  const signedIn = await sent("/sign-in", { form, headers: { cookie: page.cookies.join("; ") } });
+  expect(page.statements.length + signedIn.statements.length).toBe(8);
+  await show("password", page.statements, signedIn.statements);
+
+  const again = await sent("/oauth/authorize", {
+    query: search.slice(1),
+    headers: { cookie: signedIn.cookies.join("; ") },
+  });
+  expect([again.status, again.statements.length]).toEqual([303, 3]);
+  await show("session", again.statements);
+
+  const code = again.location.searchParams.get("code") ?? "";
+  const asks = { grant_type: "authorization_code", code, redirect_uri: app.redirectUri, code_verifier: verifier };
+  const tokens = await sent("/oauth/token", { form: asks, headers: basic(app) });
+  expect([tokens.status, tokens.statements.length]).toEqual([200, 2]);
+  await show("code", tokens.statements);
+
+  const { access_token, refresh_token } = JSON.parse(tokens.text);
+  const userinfo = await sent("/oauth/userinfo", { headers: { authorization: `Bearer ${access_token}` } });
+  expect([userinfo.status, userinfo.statements.length]).toEqual([200, 1]);
+  await show("userinfo", userinfo.statements);
+
+  const introspected = await sent("/oauth/introspect", { form: { token: access_token }, headers: basic(app) });
+  expect([introspected.status, introspected.statements.length]).toEqual([200, 1]);
+  await show("introspection", introspected.statements);
+
+  const refreshed = await sent("/oauth/token", {
+    form: { grant_type: "refresh_token", refresh_token },
+    headers: basic(app),
+  });
+  expect([refreshed.status, refreshed.statements.length]).toEqual([200, 2]);
+  await show("refresh", refreshed.statements);
+
+  const revoked = await sent("/oauth/revoke", { form: { token: access_token }, headers: basic(app) });
+  expect([revoked.status, revoked.statements.length]).toEqual([200, 3]);
+  await show("revocation", revoked.statements);
+});
+
+test("expired things are cleared away by the statements of their file", async () => {
+  const { deps } = handlers;
+  handlers.heard();
+  const signing = signingKeys({ ...deps, instanceId: "instance" });
+  for (const { batch } of providerChores(deps, signing)) await batch(10);
+  await show("expiry", handlers.heard());
+});

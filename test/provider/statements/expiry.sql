@@ -1,0 +1,35 @@
+with gone as (
+    delete from sign_ons where sign_on_id in (
+      select sign_on_id from sign_ons where expiration_date >= $1 and expiration_date <= $2
+      order by expiration_date limit $3 for update skip locked)
+    returning expiration_date
+  )
+  select count(*)::int as count, max(expiration_date) as last from gone;
+
+with gone as (
+    delete from sign_on_tokens where hash in (
+      select hash from sign_on_tokens where expiration_date >= $1 and expiration_date <= $2
+      order by expiration_date limit $3 for update skip locked)
+    returning expiration_date
+  )
+  select count(*)::int as count, max(expiration_date) as last from gone;
+
+with gone as (
+    delete from browser_sessions where session_id in (
+      select b.session_id from browser_sessions b where b.expiration_date >= $1 and b.expiration_date <= $2
+        and not exists (select from sign_ons o where o.session_id = b.session_id)
+      order by b.expiration_date limit $3 for update skip locked)
+    returning expiration_date
+  )
+  select count(*)::int as count, max(expiration_date) as last from gone;
+
+with gone as (
+    delete from client_assertions where (app_id, hash) in (
+      select app_id, hash from client_assertions where expiration_date >= $1 and expiration_date <= $2
+      order by expiration_date limit $3 for update skip locked)
+    returning expiration_date
+  )
+  select count(*)::int as count, max(expiration_date) as last from gone;
+
+select kid, algorithm, version, public_key as "publicKey", sealed, signs_from as "signsFrom"
+    from signing_keys order by algorithm, version;

@@ -1,0 +1,140 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, client_id text, now timestamptz)
+)
+select n, jsonb_build_object(
+      'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
+      'active', a.active and p.active and h.active and not h.deleted,
+      'secrets', coalesce((select jsonb_agg(encode(s.hash, 'hex')) from client_secrets s
+        where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
+      'keys', coalesce((select jsonb_agg(jsonb_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
+        from application_keys k where k.app_id = a.app_id), '[]')) as client from asked join client_ids c on c.client_id = asked.client_id
+    join applications a on a.owner = c.owner and a.app_id = c.app_id
+    join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
+
+-- the next request
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, client_id text, now timestamptz)
+)
+select n, jsonb_build_object(
+      'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
+      'active', a.active and p.active and h.active and not h.deleted,
+      'secrets', coalesce((select jsonb_agg(encode(s.hash, 'hex')) from client_secrets s
+        where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
+      'keys', coalesce((select jsonb_agg(jsonb_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
+        from application_keys k where k.app_id = a.app_id), '[]')) as client from asked join client_ids c on c.client_id = asked.client_id
+    join applications a on a.owner = c.owner and a.app_id = c.app_id
+    join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text)
+)
+select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active, u.locked, u.locked_until as "lockedUntil",
+  jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
+  p.changed as "setAt", p.set_by_administrator as "setByAdministrator",
+  coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
+    as history,
+  coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
+  coalesce((select jsonb_agg(distinct f.kind) from factors f where f.user_id = u.user_id), '[]') as "factorKinds",
+  exists (select from members m where m.user_id = u.user_id) as "isAdministrator",
+  (
+  select jsonb_build_object(
+    'minimumLength', coalesce(p.minimum_length, 8),
+    'requiresUpper', coalesce(p.requires_upper, true),
+    'requiresLower', coalesce(p.requires_lower, true),
+    'requiresDigit', coalesce(p.requires_digit, true),
+    'requiresSymbol', coalesce(p.requires_symbol, true),
+    'historyDepth', coalesce(p.history_depth, 0),
+    'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
+    'maximumAgeDays', coalesce(p.maximum_age_days, 0),
+    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
+    'untilUnlocked', coalesce(l.until_unlocked, false),
+    'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
+  from instance
+    left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
+    left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true
+    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy, u.version, u.created, u.changed
+             from asked join login_names l using (login_name)
+             join users u on u.owner = l.owner and u.user_id = l.user_id
+             left join passwords p on p.user_id = u.user_id;
+
+insert into password_attempts as a (user_id, attempts, allowed) values ($1, 1, $2)
+    on conflict (user_id) do update set allowed = excluded.allowed,
+      attempts = case when a.attempts = $3 then 1 else least(a.attempts + 1, excluded.allowed) end
+    where a.attempts < excluded.allowed or ($4 and a.attempts = $5)
+      or (a.allowed is distinct from excluded.allowed and a.attempts < $6)
+    returning attempts;
+
+delete from password_attempts where user_id = $1;
+
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"session.created/0" as (insert into sessions (owner, session_id, user_id, expiration_date, amr, enrolment_only, version, created, changed)
+       select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz, case when jsonb_array_length(coalesce(f.payload->'amr', '[]')) = 0 then '{pwd}'
+  else array(select jsonb_array_elements_text(f.payload->'amr')) end,
+         coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.version, f.time, f.time from (select * from facts where type = 'session.created') f),
+"session.created/1" as (insert into bearers (hash, owner, user_id, session_id, expiration_date)
+       select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
+         (i.payload->>'expirationDate')::timestamptz from (select * from input where type = 'session.created') i where i.secret->>'hash' is not null),
+"session.created/2" as (insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date)
+       select i.stream, i.owner, i.payload->>'userId', decode(i.secret->>'cookie', 'hex'), i.time,
+         case when jsonb_array_length(coalesce(i.payload->'amr', '[]')) = 0 then '{pwd}'
+  else array(select jsonb_array_elements_text(i.payload->'amr')) end, (i.secret->>'idleDate')::timestamptz,
+         (i.payload->>'expirationDate')::timestamptz
+       from (select * from input where type = 'session.created') i where i.secret->>'cookie' is not null),
+"session.created/3" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
+     imported = p.imported and checked.rehashed is null
+   from (
+     select q.user_id, i.secret->>'rehashed' as rehashed from (select * from input where type = 'session.created') i join passwords q on q.user_id = i.payload->>'userId'
+     where q.changed::text = i.secret->>'since' order by q.user_id for update of q
+   ) checked where p.user_id = checked.user_id),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;
+
+select from users u left join passwords p using (user_id)
+    where u.user_id = $1 and p.changed::text is not distinct from $2::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+      and ($3::boolean or not exists (
+        select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes'));
+
+with found as materialized (
+      select b.session_id, b.user_id, coalesce($1, u.owner) as organization_id,
+        (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
+          or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id)) as permitted,
+        ($2::text is null or $3 = u.owner or exists (
+          select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id
+            and g.owner = $4)) as reachable
+      from browser_sessions b join sessions s on s.session_id = b.session_id
+        join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+        join projects p on p.project_id = $5
+      where b.session_id = $6 and b.expiration_date > $7
+    ),
+    kept as (
+      update browser_sessions b set idle_date = $8 from found
+      where b.session_id = found.session_id and b.idle_date < $9::timestamptz - interval '5 minutes'
+    ),
+    made as (
+      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
+      select $10, session_id, user_id, $11, organization_id, $12,
+        $13, $14, $15 from found where permitted and reachable
+      returning sign_on_id
+    ),
+    coded as (
+      insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
+      select $16, sign_on_id, $17, $18,
+        $19 from made where $20
+    )
+    select permitted, reachable from found;
