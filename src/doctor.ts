@@ -15,8 +15,8 @@ type Finding = { readonly ok: boolean; readonly warns?: true; readonly line: str
 
 const tolerableSkewMs = 1000;
 
-// A replay is one long transaction of statements that may take long.
-const oneConnection = { connections: 1, waitMs: 60_000, statementTimeoutMs: 24 * 3_600_000 };
+// A replay is one long transaction of statements that may take long, and ends with its connection.
+const oneConnection = { connections: 1, waitMs: 60_000, statementTimeoutMs: 24 * 3_600_000, lifetimeMs: Infinity };
 
 /** Checks database, migrations, keys, clock and log; on request also whether a replay of the log gives the same tables. */
 export async function doctor(config: Config, { rebuild: replay }: { rebuild: boolean }): Promise<Report> {

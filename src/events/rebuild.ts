@@ -52,6 +52,7 @@ const settings = {
   enable_seqscan: "off",
   enable_hashjoin: "off",
   enable_mergejoin: "off",
+  enable_bitmapscan: "off",
   jit: "off",
 };
 

@@ -63,7 +63,7 @@ async function foldLate(client: Sql, late: readonly Entry[]): Promise<readonly E
   return still;
 }
 
-const stretch = 2_000;
+const stretch = 1_000;
 // The server holds the facts of a batch in memory, with payloads as large as messages may be.
 const largestBatch = 200;
 

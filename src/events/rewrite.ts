@@ -3,29 +3,40 @@ import type { Sql } from "../postgres/connect.ts";
 /** Rewrites tables now and then; called after facts were folded into them, with their number. */
 export type Rewrite = (facts: number) => Promise<void>;
 
-const everyFacts = 2_000;
+const everyFacts = 1_000;
+// Rewriting a table costs as much as reading so many entries of an index, and so many more for each of its rows.
+const fixedCost = 10_000;
+const rowCost = 4;
 
 /**
  * Keeps the temporary tables of a rebuild short. Each update or delete leaves the row before it, which no vacuum removes within the
  * transaction, and each later one reads all of them: 2,000 changes of one user took a second each in the end. A table that is
- * rewritten keeps the rows that are visible only. That is done as often as it has left as many rows as it has, so that all
- * rewriting together costs no more than the changes.
+ * rewritten keeps the rows that are visible only. That is done once as much was spent on rows left behind as it costs, so that all
+ * rewriting together costs no more than what it spares.
  */
 export function rewriting(client: Sql, tables: readonly string[]): Rewrite {
-  const rewrittenAt = new Map<string, number>();
   let since = 0;
+  let readBefore = new Map<string, number>();
   return async (facts) => {
     since += facts;
     if (since < everyFacts) return;
     since = 0;
-    for (const { table, column, type, left, rows } of await countsOf(client, tables)) {
-      if (left - (rewrittenAt.get(table) ?? 0) < everyFacts / 4 + rows) continue;
-      rewrittenAt.set(table, left);
-      // The expression makes it another value for the server, which copies the table then.
+    const spent = (one: Counts) => one.read - (readBefore.get(one.table) ?? 0);
+    const slow = (await countsOf(client, tables)).filter((one) => spent(one) > fixedCost + rowCost * one.rows);
+    // The expression makes it another value for the server, which copies the table then.
+    for (const { table, column, type } of slow)
       await client.unsafe(
         `alter table pg_temp.${table} alter column ${column} type ${type} using coalesce(${column}, ${column})`,
       );
-    }
+    // Indexes that were made anew count from zero.
+    const now =
+      slow.length > 0
+        ? await countsOf(
+            client,
+            slow.map(({ table }) => table),
+          )
+        : [];
+    readBefore = new Map([...readBefore, ...now.map(({ table, read }) => [table, read] as const)]);
   };
 }
 
@@ -33,15 +44,17 @@ type Counts = {
   readonly table: string;
   readonly column: string;
   readonly type: string;
-  /** The rows that this transaction left behind. */
-  readonly left: number;
+  /** The entries of its indexes that were read in vain, for rows left behind. */
+  readonly read: number;
   readonly rows: number;
 };
 
-/** The rows of each table, and a column whose collation its type implies. */
+/** The state of each table, and a column whose collation its type implies. */
 const countsOf = (client: Sql, tables: readonly string[]) => client<Counts[]>`
   select s.relname as table, quote_ident(a.attname) as column, format_type(a.atttypid, a.atttypmod) as type,
-    (s.n_tup_upd + s.n_tup_del)::float8 as left, (s.n_tup_ins - s.n_tup_del)::float8 as rows
+    (s.n_tup_ins - s.n_tup_del)::float8 as rows, (
+      select sum(pg_stat_get_xact_tuples_returned(i.indexrelid) - pg_stat_get_xact_tuples_fetched(i.indexrelid))::float8
+      from pg_index i where i.indrelid = s.relid) as read
   from pg_stat_xact_user_tables s cross join lateral (
     select * from pg_attribute where attrelid = s.relid and attnum > 0 and not attisdropped
       and attcollation in (0, 'pg_catalog."default"'::regcollation) order by attnum limit 1) a

@@ -22,12 +22,15 @@ export type Client = Watched & {
 };
 
 /** How to make a client; the callback is called when its connection has ended. */
-export type ClientOptions = Candidates & Readonly<{ closed: (client: Client) => void }>;
-
-const minuteMs = 60_000;
+export type ClientOptions = Candidates &
+  Readonly<{
+    closed: (client: Client) => void;
+    /** The longest time for which the pool takes it. */
+    lifetimeMs: number;
+  }>;
 
 /** Makes a client; its connection is opened for the first statement. */
-export function createClient({ servers, need, closed }: ClientOptions): Client {
+export function createClient({ servers, need, closed, lifetimeMs }: ClientOptions): Client {
   let link: Link | undefined;
   let send: ((statement: Statement) => void) | undefined;
   let isEnding = false;
@@ -47,8 +50,8 @@ export function createClient({ servers, need, closed }: ClientOptions): Client {
   const madeAt = performance.now();
   const client: Client = {
     madeAt,
-    // Lifetimes vary, so that connections do not all end at once; the range is the driver's.
-    expiresAt: madeAt + (30 + Math.random() * 30) * minuteMs,
+    // Lifetimes vary, so that connections do not all end at once.
+    expiresAt: madeAt + (1 - Math.random() / 2) * lifetimeMs,
     get socket() {
       return link?.socket;
     },

@@ -30,6 +30,8 @@ export type ConnectOptions = Readonly<{
   connectMs?: number;
   /** Longest silence of a connection whose answer is due; by default all of these times together. */
   answerMs?: number;
+  /** The longest time for which a connection is used, and half of it the shortest; that of the driver by default. */
+  lifetimeMs?: number;
   /** The pool that asks whether a silent statement still runs, where statements may run for long. */
   asking?: Sql | undefined;
   /** The pooler between this program and the database, where there is one. */
@@ -70,9 +72,18 @@ export const planning = {
   plan_cache_mode: "force_generic_plan",
 };
 
+const hourMs = 3_600_000;
+
 /** Opens a pool; connections are made when first needed. */
 export function connect(url: string, options: ConnectOptions): Connection {
-  const { connections, waitMs, statementTimeoutMs, silenceMs = 5_000, connectMs = 5_000 } = options;
+  const {
+    connections,
+    waitMs,
+    statementTimeoutMs,
+    silenceMs = 5_000,
+    connectMs = 5_000,
+    lifetimeMs = hourMs,
+  } = options;
   const { answerMs = statementTimeoutMs + connectMs + silenceMs, log, observe, readOnly, makeRoom, pooler } = options;
   const settings = pooler ? {} : { statement_timeout: statementTimeoutMs, ...planning };
   const connection = { application_name: "postern", ...settings };
@@ -80,7 +91,7 @@ export function connect(url: string, options: ConnectOptions): Connection {
   const cancelMs = pooler ? statementTimeoutMs : undefined;
   const limiter = createLimiter({ limit: connections, waitMs });
   const clients = new Set<Client>();
-  const make = (closed: (client: Client) => void) => createClient({ ...candidates, closed });
+  const make = (closed: (client: Client) => void) => createClient({ ...candidates, closed, lifetimeMs });
   const pool = createPool({ most: connections, make, clients });
   const watchdog = watchSilence(clients, answerMs);
   // The processes that a pooler names are its own.

@@ -156,6 +156,16 @@ test("a connection that falls silent is destroyed, and the next statement takes 
   for (const server of pairs) server.destroy();
 });
 
+test("a connection is used for its lifetime, and one without an end carries a transaction of any length", async () => {
+  const servedBy = async (lifetimeMs: number) => {
+    await using db = open({ connections: 1, lifetimeMs });
+    const pids = [];
+    for (let n = 0; n < 3; n++) pids.push((await db.sql`select pg_backend_pid() as pid`)[0]?.pid);
+    return new Set(pids).size;
+  };
+  expect([await servedBy(0), await servedBy(Infinity)]).toEqual([3, 1]);
+});
+
 test("closing refuses what still waits", async () => {
   const db = open({ connections: 1, waitMs: 5_000 });
   const running = failureOf(db.sql`select pg_sleep(0.2)`);
