@@ -14,4 +14,4 @@ export const probes = (isReady: Readiness, stopping: AbortSignal): readonly Http
   },
 ];
 
-const ok = jsonResponse(200, '{"status":"ok"}');
+const ok = jsonResponse(200, '{"status":"ok"}\n');
