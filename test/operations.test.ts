@@ -42,6 +42,12 @@ test("without a setting one port serves everything", async () => {
   expect(await reflects(postern.url)).toBe(true);
 });
 
+test("every document and probe ends in a newline, so that a shell goes on in a line of its own", async () => {
+  await using postern = await startPostern();
+  for (const path of [...documents, ...probes])
+    expect((await (await fetch(postern.url + path)).text()).at(-1), path).toBe("\n");
+});
+
 test("the port for operators has metrics, documents, reflection and health, and no operation", async () => {
   await using postern = await withOperations();
   expect(await statusesOf(postern.operations, [...documents, ...probes])).toEqual(each([...documents, ...probes], 200));

@@ -19,4 +19,4 @@ export const probes = (isReady: Readiness, stopping: AbortSignal, fieldsOf = noF
   },
 ];
 
-const ok = jsonResponse(200, '{"status":"ok"}');
+const ok = jsonResponse(200, '{"status":"ok"}\n');

@@ -17,7 +17,9 @@ export function reference(
   { makesCalls = true }: ReferenceOptions = {},
 ): readonly HttpRoute[] {
   const document = once(async () => (await import("./openapi/openapi.ts")).openapi(options()));
-  const json = once(async () => cachedText(JSON.stringify(await document()), { "content-type": "application/json" }));
+  const json = once(async () =>
+    cachedText(`${JSON.stringify(await document())}\n`, { "content-type": "application/json" }),
+  );
   const page = once(async () => docsText(await document(), makesCalls));
   const script = once(async () => cachedText(await fileOf("browser.js"), { "content-type": "text/javascript" }));
   return [
@@ -61,7 +63,7 @@ async function docsText(document: Document, makesCalls: boolean) {
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
   };
-  return cachedText(body, { "content-type": "text/html; charset=utf-8", ...headers });
+  return cachedText(`${body}\n`, { "content-type": "text/html; charset=utf-8", ...headers });
 }
 
 const fileOf = (name: string) => readFile(new URL(`./docs/${name}`, import.meta.url), "utf8");
