@@ -6,7 +6,7 @@ import { factOf, first } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { lostRace } from "../events/log.ts";
 import type { Sql } from "../postgres/connect.ts";
-import type { Keyring } from "../security/seal.ts";
+import { type Keyring, SealBroken } from "../security/seal.ts";
 
 /** The algorithms that tokens are signed by. */
 export const algorithms = ["RS256", "ES256"] as const;
@@ -23,7 +23,7 @@ export type SigningKeys = {
   readonly published: () => Promise<readonly JWK[]>;
   /** The key that signs now; made when there is none. */
   readonly signer: (algorithm: Algorithm) => Promise<Signer>;
-  /** Makes the next key of each algorithm whose key is old; returns how many. */
+  /** Makes the next key of each algorithm whose key is old, and seals all anew after a rotation of the master key; returns how many. */
   readonly rotate: () => Promise<number>;
 };
 
@@ -38,6 +38,8 @@ type KeyRow = {
 
 const dayMs = 86_400_000;
 const refreshMs = 30_000;
+/** How often keys are made and read again where another node wins. */
+const mostTries = 5;
 /** How long a key is published before it signs: as long as any cache of keys may be. */
 const leadMs = dayMs;
 /** How long a key signs. */
@@ -57,15 +59,25 @@ export function signingKeys(deps: KeyDeps): SigningKeys {
   return {
     published: async () => publishedOf(await ready(), clock()),
     async signer(algorithm) {
-      const row = signerOf(await ready(), algorithm, clock());
-      if (!row) throw new Error(`there is no key of ${algorithm}`);
-      return { kid: row.kid, algorithm, key: await privateKeyOf(row) };
+      for (let tries = 0; tries < mostTries; tries++) {
+        const rows = await ready();
+        const row = signerOf(rows, algorithm, clock());
+        if (!row) throw new Error(`there is no key of ${algorithm}`);
+        const key = await privateKeyOf(row).catch(whenLost);
+        if (key) return { kid: row.kid, algorithm, key };
+        // The master key that sealed it is gone: another key signs from now on, and the service lives.
+        await add(algorithm, rows, clock());
+        forget();
+      }
+      throw new Error(`no key of ${algorithm} can be opened`);
     },
     async rotate() {
       const rows = await readKeys(sql);
+      const old = rows.filter(({ sealed }) => !secrets.keyring.isCurrent(sealed));
+      for (const row of old) await sealAnew(deps, row).catch(whenLost);
       const due = algorithms.filter((algorithm) => isDue(rows, algorithm, clock()));
-      for (const algorithm of due) await add(algorithm, rows);
-      return due.length;
+      for (const algorithm of due) await add(algorithm, rows, new Date(clock().getTime() + leadMs));
+      return old.length + due.length;
     },
   };
 
@@ -85,20 +97,19 @@ export function signingKeys(deps: KeyDeps): SigningKeys {
   }
 
   async function ready(): Promise<readonly KeyRow[]> {
-    for (;;) {
+    for (let tries = 0; tries < mostTries; tries++) {
       const rows = await current();
       const missing = algorithms.filter((algorithm) => !rows.some((row) => row.algorithm === algorithm));
       if (missing.length === 0) return rows;
-      for (const algorithm of missing) await add(algorithm, rows);
+      // The first key has no one to wait for: no client has read keys yet.
+      for (const algorithm of missing) await add(algorithm, rows, clock());
       forget();
     }
+    throw new Error("the keys that sign tokens cannot be made");
   }
 
-  async function add(algorithm: Algorithm, rows: readonly KeyRow[]): Promise<void> {
+  async function add(algorithm: Algorithm, rows: readonly KeyRow[], signsFrom: Date): Promise<void> {
     const last = rows.findLast((row) => row.algorithm === algorithm);
-    const now = clock();
-    // The first key has no one to wait for: no client has read keys yet.
-    const signsFrom = last ? new Date(now.getTime() + leadMs) : now;
     await append(deps, { algorithm, version: (last?.version ?? 0n) + 1n, signsFrom });
   }
 
@@ -144,6 +155,16 @@ async function openKey(keyring: Keyring, { kid, sealed, algorithm }: KeyRow): Pr
   const key = await importJWK(jwk, algorithm);
   if (key instanceof Uint8Array) throw new Error("a signing key is no key pair");
   return key;
+}
+
+function whenLost(error: unknown): undefined {
+  if (!(error instanceof SealBroken)) throw error;
+}
+
+/** Seals a key under the current master key. */
+async function sealAnew({ sql, secrets }: KeyDeps, { kid, sealed }: KeyRow): Promise<void> {
+  const plain = secrets.keyring.open(sealed, contextOf(kid));
+  await sql`update signing_keys set sealed = ${secrets.keyring.seal(plain, contextOf(kid))} where kid = ${kid}`;
 }
 
 const contextOf = (kid: string) => `signing key ${kid}`;

@@ -50,6 +50,9 @@ export function keyring(keys: readonly Uint8Array[]) {
     /** Decrypts sealed data of the same context, under any of the keys. */
     open: (sealed: Uint8Array, context: string) => openUnder(keyOf(all, sealed), sealed, context),
 
+    /** Whether the current key sealed the data: if not, it can be opened only as long as an older key is there. */
+    isCurrent: (sealed: Uint8Array) => sameBytes(current.id, sealed.subarray(1, ID_END)),
+
     /** Signs data under a key derived for the purpose, one of a handful of constants. */
     mac,
 
