@@ -26,12 +26,12 @@ function asking<K extends Key, R>(sql: Sql, question: Question) {
   return (keys: readonly K[]) => sql.unsafe<({ n: number } & R)[]>(text, [numbered(keys)], { prepare: true });
 }
 
-/** Makes a read that yields at most one row for each of its keys, all by one statement, in the order of the keys. */
+/** Makes a read of the rows of each of its keys, all by one statement, in the order of the keys. */
 export function loadEach<K extends Key, R>(sql: Sql, question: Question) {
   const ask = asking<K, R>(sql, question);
-  return async (keys: readonly K[]): Promise<(R | undefined)[]> => {
-    const found = new Array<R | undefined>(keys.length).fill(undefined);
-    for (const row of await ask(keys)) found[row.n] = row;
+  return async (keys: readonly K[]): Promise<readonly (readonly R[])[]> => {
+    const found = keys.map((): R[] => []);
+    for (const row of await ask(keys)) found[row.n]?.push(row);
     return found;
   };
 }

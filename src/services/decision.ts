@@ -5,9 +5,8 @@ import {
   type Evaluation,
 } from "../../gen/postern/v1/authorization_pb.ts";
 import { type Call, callerOf, type Reach, reachOf } from "../deps.ts";
-import { loadEach, loadOne } from "../events/load.ts";
+import { load, loadEach, type Question } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { grantShutIn, inForce, organizationIsThere } from "./in_force.ts";
 
 /** The parts of a question: a user, a role and a project. */
 export type Parts = Pick<EvaluateRequest | EvaluateManyRequest | Evaluation, "subject" | "action" | "resource">;
@@ -26,68 +25,84 @@ type Lookup = {
   readonly organization_id: string;
 };
 
+/** A row of a question: its project, and one user grant of its role, if there is one. */
 type Finding = {
-  /** The organization that owns the project, if there is one. */
+  /** The organization that owns the project; null without a project. */
   readonly projectOwner: string | null;
-  /** The grant of the project to the organization that the question names. */
-  readonly projectGrantId: string | null;
-  /** The part that keeps the best grant of the role from counting; empty if none does, null without a grant. */
-  readonly shutBy: keyof typeof reasons | null;
+  /** The grant of the project to the organization that the question names; absent where it names none. */
+  readonly projectGrantId?: string | null;
+  readonly isProjectActive: boolean | null;
+  readonly isOwnerActive: boolean | null;
+  /** Null without a user grant. */
+  readonly isGrantActive: boolean | null;
+  /** The organization that a project grant gave the role to is active; so it is where there is no project grant. */
+  readonly isGranteeActive: boolean | null;
+  /** The user and its organization are active; null where the organization is deleted. */
+  readonly isUserActive: boolean | null;
 };
 
-const reasons = {
-  "": undefined,
-  grant: DenialReason.USER_GRANT_INACTIVE,
-  organization: DenialReason.ORGANIZATION_INACTIVE,
-  project: DenialReason.PROJECT_INACTIVE,
-  user: DenialReason.USER_INACTIVE,
-} as const satisfies Record<string, Denial>;
+type InSql = { readonly columns: string; readonly grants: string };
 
-// The empty text is the least of all: one grant that counts suffices. A lateral part with a limit is read for each question by its
-// indexes, also by a plan that was made while there were few projects or users.
-const findingQuestion = {
+// Each part is read for each question by its indexes, also by a plan that was made while there were few projects or users: a
+// chain of left joins has one order, and those to organizations can be remembered (Memoize).
+const questionOf = ({ columns, grants }: InSql): Question => ({
   asked: "user_id text, role_key text, project_id text, organization_id text",
-  select: `select n, p.owner as "projectOwner",
+  select: `select n, case when not h.deleted then p.owner end as "projectOwner",${columns}
+      p.active as "isProjectActive", h.active as "isOwnerActive", g.active as "isGrantActive", g."isGranteeActive",
+      case when not o.deleted then u.active and o.active end as "isUserActive"
+    from asked
+    left join projects p on p.project_id = asked.project_id
+    left join organizations h on h.organization_id = p.owner
+    left join lateral (
+      select g.user_id, g.active, (g.project_grant_id is null or (
+        select e.active from organizations e where e.organization_id = g.owner)) as "isGranteeActive"
+      from user_grants g cross join lateral (
+        select from user_grant_roles r where r.user_grant_id = g.user_grant_id and r.role_key = asked.role_key limit 1
+      ) r
+      where g.user_id = asked.user_id and g.project_id = asked.project_id${grants}
+    ) g on true
+    left join users u on u.user_id = g.user_id
+    left join organizations o on o.organization_id = u.owner`,
+});
+
+const ofAll = questionOf({ columns: "", grants: "" });
+
+const ofOneOrganization = questionOf({
+  columns: `
       case when asked.organization_id <> '' then (
         select d.project_grant_id from project_grants d
         where d.project_id = asked.project_id and d.granted_organization_id = asked.organization_id
-      ) end as "projectGrantId",
-      held."shutBy"
-    from asked
-    left join lateral (
-      select p.* from projects p where p.project_id = asked.project_id limit 1
-    ) p on ${organizationIsThere("p.owner")}
-    left join lateral (
-      select min(coalesce(nullif(${grantShutIn}, ''),
-        case when not g.active then 'grant' when not ${inForce("u")} then 'user' else '' end)) as "shutBy"
-      from user_grants g
-      join user_grant_roles r on r.user_grant_id = g.user_grant_id and r.role_key = asked.role_key
-      join users u on u.user_id = g.user_id
-      join organizations h on h.organization_id = p.owner
-      where g.user_id = asked.user_id and g.project_id = p.project_id
-        and (asked.organization_id = '' or g.owner = asked.organization_id) and ${organizationIsThere("u.owner")}
-    ) held on true`,
-};
+      ) end as "projectGrantId",`,
+  grants: `
+        and (asked.organization_id = '' or g.owner = asked.organization_id)`,
+});
+
+const namesOne = ({ organization_id }: Lookup): boolean => organization_id !== "";
 
 /** Makes the decision of one question; questions that come together share a statement. */
 export function denialRead(sql: Sql) {
-  const find = loadOne<Lookup, Finding>(sql, findingQuestion);
+  const findOfAll = load<Lookup, Finding>(sql, ofAll);
+  const findOfOne = load<Lookup, Finding>(sql, ofOneOrganization);
   return async (parts: Parts, call: Call): Promise<Denial> => {
     const lookup = lookupOf(parts);
-    return isLookup(lookup) ? denialOf(lookup, await find(lookup, call.signal), askerOf(call)) : lookup;
+    if (!isLookup(lookup)) return lookup;
+    const find = namesOne(lookup) ? findOfOne : findOfAll;
+    return denialOf(lookup, await find(lookup, call.signal), askerOf(call));
   };
 }
 
 /** Makes the decisions of many questions, in their order, by one statement. */
 export function denialsRead(sql: Sql) {
-  const find = loadEach<Lookup, Finding>(sql, findingQuestion);
+  const findOfAll = loadEach<Lookup, Finding>(sql, ofAll);
+  const findOfOne = loadEach<Lookup, Finding>(sql, ofOneOrganization);
   return async (questions: readonly Parts[], call: Call): Promise<readonly Denial[]> => {
     const lookups = questions.map(lookupOf);
     const keys = lookups.filter(isLookup);
+    const find = keys.some(namesOne) ? findOfOne : findOfAll;
     const findings = keys.length === 0 ? [] : await find(keys);
-    const found = new Map(keys.map((key, n) => [key, findings[n]]));
     const asker = askerOf(call);
-    return lookups.map((one) => (isLookup(one) ? denialOf(one, found.get(one), asker) : one));
+    let next = 0;
+    return lookups.map((one) => (isLookup(one) ? denialOf(one, findings[next++] ?? [], asker) : one));
   };
 }
 
@@ -114,14 +129,37 @@ function askerOf(call: Call): Asker {
   return { self: isLimited ? undefined : userId, reach: reachOf(call) };
 }
 
-function denialOf(lookup: Lookup, finding: Finding | undefined, asker: Asker): Denial {
-  if (!finding || !mayAsk(lookup, finding, asker)) return DenialReason.NOT_PERMITTED;
-  return finding.shutBy === null ? DenialReason.ROLE_NOT_HELD : reasons[finding.shutBy];
+function denialOf(lookup: Lookup, findings: readonly Finding[], asker: Asker): Denial {
+  const [first] = findings;
+  if (!first || !mayAsk(lookup, first, asker)) return DenialReason.NOT_PERMITTED;
+  const held = first.projectOwner === null ? [] : findings.filter(isHeld);
+  if (held.length === 0) return DenialReason.ROLE_NOT_HELD;
+  const ranks = held.map((finding) => ranked.indexOf(shutBy(finding)));
+  return ranked[Math.min(...ranks)];
+}
+
+const isHeld = ({ isGrantActive, isUserActive }: Finding): boolean => isGrantActive !== null && isUserActive !== null;
+
+// One grant that counts suffices; else the first of these reasons is answered.
+const ranked: readonly Denial[] = [
+  undefined,
+  DenialReason.USER_GRANT_INACTIVE,
+  DenialReason.ORGANIZATION_INACTIVE,
+  DenialReason.PROJECT_INACTIVE,
+  DenialReason.USER_INACTIVE,
+];
+
+/** The part that keeps a user grant from counting. */
+function shutBy({ isProjectActive, isOwnerActive, isGrantActive, isGranteeActive, isUserActive }: Finding): Denial {
+  if (!isProjectActive) return DenialReason.PROJECT_INACTIVE;
+  if (!isOwnerActive || !isGranteeActive) return DenialReason.ORGANIZATION_INACTIVE;
+  if (!isGrantActive) return DenialReason.USER_GRANT_INACTIVE;
+  return isUserActive ? undefined : DenialReason.USER_INACTIVE;
 }
 
 function mayAsk(lookup: Lookup, { projectOwner, projectGrantId }: Finding, { self, reach }: Asker): boolean {
   if (reach.whole || lookup.user_id === self || reach.projects.includes(lookup.project_id)) return true;
   if (projectOwner !== null && reach.organizations.includes(projectOwner)) return true;
   if (reach.organizations.includes(lookup.organization_id)) return true;
-  return projectGrantId !== null && reach.projectGrants.includes(projectGrantId);
+  return typeof projectGrantId === "string" && reach.projectGrants.includes(projectGrantId);
 }
