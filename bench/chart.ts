@@ -13,6 +13,7 @@ const step = 20;
 const titles = [
   ["doors", "Doors: calls, times the peer's"],
   ["operations", "Operations by 1, 32 and 128 callers: calls, times pgbench's"],
+  ["peers", "Peers by callers: calls, times OpenFGA's; who am I, users and applications: times Keycloak's"],
   ["hashing", "Hashing: changes of passwords, of what the cores can hash"],
   ["scale", "Scale: calls on much data, of the rate on little; and two nodes, of the rate of one"],
 ] as const;
@@ -82,6 +83,6 @@ function barOf({ subject, who, figures }: Row): Bar[] {
 
 /** Labels a bar; the name of the server is left out where only ours is drawn. */
 const labelOf = (subject: string, who: string) =>
-  ["postern", "large", "saturated"].includes(who) ? subject : `${subject}, ${who}`;
+  ["postern", "large", "saturated"].includes(who) ? subject : `${subject}, ${who.replace(/^Postern /, "")}`;
 
 const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

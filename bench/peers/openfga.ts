@@ -8,8 +8,10 @@ import { batch, held, type Question, users } from "./question.ts";
 import type { Door, System } from "./system.ts";
 
 const module = new URL("./openfga_calls.ts", import.meta.url).href;
-const can: readonly Question[] = ["grant", "list", "check", "batch"];
 const file = process.env.OPENFGA || "openfga";
+
+/** The questions that OpenFGA answers. */
+export const openfgaCan: readonly Question[] = ["grant", "list", "check", "batch"];
 
 // The most tuples that one Write takes.
 const tuplesAtOnce = 100;
@@ -18,37 +20,40 @@ const tuplesAtOnce = 100;
 export async function startOpenfga(databases: DatabaseServer, pool: number): Promise<System | undefined> {
   if (!(await answers(file, ["version"]))) return undefined;
   const databaseUrl = await databases.database("peers_openfga");
+  const token = randomUUID();
   const datastore = ["--datastore-engine", "postgres", "--datastore-uri", `${databaseUrl}?sslmode=disable`];
   await finish({ file, args: ["migrate", ...datastore] });
-  const token = randomUUID();
-  const ports = { grpc: await freePort(), http: await freePort(), metrics: await freePort() };
-  const [grpc = "", http = "", metrics = ""] = Object.values(ports).map((port) => `127.0.0.1:${port}`);
-  const url = `http://${http}`;
-  const args = [
-    ...["run", ...datastore, "--datastore-max-open-conns", `${pool}`, "--datastore-max-idle-conns", `${pool}`],
-    ...["--grpc-addr", grpc, "--http-addr", http, "--metrics-addr", metrics, "--log-level", "error"],
-    ...["--authn-method", "preshared", "--authn-preshared-keys", token, "--max-checks-per-batch-check", `${batch}`],
-  ];
+  const pools = ["--datastore-max-open-conns", `${pool}`, "--datastore-max-idle-conns", `${pool}`];
+  const args = ["run", ...datastore, ...pools, "--authn-method", "preshared", "--authn-preshared-keys", token];
   await using opened = new AsyncDisposableStack();
-  const program = opened.use(await startProgram({ file, args }, async () => (await fetch(`${url}/healthz`)).ok));
-  const ids = await fill(url, token);
-  await using sql = openClient(databaseUrl);
-  await sql.client.unsafe("analyze");
+  const { pid, url, grpcUrl } = opened.use(await startNode(args));
+  const ids = await fill(url, { token, databaseUrl });
   const running = opened.move();
   return {
-    name: "OpenFGA",
-    pid: program.pid,
-    can,
+    ...{ name: "OpenFGA", pid, can: openfgaCan },
     doors: [
-      { who: "OpenFGA gRPC", kind: "grpc", url: `http://${grpc}` },
+      { who: "OpenFGA gRPC", kind: "grpc", url: grpcUrl },
       { who: "OpenFGA HTTP", kind: "json", url },
     ],
     callsOf: (question: Question, { kind }: Door) => ({
       source: { module, options: { question, kind, token, ...ids } satisfies OpenfgaCalls },
     }),
+    startAgain: () => startNode(args),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
+
+async function startNode(common: readonly string[]) {
+  const [grpc, http, metrics] = [await freeAddress(), await freeAddress(), await freeAddress()];
+  const url = `http://${http}`;
+  const addresses = ["--grpc-addr", grpc, "--http-addr", http, "--metrics-addr", metrics];
+  const limits = ["--max-checks-per-batch-check", `${batch}`];
+  const args = [...common, ...addresses, ...limits, "--log-level", "error"];
+  const program = await startProgram({ file, args }, async () => (await fetch(`${url}/healthz`)).ok);
+  return { ...program, url, grpcUrl: `http://${grpc}` };
+}
+
+const freeAddress = async () => `127.0.0.1:${await freePort()}`;
 
 const types = [
   { type: "user" },
@@ -59,8 +64,10 @@ const types = [
   },
 ];
 
+type Filling = { readonly token: string; readonly databaseUrl: string };
+
 /** Makes a store where each user has its roles. */
-async function fill(url: string, token: string) {
+async function fill(url: string, { token, databaseUrl }: Filling) {
   const { id: store = "" } = await post(`${url}/stores`, token, { name: "peers" });
   const model = { schema_version: "1.1", type_definitions: types };
   const made = await post(`${url}/stores/${store}/authorization-models`, token, model);
@@ -69,6 +76,8 @@ async function fill(url: string, token: string) {
     const tuple_keys = Array.from({ length: tuplesAtOnce }, (_, at) => tupleOf(n + at));
     await post(`${url}/stores/${store}/write`, token, { writes: { tuple_keys }, authorization_model_id: ids.model });
   }
+  await using sql = openClient(databaseUrl);
+  await sql.client.unsafe("analyze");
   return ids;
 }
 

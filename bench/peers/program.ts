@@ -1,12 +1,13 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const longestStartMs = 120_000;
+const longestStartMs = 600_000;
 
 /** A program of somebody else that runs. */
 export type Program = AsyncDisposable & { readonly pid: number };
@@ -43,7 +44,15 @@ async function ended(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-const envOf = ({ env }: Command) => ({ PATH: process.env.PATH, HOME: tmpdir(), ...env });
+const envOf = ({ env }: Command) => ({
+  ...{ PATH: process.env.PATH, HOME: tmpdir(), JAVA_HOME: process.env.JAVA_HOME, ...env },
+});
+
+/** The only child of a process: what a script of the shell runs. */
+export async function childOf(pid: number): Promise<number> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return Number(children.trim().split(" ")[0]);
+}
 
 /** Whether a program is there and answers these arguments. */
 export const answers = (file: string, args: readonly string[]): Promise<boolean> =>

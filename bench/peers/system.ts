@@ -16,4 +16,6 @@ export type System = AsyncDisposable & {
   readonly can: readonly Question[];
   /** The calls of a question through a door. */
   readonly callsOf: (question: Question, door: Door) => What;
+  /** Starts it once more on the same database, beside itself, until it answers. */
+  readonly startAgain: () => Promise<AsyncDisposable>;
 };

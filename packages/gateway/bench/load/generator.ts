@@ -76,5 +76,6 @@ export function together(loads: readonly Load[]): Promise<LoadOutcome[]> {
     const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: loads });
     worker.on("message", resolve);
     worker.on("error", reject);
+    worker.on("exit", () => reject(new Error("a load ended without an outcome")));
   });
 }

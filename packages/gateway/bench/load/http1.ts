@@ -23,7 +23,8 @@ export async function http1Wire(url: string, { bytes, isRight = isOk }: Extract<
     send: (n) =>
       new Promise((resolve, reject) => {
         waiting = { n, resolve, reject };
-        socket.write(bytes(n));
+        // Nothing else is heard of a connection that was closed between two calls.
+        socket.write(bytes(n), (error) => error && reject(error));
       }),
     [Symbol.dispose]: () => socket.destroy(),
   };

@@ -48,7 +48,9 @@ export async function http2Wire(url: string, { fields, body, isRight = isThere }
         stream += 2;
         waiting.set(stream, { n, resolve, reject, body: nothing });
         const headers = frame(frames.headers, endHeaders, stream, block);
-        socket.write(Buffer.concat([headers, frame(frames.data, endStream, stream, body(n))]));
+        // Nothing else is heard of a connection that was closed between two calls.
+        const written = (error?: Error | null) => error && reject(error);
+        socket.write(Buffer.concat([headers, frame(frames.data, endStream, stream, body(n))]), written);
       }),
     [Symbol.dispose]: () => socket.destroy(),
   };
