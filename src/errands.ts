@@ -1,5 +1,6 @@
 import { type Config, mailOf, smsOf } from "./config.ts";
 import { expiredRecords, startSweep } from "./events/sweep.ts";
+import { returnIdleMemory } from "./idle_memory.ts";
 import { mailChores } from "./notify/mail_outbox.ts";
 import { mailSender } from "./notify/mail_sender.ts";
 import { startMailWorker } from "./notify/mail_worker.ts";
@@ -13,7 +14,7 @@ import { sendsMail } from "./services/mail_code.ts";
 import { startPasswordResets } from "./services/password_reset_worker.ts";
 import { sendsCode } from "./services/phone_code.ts";
 
-/** Starts the background work: SMS and mails are delivered, expired data is deleted. */
+/** Starts the background work: SMS and mails are delivered, expired data is deleted, unused memory is returned. */
 export function startErrands(runtime: Runtime, config: Config): AsyncDisposable {
   const { deps, logger } = runtime;
   const { sql, clock } = deps;
@@ -31,6 +32,7 @@ export function startErrands(runtime: Runtime, config: Config): AsyncDisposable 
   errands.use(deliverSms(runtime, config, (error) => onError(error, "sms")));
   errands.use(deliverMails(runtime, config, (error) => onError(error, "mail")));
   errands.use(startPasswordResets(deps, config, (error) => onError(error, "password resets")));
+  errands.use(returnIdleMemory());
   return errands;
 }
 
