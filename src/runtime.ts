@@ -1,5 +1,6 @@
+import { createRequire } from "node:module";
 import pino, { type Logger } from "pino";
-import pretty from "pino-pretty";
+import type { PinoPretty } from "pino-pretty";
 import { type Config, masterKeys } from "./config.ts";
 import { type Call, type Deps, keys, newId } from "./deps.ts";
 import { watchCommitted } from "./events/committed.ts";
@@ -133,7 +134,10 @@ function watchRevocations({ callers, writable, logger }: Pick<Runtime, "callers"
 /** The log of the process: JSON lines, or pretty ones on a terminal. */
 export function createLogger(config: Config): Logger {
   const options = { level: config.logLevel, base: null };
-  return isPretty(config) ? pino(options, pretty({ sync: true, singleLine: true })) : pino(options);
+  if (!isPretty(config)) return pino(options);
+  // Its thirty modules are loaded for people only.
+  const pretty = createRequire(import.meta.url)("pino-pretty") as typeof PinoPretty;
+  return pino(options, pretty({ sync: true, singleLine: true }));
 }
 
 // A million grants that lose a role take half a minute.
