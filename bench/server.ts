@@ -59,9 +59,10 @@ export async function startDatabaseServer({
   };
 }
 
-// Limits that count every call, and are never reached: one client makes all the calls.
 const calls = "60000000";
-const limits = {
+
+/** Limits that count every call, and are never reached: one client makes all the calls. */
+export const limits = {
   CALLS_PER_ADDRESS_PER_MINUTE: calls,
   CALLS_PER_CALLER_PER_MINUTE: calls,
   CALLS_PER_ORGANIZATION_PER_MINUTE: calls,
