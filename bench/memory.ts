@@ -3,6 +3,7 @@ import { round } from "../packages/gateway/bench/stats.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import { seed } from "../test/fixture/seed.ts";
 import { type Load, together } from "./load.ts";
+import { resident } from "./resident.ts";
 import { startDatabaseServer } from "./server.ts";
 import { starts } from "./start.ts";
 import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
@@ -14,7 +15,7 @@ const sliceSeconds = 2;
 /** Measures memory before and after many calls, and the time from the start to the first answer. */
 export async function memory(calls: number): Promise<Row[]> {
   await using databases = await startDatabaseServer();
-  const begun = await starts();
+  const begun = [...(await starts()), ...(await resident(databases))];
   await using system = await startSystem(databases, "memory");
   const idle = await system.server.usage();
   await using sql = openClient(system.databaseUrl);

@@ -66,11 +66,15 @@ export async function startDatabaseServer({
   };
 }
 
-// Limits that count every call, and are never reached: one client makes all the calls.
 const calls = "60000000";
 
+<<<<<<< HEAD
 /** Settings of the limits that no benchmark reaches. */
 export const unlimited = {
+=======
+/** Limits that count every call, and are never reached: one client makes all the calls. */
+export const limits = {
+>>>>>>> wt-memory
   CALLS_PER_ADDRESS_PER_MINUTE: calls,
   CALLS_PER_CALLER_PER_MINUTE: calls,
   CALLS_PER_ORGANIZATION_PER_MINUTE: calls,

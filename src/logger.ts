@@ -1,10 +1,14 @@
+import { createRequire } from "node:module";
 import pino, { type Logger } from "pino";
-import pretty from "pino-pretty";
+import type { PinoPretty } from "pino-pretty";
 import type { Config } from "./config.ts";
 import { isPretty } from "./log_format.ts";
 
 /** The log of the process: JSON lines, or pretty ones on a terminal; those of a worker have its number. */
 export function createLogger(config: Pick<Config, "logLevel" | "logFormat">, worker?: number): Logger {
   const options = { level: config.logLevel, base: worker === undefined ? null : { worker } };
-  return isPretty(config) ? pino(options, pretty({ sync: true, singleLine: true })) : pino(options);
+  if (!isPretty(config)) return pino(options);
+  // Its thirty modules are loaded for people only.
+  const pretty = createRequire(import.meta.url)("pino-pretty") as typeof PinoPretty;
+  return pino(options, pretty({ sync: true, singleLine: true }));
 }

@@ -115,12 +115,16 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   cached_lookups: ["guards", "runtime#Runtime", "services/caller_lookups"],
   idle_memory: [],
+<<<<<<< HEAD
   // The OpenID Provider: sign-in at applications, over HTTP alone.
   provider: [
     ...["gen", "gateway", "deps", "errors", "events", "messages", "security", "services"],
     ...["postgres/connect#Sql", "postgres/failure"],
   ],
   errands: ["config", "events/sweep", "idle_memory", "notify", "provider", "runtime#Runtime", "services"],
+=======
+  errands: ["config", "events/sweep", "idle_memory", "notify", "runtime#Runtime", "services"],
+>>>>>>> wt-memory
   bootstrap: everything,
   operations: ["gateway", "config#Config", "deps", "errors", "guards/report#Report", "routes"],
   admin_files: everything,

@@ -16,11 +16,13 @@ export function reference(
   options: () => ApiOptions,
   { makesCalls = true }: ReferenceOptions = {},
 ): readonly HttpRoute[] {
-  const document = once(async () => (await import("./openapi/openapi.ts")).openapi(options()));
-  const json = once(async () =>
-    cachedText(`${JSON.stringify(await document())}\n`, { "content-type": "application/json" }),
-  );
-  const page = once(async () => docsText(await document(), makesCalls));
+  // Only its bytes are kept: as an object the document takes as much again.
+  const document = once(async () => {
+    const { openapi } = await import("./openapi/openapi.ts");
+    return Buffer.from(`${JSON.stringify(openapi(options()))}\n`);
+  });
+  const json = once(async () => cachedText(await document(), { "content-type": "application/json" }));
+  const page = once(async () => docsText(JSON.parse((await document()).toString()) as Document, makesCalls));
   const script = once(async () => cachedText(await fileOf("browser.js"), { "content-type": "text/javascript" }));
   return [
     { path: "/openapi.json", handle: async (request) => (await json())(request), prepare: json },
@@ -70,10 +72,10 @@ const fileOf = (name: string) => readFile(new URL(`./docs/${name}`, import.meta.
 
 /** Serves a constant text; each encoding compresses it once. */
 function cachedText(
-  text: string,
+  text: string | Buffer,
   headers: Readonly<Record<string, string>>,
 ): (request: HttpRequest) => Promise<Response> {
-  const body = Buffer.from(text);
+  const body = typeof text === "string" ? Buffer.from(text) : text;
   const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
   const all = { ...headers, etag, "cache-control": "no-cache", vary: "accept-encoding" };
   const compressions = new Map<Encoding, () => Promise<Buffer>>();
