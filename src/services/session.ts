@@ -33,7 +33,7 @@ export const sessionService = (deps: Deps, settings: SessionSettings) => {
   const { log, sql, clock, secrets } = deps;
   const userByLoginName = passwordUserByLoginName(sql);
   const guess = passwordGuesses(deps);
-  const limited = signInLimit(settings);
+  const limited = signInLimit(settings, deps.failureRate);
   const even = evenTime(sql);
   const userExists = userExistsRead(sql);
   const sessionById = sessionRead(sql);
