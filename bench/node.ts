@@ -6,7 +6,7 @@ import { delimiter, dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { limits } from "./server.ts";
+import { unreached } from "./server.ts";
 
 const script = fileURLToPath(new URL("../bin/postern", import.meta.url));
 
@@ -24,7 +24,7 @@ export type Memory = Readonly<Record<"rss" | "anonymous" | "file" | "pss", numbe
 /** Starts a node by the command of the package, and waits until it is ready. */
 export async function startNode(env: Readonly<Record<string, string>>): Promise<Node> {
   const PATH = [dirname(process.execPath), "/usr/local/bin:/usr/bin:/bin"].join(delimiter);
-  const whole = { ...limits, HOME: tmpdir(), PATH, PORT: "0", LOG_FORMAT: "json", ...env };
+  const whole = { ...unreached, HOME: tmpdir(), PATH, PORT: "0", LOG_FORMAT: "json", ...env };
   const began = performance.now();
   const child = spawn("sh", [script, "serve"], { env: whole, stdio: ["ignore", "pipe", "inherit"] });
   const url = await listening(child);

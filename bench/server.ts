@@ -68,13 +68,8 @@ export async function startDatabaseServer({
 
 const calls = "60000000";
 
-<<<<<<< HEAD
-/** Settings of the limits that no benchmark reaches. */
-export const unlimited = {
-=======
-/** Limits that count every call, and are never reached: one client makes all the calls. */
-export const limits = {
->>>>>>> wt-memory
+/** Settings of the limits that count every call, and are never reached: one client makes all the calls. */
+export const unreached = {
   CALLS_PER_ADDRESS_PER_MINUTE: calls,
   CALLS_PER_CALLER_PER_MINUTE: calls,
   CALLS_PER_ORGANIZATION_PER_MINUTE: calls,
@@ -82,4 +77,4 @@ export const limits = {
 
 /** Starts the service itself, and waits until it listens. */
 export const servePostern = ({ env, ...options }: ServeOptions = {}): Promise<Served> =>
-  serve(new URL("./servers/postern.ts", import.meta.url), { ...options, env: { ...unlimited, ...env } });
+  serve(new URL("./servers/postern.ts", import.meta.url), { ...options, env: { ...unreached, ...env } });

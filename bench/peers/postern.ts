@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { newToken } from "../../src/security/token.ts";
 import { openClient } from "../../test/fixture/database_client.ts";
 import { seed } from "../../test/fixture/seed.ts";
-import { type DatabaseServer, unlimited } from "../server.ts";
+import { type DatabaseServer, unreached } from "../server.ts";
 import type { PosternCalls } from "./postern_calls.ts";
 import { freePort, startProgram } from "./program.ts";
 import { held, type Question, users } from "./question.ts";
@@ -34,7 +34,7 @@ export async function startPostern(databases: DatabaseServer, pool: number): Pro
   const databaseUrl = await databases.database("peers_postern");
   const token = newToken("pt");
   const env = {
-    ...{ DATABASE_URL: databaseUrl, DATABASE_CONNECTIONS: String(pool), LOG_LEVEL: "warn", ...unlimited, ...hashing },
+    ...{ DATABASE_URL: databaseUrl, DATABASE_CONNECTIONS: String(pool), LOG_LEVEL: "warn", ...unreached, ...hashing },
     ...{ POSTERN_ADMIN_TOKEN: token, POSTERN_MASTER_KEY: randomBytes(32).toString("base64") },
     POSTERN_DATA_DIR: join(databases.folder, "postern"),
   };
