@@ -44,8 +44,8 @@ export function keyring(keys: readonly Uint8Array[]) {
     /** Encrypts and authenticates data, bound to a context that `open` needs too. */
     seal: (plaintext: Uint8Array, context: string) => sealUnder(current, plaintext, context),
 
-    /** The first bytes of all that is sealed under the current key. */
-    current: Buffer.concat([Buffer.of(VERSION), current.id]),
+    /** The first bytes of all that is sealed under the keys before the current one. */
+    earlier: older.map(({ id }) => Buffer.concat([Buffer.of(VERSION), id])),
 
     /** Decrypts sealed data of the same context, under any of the keys. */
     open: (sealed: Uint8Array, context: string) => openUnder(keyOf(all, sealed), sealed, context),

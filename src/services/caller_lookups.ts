@@ -51,7 +51,10 @@ export function callerRead(sql: Sql) {
       ...(row.sessionId === null ? {} : { sessionId: row.sessionId }),
       ...(only ? { isLimited: true } : {}),
       ...(row.enrolmentOnly ? { isEnrolling: true } : {}),
-      memberships: row.memberships.map(membership).map((held) => (only ? { ...held, only } : held)),
+      // A password alone gives nothing that a factor is wanted for: not over others either.
+      memberships: (row.enrolmentOnly ? [] : row.memberships)
+        .map(membership)
+        .map((held) => (only ? { ...held, only } : held)),
     };
     return { caller, tokenId: row.tokenId ?? undefined, expires: row.expires ?? undefined };
   };

@@ -56,15 +56,10 @@ const userRead = (sql: Sql) =>
              left join sessions s on s.session_id = asked.session and s.user_id = u.user_id`,
   });
 
-/** Refuses a machine, which has no factors. */
-export function refuseMachine({ id, kind }: EnrollingUser): void {
-  if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
-}
-
 /** Refuses a machine, and an enrolment that the factor policy does not allow. */
-export function refuseEnrolment(user: EnrollingUser): void {
-  refuseMachine(user);
-  if (isEnrolmentOff(user.policy.factorRequirement)) throw refuse.because("FACTORS_OFF");
+export function refuseEnrolment({ id, kind, policy }: EnrollingUser): void {
+  if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
+  if (isEnrolmentOff(policy.factorRequirement)) throw refuse.because("FACTORS_OFF");
 }
 
 /** Refuses a caller who did not sign in a short while ago: with a stolen token nobody changes what a sign-in asks for. */

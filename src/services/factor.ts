@@ -6,7 +6,7 @@ import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { makeRecoveryCodes } from "../security/recovery_code.ts";
 import { userExistsRead } from "./access_token.ts";
-import { enrollingUser, type FactorSettings, refuseEnrolment, refuseMachine, refuseStale } from "./enrolling_user.ts";
+import { enrollingUser, type FactorSettings, refuseEnrolment, refuseStale } from "./enrolling_user.ts";
 import { type FactorKindName, type FactorRow, factorsRead, isFullFactor, secretContext } from "./factor_read.ts";
 import { passkeyEnrolment } from "./passkey_enrolment.ts";
 import { totpEnrolment } from "./totp_enrolment.ts";
@@ -40,10 +40,8 @@ export const factorService = (deps: Deps, settings: FactorSettings) => {
       return { factors: (await factorsAt(userId, call)).map(factor) };
     },
 
-    async renameFactor({ factorId, name }, call) {
-      const user = await caller(call);
-      refuseMachine(user);
-      const row = named(user.factors, factorId);
+    async renameFactor({ userId, factorId, name }, call) {
+      const row = named(await factorsAt(userId, call), factorId);
       if (row.name === name) return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
       const renamed = factOf("factor", at, { case: "renamed", value: { name } });

@@ -39,7 +39,8 @@ export const resealedFactors = ({ sql, secrets }: Pick<Deps, "sql" | "secrets">)
   name: "factors sealed under an earlier master key",
   async batch(most) {
     const { keyring } = secrets;
-    const rows = await sealedElsewhere(sql, keyring.current, most);
+    if (keyring.earlier.length === 0) return 0;
+    const rows = await sealedEarlier(sql, keyring.earlier, most);
     for (const { id, sealed } of rows) {
       const again = Buffer.from(keyring.seal(keyring.open(sealed, secretContext(id)), secretContext(id)));
       await sql`update factor_secrets set sealed = ${again} where factor_id = ${id} and sealed = ${sealed}`;
@@ -50,6 +51,8 @@ export const resealedFactors = ({ sql, secrets }: Pick<Deps, "sql" | "secrets">)
 
 type Sealed = { readonly id: string; readonly sealed: Buffer };
 
-const sealedElsewhere = (sql: Sql, current: Uint8Array, most: number) => sql<Sealed[]>`
+const sealedEarlier = (sql: Sql, heads: readonly Buffer[], most: number) => sql<Sealed[]>`
   select factor_id as id, sealed from factor_secrets
-  where substring(sealed from 1 for ${current.length}) <> ${Buffer.from(current)} limit ${most}`;
+  where encode(substring(sealed from 1 for 5), 'hex') = any(string_to_array(${heads.map(hex).join()}, ',')) limit ${most}`;
+
+const hex = (bytes: Buffer): string => bytes.toString("hex");

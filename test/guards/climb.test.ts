@@ -123,6 +123,9 @@ const acts: Readonly<Record<string, Act>> = {
     const { body } = await postern.admin.post(`/v1/users/${userId}/tokens`);
     return caller.delete(`/v1/users/${userId}/tokens/${body.tokenId}`);
   },
+  async "FactorService.RenameFactor"(caller, userId) {
+    return caller.put(`/v1/users/${userId}/factors/${await newFactor(userId)}/name`, { name: "Mine" });
+  },
   async "FactorService.RemoveFactor"(caller, userId) {
     return caller.delete(`/v1/users/${userId}/factors/${await newFactor(userId)}`);
   },

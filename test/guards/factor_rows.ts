@@ -13,7 +13,11 @@ export const factorRows: Readonly<Record<string, Row>> = {
   "FactorService.StartPasskey": own(),
   "FactorService.ConfirmPasskey": own({ credential: { id: "none" }, name: "Key" }),
   "FactorService.GenerateRecoveryCodes": own(),
-  "FactorService.RenameFactor": own({ factorId: "none", name: "Phone" }),
+  "FactorService.RenameFactor": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ ...(await f.newFactor()), name: "New phone" }),
+  },
   "FactorService.ListFactors": { needs: "user.read", decides: "user", request: ({ userId }) => ({ userId }) },
   "FactorService.RemoveFactor": { needs: "user.write", decides: "user", request: (f) => f.newFactor() },
   "SessionService.CompleteSession": {

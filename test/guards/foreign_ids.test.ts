@@ -34,6 +34,7 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
   project_grant_id: () => other.newProjectGrant(),
   organization_id: () => other.organizationId,
   session_id: () => other.newSession(),
+  factor_id: async () => (await other.newFactor()).factorId,
   token_id: async () => (await other.newToken()).tokenId,
   granted_organization_id: () => other.organizationId,
   app_id: () => other.newApp(),

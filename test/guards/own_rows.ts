@@ -11,6 +11,7 @@ const denied: OwnRow = { says: "PERMISSION_DENIED" };
 export const ownRows: Readonly<Record<string, OwnRow>> = {
   "SessionService.ListSessions": { says: "OK" },
   "FactorService.ListFactors": { says: "OK" },
+  "FactorService.RenameFactor": { says: "FACTOR_NOT_FOUND", request: { factorId: "none", name: "Phone" } },
   "FactorService.RemoveFactor": { says: "FACTOR_NOT_FOUND", request: { factorId: "none" } },
   "UserService.GetUser": { says: "OK" },
   "UserService.ChangePhone": { says: "OK", request: { phone: "+41446681800" } },

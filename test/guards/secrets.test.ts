@@ -17,7 +17,10 @@ import { methods, nameOf } from "./methods.ts";
 /** The secrets that clients sent or were given, and the refusals that they got. */
 type Seen = { readonly secrets: Set<string>; readonly refusals: string[] };
 
-const secretKeys = ["token", "clientSecret", "password", "newPassword", "oldPassword"];
+const secretKeys = [
+  ...["token", "clientSecret", "password", "newPassword", "oldPassword"],
+  ...["secret", "uri", "pendingToken", "challengeToken", "recoveryCode"],
+];
 
 /** Adds the secrets of a message to those that are looked for. */
 function collect(value: unknown, secrets: Set<string>): void {

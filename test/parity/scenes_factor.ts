@@ -116,7 +116,7 @@ const enrolmentScenes: readonly Scene[] = [
     async (stage) => ({ request: {}, by: (await person(stage)).client }),
   ),
   scene("FactorService.RenameFactor", "one that is not there", "FACTOR_NOT_FOUND", async (stage) => ({
-    request: { factorId: "none", name: "Phone" },
+    request: { userId: "me", factorId: "none", name: "Phone" },
     by: (await person(stage)).client,
   })),
   scene("FactorService.ListFactors", "one's own", "OK", async ({ postern, fixture }) => ({

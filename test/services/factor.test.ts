@@ -258,6 +258,23 @@ test("where a factor is required, a person without one may only enrol it, and th
   done(await complete({ pendingToken: token, totpCode: codeOf(secret, 1) }));
 });
 
+test("a session that may only enrol a factor has no rights over others, whatever roles its user holds", async () => {
+  const organizationId = await organization(postern);
+  const header = { "x-service-orgid": organizationId };
+  const [owner, other] = [await signedUp(postern, { organizationId }), await withTotp(postern, { organizationId })];
+  done(await postern.admin.post("/v1/members", { userId: owner.userId, roles: ["ORG_OWNER"] }, header));
+  expect(done(await owner.client.get(`/v1/users/${other.userId}/factors`)).factors).toHaveLength(1);
+  const [{ id }] = done(await other.client.get("/v1/sessions")).sessions;
+  const policy = { requirement: "FACTOR_REQUIREMENT_REQUIRED" };
+  done(await postern.admin.put("/v1/policies/factor", { policy }, header));
+  const { username: loginName, password } = owner;
+  const client = postern.as(done(await postern.as().post("/v1/sessions", { loginName, password })).token);
+  expect(refused(await client.get(`/v1/users/${other.userId}/factors`))).toEqual([403, "PERMISSION_DENIED"]);
+  expect((await client.delete(`/v1/sessions/${id}`)).status).toBe(403);
+  await enrolTotp(client);
+  expect(done(await client.get(`/v1/users/${other.userId}/factors`)).factors).toHaveLength(1);
+});
+
 test("where administrators need a factor, only those who hold a role do", async () => {
   const organizationId = await organization(postern);
   const header = { "x-service-orgid": organizationId };

@@ -85,6 +85,6 @@ idempotent as (
 select 1;
 
 select factor_id as id, sealed from factor_secrets
-where substring(sealed from 1 for $1) <> $2 limit $3;
+where encode(substring(sealed from 1 for 5), 'hex') = any(string_to_array($1, ',')) limit $2;
 
 update factor_secrets set sealed = $1 where factor_id = $2 and sealed = $3;
