@@ -6,17 +6,18 @@ import { bulk, loading } from "./bulk.ts";
 import { type DatabaseServer, startDatabaseServer } from "./server.ts";
 import { startSystem } from "./system_under_test.ts";
 
-/** The content of a database: users, and for each of them grants and changes of grants, each grant in a project of its own. */
+/** The content of a database: users, and for each of them grants and changes of grants, each grant in a project of its own; and rare ones. */
 export type Filling = {
   readonly name: string;
   readonly users: number;
   readonly grantsEach: number;
   readonly changesEach: number;
+  readonly rare?: number;
 };
 
-/** Five grants for each user, and ten events. */
+/** Five grants for each user, and ten events; one rare user of each kind among sixteen. */
 export const fillingOf = (users: number): Filling => ({
-  ...{ name: `users_${users}`, users, grantsEach: 5, changesEach: 4 },
+  ...{ name: `users_${users}`, users, grantsEach: 5, changesEach: 4, rare: Math.floor(users / 16) },
 });
 
 /** Fills databases where that was not done before. */
@@ -31,13 +32,15 @@ async function isLoaded(databases: DatabaseServer, { name }: Filling): Promise<b
   return row?.loaded === true;
 }
 
-async function load(databases: DatabaseServer, { name, users, grantsEach, changesEach }: Filling): Promise<void> {
+async function load(databases: DatabaseServer, filling: Filling): Promise<void> {
+  const { name, users, grantsEach, changesEach, rare = 0 } = filling;
   // An interrupted load starts again from nothing.
   await databases.drop(name);
   const url = await databases.database(name);
   const owner = await madeIn(databases, name);
   const began = performance.now();
-  await bulk(url, owner, { users, projects: grantsEach, grants: users * grantsEach, changes: users * changesEach });
+  const each = { grants: users * grantsEach, changes: users * changesEach };
+  await bulk(url, owner, { users, projects: grantsEach, ...each, rare });
   await using sql = openClient(url);
   await sql.client`comment on table events is 'loaded'`;
   const seconds = Math.round((performance.now() - began) / 1000);

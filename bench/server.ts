@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { type Served, type ServeOptions, serve } from "../packages/gateway/bench/serve.ts";
 import { startEmbedded } from "../src/postgres/embedded.ts";
 import { openClient, warningsOnly } from "../test/fixture/database_client.ts";
+import { parentOf } from "./hostile/process.ts";
 
 /** A folder for a database server. */
 export type Folder = AsyncDisposable & { readonly path: string };
@@ -78,3 +79,11 @@ export const unreached = {
 /** Starts the service itself, and waits until it listens. */
 export const servePostern = ({ env, ...options }: ServeOptions = {}): Promise<Served> =>
   serve(new URL("./servers/postern.ts", import.meta.url), { ...options, env: { ...unreached, ...env } });
+
+/** Finds the process of a database's server that the others are children of. */
+export async function postmasterOf(databaseUrl: string): Promise<number> {
+  await using sql = openClient(databaseUrl);
+  const [row] = await sql.client`select pg_backend_pid() as pid`;
+  // While the connection is open: its process has no parent once it ended.
+  return await parentOf(Number(row?.pid));
+}

@@ -12,12 +12,32 @@ export async function cpuSecondsOf(pid: number): Promise<number> {
 
 /** The same of a process, of its children, and of those that have ended. */
 export async function cpuSecondsOfFamily(pid: number): Promise<number> {
-  const pids = (await readdir("/proc")).map(Number).filter((one) => one > 0 && one !== pid);
-  const children = (await Promise.all(pids.map(statOf))).filter(({ parent }) => parent === pid);
   const own = await statOf(pid);
-  const running = [own, ...children].reduce((sum, { user, system }) => sum + user + system, 0);
+  const running = [own, ...(await childrenOf(pid))].reduce((sum, { user, system }) => sum + user + system, 0);
   return (running + own.ended) / ticksPerSecond;
 }
+
+/** The same of children with one thread each whose title has a text, such as the processes that serve one database of PostgreSQL. */
+export async function cpuSecondsOfChildren(pid: number, title: string): Promise<number> {
+  const all = await Promise.all((await childrenOf(pid)).map((child) => threadSecondsOf(child, title)));
+  return all.reduce((sum, seconds) => sum + seconds, 0);
+}
+
+async function childrenOf(pid: number) {
+  const pids = (await readdir("/proc")).map(Number).filter((one) => one > 0 && one !== pid);
+  const stats = await Promise.all(pids.map(async (one) => ({ ...(await statOf(one)), pid: one })));
+  return stats.filter(({ parent }) => parent === pid);
+}
+
+/** Reads the CPU of the first thread, in nanoseconds where the kernel counts these: many processes do little each. */
+async function threadSecondsOf({ pid, user, system }: Stat, title: string): Promise<number> {
+  const text = (name: string) => readFile(`/proc/${pid}/${name}`, "utf8").catch(() => "");
+  if (!(await text("cmdline")).includes(title)) return 0;
+  const nanoseconds = Number((await text("schedstat")).split(" ")[0]);
+  return nanoseconds > 0 ? nanoseconds / 1e9 : (user + system) / ticksPerSecond;
+}
+
+type Stat = Awaited<ReturnType<typeof childrenOf>>[number];
 
 /** The process that a process was started by. */
 export const parentOf = async (pid: number): Promise<number> => (await statOf(pid)).parent;

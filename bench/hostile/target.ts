@@ -1,9 +1,8 @@
 import { once } from "node:events";
-import { openClient } from "../../test/fixture/database_client.ts";
-import { type DatabaseServer, servePostern } from "../server.ts";
+import { type DatabaseServer, postmasterOf, servePostern } from "../server.ts";
 import { type SystemUnderTest, startSystem } from "../system_under_test.ts";
 import { post } from "../users.ts";
-import { cpuSecondsOfFamily, parentOf } from "./process.ts";
+import { cpuSecondsOfFamily } from "./process.ts";
 
 /** The target of every attack: a database with users, on which servers are started one after the other. */
 export type Target = {
@@ -37,12 +36,6 @@ export async function prepareTarget(databases: DatabaseServer): Promise<Target> 
     start: () => startServer(settings),
     databaseCpu: () => cpuSecondsOfFamily(postmaster),
   };
-}
-
-async function postmasterOf(databaseUrl: string): Promise<number> {
-  await using sql = openClient(databaseUrl);
-  const [row] = await sql.client`select pg_backend_pid() as pid`;
-  return parentOf(Number(row?.pid));
 }
 
 async function userWithoutRole({ server: { url }, token }: SystemUnderTest): Promise<string> {
