@@ -3,6 +3,7 @@ import { createContextKey, createContextValues, type HandlerContext } from "@con
 import type { IdempotencyRecord, Log } from "./events/log.ts";
 import type { Language } from "./messages/catalogue.ts";
 import type { Sql } from "./postgres/connect.ts";
+import type { MakeFailureRate } from "./security/failure_rate.ts";
 import type { Secrets } from "./security/secrets.ts";
 
 /** The dependencies of a service. */
@@ -14,6 +15,8 @@ export type Deps = {
   readonly clock: () => Date;
   readonly ids: () => string;
   readonly secrets: Secrets;
+  /** Makes the counts of failures for a limit of the node. */
+  readonly failureRate: MakeFailureRate;
 };
 
 /** A call, as guards and handlers see it. */

@@ -27,6 +27,7 @@ export async function doctor(config: Config, { rebuild: replay }: { rebuild: boo
   const findings = [
     await databaseFinding(sql),
     good("migrations: up to date"),
+    workersFinding(config),
     good("keys: the master key is the one of this database"),
     await clockFinding(sql),
     await logFinding(sql),
@@ -47,6 +48,14 @@ async function databaseFinding(sql: Sql): Promise<Finding> {
   const [row] = await sql<{ version: string; size: string }[]>`
     select current_setting('server_version') as version, pg_size_pretty(pg_database_size(current_database())) as size`;
   return good(`database: PostgreSQL ${row?.version}, ${row?.size}`);
+}
+
+/** Warns where the processes of a node have too few connections for its kinds of statements: short, long and probes. */
+function workersFinding({ workers, databaseConnections }: Config): Finding {
+  const each = Math.floor(databaseConnections / workers);
+  const line = `workers: ${workers}, with ${each} of ${databaseConnections} connections each`;
+  if (workers === 1 || each > 2) return good(line);
+  return { ok: true, warns: true, line: `${line}; fewer than 3 serve long statements and probes late` };
 }
 
 async function clockFinding(sql: Sql): Promise<Finding> {

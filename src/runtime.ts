@@ -16,6 +16,7 @@ import { openWritable, type Writable } from "./postgres/writable.ts";
 import { signOnFolds } from "./provider/sign_on.ts";
 import { signingKeyFolds } from "./provider/signing_keys.ts";
 import { commonPasswords } from "./security/common_passwords.ts";
+import { type MakeFailureRate, ownFailureRate } from "./security/failure_rate.ts";
 import { type Secrets, secretsOf } from "./security/secrets.ts";
 import { accessTokenFolds } from "./services/access_token.ts";
 import { applicationFolds } from "./services/application.ts";
@@ -76,12 +77,15 @@ export type RuntimeOptions = {
   readonly logger: Logger;
   /** Whether to share the embedded database of a process that runs on the same folder. */
   readonly join?: boolean;
+  /** Makes the counts of failures; those of this process alone when absent. */
+  readonly failureRate?: MakeFailureRate | undefined;
   /** Called for every statement. */
   readonly observe?: ConnectOptions["observe"];
 };
 
 /** Opens the database, migrates its tables, and composes the runtime. */
-export async function openRuntime(config: Config, { logger, join = false, observe }: RuntimeOptions): Promise<Runtime> {
+export async function openRuntime(config: Config, options: RuntimeOptions): Promise<Runtime> {
+  const { logger, join = false, observe } = options;
   await using opened = new AsyncDisposableStack();
   const sealingKeys = await masterKeys(config);
   const opening = openDatabase(config, logger, { join });
@@ -116,7 +120,8 @@ export async function openRuntime(config: Config, { logger, join = false, observ
     listeners.add(listener);
     return () => void listeners.delete(listener);
   };
-  const deps: Deps = { log, sql, clock: now, ids: newId, secrets };
+  const { failureRate = ownFailureRate } = options;
+  const deps: Deps = { log, sql, clock: now, ids: newId, secrets, failureRate };
   const signIns = signInsOf(deps, config);
   const parts = { deps, signIns, database, databaseLoad: load, instanceId, logger, tail, callers, onAppended };
   const refuse = (graceMs: number) => Promise.all(pools.map((pool) => pool.refuse(graceMs))).then(() => {});

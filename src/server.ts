@@ -12,6 +12,7 @@ import { hashBehindOthers } from "./security/priority.ts";
 import type { Tracing } from "./tracing/tracing.ts";
 import { welcomeTo } from "./welcome.ts";
 import type { Parent } from "./workers/parent.ts";
+import { sharedFailureRates } from "./workers/shared_failures.ts";
 
 /** A service that answers. */
 export type Server = AsyncDisposable & {
@@ -36,9 +37,7 @@ export async function startServer(config: Config, parent?: Parent): Promise<Serv
   const logger = createLogger(config, parent?.place.number);
   const tracing = await startTracing(config, logger);
   if (tracing) opened.use(tracing);
-  const runtime = opened.use(
-    await openRuntime(config, { logger, join: parent !== undefined, observe: tracing?.statement }),
-  );
+  const runtime = opened.use(await openRuntime(config, runtimeOptions(logger, tracing, parent)));
   await hashBehindOthers();
   const ownProcess = config.metrics === "on" ? opened.use(processMetrics()) : undefined;
   let bootstrapped = false;
@@ -64,6 +63,13 @@ export async function startServer(config: Config, parent?: Parent): Promise<Serv
   const stack = opened.move();
   return { url, operationsUrl, isFirst, welcome, fail, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
+
+const runtimeOptions = (logger: Logger, tracing: Tracing | undefined, parent: Parent | undefined) => ({
+  logger,
+  observe: tracing?.statement,
+  join: parent !== undefined,
+  failureRate: parent && sharedFailureRates(parent),
+});
 
 // Statements that were sent when the process failed may run on for this long.
 const lastGraceMs = 500;

@@ -3,6 +3,7 @@ import { createContextValues, type HandlerContext } from "@connectrpc/connect";
 import type postgres from "postgres";
 import { type Deps, keys, newId } from "../src/deps.ts";
 import { planning } from "../src/postgres/connect.ts";
+import { ownFailureRate } from "../src/security/failure_rate.ts";
 import { secretsOf } from "../src/security/secrets.ts";
 import { openClient } from "./fixture/database_client.ts";
 
@@ -29,7 +30,7 @@ export async function askedBy(
   const sent: SentStatement[] = [];
   await using opened = openClient(url, (text, given) => sent.push({ text, parameters: given.map(literal) }));
   const secrets = secretsOf([randomBytes(32)], cheap);
-  await work({ sql: opened.client, clock: () => new Date(), ids: newId, secrets });
+  await work({ sql: opened.client, clock: () => new Date(), ids: newId, secrets, failureRate: ownFailureRate });
   return sent.filter(({ text }) => !text.includes("pg_catalog"));
 }
 

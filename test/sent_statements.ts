@@ -6,6 +6,7 @@ import { openLog } from "../src/events/log.ts";
 import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
 import { services } from "../src/routes.ts";
 import { folds } from "../src/runtime.ts";
+import { ownFailureRate } from "../src/security/failure_rate.ts";
 import { secretsOf } from "../src/security/secrets.ts";
 import { handlersOf } from "./fixture/handler.ts";
 import type { Postern } from "./harness.ts";
@@ -52,6 +53,7 @@ export function openHandlers(postern: Postern): Handlers {
     clock: () => new Date(),
     ids: newId,
     secrets: secretsOf(config.masterKeys ?? [], cheap),
+    failureRate: ownFailureRate,
   };
   const handlerOf = handlersOf({ deps, config });
   return {

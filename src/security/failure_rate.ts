@@ -43,3 +43,9 @@ export function failureRate({ perMinute, mostKeys = 100_000 }: FailureRateOption
 }
 
 const unlimited: FailureRate = { waitMs: () => 0, count() {}, uncount() {}, size: () => 0 };
+
+/** Makes the counts of a limit; its name is the same in every process that counts for it. */
+export type MakeFailureRate = (name: string, perMinute: number) => FailureRate;
+
+/** Makes counts of this process alone. */
+export const ownFailureRate: MakeFailureRate = (_, perMinute) => failureRate({ perMinute });

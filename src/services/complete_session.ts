@@ -10,7 +10,6 @@ import { messageRule, type Violation } from "../errors.ts";
 import { factOf, type NewFact, next } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { failureRate } from "../security/failure_rate.ts";
 import { relyingParty } from "../security/passkey.ts";
 import { recoveryCodeMac } from "../security/recovery_code.ts";
 import { stepOfCode } from "../security/totp.ts";
@@ -70,7 +69,7 @@ export const signInCompletion = (deps: Deps, settings: FactorSettings & SignInLi
   const secretOf = factorSecretRead(sql);
   const codeIsLeft = recoveryCodeRead(sql);
   const provenBy = provenPasskey(deps, relyingParty(settings));
-  const guesses = failureRate({ perMinute: settings.signInFailuresPerAddressPerMinute });
+  const guesses = deps.failureRate("second factors", settings.signInFailuresPerAddressPerMinute);
 
   return async ({ pendingToken, answer, call }, kind) => {
     const uncount = countNetwork(guesses, call);

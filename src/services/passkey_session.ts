@@ -5,7 +5,6 @@ import type { SessionService } from "../../gen/postern/v1/session_pb.ts";
 import type { Deps } from "../deps.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { failureRate } from "../security/failure_rate.ts";
 import { passkeySeconds, relyingParty, requestOptions } from "../security/passkey.ts";
 import { type Keyring, SealBroken } from "../security/seal.ts";
 import { type FactorSignInSettings, usedFact } from "./complete_session.ts";
@@ -22,7 +21,7 @@ export const passkeySessions = (deps: Deps, settings: FactorSignInSettings) => {
   const sessionOf = newSessions(deps);
   const confirm = confirmedSessions(deps);
   const isSpent = spentRead(sql);
-  const guesses = failureRate({ perMinute: settings.signInFailuresPerAddressPerMinute });
+  const guesses = deps.failureRate("passkeys of sign-ins", settings.signInFailuresPerAddressPerMinute);
 
   return {
     async startPasskeySession() {

@@ -9,7 +9,6 @@ import { messageRule, refuse, type Violation } from "../errors.ts";
 import { detailsAfter, factOf, next } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { failureRate } from "../security/failure_rate.ts";
 import { passwordCodeMacs } from "../security/mail_code.ts";
 import { userInForce } from "./in_force.ts";
 import type { MailSettings } from "./mail_code.ts";
@@ -25,10 +24,10 @@ export type ResetSettings = MailSettings & {
 
 /** New passwords for those who cannot sign in. */
 export const passwordResets = (deps: Deps, settings: ResetSettings) => {
-  const { log, sql, clock, ids, secrets } = deps;
+  const { log, sql, clock, ids, secrets, failureRate } = deps;
   const userByCode = userByCodeRead(sql);
-  const requests = failureRate({ perMinute: settings.passwordResetsPerAddressPerMinute });
-  const guesses = failureRate({ perMinute: settings.signInFailuresPerAddressPerMinute });
+  const requests = failureRate("password resets", settings.passwordResetsPerAddressPerMinute);
+  const guesses = failureRate("codes for passwords", settings.signInFailuresPerAddressPerMinute);
 
   return {
     async requestPasswordReset({ loginName, email }, call) {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Call, keys } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import { failureRate } from "../security/failure_rate.ts";
+import type { MakeFailureRate } from "../security/failure_rate.ts";
 
 /** How many sign-ins may fail within a minute on this node; 0 sets no limit. */
 export type SignInLimits = {
@@ -16,9 +16,9 @@ type SignIn = { readonly loginName: string; readonly call: Call };
  * Slows sign-ins down after failed ones, by login name and by the network they come from. It knows no user: a login name that
  * nobody has is slowed down like any other.
  */
-export function signInLimit(limits: SignInLimits) {
-  const ofName = failureRate({ perMinute: limits.signInFailuresPerNamePerMinute });
-  const ofNetwork = failureRate({ perMinute: limits.signInFailuresPerAddressPerMinute });
+export function signInLimit(limits: SignInLimits, failureRate: MakeFailureRate) {
+  const ofName = failureRate("sign-ins by name", limits.signInFailuresPerNamePerMinute);
+  const ofNetwork = failureRate("sign-ins by address", limits.signInFailuresPerAddressPerMinute);
 
   return async <T extends { readonly is: string }>(
     { loginName, call }: SignIn,

@@ -30,6 +30,9 @@ export type NodeMetrics = {
   readonly count: WorkerCount;
 };
 
+/** A failure that a worker counted for a limit of the node, or took back. */
+export type Failure = { readonly limit: string; readonly key: string; readonly change: 1 | -1 };
+
 /** The messages of the parent; a connection comes with its socket. */
 export type ToWorker =
   | { readonly kind: "place"; readonly place: Place }
@@ -42,6 +45,8 @@ export type ToWorker =
   /** Asks for the metrics of the worker. */
   | { readonly kind: "measure" }
   | { readonly kind: "measured"; readonly metrics: NodeMetrics }
+  /** Another worker counted a failure. */
+  | { readonly kind: "failure"; readonly failure: Failure }
   | { readonly kind: "stop" };
 
 /** The message of a worker that begins to serve. */
@@ -59,6 +64,7 @@ export type RunningMessage =
   /** How many connections the worker has open. */
   | { readonly kind: "load"; readonly connections: number }
   | { readonly kind: "close"; readonly port: PortName }
+  | { readonly kind: "failure"; readonly failure: Failure }
   | { readonly kind: "metrics"; readonly families: readonly Family[] }
   /** Asks for the metrics of all workers. */
   | { readonly kind: "gather" };

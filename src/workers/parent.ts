@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { ConnectionSource, Family } from "@postern/gateway";
 import { type HandedSource, handedSource } from "./handed_source.ts";
-import type { NodeMetrics, Place, PortName, ToParent, ToWorker, WorkerCount, WorkerStart } from "./message.ts";
+import type { Failure, NodeMetrics, Place, PortName, ToParent, ToWorker, WorkerCount, WorkerStart } from "./message.ts";
 
 /** The parent of this process, as a worker sees it. */
 export type Parent = Disposable & {
@@ -15,6 +15,10 @@ export type Parent = Disposable & {
   readonly onMeasure: (measure: () => Promise<readonly Family[]>) => void;
   /** The metrics of all workers. */
   readonly gather: () => Promise<NodeMetrics>;
+  /** Has the other workers count a failure. */
+  readonly announce: (failure: Failure) => void;
+  /** Sets the listener of the failures of other workers. */
+  readonly onAnnounced: (listener: (failure: Failure) => void) => void;
   readonly serving: (start: WorkerStart) => void;
   /** Resolves when the worker shall stop. */
   readonly stopped: Promise<void>;
@@ -60,6 +64,7 @@ function parentLink(place: Place): Omit<Parent, typeof Symbol.dispose> {
   let hasStarted = place.hasStarted;
   let count: WorkerCount = { serving: 0, of: place.of, ended: 0 };
   let measure = async (): Promise<readonly Family[]> => [];
+  let countFailure = (_failure: Failure): void => {};
   let gathering: PromiseWithResolvers<NodeMetrics> | undefined;
 
   process.on("message", (message, handle) => receive(message as ToWorker, handle as Socket | undefined));
@@ -85,6 +90,9 @@ function parentLink(place: Place): Omit<Parent, typeof Symbol.dispose> {
         break;
       case "measured":
         gathered(message.metrics);
+        break;
+      case "failure":
+        countFailure(message.failure);
         break;
       case "stop":
         stop();
@@ -112,6 +120,10 @@ function parentLink(place: Place): Omit<Parent, typeof Symbol.dispose> {
       if (!gathering) send({ kind: "gather" });
       gathering ??= Promise.withResolvers();
       return gathering.promise;
+    },
+    announce: (failure) => send({ kind: "failure", failure }),
+    onAnnounced(listener) {
+      countFailure = listener;
     },
     serving: (start) => send({ kind: "serving", start }),
   };

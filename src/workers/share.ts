@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 
-/** The settings of one worker: the limits of the node divided among all of them. */
+/** The settings of one worker: the limits of the node divided among all of them, but those of failures, which they share. */
 export function shareOf(config: Config, number: number, of: number): Config {
   const whole = (total: number) => Math.floor(total / of) + (number <= total % of ? 1 : 0);
   // Where a caller may meet one worker alone, shares are rounded up; 0, which sets no limit, stays.
@@ -18,9 +18,6 @@ export function shareOf(config: Config, number: number, of: number): Config {
     callsPerCallerPerMinute: atLeast(0, config.callsPerCallerPerMinute),
     callsPerOrganizationPerMinute: atLeast(0, config.callsPerOrganizationPerMinute),
     unknownTokensPerAddressPerMinute: atLeast(0, config.unknownTokensPerAddressPerMinute),
-    signInFailuresPerNamePerMinute: atLeast(0, config.signInFailuresPerNamePerMinute),
-    signInFailuresPerAddressPerMinute: atLeast(0, config.signInFailuresPerAddressPerMinute),
-    passwordResetsPerAddressPerMinute: atLeast(0, config.passwordResetsPerAddressPerMinute),
   };
 }
 

@@ -95,6 +95,9 @@ function superviseOn({ workers }: Config, ports: Ports["byName"], logger: Return
       case "load":
         worker.connections = message.connections;
         break;
+      case "failure":
+        for (const other of supervisor.running) if (other !== worker) other.send(message);
+        break;
       case "metrics":
         metrics.answered(worker, message.families);
         break;

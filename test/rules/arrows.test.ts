@@ -48,7 +48,10 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   log_format: ["config#Config"],
   logger: ["config#Config", "log_format"],
   // The parent of workers serves nothing, so it loads nothing of the service.
-  workers: ["config#Config", "gateway#", "logger", "metrics/merge", "postgres/embedded", "preflight"],
+  workers: [
+    ...["config#Config", "gateway#", "logger", "metrics/merge", "postgres/embedded", "preflight"],
+    "security/failure_rate",
+  ],
   // It runs every ten seconds beside the service, so it loads nothing else.
   health_check: ["config#Config", "local_address"],
   // It calls the service over the wire, as any other client.
@@ -69,6 +72,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "security/priority",
     "tracing/tracing",
     "workers/parent#Parent",
+    "workers/shared_failures",
   ],
   ports: [
     "gateway",

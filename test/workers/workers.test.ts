@@ -7,6 +7,7 @@ import { ask, until } from "../postgres/holder.ts";
 import { type Serving, serve } from "../postgres/serving.ts";
 import { postern } from "../program/command.ts";
 import { certificateFor, nameShown } from "../wire/certificate.ts";
+import type { HttpRequest, HttpResponse } from "../wire/http.ts";
 import { connectHttp1 } from "../wire/http1.ts";
 import { connectHttp2 } from "../wire/http2.ts";
 import { ipv4, proxyHeader } from "../wire/proxy.ts";
@@ -109,6 +110,18 @@ describe("a node of two workers", () => {
     expect(new Set(await Promise.all(asked))).toEqual(new Set(["answered"]));
   });
 
+  test("counts wrong passwords over both workers, up to the limit of the node", async () => {
+    const body = Buffer.from(JSON.stringify({ loginName: "nobody", password: "a wrong one" }));
+    const request = { method: "POST", path: "/v1/sessions", headers: { "content-type": "application/json" }, body };
+    const reasonOf = ({ body }: HttpResponse) => JSON.parse(body.toString()).details[0].reason;
+    const [one, two] = [await connectTo(node, 1), await connectTo(node, 2)];
+    const failed = `postern_calls_total{operation="/postern.v1.SessionService/CreateSession",door="json",code="UNAUTHENTICATED"}`;
+    for (let nth = 0; nth < 5; nth++) expect(reasonOf(await one(request))).not.toBe("PASSWORD_ATTEMPTS");
+    // Numbers come the same way as failures, and behind them.
+    await until(async () => (await sample(node.url, failed)) === 5);
+    expect(reasonOf(await two(request))).toBe("PASSWORD_ATTEMPTS");
+  });
+
   test("reads the PROXY header of a proxy that it trusts", async () => {
     const header = proxyHeader({ addresses: ipv4("203.0.113.7") });
     const request = Buffer.from("GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
@@ -143,7 +156,7 @@ async function endWorker({ child, lines }: Serving, number: number, signal: Node
   return lines.slice(before).find(({ worker, msg }) => worker === number && /started again/.test(String(msg)));
 }
 
-/** A connection to the worker of this number, found by the lines of its calls; calls GetMe on it. */
+/** A connection to the worker of this number, found by the lines of its calls; it sends GetMe, or another request. */
 async function connectTo({ url, admin, lines }: Serving, number: number) {
   const request = meOf(admin.token);
   for (;;) {
@@ -151,7 +164,7 @@ async function connectTo({ url, admin, lines }: Serving, number: number) {
     const { headers } = await send(request);
     const id = headers["x-request-id"];
     const { worker } = await until(async () => lines.find(({ requestId }) => requestId === id) ?? false);
-    if (worker === number) return () => send(request);
+    if (worker === number) return (other: HttpRequest = request) => send(other);
   }
 }
 
