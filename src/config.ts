@@ -33,8 +33,8 @@ import {
 import { strayNames } from "./setting_names.ts";
 import { signInSettings } from "./sign_in_settings.ts";
 
-// The thread pool that hashes also serves files and DNS and has four threads.
-const hashesAtOnce = Math.min(availableParallelism(), 3);
+// The thread pool of each process, which hashes, also serves files and DNS and has four threads.
+const hashesOf = (workers: number) => Math.min(availableParallelism(), 3 * workers);
 
 // PostgreSQL takes 100 unless it is set otherwise.
 const connectionsOfWorkers = { each: 8, most: 64 };
@@ -247,9 +247,9 @@ const declared = {
   ),
   shutdownGraceMs: milliseconds("SHUTDOWN_GRACE_MS", 10_000, "Time that running calls get to finish at shutdown", 0),
   deadlineMaxMs: milliseconds("DEADLINE_MAX_MS", 60_000, "Longest deadline that a caller can set"),
-  hashConcurrency: whole("HASH_CONCURRENCY", hashesAtOnce, "Passwords hashed at once, after all else", {
+  hashConcurrency: whole("HASH_CONCURRENCY", hashesOf(1), "Passwords hashed at once, after all else", {
     most: 1024,
-    shown: "cores, 3 at most",
+    shown: "cores, 3 for each worker at most",
   }),
   hashQueue: whole("HASH_QUEUE", 64, "Password checks that may wait, then RESOURCE_EXHAUSTED", { least: 0 }),
   hashMemoryKib: whole("HASH_MEMORY_KIB", 19_456, "Memory of one argon2id hash, in KiB", { least: 8, most: 4_194_304 }),
@@ -358,7 +358,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   ]);
   const read = Object.fromEntries(entries) as Config;
   const databaseConnections = env.DATABASE_CONNECTIONS?.trim() ? read.databaseConnections : connectionsFor(read);
-  const config = Object.freeze({ ...read, databaseConnections });
+  const hashConcurrency = env.HASH_CONCURRENCY?.trim() ? read.hashConcurrency : hashesOf(read.workers);
+  const config = Object.freeze({ ...read, databaseConnections, hashConcurrency });
   // The driver would read it, and ask each new connection by a statement whose failure nobody catches.
   if (env.PGTARGETSESSIONATTRS)
     throw new ConfigError("PGTARGETSESSIONATTRS is not read: write target_session_attrs into DATABASE_URL");

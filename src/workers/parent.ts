@@ -34,7 +34,8 @@ export async function findParent(exitCode: number): Promise<Parent> {
   if (!process.send) throw new NoParent("worker is started by serve, where WORKERS is more than 1");
   const end = () => process.exit(exitCode);
   process.on("disconnect", end);
-  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});
+  // Until the certificate is read there is nothing to read again on SIGHUP, which would end the process.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
   const link = parentLink(await firstPlace());
   return {
     ...link,

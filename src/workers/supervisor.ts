@@ -106,4 +106,7 @@ export function supervise({ workers: of, ports, logger, ...called }: SupervisorO
   };
 }
 
-const wordsOf = ({ code, signal }: WorkerEnd) => (signal ? `by ${signal}` : `with code ${code}`);
+function wordsOf({ code, signal }: WorkerEnd): string {
+  if (signal) return `by ${signal}`;
+  return code === null ? "before it began" : `with code ${code}`;
+}

@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import type { Socket } from "node:net";
 import type { Place, ToParent, ToWorker } from "./message.ts";
 
@@ -32,8 +31,6 @@ export function startWorker(place: Place, onMessage: OnMessage): WorkerProcess {
 }
 
 function workerOf(child: ChildProcess, number: number): WorkerProcess {
-  // A message to a worker that has just ended fails, and its end is told by `ended`.
-  child.on("error", () => {});
   return {
     number,
     pid: child.pid,
@@ -46,7 +43,12 @@ function workerOf(child: ChildProcess, number: number): WorkerProcess {
   };
 }
 
-async function endOf(child: ChildProcess): Promise<WorkerEnd> {
-  const [code, signal] = await once(child, "exit").catch(() => [child.exitCode, child.signalCode]);
-  return { code, signal };
+function endOf(child: ChildProcess): Promise<WorkerEnd> {
+  return new Promise((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+    // A process that could not be made has no exit.
+    child.on("error", () => {
+      if (child.pid === undefined) resolve({ code: null, signal: null });
+    });
+  });
 }
