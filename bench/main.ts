@@ -16,6 +16,7 @@ import { memory } from "./memory.ts";
 import { operations } from "./operations.ts";
 import { peers } from "./peers/peers.ts";
 import { scale } from "./scale.ts";
+import { workers } from "./workers.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -42,6 +43,7 @@ const parts = {
   cost: () => cost(pace.seconds),
   growth: () => growth(Number(values.users)),
   memory: () => memory(Number(values.calls)),
+  workers: () => workers(pace, values.only),
   import: () => importing(Number(values.users)),
   hostile: () => hostile(pace.seconds, values.only),
 } satisfies Record<string, () => Promise<Row[]>>;

@@ -66,7 +66,6 @@ export async function startDatabaseServer({
   };
 }
 
-// Limits that count every call, and are never reached: one client makes all the calls.
 const calls = "60000000";
 
 /** Settings of the limits that no benchmark reaches. */
