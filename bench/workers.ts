@@ -16,7 +16,7 @@ import { generate, type LoadOutcome } from "./load.ts";
 import { startDatabaseServer, unlimited } from "./server.ts";
 import { startSystem } from "./system_under_test.ts";
 
-const users = 20_000;
+const users = 4_000;
 const numbers = [1, 2];
 const callers = [32, 128];
 // Nodes whose calls are reckoned: with as many cores of their own, and a database on other ones.
