@@ -69,7 +69,7 @@ export const signInCompletion = (deps: Deps, settings: FactorSettings & SignInLi
   const secretOf = factorSecretRead(sql);
   const codeIsLeft = recoveryCodeRead(sql);
   const provenBy = provenPasskey(deps, relyingParty(settings));
-  const guesses = deps.failureRate("sign-ins by factor", settings.signInFailuresPerAddressPerMinute);
+  const guesses = deps.failureRate("second factors", settings.signInFailuresPerAddressPerMinute);
 
   return async ({ pendingToken, answer, call }, kind) => {
     const uncount = countNetwork(guesses, call);

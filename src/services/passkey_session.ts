@@ -21,7 +21,7 @@ export const passkeySessions = (deps: Deps, settings: FactorSignInSettings) => {
   const sessionOf = newSessions(deps);
   const confirm = confirmedSessions(deps);
   const isSpent = spentRead(sql);
-  const guesses = deps.failureRate("sign-ins by passkey", settings.signInFailuresPerAddressPerMinute);
+  const guesses = deps.failureRate("passkeys of sign-ins", settings.signInFailuresPerAddressPerMinute);
 
   return {
     async startPasskeySession() {

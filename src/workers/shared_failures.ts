@@ -6,15 +6,15 @@ export function sharedFailureRates({
   announce,
   onAnnounced,
 }: Pick<Parent, "announce" | "onAnnounced">): MakeFailureRate {
-  const rates = new Map<string, FailureRate>();
+  const rates = new Map<string, FailureRate[]>();
   onAnnounced(({ limit, key, change }) => {
-    const rate = rates.get(limit);
-    if (change > 0) rate?.count(key, performance.now());
-    else rate?.uncount(key, performance.now());
+    for (const rate of rates.get(limit) ?? [])
+      if (change > 0) rate.count(key, performance.now());
+      else rate.uncount(key, performance.now());
   });
   return (limit, perMinute) => {
     const rate = failureRate({ perMinute });
-    rates.set(limit, rate);
+    rates.set(limit, [...(rates.get(limit) ?? []), rate]);
     if (perMinute === 0) return rate;
     return {
       waitMs: rate.waitMs,
