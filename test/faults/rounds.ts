@@ -36,7 +36,11 @@ export const long: RoundsOptions = { rounds: 20, projects: 60_000 };
 /** Strikes by each fault so many times under 32 writers, and fails on any write that is lost or doubled. */
 export async function endure(stage: Stage, { rounds, projects }: RoundsOptions): Promise<void> {
   const admin = clientOf(stage.url, stage.token);
-  await seedProjects(stage.databaseUrl, (await admin.get("/v1/users/me")).body.organization.id, projects);
+  const organizationId = await eventually(
+    async () => (await admin.get("/v1/users/me")).body.organization?.id as string | undefined,
+    "the organization of the administrator",
+  );
+  await seedProjects(stage.databaseUrl, organizationId, projects);
   const writers = startWriters({ ...stage, subjects: await subjectsOf(admin) });
   for (const [name, fault] of Object.entries(stage.faults)) {
     const times: number[] = [];
