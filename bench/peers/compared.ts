@@ -34,7 +34,8 @@ export async function compared(one: Case, comparison: Comparison): Promise<Row[]
     const questions = [one.question, ...(one.beside ? [one.beside] : [])];
     const calls = callsOf(one, comparison);
     // Cold code runs many times slower: the lone caller comes after many others.
-    if (counts.length > 0) for (const call of calls) await load(call, comparison, { callers: hot, seconds: 1 });
+    for (const call of counts.length > 0 ? calls : [])
+      await load(call, comparison, { callers: hot, seconds: call.system.warmSeconds });
     for (const callers of counts) {
       const entrants = calls.map(
         (call): Entrant<Outcome> => ({

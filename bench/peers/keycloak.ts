@@ -34,7 +34,7 @@ export async function startKeycloak(databases: DatabaseServer, pool: number): Pr
   const { sub: userId } = (await me.json()) as { sub: string };
   const running = opened.move();
   return {
-    ...{ name: "Keycloak", pid, can: keycloakCan },
+    ...{ name: "Keycloak", pid, can: keycloakCan, warmSeconds: 15 },
     doors: [{ who: "Keycloak", kind: "json", url }],
     callsOf: (question: Question) => ({
       source: { module, options: { question, token: question === "me" ? own : token, userId } satisfies KeycloakCalls },

@@ -30,7 +30,7 @@ export async function startOpenfga(databases: DatabaseServer, pool: number): Pro
   const ids = await fill(url, { token, databaseUrl });
   const running = opened.move();
   return {
-    ...{ name: "OpenFGA", pid, can: openfgaCan },
+    ...{ name: "OpenFGA", pid, can: openfgaCan, warmSeconds: 1 },
     doors: [
       { who: "OpenFGA gRPC", kind: "grpc", url: grpcUrl },
       { who: "OpenFGA HTTP", kind: "json", url },

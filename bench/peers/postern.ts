@@ -43,7 +43,7 @@ export async function startPostern(databases: DatabaseServer, pool: number): Pro
   const userId = await fill(databaseUrl);
   const running = opened.move();
   return {
-    ...{ name: "Postern", pid, can: posternCan },
+    ...{ name: "Postern", pid, can: posternCan, warmSeconds: 2 },
     doors: [
       { who: "Postern gRPC", kind: "grpc", url },
       { who: "Postern REST", kind: "json", url },

@@ -14,6 +14,8 @@ export type System = AsyncDisposable & {
   readonly pid: number;
   readonly doors: readonly Door[];
   readonly can: readonly Question[];
+  /** The seconds of load until its code is compiled. */
+  readonly warmSeconds: number;
   /** The calls of a question through a door. */
   readonly callsOf: (question: Question, door: Door) => What;
   /** Starts it once more on the same database, beside itself, until it answers. */
