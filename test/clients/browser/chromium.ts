@@ -14,6 +14,8 @@ export type Page = {
   readonly run: (name: string, ...given: unknown[]) => Promise<unknown>;
   /** Shows the page on a screen of this width, as a telephone does. */
   readonly narrow: (width: number) => Promise<void>;
+  /** Gives the page a platform authenticator whose user is always there, as a telephone with a fingerprint has one. */
+  readonly withAuthenticator: () => Promise<void>;
   /** The messages of the console, and the refusals of the content security policy among them. */
   readonly messages: readonly string[];
   /** The requests of the page, preflights included, as `METHOD path`. */
@@ -117,7 +119,13 @@ async function openPage({ ask, events }: DevTools, url: string): Promise<Page> {
     const screen = { width, height: 740, deviceScaleFactor: 1, mobile: true };
     await ask("Emulation.setDeviceMetricsOverride", screen, sessionId);
   };
-  return { run, narrow, messages, requests, protocols };
+  const withAuthenticator = async () => {
+    await ask("WebAuthn.enable", {}, sessionId);
+    const abilities = { hasResidentKey: true, hasUserVerification: true, isUserVerified: true };
+    const options = { protocol: "ctap2", transport: "internal", ...abilities, automaticPresenceSimulation: true };
+    await ask("WebAuthn.addVirtualAuthenticator", { options }, sessionId);
+  };
+  return { run, narrow, withAuthenticator, messages, requests, protocols };
 }
 
 type Evaluated = {
