@@ -13,7 +13,7 @@ import type { Recipe } from "../test/fixture/recipes.ts";
 import { seed } from "../test/fixture/seed.ts";
 import { cpuSecondsOfFamily, parentOf } from "./hostile/process.ts";
 import { generate, type LoadOutcome } from "./load.ts";
-import { startDatabaseServer, unlimited } from "./server.ts";
+import { startDatabaseServer, unreached } from "./server.ts";
 import { startSystem } from "./system_under_test.ts";
 
 const users = 4_000;
@@ -61,7 +61,7 @@ const nameOf = (count = 1) => (count === 1 ? "one process" : `${count} workers`)
 async function startNode(env: Readonly<Record<string, string>>, count: number): Promise<Node> {
   const program = fileURLToPath(new URL("../src/main.ts", import.meta.url));
   const port = String(await freePort());
-  const settings = { ...unlimited, ...env, PORT: port, WORKERS: String(count), DATABASE_CONNECTIONS: "32" };
+  const settings = { ...unreached, ...env, PORT: port, WORKERS: String(count), DATABASE_CONNECTIONS: "32" };
   const child = spawn(process.execPath, [program], { env: settings, stdio: ["ignore", "ignore", "inherit"] });
   const url = `http://127.0.0.1:${port}`;
   const isReady = async () => (await fetch(`${url}/readyz`)).status === 200;

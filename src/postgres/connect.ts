@@ -59,15 +59,13 @@ export type Connection = AsyncDisposable &
 
 /**
  * A plan lives as long as its connection. Made while a table was small it read the whole table, or hashed a whole index, and
- * went on to do so while the table grew: until the next analyze the database spent three times as long on AddUserGrant. A search
- * remembered the rows of a million users, none of which it met again. Left to choose, the database plans a list of many rows
+ * went on to do so while the table grew: until the next analyze the database spent three times as long on AddUserGrant. Left to choose, the database plans a list of many rows
  * for each call anew, by its values, which took as long as reading it.
  */
 export const planning = {
   enable_seqscan: "off",
   enable_hashjoin: "off",
   enable_mergejoin: "off",
-  enable_memoize: "off",
   jit: "off",
   plan_cache_mode: "force_generic_plan",
 };
