@@ -8,7 +8,7 @@ import { openBrowser } from "./browser.ts";
 let postern: Postern;
 let issuer: string;
 beforeAll(async () => {
-  postern = await startPostern({ logLevel: (process.env.POSTERN_TEST_LOG ?? "silent") as "silent" });
+  postern = await startPostern();
   issuer = issuerOf(postern);
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
