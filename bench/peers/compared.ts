@@ -103,7 +103,7 @@ function rowOf(one: Case, call: Call, { callers, found }: Found): Row {
     "database CPU ms": round(middle(outcomes, ({ databaseMs }) => databaseMs)),
     wrong: outcomes.reduce((sum, { refused }) => sum + refused, 0),
   };
-  const goals = { ...goalsOf(one, door, callers), wrong: { most: 0 } };
+  const goals = { ...goalsOf(one, door, callers), "calls/s": { least: 1 }, wrong: { most: 0 } };
   const note = differenceOf(system, question);
   return { ...row(`${one.name} · ${callers}`, door.who, figures), goals, ...(note && { note }) };
 }

@@ -1,9 +1,7 @@
 import { whyOf } from "../../packages/gateway/bench/load/tools.ts";
 import type { Row } from "../../packages/gateway/bench/report.ts";
 import type { Pace } from "../../packages/gateway/bench/rounds.ts";
-import { openClient } from "../../test/fixture/database_client.ts";
-import { parentOf } from "../hostile/process.ts";
-import { type DatabaseServer, startDatabaseServer } from "../server.ts";
+import { type DatabaseServer, postmasterOf, startDatabaseServer } from "../server.ts";
 import { cases, isChosen } from "./cases.ts";
 import { compared } from "./compared.ts";
 import { footprint, footprintOf } from "./footprint.ts";
@@ -33,7 +31,7 @@ export async function peers(pace: Pace, only?: string): Promise<Row[]> {
     const system = await started(databases, starter);
     if (system) systems.push(opened.use(system));
   }
-  const comparison = { systems, pace, only, database: await processOf(databases), numbers: new Map() };
+  const comparison = { systems, pace, only, database: await postmasterOf(await databases.database("postgres")), numbers: new Map() };
   const rows: Row[] = [];
   for (const one of chosen) rows.push(...(await compared(one, comparison)));
   if (isWeighed) for (const system of systems) rows.push(await footprintOf(system, comparison));
@@ -52,11 +50,4 @@ async function started(databases: DatabaseServer, { name, start }: (typeof start
     process.stdout.write(`${name} is left out: ${whyOf(error)}\n`);
   }
   return undefined;
-}
-
-/** The process of the database server, whose children its sessions are. */
-async function processOf(databases: DatabaseServer): Promise<number> {
-  await using sql = openClient(await databases.database("postgres"));
-  const [found] = await sql.client<{ pid: number }[]>`select pg_backend_pid() as pid`;
-  return parentOf(found?.pid ?? 0);
 }
