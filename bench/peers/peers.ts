@@ -31,7 +31,13 @@ export async function peers(pace: Pace, only?: string): Promise<Row[]> {
     const system = await started(databases, starter);
     if (system) systems.push(opened.use(system));
   }
-  const comparison = { systems, pace, only, database: await postmasterOf(await databases.database("postgres")), numbers: new Map() };
+  const comparison = {
+    systems,
+    pace,
+    only,
+    database: await postmasterOf(await databases.database("postgres")),
+    numbers: new Map(),
+  };
   const rows: Row[] = [];
   for (const one of chosen) rows.push(...(await compared(one, comparison)));
   if (isWeighed) for (const system of systems) rows.push(await footprintOf(system, comparison));
