@@ -5,6 +5,7 @@ import { deletedOrganizations } from "../../src/services/delete_organization.ts"
 import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import { type Answer, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+import { application, basic, codeFor, exchange, issuerOf, post as postForm } from "../provider/application.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
 import { oneConnection, unique } from "./log_of.ts";
 
@@ -31,6 +32,7 @@ type World = Record<
 
 const roles = ["a", "b", "c"];
 const password = "Blue-Kettle-42";
+const codeAndRefresh = ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"];
 const onlyOne = { maximumAttempts: 1 };
 
 /** Operations on a world, each on objects that chance brings. */
@@ -131,6 +133,13 @@ function operationsOn(world: World, chance: () => number) {
     if (chance() < 0.5) await remove("/v1/policies/factor", inside(organizationId));
     return status;
   };
+  const signedInAndRevoked = async () => {
+    const issuer = issuerOf(postern);
+    const app = await application(postern.admin, { grantTypes: codeAndRefresh });
+    const { code } = await codeFor(issuer, app, await signedUp(postern), { scope: "openid offline_access" });
+    const { body: tokens } = await exchange(issuer, app, code);
+    return (await postForm(issuer, "/oauth/revoke", { token: tokens.refresh_token }, basic(app))).status;
+  };
   const lockedAndUnlocked = async () => {
     const { userId, loginName } = await newPerson();
     await post("/v1/sessions", { loginName, password: "wrong" });
@@ -146,6 +155,7 @@ function operationsOn(world: World, chance: () => number) {
     givenAndTaken,
     lockedAndUnlocked,
     factorsUsed,
+    signedInAndRevoked,
     () => made("users", post("/v1/users/human", { ...person(), phone: phone(), password }), (b) => b.userId),
     () =>
       made(

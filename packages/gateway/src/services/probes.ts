@@ -14,7 +14,7 @@ export const probes = (isReady: Readiness, stopping: AbortSignal, fieldsOf = noF
     path: "/readyz",
     async handle() {
       if (stopping.aborted || !(await isReady())) throw new GatewayError("UNAVAILABLE");
-      return jsonResponse(200, JSON.stringify({ status: "ok", ...fieldsOf() }));
+      return jsonResponse(200, `${JSON.stringify({ status: "ok", ...fieldsOf() })}\n`);
     },
   },
 ];
