@@ -51,8 +51,15 @@ export const shown = (text: string): string =>
 
 /** Returns the value of a parameter, or refuses. */
 export function required(parameters: Parameters, name: string, longest: number): string {
-  const value = parameters.get(name);
+  const value = bounded(parameters, name, longest);
   if (value === undefined) throw new OauthError("invalid_request", `${name} is missing`);
-  if (value.length > longest) throw new OauthError("invalid_request", `${name} is longer than ${longest} characters`);
+  return value;
+}
+
+/** Returns the value of a parameter that may be left out, or refuses one that is too long. */
+export function bounded(parameters: Parameters, name: string, longest: number): string | undefined {
+  const value = parameters.get(name);
+  if (value !== undefined && value.length > longest)
+    throw new OauthError("invalid_request", `${name} is longer than ${longest} characters`);
   return value;
 }

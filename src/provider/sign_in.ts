@@ -8,7 +8,7 @@ import { callOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
-import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
+import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { isFormToken, openRequest } from "./sealed_request.ts";
 import { factorProblem, signInProblem } from "./sign_in_problem.ts";
 
@@ -56,8 +56,9 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
 
   async function password(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
     const loginName = form.get("login_name")?.slice(0, longestName) ?? "";
-    const newPassword = form.get("new_password");
-    const request = { loginName, password: form.get("password") ?? "", newPassword, call: callOf(http) };
+    const newPassword = bounded(form, "new_password", longestPassword);
+    const password = bounded(form, "password", longestPassword) ?? "";
+    const request = { loginName, password, newPassword, call: callOf(http) };
     try {
       const outcome = await signIns.signIn(request, kindOf());
       if ("pending" in outcome) return pages.askFactor(proven, step, { pendingToken: outcome.pending.token });
@@ -96,6 +97,8 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
 type Submitted = { readonly form: Parameters; readonly step: BrowserStep; readonly proven: ProvenRequest };
 
 const longestName = 200;
+// As long as in a call: a longer one could sign in here alone.
+const longestPassword = 1000;
 
 /** Browsers name the origin of a form; one of another site is refused before anything is read. */
 function refuseForeign({ headers }: HttpRequest, issuer: string): void {

@@ -73,3 +73,17 @@ test("a browser that is signed in signs in to the next application without a pag
   const back = await browser.open(authorizeUrl(issuer, other, { prompt: "none" }));
   expect((await exchange(issuer, other, answerIn(back).code ?? "")).status).toBe(200);
 });
+
+test("a page takes no password that a call would not take", async () => {
+  const [app, person] = [await application(postern.admin), await signedUp(postern)];
+  const browser = openBrowser(issuer);
+  const page = await browser.open(authorizeUrl(issuer, app));
+  for (const field of ["password", "new_password"]) {
+    const form = { login_name: person.username, password: person.password, [field]: `Aa1!${"x".repeat(1000)}` };
+    const refused = await browser.submit(page, form);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("longer than 1000 characters")]);
+  }
+  expect(answerIn(await browser.submit(page, { login_name: person.username, password: person.password })).code).toEqual(
+    expect.any(String),
+  );
+});
