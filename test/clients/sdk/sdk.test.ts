@@ -96,7 +96,7 @@ async function installGo(folder: string) {
   };
   await must(["go", "mod", "init", "example.com/program"], folder, env);
   await must(["go", "mod", "tidy"], folder, env);
-  await must(["go", "build", "-o", "program", "."], folder, env);
+  await must(["go", "build", "-buildvcs=false", "-o", "program", "."], folder, env);
   return { command: ["./program"] as const };
 }
 
