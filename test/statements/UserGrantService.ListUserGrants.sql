@@ -69,13 +69,13 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p join organizations h on h.organization_id = p.owner
   where p.project_id = g.project_id) as "shutBy",
-array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from
-user_grant_roles k cross join lateral (
-  select * from user_grants where user_grant_id = k.user_grant_id limit 1) g
-where (k.project_id collate "C") = $1 and (k.role_key collate "C") = $2
-  and (k.owner collate "C") = $3 and true
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where g.user_grant_id = any(array(
+  select k.user_grant_id from user_grant_roles k
+  where
+(k.project_id collate "C") = $1 and (k.role_key collate "C") = $2 and (k.owner collate "C") = $3 and true
   and true
-  order by (k.user_grant_id collate "C") desc limit $4;
+  order by (k.user_grant_id collate "C") desc limit $4))
+order by (g.user_grant_id collate "C") desc;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
@@ -194,8 +194,8 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
     from
 user_grant_roles k cross join lateral (
   select * from user_grants where user_grant_id = k.user_grant_id limit 1) g
-where (k.project_id collate "C") = $2 and (k.role_key collate "C") = $3
-  and (k.owner collate "C") = $4 and true
+where
+(k.project_id collate "C") = $2 and (k.role_key collate "C") = $3 and (k.owner collate "C") = $4 and true
   and true
   order by (k.user_grant_id collate "C") desc limit $5) g
   where g."isMatch" or g."isLast" order by g.key desc limit $6;
