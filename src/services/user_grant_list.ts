@@ -3,7 +3,7 @@ import type { Reach } from "../deps.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { type Fragment, isActive } from "./named_list.ts";
 import { ageDirection, mostRead, type Page } from "./page.ts";
-import { type ListedUserGrants as Listed, type UserGrantRow, userGrantColumns } from "./user_grant_row.ts";
+import { type ListedUserGrants as Listed, roleless, type UserGrantRow, userGrantColumns } from "./user_grant_row.ts";
 import { userGrantsOfUserRead } from "./user_grants_of_user.ts";
 
 type Partial = Exclude<Reach, { whole: true }>;
@@ -126,11 +126,16 @@ function grantsOfUserInProject(sql: Sql, listed: Listed) {
 const hasRole = (sql: Sql, roleKey: string) =>
   sql`exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = ${roleKey})`;
 
-/** Looks up the grants of a page together: those whose identifiers are neighbours come from one page of the index. */
+/** Looks up the grants of a page together, and their roles: those whose identifiers are neighbours are neighbours in an index. */
 const pageOfRole = (sql: Sql, listed: Listed, paging: Paging): Fragment => sql`
-  select ${sql.unsafe(userGrantColumns)} from user_grants g where g.user_grant_id = any(array(
+  with page as materialized (select array(
     select k.user_grant_id from user_grant_roles k
-    where ${ofRole(sql, listed)} and ${reaches(sql, listed)} ${tailOf(sql, roleByBytes, paging)}))
+    where ${ofRole(sql, listed)} and ${reaches(sql, listed)} ${tailOf(sql, roleByBytes, paging)}) as ids)
+  select ${sql.unsafe(roleless)}, r."roleKeys" from user_grants g join (
+    select user_grant_id, array_agg(role_key order by role_key) as "roleKeys"
+    from user_grant_roles where user_grant_id = any((select ids from page)::text[]) group by user_grant_id
+  ) r on r.user_grant_id = g.user_grant_id
+  where g.user_grant_id = any((select ids from page)::text[])
   order by ${sql.unsafe(`${byBytes} ${paging.backwards}`)}`;
 
 const grantsOfRole = (sql: Sql, listed: Listed) => sql`
