@@ -139,6 +139,6 @@ function organizationList(sql: Sql, query: NamedQuery, only: readonly string[] |
     terms: some
       ? sql`(select * from terms where noun = 'organization' and scope = '' and object_id = any(${some}) offset 0) w`
       : sql`(select * from terms where noun = 'organization' and scope = '') w`,
-    own: "e.noun = 'organization' and e.scope = '' and e.object_id = o.organization_id",
+    ownWords: "o.words",
   };
 }
