@@ -1,15 +1,29 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
-import { application, basic, codeFor, exchange, issuerOf, type Person, post } from "./application.ts";
+import {
+  type Application,
+  answerIn,
+  application,
+  authorizeUrl,
+  basic,
+  codeFor,
+  exchange,
+  issuerOf,
+  type Person,
+  post,
+  signIn,
+} from "./application.ts";
+import { openBrowser } from "./browser.ts";
 
 let postern: Postern;
 let issuer: string;
+let app: Application;
 let person: Person;
 beforeAll(async () => {
   postern = await startPostern();
   issuer = issuerOf(postern);
-  person = await signedUp(postern);
+  [app, person] = [await application(postern.admin), await signedUp(postern)];
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 
@@ -24,4 +38,23 @@ test("the jti of a token is no token: applications write it into their logs", as
   expect((await post(issuer, "/oauth/introspect", { token: jti }, basic(jwt))).body).toEqual({ active: false });
   expect((await post(issuer, "/oauth/revoke", { token: jti }, basic(jwt))).status).toBe(200);
   expect(await userinfo(body.access_token)).toBe(200);
+});
+
+test("half a surrogate pair is refused, in an assertion and in a form, and is no error of ours", async () => {
+  const part = (json: string) => Buffer.from(json).toString("base64url");
+  const asserted = async (sub: string) => {
+    const client_assertion = `${part('{"alg":"RS256"}')}.${part(`{"sub":"${sub}"}`)}.AAAA`;
+    const client_assertion_type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+    const form = { grant_type: "authorization_code", code: "x", client_assertion, client_assertion_type };
+    return post(issuer, "/oauth/token", form);
+  };
+  for (const sub of ["\\ud800", "a\\udfff", "\\u0000"])
+    expect([sub, await asserted(sub)]).toMatchObject([sub, { status: 401, body: { error: "invalid_client" } }]);
+  const browser = openBrowser(issuer);
+  const page = await browser.open(authorizeUrl(issuer, app));
+  // Cut after 200 characters, it would end in half a pair.
+  const named = await browser.submit(page, { login_name: `${"a".repeat(199)}😀`, password: "x" });
+  expect([named.status, named.text]).toEqual([400, expect.stringContaining("request_malformed")]);
+  const right = await browser.submit(page, { login_name: ` ${person.username} `, password: person.password });
+  expect(answerIn(right).code).toEqual(expect.any(String));
 });
