@@ -58,3 +58,15 @@ test("half a surrogate pair is refused, in an assertion and in a form, and is no
   const right = await browser.submit(page, { login_name: ` ${person.username} `, password: person.password });
   expect(answerIn(right).code).toEqual(expect.any(String));
 });
+
+test.each([
+  ["https://exämple.com/cb", "https://xn--exmple-cua.com/cb"],
+  ["https://app.example/zurück/😀", "https://app.example/zur%C3%BCck/%F0%9F%98%80"],
+])("a user comes back to %s", async (redirectUri, href) => {
+  const other = await application(postern.admin, { redirectUris: [redirectUri] });
+  const { code = "", ...back } = answerIn(await signIn(openBrowser(issuer), authorizeUrl(issuer, other), person));
+  expect(back.iss).toBe(issuer);
+  expect((await exchange(issuer, other, code)).status).toBe(200);
+  const { headers } = await openBrowser(issuer).send(authorizeUrl(issuer, other, { prompt: "none" }));
+  expect(new URL(headers.get("location") ?? "").href.split("?")[0]).toBe(href);
+});
