@@ -80,6 +80,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "contract",
     "deps",
     "errors",
+    "guards/capacity",
     "guards/rate_limits",
     "guarded_services",
     "observability",
