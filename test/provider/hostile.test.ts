@@ -1,6 +1,8 @@
 import { decodeJwt } from "jose";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { freshDatabase } from "../database.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
+import { ask, until } from "../postgres/holder.ts";
 import {
   type Application,
   answerIn,
@@ -69,4 +71,26 @@ test.each([
   expect((await exchange(issuer, other, code)).status).toBe(200);
   const { headers } = await openBrowser(issuer).send(authorizeUrl(issuer, other, { prompt: "none" }));
   expect(new URL(headers.get("location") ?? "").href.split("?")[0]).toBe(href);
+});
+
+test("while the database is away, every path of sign-in says that it will be back", async () => {
+  await using at = await freshDatabase();
+  await using away = await startPostern({ databaseUrl: at.url });
+  const name = new URL(at.url).pathname.slice(1);
+  const server = inject("databaseUrl");
+  await ask(server, `alter database ${name} allow_connections false`);
+  await ask(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+  const [there, body] = [issuerOf(away), new URLSearchParams({ grant_type: "refresh_token", refresh_token: "x" })];
+  const preflight = { origin: "https://app.example", "access-control-request-method": "POST" };
+  const asked = [
+    fetch(`${there}/oauth/keys`),
+    fetch(`${there}/oauth/token`, { method: "OPTIONS", headers: preflight }),
+    fetch(`${there}/oauth/token`, { method: "POST", body, headers: basic(app) }),
+    fetch(`${there}/oauth/userinfo`, { headers: { authorization: "Bearer oa_x" } }),
+    fetch(authorizeUrl(there, app)),
+  ];
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
+  expect((await fetch(`${there}/.well-known/openid-configuration`)).status).toBe(200);
+  await ask(server, `alter database ${name} allow_connections true`);
+  await until(async () => (await fetch(`${there}/oauth/keys`)).status === 200);
 });
