@@ -6,6 +6,7 @@ import { contractBounds } from "./contract/field_bounds.ts";
 import { keys, shownRequestId } from "./deps.ts";
 import { inOurWords } from "./errors.ts";
 import { guardedServices } from "./guarded_services.ts";
+import { type Capacity, capacity } from "./guards/capacity.ts";
 import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
 import { type Observers, observability } from "./observability.ts";
 import { listenForOperators } from "./operations.ts";
@@ -30,7 +31,7 @@ export type Ports = AsyncDisposable & {
 export async function openPorts(runtime: Runtime, config: Config, observers: Observers): Promise<Ports> {
   const shown = observability(runtime, observers);
   const { lines, quietLines, ready, readyFields } = shown;
-  const limits = rateLimits(config);
+  const [limits, bound] = [rateLimits(config), capacity(config.callsMax)];
   const stopping = new AbortController();
   const listening = portOptions(runtime, config);
   await using opened = new AsyncDisposableStack();
@@ -46,7 +47,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
   const documents = publicParts(config, shown, limits);
   const signIn = signInRoutes(runtime, config, () => Number(new URL(port.url).port));
   const served = gateway({
-    ...guardedServices(runtime, config, { lines, limits }),
+    ...guardedServices(runtime, config, { lines, limits, capacity: bound }),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
     onError: lines.onError,
     refuse: inOurWords,
@@ -60,7 +61,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     readyFields,
     stopping,
     ...documents,
-    httpRoutes: [...documents.httpRoutes, ...signIn.map((route) => limitedRoute(route, limits))],
+    httpRoutes: [...documents.httpRoutes, ...signIn.map((route) => limitedRoute(asCall(route, bound), limits))],
   });
   const port: Listening = opened.use(await served.listen({ ...listening, ...ofCalls(config, observers) }));
   const stack = opened.move();
@@ -135,4 +136,10 @@ const limitedRoute = (route: HttpRoute, limits: RateLimits): HttpRoute => ({
     limits.ofNetwork(request.network);
     return route.handle(request);
   },
+});
+
+/** A route whose requests take places as calls do: they wait for the same database. */
+const asCall = (route: HttpRoute, bound: Capacity): HttpRoute => ({
+  ...route,
+  handle: (request) => bound.run(async () => route.handle(request)),
 });

@@ -15,6 +15,7 @@ export const pureTests: readonly string[] = [
   "test/guards/{caller_cache,late_rules,remember,report,validate}.test.ts",
   "test/metrics/merge.test.ts",
   "test/postgres/{failure,limiter,servers}.test.ts",
+  "test/provider/client_keys.test.ts",
   "test/security/{code,failure_rate,priority,seal,token,totp,word_set}.test.ts",
   "test/services/{password,phone_number}.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",

@@ -1,5 +1,6 @@
 import type { HttpRequest, Response } from "@postern/gateway";
 import { reasonOf } from "../errors.ts";
+import { retry } from "../guards/retry.ts";
 import type { Language } from "../messages/language.ts";
 import { newToken } from "../security/token.ts";
 import {
@@ -161,14 +162,17 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
   };
 }
 
-/** Runs a page; an error that has nowhere else to go is shown on a page of its own. */
+/**
+ * Runs a page, again when it lost a race, as the guards run a call again; an error that has nowhere else to go is shown on a page of
+ * its own.
+ */
 export async function shown(
   language: Language,
   parts: ProviderParts,
   page: () => Promise<Response>,
 ): Promise<Response> {
   try {
-    return await page();
+    return await retry(page, { signal: neverAborted });
   } catch (error) {
     if (error instanceof PageError) return errorPage(error, language);
     if (error instanceof OauthError)
@@ -178,3 +182,6 @@ export async function shown(
     return errorPage(new PageError("busy", {}, 503), language);
   }
 }
+
+// A page whose browser is gone ends by itself, with another error.
+const neverAborted = new AbortController().signal;

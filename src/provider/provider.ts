@@ -1,4 +1,6 @@
 import type { HttpRoute } from "@postern/gateway";
+import { refuse } from "../errors.ts";
+import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import { authorizeRoute } from "./authorize.ts";
 import { documents } from "./documents.ts";
@@ -11,5 +13,19 @@ export function providerRoutes(parts: ProviderParts & { readonly signIns: SignIn
   const { deps, settings, keys, issuer } = parts;
   const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
   const pages = signInPages({ ...parts, maker });
-  return [...documents(parts), ...endpoints(parts), authorizeRoute(parts, pages), signInRoute(parts, pages)];
+  const routes = [...documents(parts), ...endpoints(parts), authorizeRoute(parts, pages), signInRoute(parts, pages)];
+  return routes.map(inOutages);
 }
+
+/** A route whose requests are told to come again while the database is away. */
+const inOutages = (route: HttpRoute): HttpRoute => ({
+  ...route,
+  async handle(request) {
+    try {
+      return await route.handle(request);
+    } catch (error) {
+      if (!isUnavailable(error) && !isStatementTimeout(error)) throw error;
+      throw refuse.because("UNAVAILABLE", { retrySeconds: 1, cause: error });
+    }
+  },
+});

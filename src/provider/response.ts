@@ -39,11 +39,14 @@ export const errorResponse = (request: ProvenRequest, error: OauthError, context
 export const redirect = (location: string, { cookies }: Pick<ResponseContext, "cookies">): Response => ({
   status: 303,
   headers: {
-    location,
+    location: inAscii(location),
     "referrer-policy": "no-referrer",
     ...(cookies.length > 0 ? { "set-cookie": cookies } : {}),
   },
 });
+
+// A header holds no other characters; browsers read an encoded host as they read the host itself (WHATWG URL, 3.5).
+const inAscii = (uri: string): string => uri.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 
 const hasSuccessPage = ({ client: { oidc } }: ProvenRequest, parameters: ResponseParameters): boolean =>
   oidc.appType === OidcAppType.NATIVE && !oidc.skipNativeAppSuccessPage && parameters.error === undefined;

@@ -55,7 +55,7 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
   }
 
   async function password(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
-    const loginName = form.get("login_name")?.slice(0, longestName) ?? "";
+    const loginName = bounded(form, "login_name", longestName)?.trim() ?? "";
     const newPassword = bounded(form, "new_password", longestPassword);
     const password = bounded(form, "password", longestPassword) ?? "";
     const request = { loginName, password, newPassword, call: callOf(http) };
@@ -72,8 +72,8 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
 
   /** Takes the code of a factor after a right password: six digits of an application, or a recovery code. */
   async function factor(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
-    const pendingToken = form.get("pending")?.slice(0, longestName) ?? "";
-    const code = form.get("code")?.replaceAll(/\s/g, "").slice(0, longestName) ?? "";
+    const pendingToken = bounded(form, "pending", longestName) ?? "";
+    const code = bounded(form, "code", longestName)?.replaceAll(/\s/g, "") ?? "";
     const answer = { case: /^\d{6}$/.test(code) ? ("totpCode" as const) : ("recoveryCode" as const), value: code };
     try {
       const begun = await signIns.complete({ pendingToken, answer, call: callOf(http) }, kindOf());

@@ -6,7 +6,7 @@ import { lostRace } from "../events/log.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken } from "../security/token.ts";
 import { userInForce } from "../services/in_force.ts";
-import { mayUse } from "./subject.ts";
+import { mayActFor, mayUse } from "./subject.ts";
 
 /** A sign-in to an application that is to be written, with its code where it has one. */
 export type NewSignOn = {
@@ -39,13 +39,11 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
   const { code, organizationId = null, now, expirationDate } = signOn;
   const [found] = await sql<Permitted[]>`
     with found as materialized (
-      select b.session_id, b.user_id, coalesce(${organizationId}, u.owner) as organization_id,
-        ${sql.unsafe(mayUse)} as permitted,
-        (${organizationId}::text is null or ${organizationId} = u.owner or exists (
-          select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id
-            and g.owner = ${organizationId})) as reachable
+      select b.session_id, b.user_id, w.organization_id, ${sql.unsafe(mayUse)} as permitted,
+        ${sql.unsafe(mayActFor("w.organization_id"))} as reachable
       from browser_sessions b join sessions s on s.session_id = b.session_id
         join users u on u.user_id = b.user_id and ${sql.unsafe(userInForce)}
+        cross join lateral (select coalesce(${organizationId}::text, u.owner) as organization_id) w
         join projects p on p.project_id = ${signOn.projectId}
       where b.session_id = ${signOn.sessionId} and b.expiration_date > ${now}
     ),

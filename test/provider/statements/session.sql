@@ -21,31 +21,43 @@ select n, b.session_id as "sessionId", b.user_id as "userId", u.username, b.auth
       where b.idle_date > asked.now and b.expiration_date > asked.now;
 
 with found as materialized (
-      select b.session_id, b.user_id, coalesce($1, u.owner) as organization_id,
-        (u.owner = p.owner
+      select b.session_id, b.user_id, w.organization_id, (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id)) as permitted,
-        ($2::text is null or $3 = u.owner or exists (
-          select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id
-            and g.owner = $4)) as reachable
+          or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = '')) as permitted,
+        (w.organization_id = u.owner or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = w.organization_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = '')) as reachable
       from browser_sessions b join sessions s on s.session_id = b.session_id
         join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-        join projects p on p.project_id = $5
-      where b.session_id = $6 and b.expiration_date > $7
+        cross join lateral (select coalesce($1::text, u.owner) as organization_id) w
+        join projects p on p.project_id = $2
+      where b.session_id = $3 and b.expiration_date > $4
     ),
     kept as (
-      update browser_sessions b set idle_date = $8 from found
-      where b.session_id = found.session_id and b.idle_date < $9::timestamptz - interval '5 minutes'
+      update browser_sessions b set idle_date = $5 from found
+      where b.session_id = found.session_id and b.idle_date < $6::timestamptz - interval '5 minutes'
     ),
     made as (
       insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
-      select $10, session_id, user_id, $11, organization_id, $12,
-        $13, $14, $15 from found where permitted and reachable
+      select $7, session_id, user_id, $8, organization_id, $9,
+        $10, $11, $12 from found where permitted and reachable
       returning sign_on_id
     ),
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $16, sign_on_id, $17, $18,
-        $19 from made where $20
+      select $13, sign_on_id, $14, $15,
+        $16 from made where $17
     )
     select permitted, reachable from found;
