@@ -2,6 +2,7 @@ import type { HttpRoute } from "@postern/gateway";
 import type { SignIns } from "../services/sign_in.ts";
 import { authorizeRoute } from "./authorize.ts";
 import { documents } from "./documents.ts";
+import { endSessionRoutes } from "./end_session.ts";
 import { endpoints, type ProviderParts } from "./endpoints.ts";
 import { signInPages } from "./pages.ts";
 import { signInRoute } from "./sign_in.ts";
@@ -11,5 +12,11 @@ export function providerRoutes(parts: ProviderParts & { readonly signIns: SignIn
   const { deps, settings, keys, issuer } = parts;
   const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
   const pages = signInPages({ ...parts, maker });
-  return [...documents(parts), ...endpoints(parts), authorizeRoute(parts, pages), signInRoute(parts, pages)];
+  return [
+    ...documents(parts),
+    ...endpoints(parts),
+    authorizeRoute(parts, pages),
+    signInRoute(parts, pages),
+    ...endSessionRoutes(parts),
+  ];
 }

@@ -103,6 +103,13 @@ const events: Readonly<
     },
     expected: none,
   },
+  "the user signs out at the application": {
+    async happens({ browser }) {
+      const page = await browser.open(`${issuer}/oauth/end-session`);
+      expect((await browser.submit(page, {}, "sign_out")).status).toBe(200);
+    },
+    expected: { ...none, api: 200 },
+  },
   "the application is deactivated": {
     happens: async (held) => done(await postern.admin.post(`${appPath(held)}:deactivate`)),
     expected: { session: "page", code: 401, refresh: 401, userinfo: 401, introspection: "invalid_client", api: 200 },
