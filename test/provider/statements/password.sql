@@ -130,11 +130,15 @@ with found as materialized (
       insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
       select $10, session_id, user_id, $11, organization_id, $12,
         $13, $14, $15 from found where permitted and reachable
-      returning sign_on_id
+      returning sign_on_id, session_id, app_id
+    ),
+    served as (
+      insert into session_applications (session_id, app_id, created)
+      select session_id, app_id, $16 from made where $17 on conflict do nothing
     ),
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $16, sign_on_id, $17, $18,
-        $19 from made where $20
+      select $18, sign_on_id, $19, $20,
+        $21 from made where $22
     )
     select permitted, reachable from found;
