@@ -2,6 +2,7 @@ import type { Config } from "./config.ts";
 import { unsettledSeconds } from "./events/follow.ts";
 import { rebuild } from "./events/rebuild.ts";
 import { createLogger } from "./logger.ts";
+import { logoutHealth } from "./notify/logout_outbox.ts";
 import { mailHealth } from "./notify/mail_outbox.ts";
 import { smsHealth } from "./notify/outbox.ts";
 import { connect, type Sql } from "./postgres/connect.ts";
@@ -34,6 +35,8 @@ export async function doctor(config: Config, { rebuild: replay }: { rebuild: boo
     ...(await openTransactionFindings(sql)),
     deliveryFinding("sms", await smsHealth(sql)),
     deliveryFinding("mail", await mailHealth(sql)),
+    // Applications that take no sign-outs are no fault of the service.
+    good(deliveryFinding("sign-outs at applications", await logoutHealth(sql)).line),
     ...(replay ? await replayFindings(runtime) : []),
   ];
   return {

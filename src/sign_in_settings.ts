@@ -40,13 +40,19 @@ export const signInSettings = {
     7_776_000,
     "Longest time for which an application gets new tokens without another sign-in",
   ),
+  backchannelLogoutSeconds: whole(
+    "BACKCHANNEL_LOGOUT_SECONDS",
+    3_600,
+    "How long an application that does not answer is told again of a sign-out, then that is given up",
+    { most: 604_800 },
+  ),
   outgoingPrivateNetworks: subnets(
     "OUTGOING_PRIVATE_NETWORKS",
-    "Private addresses at which keys of applications may be read: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
+    "Private addresses at which keys of applications may be read, and sign-outs sent: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
   ),
   outgoingCaFile: text(
     "OUTGOING_CA_FILE",
     "",
-    "Authorities of the servers that have keys of applications, in PEM, in place of those that Node trusts",
+    "Authorities of the servers that have keys of applications or learn of sign-outs, in PEM, in place of those that Node trusts",
   ),
 };

@@ -12,7 +12,7 @@ export const wordsOf = (scope: string): readonly string[] => scope.split(" ").fi
 const hasWord = (scope: string, word: string): boolean => wordsOf(scope).includes(word);
 
 /** The time by which tokens are valid beyond their own, for clocks that differ; in seconds. */
-export const skewOf = ({ oidc: { clockSkew } }: Client): number =>
+export const skewOf = ({ oidc: { clockSkew } }: Pick<Client, "oidc">): number =>
   clockSkew ? Number(clockSkew.seconds) + Math.ceil(clockSkew.nanos / 1e9) : 0;
 
 /** The roles in the organization that the user signed in for, and those of all organizations. */

@@ -25,6 +25,10 @@ export function cookieJar(issuer: () => string) {
       const expires = until ? `; Expires=${until.toUTCString()}` : "";
       return `${nameOf(name)}=${value}; ${attributes()}${expires}`;
     },
+    /** The header that makes the browser forget a cookie. */
+    clear(name: CookieName): string {
+      return `${nameOf(name)}=; ${attributes()}; Max-Age=0`;
+    },
   };
 }
 

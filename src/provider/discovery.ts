@@ -10,7 +10,9 @@ export const paths = {
   userinfo: "/oauth/userinfo",
   introspect: "/oauth/introspect",
   revoke: "/oauth/revoke",
+  endSession: "/oauth/end-session",
   signIn: "/sign-in",
+  signOut: "/sign-out",
   style: "/sign-in/style.css",
   formPost: "/sign-in/form-post.js",
 } as const;
@@ -39,6 +41,7 @@ export const metadata = (issuer: string) => ({
   userinfo_endpoint: issuer + paths.userinfo,
   introspection_endpoint: issuer + paths.introspect,
   revocation_endpoint: issuer + paths.revoke,
+  end_session_endpoint: issuer + paths.endSession,
   jwks_uri: issuer + paths.keys,
   scopes_supported: scopes,
   response_types_supported: ["code", "id_token", "id_token token"],
@@ -61,6 +64,8 @@ export const metadata = (issuer: string) => ({
   request_parameter_supported: false,
   request_uri_parameter_supported: false,
   authorization_response_iss_parameter_supported: true,
+  backchannel_logout_supported: true,
+  backchannel_logout_session_supported: true,
 });
 
 const methodsWithProof = ["client_secret_basic", "client_secret_post", "private_key_jwt"];

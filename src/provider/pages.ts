@@ -17,7 +17,7 @@ import type { ProviderParts } from "./endpoints.ts";
 import { issuing } from "./issue.ts";
 import { claimsOfOwn } from "./jwt.ts";
 import { OauthError } from "./oauth_error.ts";
-import { errorPage, PageError } from "./page_error.ts";
+import { type ErrorTitle, errorPage, PageError } from "./page_error.ts";
 import type { Parameters } from "./parameters.ts";
 import { requestProof } from "./prove.ts";
 import { authorizationResponse, errorResponse } from "./response.ts";
@@ -162,24 +162,27 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
   };
 }
 
+/** The means to show errors of pages: the title is that of a sign-in when it is absent. */
+export type ErrorParts = Pick<ProviderParts, "onError"> & { readonly title?: ErrorTitle };
+
 /**
  * Runs a page, again when it lost a race, as the guards run a call again; an error that has nowhere else to go is shown on a page of
  * its own.
  */
 export async function shown(
   language: Language,
-  parts: ProviderParts,
+  { onError, title = "error" }: ErrorParts,
   page: () => Promise<Response>,
 ): Promise<Response> {
   try {
     return await retry(page, { signal: neverAborted });
   } catch (error) {
-    if (error instanceof PageError) return errorPage(error, language);
+    if (error instanceof PageError) return errorPage(error, language, title);
     if (error instanceof OauthError)
-      return errorPage(new PageError("request_malformed", { problem: error.description }), language);
+      return errorPage(new PageError("request_malformed", { problem: error.description }), language, title);
     const isOurs = reasonOf(error) === undefined || reasonOf(error) === "INTERNAL";
-    if (isOurs) parts.onError(error);
-    return errorPage(new PageError("busy", {}, 503), language);
+    if (isOurs) onError(error);
+    return errorPage(new PageError("busy", {}, 503), language, title);
   }
 }
 

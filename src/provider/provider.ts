@@ -4,6 +4,7 @@ import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import { authorizeRoute } from "./authorize.ts";
 import { documents } from "./documents.ts";
+import { endSessionRoutes } from "./end_session.ts";
 import { endpoints, type ProviderParts } from "./endpoints.ts";
 import { signInPages } from "./pages.ts";
 import { signInRoute } from "./sign_in.ts";
@@ -13,7 +14,13 @@ export function providerRoutes(parts: ProviderParts & { readonly signIns: SignIn
   const { deps, settings, keys, issuer } = parts;
   const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
   const pages = signInPages({ ...parts, maker });
-  const routes = [...documents(parts), ...endpoints(parts), authorizeRoute(parts, pages), signInRoute(parts, pages)];
+  const routes = [
+    ...documents(parts),
+    ...endpoints(parts),
+    authorizeRoute(parts, pages),
+    signInRoute(parts, pages),
+    ...endSessionRoutes(parts),
+  ];
   return routes.map(inOutages);
 }
 

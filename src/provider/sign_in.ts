@@ -101,6 +101,6 @@ const longestName = 200;
 const longestPassword = 1000;
 
 /** Browsers name the origin of a form; one of another site is refused before anything is read. */
-function refuseForeign({ headers }: HttpRequest, issuer: string): void {
+export function refuseForeign({ headers }: HttpRequest, issuer: string): void {
   if (headers.origin !== undefined && headers.origin !== issuer) throw new PageError("expired", {}, 403);
 }

@@ -34,7 +34,10 @@ type NewCode = {
 /** Whether the user may use the application, and in the organization that was named. */
 export type Permitted = { readonly permitted: boolean; readonly reachable: boolean };
 
-/** Writes a sign-in and its code, if the session is in force and the user may use the application; undefined without the session. */
+/**
+ * Writes a sign-in and its code, if the session is in force and the user may use the application; undefined without the session. One
+ * without a code gets its tokens at once: its application is one of those that learn of the end of the session.
+ */
 export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitted | undefined> {
   const { code, organizationId = null, now, expirationDate } = signOn;
   const [found] = await sql<Permitted[]>`
@@ -55,7 +58,11 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
       insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
       select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope},
         ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found where permitted and reachable
-      returning sign_on_id
+      returning sign_on_id, session_id, app_id
+    ),
+    served as (
+      insert into session_applications (session_id, app_id, created)
+      select session_id, app_id, ${now} from made where ${code === undefined} on conflict do nothing
     ),
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)

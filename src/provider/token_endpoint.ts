@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
 import type { Call, Deps } from "../deps.ts";
+import { retry } from "../guards/retry.ts";
 import { sameBytes } from "../security/compare.ts";
 import { newToken } from "../security/token.ts";
 import { wordsOf } from "./claims.ts";
@@ -82,7 +83,7 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
       : undefined;
     const idToken = await idTokenFor({ client, signOn, now });
     const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
-    const isFirst = await redeemCode(sql, code, { now, access, refresh, end });
+    const isFirst = await retry(() => redeemCode(sql, code, { now, access, refresh, end }), call);
     if (!isFirst) throw await reused(found, call, SignOnEnd.CODE_REUSED);
     return response({ access, refresh: refresh?.text, idToken });
   }
@@ -101,9 +102,10 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     const idToken = await idTokenFor(of);
     const successor = newRefresh(now, later(new Date(signOn.createdAt * 1000), settings.refreshLifetimeSeconds));
     const sealed = sealSuccessor(secrets.keyring, old, successor.text);
-    const isFirst = found.replacedMs === null && (await replaceRefresh(sql, { old, successor, sealed }, access));
+    const replaced = () => replaceRefresh(sql, { old, successor, sealed }, access);
+    const isFirst = found.replacedMs === null && (await retry(replaced, call));
     if (isFirst) return response({ access, refresh: successor.text, idToken });
-    if (!(await writeAccessToken(sql, signOn.signOnId, access))) throw notInForce();
+    if (!(await retry(() => writeAccessToken(sql, signOn.signOnId, access), call))) throw notInForce();
     return response({ access, refresh: await successorOf(proof.clientId, old), idToken });
   }
 

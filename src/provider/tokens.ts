@@ -55,7 +55,8 @@ export function newIdToken(
   return signJwt(maker.keys, { type: "JWT", algorithm: algorithmOf(client), claims });
 }
 
-const algorithmOf = ({ oidc }: Client): Algorithm =>
+/** The algorithm that signs the ID tokens and logout tokens of an application. */
+export const algorithmOf = ({ oidc }: Pick<Client, "oidc">): Algorithm =>
   oidc.idTokenAlgorithm === OidcIdTokenAlgorithm.ES256 ? "ES256" : "RS256";
 
 const issueOf = ({ issuer, seconds }: TokenMaker, now: Date) => ({ issuer: issuer(), now: secondsOf(now), seconds });
@@ -78,7 +79,14 @@ export async function redeemCode(sql: Sql, code: string, tokens: NewTokens & { r
       update authorization_codes set used = ${now}
       where hash = ${hashToken(code)} and used is null and expiration_date > ${now} returning sign_on_id
     ),
-    kept as (update sign_ons o set expiration_date = ${end} from used where o.sign_on_id = used.sign_on_id),
+    kept as (
+      update sign_ons o set expiration_date = ${end} from used where o.sign_on_id = used.sign_on_id
+      returning o.session_id, o.app_id
+    ),
+    served as (
+      insert into session_applications (session_id, app_id, created)
+      select session_id, app_id, ${now} from kept on conflict do nothing
+    ),
     accessed as (
       insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
       select ${hashToken(access.value)}, sign_on_id, ${access.scope}, ${now}, ${access.expirationDate} from used

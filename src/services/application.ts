@@ -186,6 +186,7 @@ export function completed(settings: Settings): OidcConfiguration {
     additionalOrigins: settings.additionalOrigins,
     skipNativeAppSuccessPage: settings.skipNativeAppSuccessPage,
     idTokenAlgorithm: settings.idTokenAlgorithm,
+    backChannelLogoutUri: settings.backChannelLogoutUri,
     ...(clockSkew ? { clockSkew } : {}),
   } satisfies Settings);
 }

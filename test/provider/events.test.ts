@@ -129,6 +129,13 @@ const events: Readonly<Record<string, Row>> = {
     happens: async ({ admin, grantId }) => done(await admin.delete(`/v1/user-grants/${grantId}`)),
     expected: noUse,
   },
+  "the user signs out at the application": {
+    async happens({ browser }) {
+      const page = await browser.open(`${nodes.one.url}/oauth/end-session`);
+      expect((await browser.submit(page, {}, "sign_out")).status).toBe(200);
+    },
+    expected: { ...none, api: 200 },
+  },
   "the application is deactivated": {
     happens: async (one) => done(await one.admin.post(`${appPath(one)}:deactivate`)),
     expected: noApplication,

@@ -305,6 +305,16 @@ test("idTokenAlgorithm: RS256 unless the application asks for ES256", async () =
   expect(await algorithm({ idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256" })).toBe("ES256");
 });
 
+test("postLogoutRedirectUris: compared exactly, after sign-out the browser goes there", async () => {
+  const app = await application(postern.admin, { postLogoutRedirectUris: ["https://app.example/bye"] });
+  const { browser, code } = await codeFor(issuer, app, person);
+  const id_token_hint = (await exchange(issuer, app, code)).body.id_token;
+  const signOut = (post_logout_redirect_uri: string) =>
+    browser.open(`${issuer}/oauth/end-session?${new URLSearchParams({ id_token_hint, post_logout_redirect_uri })}`);
+  expect(shows(await signOut("https://app.example/by"))).toEqual([400, "logout_uri_unknown"]);
+  expect((await signOut("https://app.example/bye")).url).toBe("https://app.example/bye");
+});
+
 test("clockSkew: tokens begin as much earlier and end as much later", async () => {
   const { id, access } = await claimsAt(
     await application(postern.admin, { clockSkew: "5s", accessTokenType: "OIDC_TOKEN_TYPE_JWT" }),

@@ -10,7 +10,7 @@ import { signInsOf } from "../../src/services/sign_in.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { root } from "../rules/tree.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
-import { application, authorizeUrl, basic, verifier } from "./application.ts";
+import { application, authorizeUrl, basic, codeFor, exchange, verifier } from "./application.ts";
 import { hiddenIn } from "./browser.ts";
 
 const issuer = "https://id.example";
@@ -112,6 +112,20 @@ test("a sign-in with a password takes eight statements, one with a session three
   expect([refreshed.status, refreshed.statements.length]).toEqual([200, 2]);
   await show("refresh", refreshed.statements);
 
+  const hint = JSON.parse(tokens.text).id_token;
+  const ended = await sent("/oauth/end-session", {
+    query: new URLSearchParams({ id_token_hint: hint }).toString(),
+    headers: { cookie: signedIn.cookies.join("; ") },
+  });
+  expect([ended.status, ended.statements.length]).toEqual([200, 3]);
+  await show("end_session", ended.statements);
+});
+
+test("a revocation takes three statements", async () => {
+  const [app, person] = [await application(postern.admin), await signedUp(postern)];
+  const { code } = await codeFor(postern.url, app, person);
+  const { body } = await exchange(postern.url, app, code);
+  const { access_token } = body;
   const revoked = await sent("/oauth/revoke", { form: { token: access_token }, headers: basic(app) });
   expect([revoked.status, revoked.statements.length]).toEqual([200, 3]);
   await show("revocation", revoked.statements);

@@ -57,14 +57,21 @@ with used as (
       update authorization_codes set used = $1
       where hash = $2 and used is null and expiration_date > $3 returning sign_on_id
     ),
-    kept as (update sign_ons o set expiration_date = $4 from used where o.sign_on_id = used.sign_on_id),
+    kept as (
+      update sign_ons o set expiration_date = $4 from used where o.sign_on_id = used.sign_on_id
+      returning o.session_id, o.app_id
+    ),
+    served as (
+      insert into session_applications (session_id, app_id, created)
+      select session_id, app_id, $5 from kept on conflict do nothing
+    ),
     accessed as (
       insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
-      select $5, sign_on_id, $6, $7, $8 from used
+      select $6, sign_on_id, $7, $8, $9 from used
     ),
     refreshed as (
       insert into refresh_tokens (hash, sign_on_id, expiration_date)
-      select $9, sign_on_id, $10 from used
-      where $11
+      select $10, sign_on_id, $11 from used
+      where $12
     )
     select from used;

@@ -142,11 +142,15 @@ with found as materialized (
       insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
       select $7, session_id, user_id, $8, organization_id, $9,
         $10, $11, $12 from found where permitted and reachable
-      returning sign_on_id
+      returning sign_on_id, session_id, app_id
+    ),
+    served as (
+      insert into session_applications (session_id, app_id, created)
+      select session_id, app_id, $13 from made where $14 on conflict do nothing
     ),
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $13, sign_on_id, $14, $15,
-        $16 from made where $17
+      select $15, sign_on_id, $16, $17,
+        $18 from made where $19
     )
     select permitted, reachable from found;
