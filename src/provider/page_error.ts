@@ -6,7 +6,7 @@ import { html, pageResponse } from "./html.ts";
 /** The texts of errors that stay with us: nothing proves where the browser should be sent. */
 export type PageProblem = Extract<
   PageText,
-  "client_unknown" | "redirect_uri_unknown" | "request_malformed" | "expired" | "busy"
+  "client_unknown" | "redirect_uri_unknown" | "request_malformed" | "expired" | "busy" | "device_over"
 >;
 
 /** An error that is shown on a page of ours. */
@@ -30,6 +30,7 @@ const problems: readonly string[] = [
   "request_malformed",
   "expired",
   "busy",
+  "device_over",
 ] satisfies PageProblem[];
 
 const isPageProblem = (problem: PageProblem | ComplianceKey): problem is PageProblem => problems.includes(problem);

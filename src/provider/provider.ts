@@ -3,6 +3,7 @@ import { refuse } from "../errors.ts";
 import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import { authorizeRoute } from "./authorize.ts";
+import { deviceRoute } from "./device.ts";
 import { documents } from "./documents.ts";
 import { endpoints, type ProviderParts } from "./endpoints.ts";
 import { signInPages } from "./pages.ts";
@@ -13,8 +14,8 @@ export function providerRoutes(parts: ProviderParts & { readonly signIns: SignIn
   const { deps, settings, keys, issuer } = parts;
   const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
   const pages = signInPages({ ...parts, maker });
-  const routes = [...documents(parts), ...endpoints(parts), authorizeRoute(parts, pages), signInRoute(parts, pages)];
-  return routes.map(inOutages);
+  const shownPages = [authorizeRoute(parts, pages), signInRoute(parts, pages), deviceRoute(parts, pages)];
+  return [...documents(parts), ...endpoints(parts), ...shownPages].map(inOutages);
 }
 
 /** A route whose requests are told to come again while the database is away. */

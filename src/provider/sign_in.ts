@@ -90,7 +90,7 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
   async function signedIn(begun: BegunBrowserSession, { step, proven }: Omit<Submitted, "form">): Promise<Response> {
     const { cookie, expirationDate, ...session } = begun;
     const cookies = [pages.jar.set("session", cookie, expirationDate)];
-    return pages.signedIn(proven, { ...step, cookies }, session);
+    return pages.signedIn(proven, { ...step, cookies, session: cookie }, session);
   }
 }
 
@@ -101,6 +101,6 @@ const longestName = 200;
 const longestPassword = 1000;
 
 /** Browsers name the origin of a form; one of another site is refused before anything is read. */
-function refuseForeign({ headers }: HttpRequest, issuer: string): void {
+export function refuseForeign({ headers }: HttpRequest, issuer: string): void {
   if (headers.origin !== undefined && headers.origin !== issuer) throw new PageError("expired", {}, 403);
 }
