@@ -1,11 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { providerChores } from "../../src/provider/expiry.ts";
 import { signingKeys } from "../../src/provider/signing_keys.ts";
 import { type Postern, signedUp } from "../harness.ts";
+import { ask } from "../postgres/holder.ts";
 import { openProbe } from "../probe.ts";
 import { openHandlers } from "../sent_statements.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 import { type Application, type Person, post } from "./application.ts";
+import { openBrowser } from "./browser.ts";
 import {
   approve,
   askForCodes,
@@ -28,6 +30,7 @@ beforeAll(async () => {
   [app, person] = [await deviceApplication(nodes.one.admin), await signedUp(nodes.one)];
 });
 afterAll(() => nodes?.[Symbol.asyncDispose]());
+beforeEach(() => ask(nodes.databaseUrl, "delete from device_attempts"));
 
 const bothErrors = async (codes: Awaited<ReturnType<typeof beginDevice>>) => [
   (await poll(nodes.one.url, app, codes)).body.error,
@@ -138,6 +141,19 @@ test("wrong codes are bounded by address, on all nodes together, and a right one
   await probe.sql`delete from device_attempts`;
   expect(await entered(nodes.two, user_code)).toBe(200);
 });
+
+test("of twenty wrong codes at once through two nodes no more are looked for than an address may enter", async () => {
+  const browsers = await Promise.all(Array.from({ length: 20 }, (_, n) => atForm(nodes.through(n))));
+  const statuses = await withinMinute(nodes.databaseUrl, () => Promise.all(browsers.map((send) => send())));
+  expect(statuses.sort()).toEqual([...Array(5).fill(400), ...Array(15).fill(429)]);
+});
+
+/** Opens the form for a code; answers how a wrong one is sent. */
+async function atForm({ url }: Postern) {
+  const browser = openBrowser(url);
+  const page = await browser.open(`${url}/device`);
+  return async () => (await browser.submit(page, { user_code: "BBBB-BBBB" }, "code")).status;
+}
 
 test("a right code is no guess", async () => {
   const { user_code } = await beginDevice(nodes.one.url, app);
