@@ -24,6 +24,36 @@ export const signInSettings = {
     "Time that an application has to exchange the code of a sign-in for tokens",
     { most: 600 },
   ),
+  deviceCodeLifetimeSeconds: whole(
+    "DEVICE_CODE_LIFETIME_SECONDS",
+    600,
+    "Time that a user has to approve the sign-in of a device",
+    { most: 3_600 },
+  ),
+  devicePollSeconds: whole(
+    "DEVICE_POLL_SECONDS",
+    5,
+    "Time that a device waits between two questions whether its user approved",
+    { most: 60 },
+  ),
+  deviceCodesPerAddressPerMinute: whole(
+    "DEVICE_CODES_PER_ADDRESS_PER_MINUTE",
+    60,
+    "Codes that devices at one address, of IPv6 one /64, get on all nodes together",
+    { most: 1_000_000 },
+  ),
+  deviceGuessesPerAddressPerMinute: whole(
+    "DEVICE_GUESSES_PER_ADDRESS_PER_MINUTE",
+    20,
+    "Wrong codes of devices that are entered from one address, of IPv6 one /64, on all nodes together",
+    { most: 1_000_000 },
+  ),
+  deviceGuessesPerMinute: whole(
+    "DEVICE_GUESSES_PER_MINUTE",
+    500,
+    "Wrong codes of devices that are entered from all addresses, on all nodes together",
+    { most: 1_000_000 },
+  ),
   oauthTokenLifetimeSeconds: whole(
     "OAUTH_TOKEN_LIFETIME_SECONDS",
     600,

@@ -16,7 +16,7 @@ export const pureTests: readonly string[] = [
   "test/metrics/merge.test.ts",
   "test/postgres/{failure,limiter,servers}.test.ts",
   "test/provider/client_keys.test.ts",
-  "test/security/{code,failure_rate,priority,seal,token,totp,word_set}.test.ts",
+  "test/security/{code,failure_rate,priority,seal,token,totp,user_code,word_set}.test.ts",
   "test/services/{password,phone_number}.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",
   "test/transfer/progress.test.ts",

@@ -1,18 +1,17 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Call } from "../deps.ts";
 import { isLostRace } from "../errors.ts";
-import { isLockLost } from "../postgres/failure.ts";
 
 const tries = 8;
 const longestPauseMs = 20;
 
-/** Runs a command again from its read when it lost a race, or a lock to another, a bounded number of times. */
+/** Runs a command again from its read when it lost a race, a bounded number of times. */
 export async function retry<T>(command: () => Promise<T>, call: Pick<Call, "signal">): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await command();
     } catch (error) {
-      if (!(isLostRace(error) || isLockLost(error)) || attempt === tries || call.signal.aborted) throw error;
+      if (!isLostRace(error) || attempt === tries || call.signal.aborted) throw error;
       await pause(Math.random() * longestPauseMs * attempt);
     }
   }

@@ -7,6 +7,7 @@ import {
 import { chooseLanguage, type Language } from "../messages/catalogue.ts";
 import { wordsOf } from "./claims.ts";
 import type { Client } from "./client.ts";
+import type { DeviceRequest } from "./device_request.ts";
 import { scopes } from "./discovery.ts";
 import { OauthError, type OauthErrorCode } from "./oauth_error.ts";
 import type { Parameters } from "./parameters.ts";
@@ -23,11 +24,13 @@ export type ProvenRequest = {
   readonly redirectUri: string;
   readonly responseMode: ResponseMode;
   readonly state: string | undefined;
+  /** The device that waits for the user, in place of a browser that is sent to the redirect URI. */
+  readonly device?: DeviceRequest;
 };
 
 /** A request for the sign-in of a user (OpenID Connect Core 1.0, 3.1.2.1). */
 export type AuthorizationRequest = ProvenRequest & {
-  readonly responseType: ResponseType;
+  readonly responseType: ResponseType | "device";
   readonly scope: string;
   /** The organization that the user is to be signed in for; the user's own when absent. */
   readonly organizationId: string | undefined;
@@ -84,17 +87,18 @@ export const languageIn = (parameters: Parameters, acceptLanguage: string | unde
 
 /** Reads the request of a proven client; refuses it by an error that goes to the application. */
 export function authorizationRequest(proven: ProvenRequest, parameters: Parameters): AuthorizationRequest {
+  if (proven.device) return forDevice(proven, proven.device);
   refuseForm(parameters);
   const { client } = proven;
   const responseType = responseTypeFor(client, parameters);
-  const scope = scopeIn(parameters);
+  const { words: scope, organizationId } = requestedScope(parameters);
   const nonce = parameters.get("nonce");
   if (responseType !== "code") refuseImplicit(scope, nonce);
   return {
     ...proven,
     responseType,
     scope: scope.join(" "),
-    organizationId: organizationIn(scope),
+    organizationId,
     nonce,
     challenge: challengeIn(client, responseType, parameters),
     prompts: promptsIn(parameters),
@@ -103,6 +107,19 @@ export function authorizationRequest(proven: ProvenRequest, parameters: Paramete
     idTokenHint: parameters.get("id_token_hint"),
   };
 }
+
+const forDevice = (proven: ProvenRequest, device: DeviceRequest): AuthorizationRequest => ({
+  ...proven,
+  responseType: "device",
+  scope: device.scope,
+  organizationId: device.organizationId ?? undefined,
+  nonce: undefined,
+  challenge: undefined,
+  prompts: [],
+  maxAge: undefined,
+  loginHint: "",
+  idTokenHint: undefined,
+});
 
 const unsupported: Readonly<Record<string, OauthErrorCode>> = {
   request: "request_not_supported",
@@ -137,11 +154,12 @@ function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType
 
 const organizationScope = "urn:postern:organization:id:";
 
-/** The scopes that have an effect; others are ignored. */
-function scopeIn(parameters: Parameters): readonly string[] {
+/** The scopes of a request that have an effect, others are ignored; and the organization that one of them names. */
+export function requestedScope(parameters: Parameters) {
   const known: readonly string[] = scopes;
-  const words = [...new Set(wordsOf(parameters.get("scope") ?? ""))];
-  return words.filter((word) => known.includes(word) || word.startsWith(organizationScope));
+  const all = [...new Set(wordsOf(parameters.get("scope") ?? ""))];
+  const words = all.filter((word) => known.includes(word) || word.startsWith(organizationScope));
+  return { words, organizationId: organizationIn(words) };
 }
 
 function organizationIn(scope: readonly string[]): string | undefined {

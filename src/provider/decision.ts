@@ -43,6 +43,12 @@ function isFresh({ prompts, maxAge }: AuthorizationRequest, session: BrowserSess
   return maxAge === undefined || (maxAge > 0 && state.now.getTime() - session.authTime.getTime() <= maxAge * 1000);
 }
 
-/** RFC 8252, 8.6: any program can open a browser in the name of a native application, so its user is asked each time. */
-const wantsConfirmation = ({ prompts, client }: AuthorizationRequest): boolean =>
-  prompts.includes("consent") || prompts.includes("select_account") || client.oidc.appType === OidcAppType.NATIVE;
+/**
+ * RFC 8252, 8.6: any program can open a browser in the name of a native application, so its user is asked each time; and RFC 8628, 5.4:
+ * anybody can send a user the code of another device.
+ */
+const wantsConfirmation = ({ prompts, client, device }: AuthorizationRequest): boolean =>
+  device !== undefined ||
+  prompts.includes("consent") ||
+  prompts.includes("select_account") ||
+  client.oidc.appType === OidcAppType.NATIVE;

@@ -11,11 +11,16 @@ export const paths = {
   introspect: "/oauth/introspect",
   revoke: "/oauth/revoke",
   endSession: "/oauth/end-session",
+  deviceAuthorization: "/oauth/device",
+  device: "/device",
   signIn: "/sign-in",
   signOut: "/sign-out",
   style: "/sign-in/style.css",
   formPost: "/sign-in/form-post.js",
 } as const;
+
+/** The grant type of devices (RFC 8628, 3.4). */
+export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
 /** The scopes that have an effect, besides the one that names an organization. */
 export const scopes = ["openid", "profile", "email", "phone", "roles", "offline_access"] as const;
@@ -42,11 +47,12 @@ export const metadata = (issuer: string) => ({
   introspection_endpoint: issuer + paths.introspect,
   revocation_endpoint: issuer + paths.revoke,
   end_session_endpoint: issuer + paths.endSession,
+  device_authorization_endpoint: issuer + paths.deviceAuthorization,
   jwks_uri: issuer + paths.keys,
   scopes_supported: scopes,
   response_types_supported: ["code", "id_token", "id_token token"],
   response_modes_supported: ["query", "fragment", "form_post"],
-  grant_types_supported: ["authorization_code", "implicit", "refresh_token"],
+  grant_types_supported: ["authorization_code", "implicit", "refresh_token", deviceGrantType],
   subject_types_supported: ["public"],
   id_token_signing_alg_values_supported: algorithms,
   token_endpoint_auth_methods_supported: methods,

@@ -83,13 +83,16 @@ function statusOf({ code }: OauthError): number {
 
 function refused({ scheme }: Endpoint, { headers }: HttpRequest, error: OauthError): Response {
   const status = statusOf(error);
-  const { code, description } = error;
-  const response = jsonOf(status, { error: code, error_description: description });
+  const { code, description, retrySeconds } = error;
+  const response = withRetry(jsonOf(status, { error: code, error_description: description }), retrySeconds);
   const hasTried = scheme === "Bearer" || headers.authorization !== undefined;
   if (!hasTried || (status !== 401 && status !== 403)) return response;
   const challenge = `${scheme} realm="postern", error="${code}", error_description="${description}"`;
   return { ...response, headers: { ...response.headers, "www-authenticate": challenge } };
 }
+
+const withRetry = (response: Response, seconds: number | undefined): Response =>
+  seconds === undefined ? response : { ...response, headers: { ...response.headers, "retry-after": String(seconds) } };
 
 const jsonOf = (status: number, body: object): Response => ({
   status,

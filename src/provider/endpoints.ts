@@ -5,6 +5,7 @@ import type { Client } from "./client.ts";
 import { clientAuthentication, proofIn } from "./client_authentication.ts";
 import { clientKeys } from "./client_keys.ts";
 import { registeredOrigins } from "./cross_origin.ts";
+import { deviceAuthorizationEndpoint } from "./device_authorization.ts";
 import { paths } from "./discovery.ts";
 import { callOf, endpointRoute } from "./endpoint.ts";
 import { outwardFetch } from "./fetcher.ts";
@@ -33,6 +34,7 @@ export function endpoints(parts: ProviderParts): readonly HttpRoute[] {
   const userinfo = userinfoEndpoint({ deps, keys, issuer });
   const introspect = introspectionEndpoint({ deps, keys, issuer, authenticate });
   const revoke = revocationEndpoint({ deps, keys, issuer, authenticate });
+  const device = deviceAuthorizationEndpoint({ deps, settings, issuer, authenticate });
   const byClient = { methods: ["POST"], scheme: "Basic" } as const;
 
   return [
@@ -40,6 +42,11 @@ export function endpoints(parts: ProviderParts): readonly HttpRoute[] {
       path: paths.token,
       ...byClient,
       handle: async (request, onClient) => ({ body: await token(questionIn(request, onClient)) }),
+    }),
+    endpointRoute(shared, {
+      path: paths.deviceAuthorization,
+      ...byClient,
+      handle: async (request, onClient) => ({ body: await device(questionIn(request, onClient)) }),
     }),
     endpointRoute(shared, {
       path: paths.introspect,

@@ -4,6 +4,7 @@ import { newToken } from "../security/token.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import { skewOf } from "./claims.ts";
 import type { BrowserSession } from "./decision.ts";
+import type { DeviceRequest } from "./device_request.ts";
 import { signOnRead } from "./grant_read.ts";
 import { OauthError } from "./oauth_error.ts";
 import type { ResponseParameters } from "./response.ts";
@@ -22,6 +23,7 @@ export function issuing({ deps, settings, maker }: Parts) {
 
   return async (request: AuthorizationRequest, session: SessionId): Promise<ResponseParameters> => {
     const [signOnId, now] = [ids(), clock()];
+    if (request.device) return approve(request, request.device, { signOnId, now, ...session });
     if (request.responseType !== "code") return tokens(request, { signOnId, now, ...session });
     const code = newToken("oc");
     const { redirectUri, challenge } = request;
@@ -29,6 +31,15 @@ export function issuing({ deps, settings, maker }: Parts) {
     await written(request, { signOnId, now, ...session, expirationDate, code: { code, redirectUri, challenge } });
     return { code };
   };
+
+  async function approve(
+    request: AuthorizationRequest,
+    { deviceId, expirationDate }: DeviceRequest,
+    writing: Writing,
+  ): Promise<ResponseParameters> {
+    await written(request, { ...writing, expirationDate, deviceId });
+    return {};
+  }
 
   type Writing = SessionId & { readonly signOnId: string; readonly now: Date };
 
@@ -82,4 +93,5 @@ function refuseOthers(found: Permitted | undefined): void {
   if (!found.permitted) throw new OauthError("access_denied", "the user may not use this application");
   if (!found.reachable)
     throw new OauthError("access_denied", "the user has no part in the organization that scope names");
+  if (found.isWaiting === false) throw new OauthError("expired_token", "the device waits no more");
 }

@@ -1,4 +1,4 @@
-/** The error codes of RFC 6749, RFC 6750 and OpenID Connect Core 1.0 that we send. */
+/** The error codes of RFC 6749, RFC 6750, RFC 8628 and OpenID Connect Core 1.0 that we send. */
 export type OauthErrorCode =
   | "invalid_request"
   | "invalid_client"
@@ -10,6 +10,9 @@ export type OauthErrorCode =
   | "unsupported_grant_type"
   | "unsupported_response_type"
   | "access_denied"
+  | "authorization_pending"
+  | "slow_down"
+  | "expired_token"
   | "login_required"
   | "interaction_required"
   | "request_not_supported"
@@ -23,10 +26,13 @@ export class OauthError extends Error {
   override readonly name = "OauthError";
   readonly code: OauthErrorCode;
   readonly description: string;
+  /** When the same request may succeed, in seconds from now. */
+  readonly retrySeconds: number | undefined;
 
-  constructor(code: OauthErrorCode, description: string) {
+  constructor(code: OauthErrorCode, description: string, retrySeconds?: number) {
     super(`${code}: ${description}`);
     this.code = code;
     this.description = description;
+    this.retrySeconds = retrySeconds;
   }
 }

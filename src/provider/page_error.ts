@@ -13,6 +13,7 @@ export type PageProblem = Extract<
   | "busy"
   | "hint_of_other_client"
   | "logout_uri_unknown"
+  | "device_over"
 >;
 
 /** An error that is shown on a page of ours. */
@@ -38,6 +39,7 @@ const problems: readonly string[] = [
   "busy",
   "hint_of_other_client",
   "logout_uri_unknown",
+  "device_over",
 ] satisfies PageProblem[];
 
 const isPageProblem = (problem: PageProblem | ComplianceKey): problem is PageProblem => problems.includes(problem);

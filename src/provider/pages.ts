@@ -12,6 +12,8 @@ import {
 import { browserSessionRead } from "./browser_session.ts";
 import { type CookieJar, cookieJar } from "./cookies.ts";
 import { type BrowserSession, nextStep } from "./decision.ts";
+import { deviceCancelled, deviceConfirmation } from "./device_form.ts";
+import { denyDevice } from "./device_proof.ts";
 import { failure } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { issuing } from "./issue.ts";
@@ -72,15 +74,15 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
         ]);
         const next = nextStep(request, { session, expectedUser, isConfirmed: step.isConfirmed, now: clock() });
         if (next.is === "password") return askPassword(proven, step, request);
-        if (next.is === "confirmation")
-          return confirmationForm(formOf(proven, step, next.session.sessionId), next.session.username);
+        if (next.is === "confirmation") return confirm(proven, step, next.session);
         return respond(request, step, next.session);
       });
     },
 
-    /** Sends the browser back after a right password, unless another user was expected. */
+    /** Sends the browser back after a right password, unless another user was expected; for a device it has to confirm. */
     async signedIn(proven: ProvenRequest, step: BrowserStep, session: Pick<BrowserSession, "sessionId" | "userId">) {
       return withErrors(proven, step, async () => {
+        if (proven.device) return confirm(proven, step, await sessionBegun(step));
         const request = authorizationRequest(proven, step.parameters);
         const expectedUser = await expectedUserOf(request);
         if (expectedUser !== undefined && expectedUser !== session.userId)
@@ -95,9 +97,13 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
     askFactor: (proven: ProvenRequest, step: BrowserStep, state: FactorState) =>
       factorForm(formOf(proven, step, ""), state),
 
-    /** Sends the browser back without a sign-in. */
-    cancelled: (proven: ProvenRequest, step: BrowserStep) =>
-      errorResponse(proven, new OauthError("access_denied", "the user cancelled"), contextOf(step)),
+    /** Sends the browser back without a sign-in, and denies a device. */
+    async cancelled(proven: ProvenRequest, step: BrowserStep): Promise<Response> {
+      if (!proven.device)
+        return errorResponse(proven, new OauthError("access_denied", "the user cancelled"), contextOf(step));
+      await denyDevice(deps.sql, proven.device, clock());
+      return deviceCancelled(proven, contextOf(step));
+    },
 
     sessionOf: (step: BrowserStep) => sessionOf(step.session, clock(), step.signal),
   };
@@ -115,8 +121,21 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
       return await work();
     } catch (error) {
       const refusal = error instanceof OauthError ? error : failure(error, onError);
+      if (proven.device && refusal.code === "access_denied") await denyDevice(deps.sql, proven.device, clock());
       return errorResponse(proven, refusal, contextOf(step));
     }
+  }
+
+  /** The session that the cookie of a step has just begun. */
+  async function sessionBegun(step: BrowserStep): Promise<BrowserSession> {
+    const session = await sessionOf(step.session, clock(), step.signal);
+    if (!session) throw new OauthError("login_required", "the session of the browser has ended");
+    return session;
+  }
+
+  function confirm(proven: ProvenRequest, step: BrowserStep, { sessionId, username }: BrowserSession): Response {
+    const form = formOf(proven, step, sessionId);
+    return proven.device ? deviceConfirmation(form, proven.device, username) : confirmationForm(form, username);
   }
 
   function askPassword(

@@ -1,5 +1,7 @@
 import type { Sql } from "../postgres/connect.ts";
 import { type ProvenRequest, responseModeIn } from "./authorization_request.ts";
+import { deviceProof } from "./device_proof.ts";
+import { isDeviceRequest } from "./device_request.ts";
 import { clientRead } from "./grant_read.ts";
 import { PageError } from "./page_error.ts";
 import type { Parameters } from "./parameters.ts";
@@ -9,10 +11,12 @@ const longestId = 200;
 const longestUri = 1_000;
 const longestState = 2_000;
 
-/** Makes the proof of client and redirect URI, before which nothing is sent anywhere. */
+/** Makes the proof of client and redirect URI, before which nothing is sent anywhere; of a device's request that of its code. */
 export function requestProof(sql: Sql) {
   const find = clientRead(sql);
+  const proveDevice = deviceProof(sql);
   return async (parameters: Parameters, now: Date): Promise<ProvenRequest> => {
+    if (isDeviceRequest(parameters)) return proveDevice(parameters, now);
     const twice = ["client_id", "redirect_uri"].find((name) => parameters.repeated.includes(name));
     if (twice) throw new PageError("request_malformed", { problem: `${twice} is there twice` });
     const clientId = parameters.get("client_id") ?? "";

@@ -3,6 +3,7 @@ import { refuse } from "../errors.ts";
 import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import { authorizeRoute } from "./authorize.ts";
+import { deviceRoute } from "./device.ts";
 import { documents } from "./documents.ts";
 import { endSessionRoutes } from "./end_session.ts";
 import { endpoints, type ProviderParts } from "./endpoints.ts";
@@ -19,6 +20,7 @@ export function providerRoutes(parts: ProviderParts & { readonly signIns: SignIn
     ...endpoints(parts),
     authorizeRoute(parts, pages),
     signInRoute(parts, pages),
+    deviceRoute(parts, pages),
     ...endSessionRoutes(parts),
   ];
   return routes.map(inOutages);

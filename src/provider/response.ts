@@ -3,6 +3,7 @@ import { OidcAppType } from "../../gen/postern/v1/application_pb.ts";
 import type { Language } from "../messages/language.ts";
 import { pageText } from "../messages/page.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
+import { deviceDone, deviceFailed } from "./device_form.ts";
 import { html, pageResponse } from "./html.ts";
 import type { OauthError } from "./oauth_error.ts";
 import { formActionOf, withQuery } from "./redirect_uri.ts";
@@ -23,6 +24,7 @@ export function authorizationResponse(
   parameters: ResponseParameters,
   context: ResponseContext,
 ): Response {
+  if (request.device) return deviceDone(request, context);
   const { state, redirectUri, responseMode } = request;
   const all = { ...parameters, ...(state === undefined ? {} : { state }), iss: context.issuer };
   if (responseMode === "form_post") return formPost(request, all, context);
@@ -33,7 +35,9 @@ export function authorizationResponse(
 
 /** Sends the browser back with an error. */
 export const errorResponse = (request: ProvenRequest, error: OauthError, context: ResponseContext): Response =>
-  authorizationResponse(request, { error: error.code, error_description: error.description }, context);
+  request.device
+    ? deviceFailed(request, error, context)
+    : authorizationResponse(request, { error: error.code, error_description: error.description }, context);
 
 /** RFC 9700, 4.12: by 303 alone the next request surely has no body. */
 export const redirect = (location: string, { cookies }: Pick<ResponseContext, "cookies">): Response => ({

@@ -5,6 +5,11 @@ import type { FetchSettings } from "./fetcher.ts";
 export type ProviderSettings = SignInLimits &
   FetchSettings & {
     readonly codeLifetimeSeconds: number;
+    readonly deviceCodeLifetimeSeconds: number;
+    readonly devicePollSeconds: number;
+    readonly deviceCodesPerAddressPerMinute: number;
+    readonly deviceGuessesPerAddressPerMinute: number;
+    readonly deviceGuessesPerMinute: number;
     readonly oauthTokenLifetimeSeconds: number;
     readonly refreshIdleSeconds: number;
     readonly refreshLifetimeSeconds: number;

@@ -90,7 +90,7 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
   async function signedIn(begun: BegunBrowserSession, { step, proven }: Omit<Submitted, "form">): Promise<Response> {
     const { cookie, expirationDate, ...session } = begun;
     const cookies = [pages.jar.set("session", cookie, expirationDate)];
-    return pages.signedIn(proven, { ...step, cookies }, session);
+    return pages.signedIn(proven, { ...step, cookies, session: cookie }, session);
   }
 }
 

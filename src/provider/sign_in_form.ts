@@ -96,8 +96,10 @@ ${hiddenOf(form)}
   });
 }
 
-const problemsOf = (problems: readonly string[]): Html[] =>
+/** The sentences about the attempt before. */
+export const problemsOf = (problems: readonly string[]): Html[] =>
   problems.map((problem) => html`<p class="bad" role="alert">${problem}</p>`);
 
-const hiddenOf = ({ request, token }: Form): Html =>
+/** The fields that a form brings back. */
+export const hiddenOf = ({ request, token }: Form): Html =>
   html`<input type="hidden" name="request" value="${request}"><input type="hidden" name="token" value="${token}">`;

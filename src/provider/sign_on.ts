@@ -23,6 +23,8 @@ export type NewSignOn = {
   readonly idleDate: Date;
   readonly expirationDate: Date;
   readonly code?: NewCode;
+  /** The device that is signed in, if it still waits. */
+  readonly deviceId?: string;
 };
 
 type NewCode = {
@@ -31,8 +33,8 @@ type NewCode = {
   readonly challenge: string | undefined;
 };
 
-/** Whether the user may use the application, and in the organization that was named. */
-export type Permitted = { readonly permitted: boolean; readonly reachable: boolean };
+/** Whether the user may use the application, and in the organization that was named; of a device whether it still waits. */
+export type Permitted = { readonly permitted: boolean; readonly reachable: boolean; readonly isWaiting?: boolean };
 
 /**
  * Writes a sign-in and its code, if the session is in force and the user may use the application; undefined without the session. One
@@ -40,10 +42,12 @@ export type Permitted = { readonly permitted: boolean; readonly reachable: boole
  */
 export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitted | undefined> {
   const { code, organizationId = null, now, expirationDate } = signOn;
+  const device = deviceParts(sql, signOn);
+  const isIssuing = code === undefined && signOn.deviceId === undefined;
   const [found] = await sql<Permitted[]>`
-    with found as materialized (
+    with ${device.locked}found as materialized (
       select b.session_id, b.user_id, w.organization_id, ${sql.unsafe(mayUse)} as permitted,
-        ${sql.unsafe(mayActFor("w.organization_id"))} as reachable
+        ${sql.unsafe(mayActFor("w.organization_id"))} as reachable${device.isWaiting}
       from browser_sessions b join sessions s on s.session_id = b.session_id
         join users u on u.user_id = b.user_id and ${sql.unsafe(userInForce)}
         cross join lateral (select coalesce(${organizationId}::text, u.owner) as organization_id) w
@@ -57,20 +61,41 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
     made as (
       insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
       select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope},
-        ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found where permitted and reachable
+        ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found where permitted and reachable${device.andWaiting}
       returning sign_on_id, session_id, app_id
     ),
     served as (
       insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, ${now} from made where ${code === undefined} on conflict do nothing
-    ),
+      select session_id, app_id, ${now} from made where ${isIssuing} on conflict do nothing
+    ),${device.approved}
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
       select ${hashToken(code?.code ?? "")}, sign_on_id, ${code?.redirectUri ?? ""}, ${code?.challenge ?? null},
         ${expirationDate} from made where ${code !== undefined}
     )
-    select permitted, reachable from found`;
+    select permitted, reachable${device.orWaiting} from found`;
   return found;
+}
+
+/** The parts of the statement that sign a device in: of users who approve it at once one does. */
+function deviceParts(sql: Sql, { deviceId, now }: NewSignOn) {
+  const none = sql``;
+  if (deviceId === undefined)
+    return { locked: none, isWaiting: none, andWaiting: none, approved: none, orWaiting: none };
+  return {
+    locked: sql`device as materialized (
+      select from device_codes where device_id = ${deviceId} and sign_on_id is null and denied is null
+        and expiration_date > ${now} for update
+    ),
+    `,
+    isWaiting: sql`, exists (select from device) as is_waiting`,
+    andWaiting: sql` and is_waiting`,
+    approved: sql`
+    approved as (
+      update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null from made where d.device_id = ${deviceId}
+    ),`,
+    orWaiting: sql`, is_waiting as "isWaiting"`,
+  };
 }
 
 /** A sign-in that ends, with the ids that its fact names. */

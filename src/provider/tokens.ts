@@ -71,12 +71,19 @@ export type NewTokens = {
   readonly refresh: RefreshToken | undefined;
 };
 
+/** A code that is exchanged for tokens, and the table that has it. */
+export type CodeIn = { readonly code: string; readonly table: "authorization_codes" | "device_codes" };
+
 /** Uses a code up and writes its tokens; false where another request was first, or the sign-in has ended meanwhile. */
-export async function redeemCode(sql: Sql, code: string, tokens: NewTokens & { readonly end: Date }): Promise<boolean> {
+export async function redeemCode(
+  sql: Sql,
+  { code, table }: CodeIn,
+  tokens: NewTokens & { readonly end: Date },
+): Promise<boolean> {
   const { now, access, refresh, end } = tokens;
   const rows = await sql`
     with used as (
-      update authorization_codes set used = ${now}
+      update ${sql.unsafe(table)} set used = ${now}
       where hash = ${hashToken(code)} and used is null and expiration_date > ${now} returning sign_on_id
     ),
     kept as (

@@ -109,6 +109,10 @@ test("responseTypes and grantTypes: others are refused", async () => {
   expect(errorIn(await open(app, { response_type: "code token" }))).toBe("unsupported_response_type");
   const refused = await post(issuer, "/oauth/token", { grant_type: "refresh_token", refresh_token: "x" }, basic(app));
   expect([refused.status, refused.body.error]).toEqual([400, "unauthorized_client"]);
+  const device = async (of: Application) => (await post(issuer, "/oauth/device", {}, basic(of))).status;
+  const grantTypes = ["OIDC_GRANT_TYPE_DEVICE_CODE"];
+  const ofDevices = await application(postern.admin, { grantTypes, redirectUris: [] });
+  expect([await device(app), await device(ofDevices)]).toEqual([400, 200]);
 });
 
 test.each([

@@ -131,6 +131,40 @@ test("a revocation takes three statements", async () => {
   await show("revocation", revoked.statements);
 });
 
+test("a device takes two statements to begin, its code three, and each of its questions two", async () => {
+  const grantTypes = ["OIDC_GRANT_TYPE_DEVICE_CODE"];
+  const [app, person] = [await application(postern.admin, { grantTypes, redirectUris: [] }), await signedUp(postern)];
+  const begun = await sent("/oauth/device", { form: { scope: "openid" }, headers: basic(app) });
+  expect([begun.status, begun.statements.length]).toEqual([200, 2]);
+  await show("device", begun.statements);
+
+  const { device_code, user_code } = JSON.parse(begun.text);
+  const asks = { grant_type: "urn:ietf:params:oauth:grant-type:device_code", device_code };
+  const pending = await sent("/oauth/token", { form: asks, headers: basic(app) });
+  expect([pending.status, pending.statements.length]).toEqual([400, 2]);
+  await show("device_pending", pending.statements);
+
+  const page = await sent("/device", {});
+  const cookie = page.cookies.join("; ");
+  const entered = await sent("/device", { form: { ...hiddenIn(page.text), user_code }, headers: { cookie } });
+  expect([entered.status, page.statements.length, entered.statements.length]).toEqual([200, 0, 3]);
+  await show("device_code", entered.statements);
+
+  const form = { ...hiddenIn(entered.text), login_name: person.username, password: person.password };
+  const signedIn = await sent("/sign-in", { form: { ...form, action: "password" }, headers: { cookie } });
+  const cookies = [cookie, ...signedIn.cookies].join("; ").replace(/^[^;]*; /, "");
+  const confirmed = await sent("/sign-in", {
+    form: { ...hiddenIn(signedIn.text), action: "continue" },
+    headers: { cookie: cookies },
+  });
+  expect(confirmed.status).toBe(200);
+  await show("device_approval", confirmed.statements);
+
+  const tokens = await sent("/oauth/token", { form: asks, headers: basic(app) });
+  expect([tokens.status, tokens.statements.length]).toEqual([200, 2]);
+  await show("device_tokens", tokens.statements);
+});
+
 test("expired things are cleared away by the statements of their file", async () => {
   const { deps } = handlers;
   handlers.heard();
