@@ -1,7 +1,7 @@
 import type { OidcConfiguration } from "../../gen/postern/v1/application_pb.ts";
 import { OidcAppType } from "../../gen/postern/v1/application_pb.ts";
 import type { ComplianceKey } from "../messages/catalogue.ts";
-import { problemsOf } from "../services/compliance.ts";
+import { type FieldAtFault, problemsOf } from "../services/compliance.ts";
 
 /** Finds the registered redirect URI that a request means; undefined if there is none. */
 export function registeredUri(oidc: OidcConfiguration, requested: string): string | undefined {
@@ -44,11 +44,12 @@ const blocks = {
 
 /** Finds the compliance problem that keeps users from being sent to a registered URI. */
 export function blockingProblem(oidc: OidcConfiguration, registered: string): ComplianceKey | undefined {
-  return problemsOf(oidc, true).find(
-    ({ key, fields }) =>
-      blocks[key] && fields.some(({ uri, path }) => uri === registered && path.startsWith("redirectUris")),
-  )?.key;
+  // Anybody may ask, and an application may have two hundred long URIs: this one alone is looked at.
+  const alone = { ...oidc, redirectUris: [registered], postLogoutRedirectUris: [] };
+  return problemsOf(alone, true).find(({ key, fields }) => blocks[key] && fields.some(isRedirectUri))?.key;
 }
+
+const isRedirectUri = ({ path }: FieldAtFault): boolean => path.startsWith("redirectUris");
 
 /** Adds parameters to the query of a URI, whatever its scheme. */
 export function withQuery(uri: string, parameters: URLSearchParams): string {
