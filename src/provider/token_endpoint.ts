@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
 import type { Call, Deps } from "../deps.ts";
+import { foreignKey } from "../postgres/failure.ts";
 import { sameBytes } from "../security/compare.ts";
 import { newToken } from "../security/token.ts";
 import { wordsOf } from "./claims.ts";
@@ -82,7 +83,7 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
       : undefined;
     const idToken = await idTokenFor({ client, signOn, now });
     const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
-    const isFirst = await redeemCode(sql, code, { now, access, refresh, end });
+    const isFirst = await redeemCode(sql, code, { now, access, refresh, end }).catch(refuseEnded);
     if (!isFirst) throw await reused(found, call, SignOnEnd.CODE_REUSED);
     return response({ access, refresh: refresh?.text, idToken });
   }
@@ -101,9 +102,10 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     const idToken = await idTokenFor(of);
     const successor = newRefresh(now, later(new Date(signOn.createdAt * 1000), settings.refreshLifetimeSeconds));
     const sealed = sealSuccessor(secrets.keyring, old, successor.text);
-    const isFirst = found.replacedMs === null && (await replaceRefresh(sql, { old, successor, sealed }, access));
+    const replacement = { old, successor, sealed };
+    const isFirst = found.replacedMs === null && (await replaceRefresh(sql, replacement, access).catch(refuseEnded));
     if (isFirst) return response({ access, refresh: successor.text, idToken });
-    if (!(await writeAccessToken(sql, signOn.signOnId, access))) throw notInForce();
+    if (!(await writeAccessToken(sql, signOn.signOnId, access).catch(refuseEnded))) throw notInForce();
     return response({ access, refresh: await successorOf(proof.clientId, old), idToken });
   }
 
@@ -149,6 +151,11 @@ type Made = {
 
 const notInForce = () =>
   new OauthError("invalid_grant", "it is unknown, expired, used, of another client, or its sign-in has ended");
+
+/** Refuses where the sign-in ended while its tokens were written, which their foreign key found. */
+function refuseEnded(error: unknown): never {
+  throw foreignKey(error) === undefined ? error : notInForce();
+}
 
 function refuseGrantType({ oidc }: Client, type: OidcGrantType): void {
   if (!oidc.grantTypes.includes(type))
