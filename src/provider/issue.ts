@@ -70,7 +70,7 @@ export function issuing({ deps, settings, maker }: Parts) {
     const of = { client, signOn, now };
     if (responseType === "id_token") return { id_token: await newIdToken(maker, of, { isAlone: true }) };
     const access = await newAccessToken(maker, of, signOn.scope);
-    if (!(await writeAccessToken(sql, signOnId, access))) throw ended();
+    if (!(await writeAccessToken(sql, signOnId, access).catch(whenEnded))) throw ended();
     return {
       access_token: access.text,
       token_type: "Bearer",

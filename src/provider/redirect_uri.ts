@@ -1,7 +1,7 @@
 import type { OidcConfiguration } from "../../gen/postern/v1/application_pb.ts";
 import { OidcAppType } from "../../gen/postern/v1/application_pb.ts";
 import type { ComplianceKey } from "../messages/catalogue.ts";
-import { problemsOf } from "../services/compliance.ts";
+import { type FieldAtFault, problemsOf } from "../services/compliance.ts";
 
 /** Finds the registered redirect URI that a request means; undefined if there is none. */
 export function registeredUri(oidc: OidcConfiguration, requested: string): string | undefined {
@@ -52,8 +52,10 @@ export function blockingProblem(
   registered: string,
   list: UriList = "redirectUris",
 ): ComplianceKey | undefined {
-  return problemsOf(oidc, true).find(
-    ({ key, fields }) => blocks[key] && fields.some(({ uri, path }) => uri === registered && path.startsWith(list)),
+  // Anybody may ask, and an application may have two hundred long URIs: this one alone is looked at.
+  const alone = { ...oidc, redirectUris: [], postLogoutRedirectUris: [], [list]: [registered] };
+  return problemsOf(alone, true).find(
+    ({ key, fields }) => blocks[key] && fields.some(({ path }) => path.startsWith(list)),
   )?.key;
 }
 

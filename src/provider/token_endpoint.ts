@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
 import type { Call, Deps } from "../deps.ts";
-
+import { foreignKey } from "../postgres/failure.ts";
 import { sameBytes } from "../security/compare.ts";
 import { newToken } from "../security/token.ts";
 import { wordsOf } from "./claims.ts";
@@ -103,7 +103,8 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
       : undefined;
     const idToken = await idTokenFor({ client, signOn, now });
     const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
-    const isFirst = await triedAgain(() => redeemCode(sql, of, { now, access, refresh, end }), call);
+    const redeemed = () => redeemCode(sql, of, { now, access, refresh, end });
+    const isFirst = await triedAgain(redeemed, call).catch(refuseEnded);
     if (!isFirst) throw await reused(found, call, SignOnEnd.CODE_REUSED);
     return response({ access, refresh: refresh?.text, idToken });
   }
@@ -123,9 +124,10 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     const successor = newRefresh(now, later(new Date(signOn.createdAt * 1000), settings.refreshLifetimeSeconds));
     const sealed = sealSuccessor(secrets.keyring, old, successor.text);
     const replaced = () => replaceRefresh(sql, { old, successor, sealed }, access);
-    const isFirst = found.replacedMs === null && (await triedAgain(replaced, call));
+    const isFirst = found.replacedMs === null && (await triedAgain(replaced, call).catch(refuseEnded));
     if (isFirst) return response({ access, refresh: successor.text, idToken });
-    if (!(await triedAgain(() => writeAccessToken(sql, signOn.signOnId, access), call))) throw notInForce();
+    const written = () => writeAccessToken(sql, signOn.signOnId, access);
+    if (!(await triedAgain(written, call).catch(refuseEnded))) throw notInForce();
     return response({ access, refresh: await successorOf(proof.clientId, old), idToken });
   }
 
@@ -177,6 +179,11 @@ type Made = {
 
 const notInForce = () =>
   new OauthError("invalid_grant", "it is unknown, expired, used, of another client, or its sign-in has ended");
+
+/** Refuses where the sign-in ended while its tokens were written, which their foreign key found. */
+function refuseEnded(error: unknown): never {
+  throw foreignKey(error) === undefined ? error : notInForce();
+}
 
 function refuseGrantType({ oidc }: Client, type: OidcGrantType): void {
   if (!oidc.grantTypes.includes(type))

@@ -1,8 +1,21 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { withTotp } from "../fixture/factors.ts";
+import { holdStatement } from "../fixture/held_row.ts";
 import { signedUp } from "../harness.ts";
+import { ask, until } from "../postgres/holder.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
-import { type Application, answerIn, application, authorizeUrl, exchange, type Person, signIn } from "./application.ts";
+import {
+  type Application,
+  answerIn,
+  application,
+  authorizeUrl,
+  basic,
+  codeFor,
+  exchange,
+  type Person,
+  post,
+  signIn,
+} from "./application.ts";
 import { openBrowser } from "./browser.ts";
 
 let nodes: TwoNodes;
@@ -83,3 +96,82 @@ function openBrowserWith(cookies: ReadonlyMap<string, string>) {
   for (const [name, value] of cookies) browser.cookies.set(name, value);
   return browser;
 }
+
+const grantTypes = ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"];
+const offline = { scope: "openid offline_access" };
+
+/** The ways to end all that a user has. */
+const endings: Readonly<Record<string, (userId: string) => Promise<{ status: number }>>> = {
+  "is deactivated": (userId) => nodes.one.admin.post(`/v1/users/${userId}:deactivate`),
+  "gets another password": (userId) =>
+    nodes.one.admin.put(`/v1/users/${userId}/password`, { newPassword: "Green-Teapot-77" }),
+  "is deleted": (userId) => nodes.one.admin.delete(`/v1/users/${userId}`),
+};
+
+test("a refresh whose sign-in ends while it is written is refused, and is no error of ours", async () => {
+  const refreshing = await application(nodes.one.admin, { grantTypes });
+  const { code } = await codeFor(nodes.one.url, refreshing, await signedUp(nodes.one), offline);
+  const { refresh_token } = (await exchange(nodes.one.url, refreshing, code)).body;
+  const refresh = () =>
+    post(nodes.two.url, "/oauth/token", { grant_type: "refresh_token", refresh_token }, basic(refreshing));
+  expect((await refresh()).status).toBe(200);
+  const ending = await holdStatement(nodes.databaseUrl, `delete from sign_ons where app_id = '${refreshing.appId}'`);
+  const again = refresh();
+  const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%sign_on_tokens%'";
+  await until(async () => (await ask(nodes.databaseUrl, waits)).length > 0);
+  await ending[Symbol.asyncDispose]();
+  expect(await again).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+});
+
+const soon = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
+
+test.each(Object.keys(endings))("no sign-in at a page outlives its user, who %s meanwhile", async (name) => {
+  const end = endings[name] ?? expect.unreachable();
+  for (let round = 0; round < 4; round++) {
+    const person = await signedUp(nodes.one);
+    const browser = openBrowser(nodes.one.url);
+    const page = await browser.open(authorizeUrl(nodes.one.url, app));
+    const values = { login_name: person.username, password: person.password };
+    const [shown, { status }] = await Promise.all([
+      browser.submit(page, values),
+      soon().then(() => end(person.userId)),
+    ]);
+    expect([status, [303, 401].includes(shown.status)]).toEqual([200, true]);
+    const { code = "x" } = shown.status === 303 ? answerIn(shown) : {};
+    expect((await exchange(nodes.two.url, app, code)).body.error).toBe("invalid_grant");
+    const silent = await browser.open(authorizeUrl(nodes.two.url, app, { prompt: "none" }));
+    expect(answerIn(silent).error).toBe("login_required");
+  }
+});
+
+test.each(Object.keys(endings))("no token outlives its user, who %s while two nodes make it", async (name) => {
+  const end = endings[name] ?? expect.unreachable();
+  const refreshing = await application(nodes.one.admin, { grantTypes });
+  const refresh = ({ url }: { readonly url: string }, refresh_token: string) =>
+    post(url, "/oauth/token", { grant_type: "refresh_token", refresh_token }, basic(refreshing));
+  for (let round = 0; round < 4; round++) {
+    const person = await signedUp(nodes.one);
+    const { code, browser } = await codeFor(nodes.one.url, refreshing, person, offline);
+    const { refresh_token } = (await exchange(nodes.one.url, refreshing, code)).body;
+    const next = answerIn(await browser.open(authorizeUrl(nodes.one.url, refreshing, offline))).code ?? "";
+    const [one, two, third, { status }] = await Promise.all([
+      refresh(nodes.one, refresh_token),
+      refresh(nodes.two, refresh_token),
+      exchange(nodes.two.url, refreshing, next),
+      soon().then(() => end(person.userId)),
+    ]);
+    expect(status).toBe(200);
+    for (const made of [one, two, third].filter(({ status }) => status === 200)) {
+      const asked = await post(
+        nodes.two.url,
+        "/oauth/introspect",
+        { token: made.body.access_token },
+        basic(refreshing),
+      );
+      expect(asked.body).toEqual({ active: false });
+      expect((await refresh(nodes.one, made.body.refresh_token)).body.error).toBe("invalid_grant");
+    }
+    const others = [one, two, third].filter(({ status }) => status !== 200 && status !== 400);
+    expect(others.map(({ status, body }) => [status, body])).toEqual([]);
+  }
+});
