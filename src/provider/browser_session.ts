@@ -20,7 +20,7 @@ export function browserSessionRead(sql: Sql) {
   });
   return async (cookie: string | undefined, now: Date, signal: AbortSignal): Promise<BrowserSession | undefined> => {
     if (cookie === undefined) return undefined;
-    return read({ hash: hashToken(cookie).toString("hex"), now: now.toISOString() }, signal);
+    return read({ hash: hashOf(cookie), now: now.toISOString() }, signal);
   };
 }
 
@@ -33,10 +33,13 @@ export type BegunBrowserSession = {
   readonly expirationDate: Date;
 };
 
-/** Makes the kind of session that a sign-in in a browser begins: each time it gets a new session and a new cookie. */
+/**
+ * Makes the kind of session that a sign-in in a browser begins: each time it gets a new session and a new cookie. The cookie that it had
+ * before names the session that ends with the new one when its user signs out.
+ */
 export function browserSessions({ clock }: Pick<Deps, "clock">, settings: ProviderSettings) {
   const { browserSessionLifetimeSeconds: lifetimeSeconds, browserSessionIdleSeconds } = settings;
-  return (): SessionKind<BegunBrowserSession> => {
+  return (earlier?: string): SessionKind<BegunBrowserSession> => {
     const cookie = newToken("os");
     const now = clock();
     const idleDate = later(now, browserSessionIdleSeconds).toISOString();
@@ -44,8 +47,10 @@ export function browserSessions({ clock }: Pick<Deps, "clock">, settings: Provid
     return {
       lifetimeSeconds,
       browser: true,
-      secret: { cookie: hashToken(cookie).toString("hex"), idleDate },
+      secret: { cookie: hashOf(cookie), idleDate, earlier: earlier === undefined ? null : hashOf(earlier) },
       answer: ({ sessionId, userId }) => ({ sessionId, userId, cookie, expirationDate }),
     };
   };
 }
+
+const hashOf = (cookie: string): string => hashToken(cookie).toString("hex");

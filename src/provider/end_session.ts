@@ -8,7 +8,7 @@ import { callOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { logoutEnd, logoutForm } from "./logout_pages.ts";
 import { type LogoutRequest, logoutRequests } from "./logout_request.ts";
-import { endSessions, type OpenSession, type SessionsOfLogout, sessionsToEnd } from "./logout_sessions.ts";
+import { endSessions, type FoundSessions, type OpenSession, sessionsToEnd } from "./logout_sessions.ts";
 import { PageError } from "./page_error.ts";
 import { shown } from "./pages.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
@@ -23,7 +23,7 @@ type LogoutStep = {
   readonly query: string;
   readonly logout: LogoutRequest;
   readonly language: Language;
-  readonly sessions: SessionsOfLogout;
+  readonly sessions: FoundSessions;
 };
 
 /**
@@ -90,7 +90,7 @@ export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
   }
 
   async function signedOut({ http, logout, language, sessions }: LogoutStep): Promise<Response> {
-    await endSessions(deps, sessions, callOf(http));
+    await endSessions(deps, sessions.ended, callOf(http));
     const cookies = [jar.clear("session")];
     return logout.location === undefined
       ? logoutEnd("signed_out", language, cookies)
@@ -101,9 +101,8 @@ export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
     const parameters = parametersIn(query);
     const language = languageIn(parameters, http.headers["accept-language"]);
     const logout = await read(parameters);
-    const question = { cookie: jar.read(http.headers.cookie, "session"), hint: logout.hint };
-    const found = await sessionsToEnd(deps.sql, question);
-    return { http, query, language, logout, sessions: { ...found, question } };
+    const cookie = jar.read(http.headers.cookie, "session");
+    return { http, query, language, logout, sessions: await sessionsToEnd(deps.sql, { cookie, hint: logout.hint }) };
   }
 }
 

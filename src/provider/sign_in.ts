@@ -60,7 +60,7 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
     const password = bounded(form, "password", longestPassword) ?? "";
     const request = { loginName, password, newPassword, call: callOf(http) };
     try {
-      const outcome = await signIns.signIn(request, kindOf());
+      const outcome = await signIns.signIn(request, kindOf(step.session));
       if ("pending" in outcome) return pages.askFactor(proven, step, { pendingToken: outcome.pending.token });
       return await signedIn(outcome.answer, { step, proven });
     } catch (error) {
@@ -76,7 +76,7 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
     const code = bounded(form, "code", longestName)?.replaceAll(/\s/g, "") ?? "";
     const answer = { case: /^\d{6}$/.test(code) ? ("totpCode" as const) : ("recoveryCode" as const), value: code };
     try {
-      const begun = await signIns.complete({ pendingToken, answer, call: callOf(http) }, kindOf());
+      const begun = await signIns.complete({ pendingToken, answer, call: callOf(http) }, kindOf(step.session));
       return await signedIn(begun, { step, proven });
     } catch (error) {
       const problem = factorProblem(error, step.language);

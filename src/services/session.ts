@@ -79,10 +79,13 @@ export const sessionFolds = {
       `insert into bearers (hash, owner, user_id, session_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
          (i.payload->>'expirationDate')::timestamptz from $input i where i.secret->>'hash' is not null`,
-      `insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date)
+      `insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date,
+         earlier_session_id)
        select i.stream, i.owner, i.payload->>'userId', decode(i.secret->>'cookie', 'hex'), i.time,
          ${amrOf("i")}, (i.secret->>'idleDate')::timestamptz,
-         (i.payload->>'expirationDate')::timestamptz
+         (i.payload->>'expirationDate')::timestamptz,
+         (select e.session_id from browser_sessions e
+          where e.hash = decode(i.secret->>'earlier', 'hex') and e.user_id = i.payload->>'userId')
        from $input i where i.secret->>'cookie' is not null`,
       ...countSignIn,
     ],

@@ -201,6 +201,23 @@ test("a hint of another session asks; a click then ends both sessions of one use
   expect([await isSignedIn(browser), await isAlive(refreshToken)]).toEqual([false, false]);
 });
 
+test("a session that a new sign-in of the user replaced in this browser ends too, and none of another user or browser", async () => {
+  const [first, elsewhere, stranger] = [await signedIn(), await signedIn(), await signedUp(postern)];
+  const { browser } = first;
+  for (let n = 0; n < 2; n++) await signIn(browser, authorizeUrl(issuer, app, { prompt: "login" }), person);
+  const { code = "" } = answerIn(await browser.open(authorizeUrl(issuer, other)));
+  const hint = (await exchange(issuer, other, code)).body.id_token;
+  expect((await browser.open(endUrl({ id_token_hint: hint, post_logout_redirect_uri: bye }))).url).toBe(bye);
+  expect([await isAlive(first.refreshToken), await isAlive(elsewhere.refreshToken)]).toEqual([false, true]);
+  await signIn(elsewhere.browser, authorizeUrl(issuer, app, { prompt: "login" }), stranger);
+  await elsewhere.browser.submit(await elsewhere.browser.open(endUrl({})), {}, "sign_out");
+  const { body } = await postern.admin.get(`/v1/sessions?userId=${stranger.userId}`);
+  // The one of its calls.
+  expect(body.sessions.length).toBe(1);
+  const { sessions } = (await postern.admin.get(`/v1/sessions?userId=${person.userId}`)).body;
+  expect(sessions.map(({ id }: { id: string }) => id)).toContain(decodeJwt(elsewhere.hint).sid);
+});
+
 test("a hint of another user asks, and the session of that user lives on", async () => {
   const [mine, theirs] = [await signedIn(), await signedIn(issuer, app, await signedUp(postern))];
   const page = await mine.browser.open(endUrl({ id_token_hint: theirs.hint, post_logout_redirect_uri: bye }));

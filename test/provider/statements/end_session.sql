@@ -11,10 +11,17 @@ select n, jsonb_build_object(
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
-select b.session_id as id, s.owner, b.user_id as "userId", u.username, s.version, s.created, s.changed,
-      b.hash = $1 as "isOfBrowser"
-    from browser_sessions b join sessions s on s.session_id = b.session_id join users u on u.user_id = b.user_id
-    where b.hash = $2 or b.session_id = $3;
+with recursive named as (
+      select b.session_id, b.user_id, b.earlier_session_id, b.hash = $1 as of_browser, 0 as place
+      from browser_sessions b where b.hash = $2 or b.session_id = $3
+      union all
+      select b.session_id, b.user_id, b.earlier_session_id, false, n.place + 1
+      from named n join browser_sessions b on b.session_id = n.earlier_session_id and n.place < $4
+    )
+    select distinct on (n.session_id) n.session_id as id, s.owner, n.user_id as "userId", u.username, s.version, s.created, s.changed,
+      n.of_browser as "isOfBrowser"
+    from named n join sessions s on s.session_id = n.session_id join users u on u.user_id = n.user_id
+    order by n.session_id, n.of_browser desc;
 
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
