@@ -11,9 +11,11 @@ import {
   answerIn,
   application,
   authorizeUrl,
+  basic,
   codeFor,
   exchange,
   type Person,
+  post,
   signIn,
 } from "./application.ts";
 import { type Browser, openBrowser } from "./browser.ts";
@@ -21,6 +23,7 @@ import { loopback } from "./https_server.ts";
 import { openReceiver } from "./receiver.ts";
 
 const publicUrl = "https://id.example";
+const offline = ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"];
 
 let receiver: Awaited<ReturnType<typeof openReceiver>>;
 let nodes: TwoNodes;
@@ -234,11 +237,12 @@ test("of an exchange of a code and the end of its session at one moment, tokens 
   for (let n = 0; n < 60; n++) {
     const { code } = await codeFor(nodes.one.url, app, person);
     const { body } = await nodes.one.admin.get(`/v1/sessions?userId=${person.userId}&pageSize=1`);
-    const [exchanged] = await Promise.all([
+    const [exchanged, ended] = await Promise.all([
       exchange(nodes.two.url, app, code),
       nodes.one.admin.delete(`/v1/sessions/${body.sessions[0].id}`),
     ]);
     expect([200, 400]).toContain(exchanged.status);
+    expect(ended.status).toBe(200);
     if (exchanged.status === 200) given.push(decodeJwt(exchanged.body.id_token).sid);
   }
   await settled(app);
@@ -248,6 +252,26 @@ test("of an exchange of a code and the end of its session at one moment, tokens 
       .map(({ sid }) => sid)
       .sort(),
   ).toEqual(given.sort());
+});
+
+test("of a refresh and the end of its session at one moment, both are answered: the tokens are good, or there are none", async () => {
+  const person = await signedUp(nodes.one);
+  const { app } = await listening(undefined, { grantTypes: offline });
+  for (let n = 0; n < 60; n++) {
+    const { code } = await codeFor(nodes.one.url, app, person, { scope: "openid offline_access" });
+    const { body } = await exchange(nodes.one.url, app, code);
+    const [refreshed, ended] = await Promise.all([
+      post(
+        nodes.two.url,
+        "/oauth/token",
+        { grant_type: "refresh_token", refresh_token: body.refresh_token },
+        basic(app),
+      ),
+      nodes.one.admin.delete(`/v1/sessions/${decodeJwt(body.id_token).sid}`),
+    ]);
+    expect([200, 400]).toContain(refreshed.status);
+    expect(ended.status).toBe(200);
+  }
 });
 
 test("many sign-outs at once, and two nodes that deliver them: each arrives once", async () => {

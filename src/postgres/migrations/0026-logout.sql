@@ -10,6 +10,10 @@ create table session_applications (
 insert into session_applications (session_id, app_id, created)
 select session_id, app_id, min(created) from sign_ons group by session_id, app_id;
 
+-- The session that the same user had in the same browser before: a sign-in that was asked for again replaced its cookie. They end together
+-- when the user signs out.
+alter table browser_sessions add column earlier_session_id text;
+
 -- Sign-outs that applications are still to learn of. Nothing here is secret: the logout token is made for each try.
 create table logout_messages (
   message_id text primary key default gen_random_uuid()::text,

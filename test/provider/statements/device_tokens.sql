@@ -53,25 +53,29 @@ select n, jsonb_build_object(
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
-with used as (
-      update device_codes set used = $1
-      where hash = $2 and used is null and expiration_date > $3 returning sign_on_id
+with held as materialized (
+      select o.sign_on_id from device_codes c join sign_ons o on o.sign_on_id = c.sign_on_id
+      where c.hash = $1 for no key update of o
+    ),
+    used as (
+      update device_codes c set used = $2 from held
+      where c.hash = $3 and c.used is null and c.expiration_date > $4 returning c.sign_on_id
     ),
     kept as (
-      update sign_ons o set expiration_date = $4 from used where o.sign_on_id = used.sign_on_id
+      update sign_ons o set expiration_date = $5 from used where o.sign_on_id = used.sign_on_id
       returning o.session_id, o.app_id
     ),
     served as (
       insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, $5 from kept on conflict do nothing
+      select session_id, app_id, $6 from kept on conflict do nothing
     ),
     accessed as (
       insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
-      select $6, sign_on_id, $7, $8, $9 from used
+      select $7, sign_on_id, $8, $9, $10 from used
     ),
     refreshed as (
       insert into refresh_tokens (hash, sign_on_id, expiration_date)
-      select $10, sign_on_id, $11 from used
-      where $12
+      select $11, sign_on_id, $12 from used
+      where $13
     )
     select from used;

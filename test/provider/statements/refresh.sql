@@ -54,16 +54,20 @@ select n, jsonb_build_object(
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
-with replaced as (
-      update refresh_tokens set replaced = $1, successor = $2
-      where hash = $3 and replaced is null returning sign_on_id
+with held as materialized (
+      select o.sign_on_id from refresh_tokens r join sign_ons o on o.sign_on_id = r.sign_on_id
+      where r.hash = $1 for key share of o
+    ),
+    replaced as (
+      update refresh_tokens r set replaced = $2, successor = $3 from held
+      where r.hash = $4 and r.replaced is null returning r.sign_on_id
     ),
     accessed as (
       insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
-      select $4, sign_on_id, $5, $6, $7 from replaced
+      select $5, sign_on_id, $6, $7, $8 from replaced
     ),
     refreshed as (
       insert into refresh_tokens (hash, sign_on_id, expiration_date)
-      select $8, sign_on_id, $9 from replaced
+      select $9, sign_on_id, $10 from replaced
     )
     select from replaced;
