@@ -84,8 +84,14 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     const idToken = await idTokenFor({ client, signOn, now });
     const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
     const isFirst = await redeemCode(sql, code, { now, access, refresh, end }).catch(refuseEnded);
-    if (!isFirst) throw await reused(found, call, SignOnEnd.CODE_REUSED);
+    if (!isFirst) throw await late(request, code);
     return response({ access, refresh: refresh?.text, idToken });
+  }
+
+  /** Refuses a code that was used, or whose sign-in ended, since it was read. */
+  async function late({ proof, call }: TokenQuestion, code: string): Promise<OauthError> {
+    const { found } = (await codeOf(proof.clientId, code, clock())) ?? {};
+    return found?.isUsed ? reused(found, call, SignOnEnd.CODE_REUSED) : notInForce();
   }
 
   async function fromRefresh(request: TokenQuestion): Promise<TokenResponse> {
