@@ -24,6 +24,7 @@ import { endSignOn, SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";
 import {
   type CodeIn,
+  isUsed,
   newAccessToken,
   newIdToken,
   openSuccessor,
@@ -103,10 +104,14 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
       : undefined;
     const idToken = await idTokenFor({ client, signOn, now });
     const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
-    const redeemed = () => redeemCode(sql, of, { now, access, refresh, end });
-    const isFirst = await triedAgain(redeemed, call).catch(refuseEnded);
-    if (!isFirst) throw await reused(found, call, SignOnEnd.CODE_REUSED);
+    const written = () => redeemCode(sql, of, { now, access, refresh, end });
+    if (!(await triedAgain(written, call).catch(refuseEnded))) throw await late(found, call, of);
     return response({ access, refresh: refresh?.text, idToken });
+  }
+
+  /** Refuses a code that was used, or whose sign-in ended, since it was read. */
+  async function late(found: Redeemable["found"], call: Call, of: CodeIn): Promise<OauthError> {
+    return (await isUsed(sql, of)) ? reused(found, call, SignOnEnd.CODE_REUSED) : notInForce();
   }
 
   async function fromRefresh(request: TokenQuestion): Promise<TokenResponse> {

@@ -114,6 +114,12 @@ export async function redeemCode(
   return rows.length > 0;
 }
 
+/** Whether a code was exchanged; one whose sign-in ended is gone. */
+export async function isUsed(sql: Sql, { code, table }: CodeIn): Promise<boolean> {
+  const rows = await sql`select from ${sql.unsafe(table)} where hash = ${hashToken(code)} and used is not null`;
+  return rows.length > 0;
+}
+
 /** A refresh token that is replaced, and its successor. */
 export type Replacement = { readonly old: string; readonly successor: RefreshToken; readonly sealed: Uint8Array };
 

@@ -101,32 +101,45 @@ const grantTypes = ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRE
 const offline = { scope: "openid offline_access" };
 
 /** The ways to end all that a user has. */
-const endings: Readonly<Record<string, (userId: string) => Promise<{ status: number }>>> = {
+const ends: Readonly<Record<string, (userId: string) => Promise<{ status: number }>>> = {
   "is deactivated": (userId) => nodes.one.admin.post(`/v1/users/${userId}:deactivate`),
   "gets another password": (userId) =>
     nodes.one.admin.put(`/v1/users/${userId}/password`, { newPassword: "Green-Teapot-77" }),
   "is deleted": (userId) => nodes.one.admin.delete(`/v1/users/${userId}`),
 };
 
-test("a refresh whose sign-in ends while it is written is refused, and is no error of ours", async () => {
-  const refreshing = await application(nodes.one.admin, { grantTypes });
-  const { code } = await codeFor(nodes.one.url, refreshing, await signedUp(nodes.one), offline);
-  const { refresh_token } = (await exchange(nodes.one.url, refreshing, code)).body;
-  const refresh = () =>
-    post(nodes.two.url, "/oauth/token", { grant_type: "refresh_token", refresh_token }, basic(refreshing));
-  expect((await refresh()).status).toBe(200);
-  const ending = await holdStatement(nodes.databaseUrl, `delete from sign_ons where app_id = '${refreshing.appId}'`);
-  const again = refresh();
+/** Sends a request that waits at the database while the sign-ins of an application end. */
+async function whileEnding<T>({ appId }: Application, send: () => Promise<T>): Promise<T> {
+  const ending = await holdStatement(nodes.databaseUrl, `delete from sign_ons where app_id = '${appId}'`);
+  const sent = send();
   const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%sign_on_tokens%'";
   await until(async () => (await ask(nodes.databaseUrl, waits)).length > 0);
   await ending[Symbol.asyncDispose]();
-  expect(await again).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+  return sent;
+}
+
+const endings = async () => (await ask(nodes.databaseUrl, "select 1 from events where type = 'sign_on.ended'")).length;
+
+test("a token whose sign-in ends while it is written is refused, and nothing says that it came twice", async () => {
+  const refreshing = await application(nodes.one.admin, { grantTypes });
+  const person = await signedUp(nodes.one);
+  const { code, browser } = await codeFor(nodes.one.url, refreshing, person, offline);
+  const { refresh_token } = (await exchange(nodes.one.url, refreshing, code)).body;
+  const refresh = () =>
+    post(nodes.two.url, "/oauth/token", { grant_type: "refresh_token", refresh_token }, basic(refreshing));
+  const refused = { status: 400, body: { error: "invalid_grant" } };
+  const before = await endings();
+  expect((await refresh()).status).toBe(200);
+  expect(await whileEnding(refreshing, refresh)).toMatchObject(refused);
+  const next = answerIn(await browser.open(authorizeUrl(nodes.one.url, refreshing, offline))).code ?? "";
+  expect(await whileEnding(refreshing, () => exchange(nodes.two.url, refreshing, next))).toMatchObject(refused);
+  expect(await endings()).toBe(before);
 });
 
 const soon = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
 
-test.each(Object.keys(endings))("no sign-in at a page outlives its user, who %s meanwhile", async (name) => {
-  const end = endings[name] ?? expect.unreachable();
+test.each(Object.keys(ends))("no sign-in at a page outlives its user, who %s meanwhile", async (name) => {
+  const end = ends[name] ?? expect.unreachable();
   for (let round = 0; round < 4; round++) {
     const person = await signedUp(nodes.one);
     const browser = openBrowser(nodes.one.url);
@@ -144,8 +157,8 @@ test.each(Object.keys(endings))("no sign-in at a page outlives its user, who %s 
   }
 });
 
-test.each(Object.keys(endings))("no token outlives its user, who %s while two nodes make it", async (name) => {
-  const end = endings[name] ?? expect.unreachable();
+test.each(Object.keys(ends))("no token outlives its user, who %s while two nodes make it", async (name) => {
+  const end = ends[name] ?? expect.unreachable();
   const refreshing = await application(nodes.one.admin, { grantTypes });
   const refresh = ({ url }: { readonly url: string }, refresh_token: string) =>
     post(url, "/oauth/token", { grant_type: "refresh_token", refresh_token }, basic(refreshing));
