@@ -188,6 +188,7 @@ const revokesBy = {
   "factor.recovery_codes_generated": nobody,
   "factor.renamed": nobody,
   "factor.used": nobody,
+  "factor.refused": nobody,
   "factor.removed": nobody,
 } satisfies Record<FactType, Revokes>;
 

@@ -8,6 +8,7 @@ import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { userExistsRead } from "./access_token.ts";
+import { acrOf } from "./authentication_class.ts";
 import { completedSessions, completionRules, type FactorSignInSettings } from "./complete_session.ts";
 import { callSession } from "./new_session.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
@@ -53,7 +54,7 @@ export const sessionService = (deps: Deps, options: SessionOptions) => {
     },
 
     ...completedSessions(options),
-    ...passkeySessions(deps, options),
+    ...passkeySessions(options),
   } satisfies ServiceImpl<typeof SessionService>;
 };
 
@@ -90,7 +91,10 @@ export const sessionFolds = {
       ...countSignIn,
     ],
   },
-  unrestricted: { views: [touch("sessions", "session_id", `amr = ${amrOf("f")}, enrolment_only = false`)] },
+  unrestricted: {
+    views: [touch("sessions", "session_id", `amr = ${amrOf("f")}, enrolment_only = false`)],
+    credentials: [`update browser_sessions b set methods = ${amrOf("i")} from $input i where b.session_id = i.stream`],
+  },
   ended: {
     views: [`delete from sessions s using $facts f where s.owner = f.owner and s.session_id = f.stream`],
     credentials: [
@@ -132,7 +136,3 @@ const session = ({ userId, expirationDate, amr, enrolmentOnly, ...row }: Session
   authTime: timestampFromDate(row.created),
   enrolmentOnly,
 });
-
-/** The class of a sign-in by its methods: whether it took more than one factor. */
-export const acrOf = (amr: readonly string[]): string =>
-  amr.includes("mfa") ? "urn:postern:acr:multi-factor" : "urn:postern:acr:single-factor";
