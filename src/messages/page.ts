@@ -1,9 +1,11 @@
 import { deviceTexts } from "./device.ts";
+import { factorPageTexts } from "./factor_page.ts";
 import type { Language, Texts } from "./language.ts";
 
 /** The texts of the sign-in pages. */
 export const pageTexts = {
   ...deviceTexts,
+  ...factorPageTexts,
   sign_in: { en: "Sign in", de: "Anmelden", fr: "Se connecter", es: "Iniciar sesión" },
   to_application: {
     en: "to continue to {application}",
@@ -31,37 +33,6 @@ export const pageTexts = {
     de: "Ihr Passwort muss geändert werden. Geben Sie das bisherige und ein neues ein.",
     fr: "Votre mot de passe doit être changé. Saisissez l’actuel et un nouveau.",
     es: "Debe cambiar su contraseña. Introduzca la actual y una nueva.",
-  },
-  factor_title: {
-    en: "Second factor",
-    de: "Zweiter Faktor",
-    fr: "Second facteur",
-    es: "Segundo factor",
-  },
-  factor_text: {
-    en: "Enter the code that your authenticator shows, or a recovery code.",
-    de: "Geben Sie den Code Ihrer Authenticator-App oder einen Wiederherstellungscode ein.",
-    fr: "Saisissez le code de votre application d’authentification, ou un code de récupération.",
-    es: "Introduzca el código de su aplicación de autenticación o un código de recuperación.",
-  },
-  code: { en: "Code", de: "Code", fr: "Code", es: "Código" },
-  wrong_code: {
-    en: "The code is wrong, or was used already.",
-    de: "Der Code ist falsch oder wurde schon verwendet.",
-    fr: "Le code est incorrect, ou a déjà été utilisé.",
-    es: "El código no es correcto o ya se ha usado.",
-  },
-  sign_in_over: {
-    en: "This took too long, or something has changed. Sign in again.",
-    de: "Das hat zu lange gedauert, oder etwas hat sich geändert. Melden Sie sich erneut an.",
-    fr: "Cela a pris trop de temps, ou quelque chose a changé. Connectez-vous de nouveau.",
-    es: "Ha tardado demasiado o algo ha cambiado. Inicie sesión de nuevo.",
-  },
-  factor_needed: {
-    en: "Your organization asks for a second factor, and you have none yet. Ask those who run the service how to set one up.",
-    de: "Ihre Organisation verlangt einen zweiten Faktor, und Sie haben noch keinen. Fragen Sie die Betreiber, wie Sie einen einrichten.",
-    fr: "Votre organisation exige un second facteur, et vous n’en avez pas encore. Demandez à ceux qui exploitent le service comment en configurer un.",
-    es: "Su organización exige un segundo factor y usted todavía no tiene ninguno. Pregunte a quienes administran el servicio cómo configurarlo.",
   },
   continue_title: {
     en: "Continue to {application}?",

@@ -11,6 +11,7 @@ import type { DeviceRequest } from "./device_request.ts";
 import { scopes } from "./discovery.ts";
 import { OauthError, type OauthErrorCode } from "./oauth_error.ts";
 import type { Parameters } from "./parameters.ts";
+import { wantsFactor } from "./requested_class.ts";
 
 /** The kinds of response, as requests name them. */
 export type ResponseType = "code" | "id_token" | "id_token token";
@@ -39,6 +40,8 @@ export type AuthorizationRequest = ProvenRequest & {
   readonly prompts: readonly Prompt[];
   /** The longest time since the user authenticated, in seconds. */
   readonly maxAge: number | undefined;
+  /** Whether a sign-in with a password alone will not do. */
+  readonly wantsFactor: boolean;
   readonly loginHint: string;
   /** An ID token of the user who is expected. */
   readonly idTokenHint: string | undefined;
@@ -103,6 +106,7 @@ export function authorizationRequest(proven: ProvenRequest, parameters: Paramete
     challenge: challengeIn(client, responseType, parameters),
     prompts: promptsIn(parameters),
     maxAge: maxAgeIn(parameters),
+    wantsFactor: wantsFactor(parameters),
     loginHint: parameters.get("login_hint") ?? "",
     idTokenHint: parameters.get("id_token_hint"),
   };
@@ -117,6 +121,7 @@ const forDevice = (proven: ProvenRequest, device: DeviceRequest): AuthorizationR
   challenge: undefined,
   prompts: [],
   maxAge: undefined,
+  wantsFactor: false,
   loginHint: "",
   idTokenHint: undefined,
 });

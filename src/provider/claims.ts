@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { OidcTokenType } from "../../gen/postern/v1/application_pb.ts";
+import { acrOf } from "../services/authentication_class.ts";
 import type { Client } from "./client.ts";
 import type { SignOn } from "./subject.ts";
 
@@ -74,6 +75,7 @@ export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, comp
     ...(oidc.idTokenUserinfoAssertion || isAlone ? profileClaims(signOn, scope) : {}),
     sub: signOn.userId,
     auth_time: signOn.authTime,
+    acr: acrOf(signOn.methods),
     amr: signOn.methods,
     sid: signOn.sessionId,
     ...(nonce === null ? {} : { nonce }),
@@ -100,6 +102,8 @@ export function accessTokenClaims(client: Client, signOn: SignOn, issue: Issue, 
     jti: token.jti,
     scope: token.scope,
     auth_time: signOn.authTime,
+    acr: acrOf(signOn.methods),
+    amr: signOn.methods,
     ...organizationClaims(signOn),
     ...(client.oidc.accessTokenRoleAssertion || hasWord(token.scope, "roles") ? roleClaims(signOn) : {}),
   };

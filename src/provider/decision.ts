@@ -1,4 +1,5 @@
 import { OidcAppType } from "../../gen/postern/v1/application_pb.ts";
+import { isMultiFactor } from "../services/authentication_class.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import { OauthError } from "./oauth_error.ts";
 
@@ -6,13 +7,20 @@ import { OauthError } from "./oauth_error.ts";
 export type BrowserSession = {
   readonly sessionId: string;
   readonly userId: string;
+  /** The organization of the user. */
+  readonly owner: string;
   readonly username: string;
   readonly authTime: Date;
+  /** How the user proved who it is (RFC 8176). */
+  readonly methods: readonly string[];
+  /** Whether the user has a factor beside the password. */
+  readonly hasFactor: boolean;
 };
 
-/** The next step of a sign-in: a page that asks for the password, one that asks to go on, or the response. */
+/** The next step of a sign-in: a page that asks for the password, for a factor or to go on, or the response. */
 export type Step =
   | { readonly is: "password" }
+  | { readonly is: "factor"; readonly session: BrowserSession }
   | { readonly is: "confirmation"; readonly session: BrowserSession }
   | { readonly is: "response"; readonly session: BrowserSession };
 
@@ -32,9 +40,18 @@ export function nextStep(request: AuthorizationRequest, state: StepState): Step 
     if (isSilent) throw new OauthError("login_required", "no session of the browser fits the request");
     return { is: "password" };
   }
+  if (request.wantsFactor && !isMultiFactor(session.methods)) return furtherStep(session, isSilent);
   if (isConfirmed || !wantsConfirmation(request)) return { is: "response", session };
   if (isSilent) throw new OauthError("interaction_required", "the user has to confirm");
   return { is: "confirmation", session };
+}
+
+/** The step to a sign-in with more than one factor. A user without a factor enters the password, and enrols one after it. */
+function furtherStep(session: BrowserSession, isSilent: boolean): Step {
+  if (!isSilent) return session.hasFactor ? { is: "factor", session } : { is: "password" };
+  throw session.hasFactor
+    ? new OauthError("login_required", "the session of the browser has one factor only")
+    : new OauthError("unmet_authentication_requirements", "the user has no second factor");
 }
 
 function isFresh({ prompts, maxAge }: AuthorizationRequest, session: BrowserSession, state: StepState): boolean {

@@ -13,8 +13,8 @@ import type { ProviderParts } from "./endpoints.ts";
 import { PageError } from "./page_error.ts";
 import { type Pages, shown, stepOf } from "./pages.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
+import { refuseForeign } from "./same_origin.ts";
 import { formToken, isFormToken } from "./sealed_request.ts";
-import { refuseForeign } from "./sign_in.ts";
 
 const longestCode = 40;
 

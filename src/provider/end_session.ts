@@ -14,8 +14,8 @@ import { shown } from "./pages.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { asGet, refuseLong } from "./query.ts";
 import { redirect } from "./response.ts";
+import { refuseForeign } from "./same_origin.ts";
 import { formToken, isFormToken, openRequest, sealRequest } from "./sealed_request.ts";
-import { refuseForeign } from "./sign_in.ts";
 
 /** A sign-out in a browser: the request, as it was sent, and the sessions that it ends. */
 type LogoutStep = {

@@ -39,8 +39,8 @@ export type Page = {
   readonly formAction?: string;
   /** Elements of the head, besides those of every page. */
   readonly head?: Html;
-  /** Whether the page has the one script that sends its form. */
-  readonly hasScript?: boolean;
+  /** The path of the one script that the page has, if it has one. */
+  readonly script?: string;
   readonly cookies?: readonly string[];
 };
 
@@ -63,17 +63,17 @@ export function pageResponse(page: Page): Response {
   };
 }
 
-const policyOf = ({ hasScript = false }: Page, formAction: string) =>
+const policyOf = ({ script }: Page, formAction: string) =>
   [
     "default-src 'none'",
     "style-src 'self'",
-    ...(hasScript ? ["script-src 'self'"] : []),
+    ...(script ? ["script-src 'self'"] : []),
     `form-action 'self'${formAction && ` ${formAction}`}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join("; ");
 
-const documentOf = ({ language, title, body, head = nothing, hasScript = false }: Page): Html => html`<!doctype html>
+const documentOf = ({ language, title, body, head = nothing, script }: Page): Html => html`<!doctype html>
 <html lang="${language}">
 <head>
 <meta charset="utf-8">
@@ -82,7 +82,7 @@ const documentOf = ({ language, title, body, head = nothing, hasScript = false }
 <meta name="robots" content="noindex">
 <title>${title}</title>
 <link rel="stylesheet" href="${paths.style}">
-${head}${hasScript ? html`<script src="${paths.formPost}" defer></script>` : nothing}
+${head}${script ? html`<script src="${script}" defer></script>` : nothing}
 </head>
 <body>
 <main>

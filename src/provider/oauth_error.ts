@@ -15,6 +15,7 @@ export type OauthErrorCode =
   | "expired_token"
   | "login_required"
   | "interaction_required"
+  | "unmet_authentication_requirements"
   | "request_not_supported"
   | "request_uri_not_supported"
   | "registration_not_supported"

@@ -3,6 +3,8 @@ import { reasonOf } from "../errors.ts";
 import { retry } from "../guards/retry.ts";
 import type { Language } from "../messages/language.ts";
 import { newToken } from "../security/token.ts";
+import { isMultiFactor } from "../services/authentication_class.ts";
+import type { SignIns } from "../services/sign_in.ts";
 import {
   type AuthorizationRequest,
   authorizationRequest,
@@ -16,6 +18,7 @@ import { deviceCancelled, deviceConfirmation } from "./device_form.ts";
 import { denyDevice } from "./device_proof.ts";
 import { failure } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
+import { type FactorState, factorForm } from "./factor_form.ts";
 import { issuing } from "./issue.ts";
 import { claimsOfOwn } from "./jwt.ts";
 import { OauthError } from "./oauth_error.ts";
@@ -23,15 +26,8 @@ import { type ErrorTitle, errorPage, PageError } from "./page_error.ts";
 import type { Parameters } from "./parameters.ts";
 import { requestProof } from "./prove.ts";
 import { authorizationResponse, errorResponse } from "./response.ts";
-import { formToken, sealRequest } from "./sealed_request.ts";
-import {
-  confirmationForm,
-  type FactorState,
-  type Form,
-  factorForm,
-  type PasswordState,
-  passwordForm,
-} from "./sign_in_form.ts";
+import { formSeconds, formToken, sealRequest } from "./sealed_request.ts";
+import { confirmationForm, type Form, type PasswordState, passwordForm } from "./sign_in_form.ts";
 import type { TokenMaker } from "./tokens.ts";
 
 /** A step of a sign-in in a browser: the request, its parameters, the cookies that came, and those that are to be set. */
@@ -52,8 +48,8 @@ export type BrowserStep = {
 export type Pages = ReturnType<typeof signInPages>;
 
 /** Makes the steps of a sign-in, which authorize begins and the forms go on with. */
-export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker }) {
-  const { deps, settings, maker, issuer, keys, onError } = parts;
+export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker; readonly signIns: SignIns }) {
+  const { deps, settings, maker, issuer, keys, onError, signIns } = parts;
   const { clock, secrets } = deps;
   const jar = cookieJar(issuer);
   const prove = requestProof(deps.sql);
@@ -73,29 +69,30 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
           expectedUserOf(request),
         ]);
         const next = nextStep(request, { session, expectedUser, isConfirmed: step.isConfirmed, now: clock() });
-        if (next.is === "password") return askPassword(proven, step, request);
+        const pending = next.is === "factor" && (await signIns.pending.beginAgain(next.session, step));
+        if (pending) return askFactor(proven, step, { pending });
+        if (next.is === "password" || next.is === "factor") return askPassword(proven, step, request);
         if (next.is === "confirmation") return confirm(proven, step, next.session);
         return respond(request, step, next.session);
       });
     },
 
-    /** Sends the browser back after a right password, unless another user was expected; for a device it has to confirm. */
-    async signedIn(proven: ProvenRequest, step: BrowserStep, session: Pick<BrowserSession, "sessionId" | "userId">) {
+    /** Sends the browser back after a right sign-in, unless another user was expected; for a device it has to confirm. */
+    async signedIn(proven: ProvenRequest, step: BrowserStep, session: NewBrowserSession) {
       return withErrors(proven, step, async () => {
         if (proven.device) return confirm(proven, step, await sessionBegun(step));
         const request = authorizationRequest(proven, step.parameters);
         const expectedUser = await expectedUserOf(request);
         if (expectedUser !== undefined && expectedUser !== session.userId)
           throw new OauthError("login_required", "another user signed in than id_token_hint names");
+        if (request.wantsFactor && !isMultiFactor(session.methods))
+          throw new OauthError("unmet_authentication_requirements", "the user has no second factor");
         return respond(request, step, session);
       });
     },
 
     askPassword,
-
-    /** Asks for the code of a factor. */
-    askFactor: (proven: ProvenRequest, step: BrowserStep, state: FactorState) =>
-      factorForm(formOf(proven, step, ""), state),
+    askFactor,
 
     /** Sends the browser back without a sign-in, and denies a device. */
     async cancelled(proven: ProvenRequest, step: BrowserStep): Promise<Response> {
@@ -144,7 +141,13 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
     state: Partial<PasswordState> & { loginHint?: string },
   ) {
     const { loginName = state.loginHint ?? "", problems = [], isChange = false, status = 200 } = state;
-    return passwordForm(formOf(proven, step, ""), { status, loginName, problems, isChange });
+    const passkey = signIns.passkeys.isPossible ? signIns.passkeys.start(formSeconds) : undefined;
+    return passwordForm(formOf(proven, step, ""), { status, loginName, problems, isChange, passkey });
+  }
+
+  /** Asks for a factor. */
+  function askFactor(proven: ProvenRequest, step: BrowserStep, state: FactorState) {
+    return factorForm(formOf(proven, step, ""), state);
   }
 
   function formOf(proven: ProvenRequest, { query, browser, language, cookies }: BrowserStep, sessionId: string): Form {
@@ -166,6 +169,9 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
     return { issuer: issuer(), language, cookies };
   }
 }
+
+/** The session that a sign-in has just begun. */
+export type NewBrowserSession = Pick<BrowserSession, "sessionId" | "userId" | "methods">;
 
 /** The step that a request of a browser is. */
 export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, "parameters" | "query">): BrowserStep {

@@ -7,6 +7,7 @@ import { deviceRoute } from "./device.ts";
 import { documents } from "./documents.ts";
 import { endSessionRoutes } from "./end_session.ts";
 import { endpoints, type ProviderParts } from "./endpoints.ts";
+import { enrolmentPages, enrolmentRoute } from "./enrolment.ts";
 import { signInPages } from "./pages.ts";
 import { signInRoute } from "./sign_in.ts";
 
@@ -15,11 +16,13 @@ export function providerRoutes(parts: ProviderParts & { readonly signIns: SignIn
   const { deps, settings, keys, issuer } = parts;
   const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
   const pages = signInPages({ ...parts, maker });
+  const enrolment = enrolmentPages(parts, pages);
   const routes = [
     ...documents(parts),
     ...endpoints(parts),
     authorizeRoute(parts, pages),
-    signInRoute(parts, pages),
+    signInRoute(parts, pages, enrolment),
+    enrolmentRoute(parts, enrolment),
     deviceRoute(parts, pages),
     ...endSessionRoutes(parts),
   ];

@@ -4,6 +4,7 @@ import type { Language } from "../messages/language.ts";
 import { pageText } from "../messages/page.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
 import { deviceDone, deviceFailed } from "./device_form.ts";
+import { paths } from "./discovery.ts";
 import { html, pageResponse } from "./html.ts";
 import type { OauthError } from "./oauth_error.ts";
 import { formActionOf, withQuery } from "./redirect_uri.ts";
@@ -82,7 +83,7 @@ function formPost(request: ProvenRequest, parameters: ResponseParameters, contex
     cookies,
     title: pageText("signed_in", language),
     formAction: formActionOf(redirectUri),
-    hasScript: true,
+    script: paths.formPost,
     body: html`<form method="post" action="${redirectUri}">
 ${fields}
 <button>${pageText("open_application", language, { application })}</button>

@@ -1,9 +1,11 @@
+import type { FactorSettings } from "../services/enrolling_user.ts";
 import type { SignInLimits } from "../services/sign_in_limit.ts";
 import type { FetchSettings } from "./fetcher.ts";
 
-/** How long things of sign-in at applications last, how many sign-ins may fail, and where keys may be read. */
+/** How long things of sign-in at applications last, how many sign-ins may fail, and where keys and the pages of passkeys are. */
 export type ProviderSettings = SignInLimits &
-  FetchSettings & {
+  FetchSettings &
+  FactorSettings & {
     readonly codeLifetimeSeconds: number;
     readonly deviceCodeLifetimeSeconds: number;
     readonly devicePollSeconds: number;

@@ -6,14 +6,20 @@ import { type BegunBrowserSession, browserSessions } from "./browser_session.ts"
 import { paths } from "./discovery.ts";
 import { callOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
+import type { EnrolmentPages } from "./enrolment.ts";
+import { answerIn } from "./factor_answer.ts";
 import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
+import { wantsFactor } from "./requested_class.ts";
+import { refuseForeign } from "./same_origin.ts";
 import { isFormToken, openRequest } from "./sealed_request.ts";
 import { factorProblem, signInProblem } from "./sign_in_problem.ts";
 
+type Parts = ProviderParts & { readonly signIns: SignIns };
+
 /** The route that takes the forms of a sign-in. */
-export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }, pages: Pages): HttpRoute {
+export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPages): HttpRoute {
   const { deps, settings, signIns, issuer } = parts;
   const { keyring } = deps.secrets;
   const kindOf = browserSessions(deps, settings);
@@ -35,12 +41,12 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
     if (query === undefined) throw new PageError("expired");
     const parameters = parametersIn(query);
     const step = stepOf(pages.jar, http, { parameters, query });
-    const action = form.get("action");
-    const isSignIn = action === "password" || action === "factor";
-    await refuseForged(form, step, isSignIn);
+    const action = form.get("action") ?? "";
+    await refuseForged(form, step, signInActions.includes(action));
     const proven = await pages.prove(parameters);
     if (action === "password") return password(http, { form, step, proven });
     if (action === "factor") return factor(http, { form, step, proven });
+    if (action === "passkey") return (form.get("pending") ? factor : passkey)(http, { form, step, proven });
     if (action === "other") return pages.askPassword(proven, step, {});
     return action === "continue"
       ? pages.proceed(proven, { ...step, isConfirmed: true })
@@ -60,8 +66,9 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
     const password = bounded(form, "password", longestPassword) ?? "";
     const request = { loginName, password, newPassword, call: callOf(http) };
     try {
-      const outcome = await signIns.signIn(request, kindOf(step.session));
-      if ("pending" in outcome) return pages.askFactor(proven, step, { pendingToken: outcome.pending.token });
+      const kind = kindOf(step.session, wantsFactor(step.parameters) ? "wanted" : "required");
+      const outcome = await signIns.signIn(request, kind);
+      if ("pending" in outcome) return pages.askFactor(proven, step, outcome);
       return await signedIn(outcome.answer, { step, proven });
     } catch (error) {
       const problem = signInProblem(error, step.language, newPassword !== undefined);
@@ -70,37 +77,65 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
     }
   }
 
-  /** Takes the code of a factor after a right password: six digits of an application, or a recovery code. */
+  /** Takes a factor after a right password. */
   async function factor(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
     const pendingToken = bounded(form, "pending", longestName) ?? "";
-    const code = bounded(form, "code", longestName)?.replaceAll(/\s/g, "") ?? "";
-    const answer = { case: /^\d{6}$/.test(code) ? ("totpCode" as const) : ("recoveryCode" as const), value: code };
     try {
-      const begun = await signIns.complete({ pendingToken, answer, call: callOf(http) }, kindOf(step.session));
+      const begun = await signIns.complete(
+        { pendingToken, answer: answerIn(form), call: callOf(http) },
+        kindOf(step.session),
+      );
+      return await signedIn(begun, { step, proven });
+    } catch (error) {
+      return again(error, pendingToken, { step, proven });
+    }
+  }
+
+  /** Asks again after a factor that was refused; for the password where the sign-in is over. */
+  async function again(error: unknown, pendingToken: string, { step, proven }: Omit<Submitted, "form">) {
+    const problem = factorProblem(error, step.language);
+    if (!problem) throw error;
+    if (problem.isOver) return pages.askPassword(proven, step, problem);
+    try {
+      return pages.askFactor(proven, step, { ...problem, pending: await signIns.pending.again(pendingToken, step) });
+    } catch (over) {
+      return pages.askPassword(proven, step, factorProblem(over, step.language) ?? problem);
+    }
+  }
+
+  /** Takes a passkey alone. */
+  async function passkey(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
+    const answer = answerIn(form);
+    const credential = answer.case === "passkey" ? answer.value : {};
+    const challengeToken = bounded(form, "challenge", longestToken) ?? "";
+    try {
+      const begun = await signIns.passkeys.complete(
+        { challengeToken, credential, call: callOf(http) },
+        kindOf(step.session),
+      );
       return await signedIn(begun, { step, proven });
     } catch (error) {
       const problem = factorProblem(error, step.language);
       if (!problem) throw error;
-      return problem.isOver
-        ? pages.askPassword(proven, step, problem)
-        : pages.askFactor(proven, step, { ...problem, pendingToken });
+      return pages.askPassword(proven, step, problem);
     }
   }
 
   async function signedIn(begun: BegunBrowserSession, { step, proven }: Omit<Submitted, "form">): Promise<Response> {
     const { cookie, expirationDate, ...session } = begun;
     const cookies = [pages.jar.set("session", cookie, expirationDate)];
-    return pages.signedIn(proven, { ...step, cookies, session: cookie }, session);
+    const signed = { ...step, cookies, session: cookie };
+    if (session.enrolmentOnly) return enrolment.begin(proven, signed, session);
+    return pages.signedIn(proven, signed, session);
   }
 }
 
 type Submitted = { readonly form: Parameters; readonly step: BrowserStep; readonly proven: ProvenRequest };
 
+// Their forms are shown before anybody is signed in, or whoever is.
+const signInActions: readonly string[] = ["password", "factor", "passkey"];
+
 const longestName = 200;
+const longestToken = 1_000;
 // As long as in a call: a longer one could sign in here alone.
 const longestPassword = 1000;
-
-/** Browsers name the origin of a form; one of another site is refused before anything is read. */
-export function refuseForeign({ headers }: HttpRequest, issuer: string): void {
-  if (headers.origin !== undefined && headers.origin !== issuer) throw new PageError("expired", {}, 403);
-}

@@ -3,7 +3,8 @@ import { BadRequestSchema, RetryInfoSchema } from "../../gen/google/rpc/error_de
 import { localized, reasonOf } from "../errors.ts";
 import type { Language } from "../messages/catalogue.ts";
 import { pageText } from "../messages/page.ts";
-import type { FactorState, PasswordState } from "./sign_in_form.ts";
+import type { FactorState } from "./factor_form.ts";
+import type { PasswordState } from "./sign_in_form.ts";
 
 /** The form of a sign-in after an attempt that was refused, with the reasons that its user may see; undefined for other errors. */
 export function signInProblem(
@@ -30,15 +31,17 @@ export function signInProblem(
   }
 }
 
-/** The problem of a code that was refused; the sign-in is over when its password has to be entered again. */
+/** The problem of a factor that was refused; the sign-in is over when its password has to be entered again. */
 export type FactorProblem = Pick<FactorState, "problems"> & { readonly status: number; readonly isOver: boolean };
 
-/** Finds the reason why a code was refused, as its user may see it; undefined for other errors. */
+/** Finds the reason why a factor was refused, as its user may see it; undefined for other errors. */
 export function factorProblem(error: unknown, language: Language): FactorProblem | undefined {
   if (!(error instanceof ConnectError)) return undefined;
   switch (reasonOf(error)) {
     case "CODE_INVALID":
       return { status: 401, isOver: false, problems: [pageText("wrong_code", language)] };
+    case "PASSKEY_INVALID":
+      return { status: 401, isOver: false, problems: [pageText("passkey_wrong", language)] };
     case "CHALLENGE_INVALID":
     case "SIGN_IN_FAILED":
       return { status: 401, isOver: true, problems: [pageText("sign_in_over", language)] };

@@ -48,7 +48,7 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
     with ${device.locked}found as materialized (
       select b.session_id, b.user_id, w.organization_id, ${sql.unsafe(mayUse)} as permitted,
         ${sql.unsafe(mayActFor("w.organization_id"))} as reachable${device.isWaiting}
-      from browser_sessions b join sessions s on s.session_id = b.session_id
+      from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
         join users u on u.user_id = b.user_id and ${sql.unsafe(userInForce)}
         cross join lateral (select coalesce(${organizationId}::text, u.owner) as organization_id) w
         join projects p on p.project_id = ${signOn.projectId}

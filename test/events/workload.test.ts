@@ -119,7 +119,7 @@ function operationsOn(world: World, chance: () => number) {
     ];
     const { body: made } = await withApp.client.post("/v1/users/me/factors:generateRecoveryCodes");
     await withApp.client.put(`/v1/users/me/factors/${withApp.factorId}/name`, { name: unique("Phone") });
-    for (const answer of [{ totpCode: withApp.code() }, { recoveryCode: made.codes[0] }]) {
+    for (const answer of [{ totpCode: "no code" }, { totpCode: withApp.code() }, { recoveryCode: made.codes[0] }]) {
       const { token: pendingToken } = await pendingOf(postern, withApp);
       await post("/v1/sessions:complete", { pendingToken, ...answer });
     }

@@ -131,7 +131,7 @@ with found as materialized (
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
     where p.project_id = g.project_id) = '')) as reachable
-      from browser_sessions b join sessions s on s.session_id = b.session_id
+      from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
         join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
         cross join lateral (select coalesce($1::text, u.owner) as organization_id) w
         join projects p on p.project_id = $2
