@@ -1,13 +1,12 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Page } from "../fixture/authenticator.ts";
 import { enrolPasskey, keyFor, withPasskey, withTotp } from "../fixture/factors.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { openProbe } from "../probe.ts";
 import { startTwoNodes } from "../two_nodes.ts";
 import { type Application, answerIn, application, authorizeUrl, exchange, issuerOf, signIn } from "./application.ts";
 import { hiddenIn, openBrowser } from "./browser.ts";
-import { answerPasskey, optionsIn, refusalsOf, sendPasskey } from "./passkey_page.ts";
+import { answerPasskey, optionsIn, refusalsOf } from "./passkey_page.ts";
 
 let postern: Postern;
 let issuer: string;
@@ -59,36 +58,6 @@ test("a lock stops the password and not the passkey", async () => {
   expect((await idToken((await answerPasskey(browser, refused, key)).url)).sub).toBe(userId);
 });
 
-const wrong: Readonly<Record<string, readonly [Page, string]>> = {
-  "of another origin": [{ origin: "https://evil.example" }, "FACTOR_REFUSAL_PROOF"],
-  "of another relying party": [{ rpId: "evil.example" }, "FACTOR_REFUSAL_PROOF"],
-  "to another challenge": [{ challenge: Buffer.alloc(32).toString("base64url") }, "FACTOR_REFUSAL_PROOF"],
-  "without verification of the user": [{ isVerified: false }, "FACTOR_REFUSAL_PROOF"],
-  "made in a frame of another origin": [{ crossOrigin: true }, "FACTOR_REFUSAL_PROOF"],
-  "that names another user": [{ userHandle: Buffer.alloc(64).toString("base64url") }, "FACTOR_REFUSAL_USER"],
-  "whose counter did not go on": [{ counter: 1 }, "FACTOR_REFUSAL_COUNTER"],
-};
-
-test.each(Object.entries(wrong))("an answer %s is refused, and leaves a fact", async (_name, [different, reason]) => {
-  const { key, factorId, userId } = await withPasskey(postern);
-  const { browser, page } = await opened();
-  const refused = await answerPasskey(browser, page, key, different);
-  expect([refused.status, refused.text]).toEqual([401, expect.stringContaining("could not be verified")]);
-  expect(await refusalsOf(postern, factorId)).toEqual([{ userId, reason }]);
-  expect(browser.cookies.has("postern-session")).toBe(false);
-  expect(answerIn(await answerPasskey(browser, refused, key, { counter: 9 })).code).toEqual(expect.any(String));
-});
-
-test("an answer counts once: sent again it is refused, and leaves a fact", async () => {
-  const { key, factorId } = await withPasskey(postern);
-  const { browser, page } = await opened();
-  const credential = key.get(optionsIn(page));
-  expect(answerIn(await sendPasskey(browser, page, credential)).code).toEqual(expect.any(String));
-  const again = await sendPasskey(browser, page, credential);
-  expect([again.status, again.text]).toEqual([401, expect.stringContaining("Sign in again")]);
-  expect(await refusalsOf(postern, factorId)).toMatchObject([{ reason: "FACTOR_REFUSAL_REPLAY" }]);
-});
-
 test("of ten answers to one challenge at once, through two nodes, one signs in", async () => {
   await using nodes = await startTwoNodes({ publicUrl: "https://id.example" });
   const { key } = await withPasskey(nodes.one);
@@ -127,18 +96,6 @@ test("a user with an app and a passkey chooses between them after the password, 
   const again = await browser.submit(asked, { code: "x" }, "factor");
   expect([again.status, again.text]).toEqual([401, expect.stringContaining('name="code"')]);
   expect((await idToken((await answerPasskey(browser, again, key)).url)).sub).toBe(person.userId);
-});
-
-test("a code of an app counts once at the page, too", async () => {
-  const person = await withTotp(postern);
-  const code = person.code(0);
-  const once = async () => {
-    const browser = openBrowser(issuer);
-    return browser.submit(await signIn(browser, authorizeUrl(issuer, app), person), { code }, "factor");
-  };
-  expect(answerIn(await once()).code).toEqual(expect.any(String));
-  expect((await once()).status).toBe(401);
-  expect(await refusalsOf(postern, person.factorId)).toMatchObject([{ reason: "FACTOR_REFUSAL_CODE" }]);
 });
 
 test("the passkey of another user than the one of the hint signs nobody in", async () => {
