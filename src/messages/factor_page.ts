@@ -27,12 +27,6 @@ export const factorPageTexts = {
     fr: "Cela a pris trop de temps, ou quelque chose a changé. Connectez-vous de nouveau.",
     es: "Ha tardado demasiado o algo ha cambiado. Inicie sesión de nuevo.",
   },
-  factor_needed: {
-    en: "Your organization asks for a second factor, and you have none yet. Ask those who run the service how to set one up.",
-    de: "Ihre Organisation verlangt einen zweiten Faktor, und Sie haben noch keinen. Fragen Sie die Betreiber, wie Sie einen einrichten.",
-    fr: "Votre organisation exige un second facteur, et vous n’en avez pas encore. Demandez à ceux qui exploitent le service comment en configurer un.",
-    es: "Su organización exige un segundo factor y usted todavía no tiene ninguno. Pregunte a quienes administran el servicio cómo configurarlo.",
-  },
   factor_passkey_text: {
     en: "Use one of your passkeys to go on.",
     de: "Verwenden Sie einen Ihrer Passkeys, um fortzufahren.",

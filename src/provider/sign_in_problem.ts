@@ -18,8 +18,6 @@ export function signInProblem(
       return { status: 401, isChange, problems: [pageText("wrong", language)] };
     case "PASSWORD_ATTEMPTS":
       return { status: 429, isChange, problems: [pageText("attempts", language, { seconds: secondsIn(error) })] };
-    case "FACTOR_ENROLMENT_REQUIRED":
-      return { status: 403, isChange, problems: [pageText("factor_needed", language)] };
     case "PASSWORD_CHANGE_REQUIRED":
       return { isChange: true, problems: [pageText("must_change", language)] };
     case "PASSWORD_POLICY":
