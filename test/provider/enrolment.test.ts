@@ -15,6 +15,7 @@ import {
   signIn,
 } from "./application.ts";
 import { type Browser, hiddenIn, openBrowser, type Shown, textIn } from "./browser.ts";
+import { beginDevice, deviceApplication, poll, untilConfirmation } from "./device_flow.ts";
 import { optionsIn, sendPasskey } from "./passkey_page.ts";
 import { qrTextIn } from "./qr_reader.ts";
 
@@ -104,6 +105,30 @@ test("a session that may only enrol is worth nothing else: no code, no other pag
   const values = new URLSearchParams({ ...hiddenIn(page.text), action: "continue" });
   expect((await browser.send(`${issuer}/sign-in`, { method: "POST", body: values })).status).toBe(403);
 });
+
+test("who signs in on a device enrols a factor on the way, and confirms the device after it", async () => {
+  const person = await personUnder("REQUIRED");
+  const devices = await deviceApplication(postern.admin);
+  const { grantedOrganizationId } = await grantTo(devices.projectId, person);
+  expect(grantedOrganizationId).not.toBe(postern.organizationId);
+  const codes = await beginDevice(issuer, devices);
+  const { browser, page } = await untilConfirmation(issuer, codes, person);
+  const shown = await browser.submit(page, {}, "app");
+  const added = await browser.submit(shown, { code: codeOf(secretIn(shown)) }, "confirm_app");
+  const confirmation = await browser.submit(added, {}, "done");
+  expect(confirmation.text).toContain(`Your device shows the code ${codes.user_code}.`);
+  await browser.submit(confirmation, {}, "continue");
+  const { status, body } = await poll(issuer, devices, codes);
+  expect([status, decodeJwt(body.id_token).amr]).toEqual([200, ["pwd", "otp", "mfa"]]);
+});
+
+/** Grants a project to the organization of a person. */
+async function grantTo(projectId: string, { client }: Person) {
+  const { sessions } = (await client.get("/v1/sessions")).body;
+  const granted = { grantedOrganizationId: sessions[0].details.resourceOwner as string };
+  expect((await postern.admin.post(`/v1/projects/${projectId}/grants`, granted)).status).toBe(200);
+  return granted;
+}
 
 test("administrators have to, where the policy is for them, and others do not", async () => {
   const person = await personUnder("REQUIRED_FOR_ADMINISTRATORS");
