@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { OidcTokenType } from "../../gen/postern/v1/application_pb.ts";
+import { acrOf } from "../services/session.ts";
 import type { Client } from "./client.ts";
 import type { SignOn } from "./subject.ts";
 
@@ -75,6 +76,7 @@ export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, comp
     sub: signOn.userId,
     auth_time: signOn.authTime,
     amr: signOn.methods,
+    acr: acrOf(signOn.methods),
     sid: signOn.sessionId,
     ...(nonce === null ? {} : { nonce }),
     ...(accessToken === undefined ? {} : { at_hash: halfHashOf(accessToken) }),

@@ -1,3 +1,4 @@
+import { acrs } from "../services/session.ts";
 import { algorithms } from "./signing_keys.ts";
 
 /** The paths of the endpoints. */
@@ -32,7 +33,7 @@ export const assertionAlgorithms = [
 ] as const;
 
 const claims = [
-  ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "amr", "sid", "at_hash"],
+  ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "at_hash"],
   ...["name", "given_name", "family_name", "preferred_username", "updated_at"],
   ...["email", "email_verified", "phone_number", "phone_number_verified"],
   ...["roles", "urn:postern:project:roles", "urn:postern:organization:id"],
@@ -54,6 +55,7 @@ export const metadata = (issuer: string) => ({
   response_modes_supported: ["query", "fragment", "form_post"],
   grant_types_supported: ["authorization_code", "implicit", "refresh_token", deviceGrantType],
   subject_types_supported: ["public"],
+  acr_values_supported: acrs,
   id_token_signing_alg_values_supported: algorithms,
   token_endpoint_auth_methods_supported: methods,
   token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,

@@ -133,6 +133,8 @@ const session = ({ userId, expirationDate, amr, enrolmentOnly, ...row }: Session
   enrolmentOnly,
 });
 
+/** The classes of sign-ins. */
+export const acrs = ["urn:postern:acr:single-factor", "urn:postern:acr:multi-factor"] as const;
+
 /** The class of a sign-in by its methods: whether it took more than one factor. */
-export const acrOf = (amr: readonly string[]): string =>
-  amr.includes("mfa") ? "urn:postern:acr:multi-factor" : "urn:postern:acr:single-factor";
+export const acrOf = (amr: readonly string[]): (typeof acrs)[number] => (amr.includes("mfa") ? acrs[1] : acrs[0]);
