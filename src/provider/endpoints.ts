@@ -9,7 +9,7 @@ import { deviceAuthorizationEndpoint } from "./device_authorization.ts";
 import { paths } from "./discovery.ts";
 import { callOf, endpointRoute } from "./endpoint.ts";
 import { outwardFetch } from "./fetcher.ts";
-import { OauthError } from "./oauth_error.ts";
+import { OauthError, TokenMissing } from "./oauth_error.ts";
 import { formIn } from "./parameters.ts";
 import type { ProviderSettings } from "./settings.ts";
 import type { SigningKeys } from "./signing_keys.ts";
@@ -84,6 +84,6 @@ function bearerIn({ method, headers, body }: HttpRequest): string {
   if (inHeader !== undefined && inForm !== undefined)
     throw new OauthError("invalid_request", "the access token is there twice");
   const token = inHeader ?? inForm;
-  if (token === undefined) throw new OauthError("invalid_token", "there is no access token");
+  if (token === undefined) throw new TokenMissing();
   return token;
 }

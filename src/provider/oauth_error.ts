@@ -37,3 +37,10 @@ export class OauthError extends Error {
     this.retrySeconds = retrySeconds;
   }
 }
+
+/** The refusal of a request that has no access token where it needs one. */
+export class TokenMissing extends OauthError {
+  constructor() {
+    super("invalid_token", "there is no access token");
+  }
+}

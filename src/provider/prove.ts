@@ -6,6 +6,7 @@ import { clientRead } from "./grant_read.ts";
 import { PageError } from "./page_error.ts";
 import type { Parameters } from "./parameters.ts";
 import { blockingProblem, registeredUri } from "./redirect_uri.ts";
+import { withRequestObject } from "./request_object.ts";
 
 const longestId = 200;
 const longestUri = 1_000;
@@ -27,8 +28,9 @@ export function requestProof(sql: Sql) {
     if (!redirectUri || registered === undefined) throw new PageError("redirect_uri_unknown");
     const problem = blockingProblem(client.oidc, registered);
     if (problem) throw new PageError(problem, { uris: redirectUri });
-    const state = parameters.get("state");
+    const answerable = withRequestObject(parameters);
+    const state = answerable.get("state");
     const isKept = state !== undefined && state.length <= longestState;
-    return { client, redirectUri, responseMode: responseModeIn(parameters), state: isKept ? state : undefined };
+    return { client, redirectUri, responseMode: responseModeIn(answerable), state: isKept ? state : undefined };
   };
 }

@@ -1,5 +1,3 @@
-import { expect } from "vitest";
-
 /** A page that a browser shows, or the place outside that it was sent to. */
 export type Shown = {
   readonly status: number;
@@ -42,7 +40,7 @@ export function openBrowser(node: string): Browser {
     const shown = await send(url, request);
     const { location } = { location: shown.headers.get("location") };
     if (location === null) return shown;
-    expect(shown.status).toBe(303);
+    if (shown.status !== 303) throw new Error(`a redirect by ${shown.status}`);
     const target = new URL(location, url);
     return [new URL(node).origin, await issuer].includes(target.origin)
       ? followed(new URL(target.pathname + target.search, node).href, {})

@@ -22,7 +22,11 @@ test("a page asks for the code of a factor, and the ID token says how its user s
   expect([again.status, again.text]).toEqual([401, expect.stringContaining("The code is wrong")]);
   const back = await browser.submit(again, { code: person.code(0).replace(/^.../, "$& ") }, "factor");
   const { body } = await exchange(issuer, app, answerIn(back).code ?? "");
-  expect(decodeJwt(body.id_token)).toMatchObject({ sub: person.userId, amr: ["pwd", "otp", "mfa"] });
+  expect(decodeJwt(body.id_token)).toMatchObject({
+    sub: person.userId,
+    amr: ["pwd", "otp", "mfa"],
+    acr: "urn:postern:acr:multi-factor",
+  });
 });
 
 test("a recovery code signs in once, and a sign-in that waits for a factor is worth nothing without one", async () => {
