@@ -7,6 +7,7 @@ import { startMailWorker } from "./notify/mail_worker.ts";
 import { smsChores } from "./notify/outbox.ts";
 import { smsSender } from "./notify/sender.ts";
 import { startSmsWorker } from "./notify/worker.ts";
+import { codePages } from "./provider/code_pages.ts";
 import { providerChores } from "./provider/expiry.ts";
 import { signingKeys } from "./provider/signing_keys.ts";
 import type { Runtime } from "./runtime.ts";
@@ -17,8 +18,8 @@ import { sendsMail } from "./services/mail_code.ts";
 import { startPasswordResets } from "./services/password_reset_worker.ts";
 import { sendsCode } from "./services/phone_code.ts";
 
-/** Starts the background work: SMS and mails are delivered, expired data is deleted, unused memory is returned. */
-export function startErrands(runtime: Runtime, config: Config): AsyncDisposable {
+/** Starts the background work of a node that listens on the port: SMS and mails are delivered, expired data is deleted, unused memory is returned. */
+export function startErrands(runtime: Runtime, config: Config, port: number): AsyncDisposable {
   const { deps, logger } = runtime;
   const { sql, clock } = deps;
   const onError = (error: unknown, errand: string) =>
@@ -35,7 +36,7 @@ export function startErrands(runtime: Runtime, config: Config): AsyncDisposable 
   ];
   errands.use(startSweep({ sql, chores, clock, onError }));
   errands.use(deliverSms(runtime, config, (error) => onError(error, "sms")));
-  errands.use(deliverMails(runtime, config, (error) => onError(error, "mail")));
+  errands.use(deliverMails(runtime, { ...config, port }, (error) => onError(error, "mail")));
   errands.use(startPasswordResets(deps, config, (error) => onError(error, "password resets")));
   errands.use(returnIdleMemory());
   return errands;
@@ -71,7 +72,7 @@ function deliverMails({ deps, onAppended, logger }: Runtime, config: Config, onE
       onAppended((facts) => {
         if (facts.some(sendsMail)) look();
       }),
-    codeUrl: config.passwordCodeUrl,
+    pages: codePages(config),
     attempts: config.mailAttempts,
     timeoutMs: config.mailTimeoutMs,
     onDelivery: ({ id, userId, attempts }, delivery) =>

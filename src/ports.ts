@@ -95,7 +95,7 @@ const ofCalls = ({ port, trustedProxies }: Config, { parent }: Observers) => ({
 
 /** The routes of sign-in at applications; none where PUBLIC_URL cannot be an issuer. */
 function signInRoutes(runtime: Runtime, config: Config, boundPort: () => number): readonly HttpRoute[] {
-  const { deps, instanceId, logger, signIns } = runtime;
+  const { deps, instanceId, logger, signIns, resets } = runtime;
   // A free port is known only once it is listened on.
   const issuer = () => issuerOf(config, config.port || boundPort()) ?? "";
   if (config.publicUrl && issuerOf(config, 0) === undefined) {
@@ -104,7 +104,7 @@ function signInRoutes(runtime: Runtime, config: Config, boundPort: () => number)
   }
   const onError = (error: unknown) => logger.error({ err: error }, "a request of sign-in failed");
   const keys = signingKeys({ ...deps, instanceId });
-  return providerRoutes({ deps, settings: config, keys, issuer, onError, signIns });
+  return providerRoutes({ deps, settings: config, keys, issuer, onError, signIns, resets });
 }
 
 const portOptions = ({ logger }: Runtime, { host, http2, tlsCertFile, tlsKeyFile }: Config) => ({

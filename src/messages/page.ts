@@ -1,7 +1,9 @@
 import type { Language, Texts } from "./language.ts";
+import { mailPageTexts } from "./mail_page.ts";
 
 /** The texts of the sign-in pages. */
 export const pageTexts = {
+  ...mailPageTexts,
   sign_in: { en: "Sign in", de: "Anmelden", fr: "Se connecter", es: "Iniciar sesión" },
   to_application: {
     en: "to continue to {application}",

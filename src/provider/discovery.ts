@@ -11,6 +11,10 @@ export const paths = {
   introspect: "/oauth/introspect",
   revoke: "/oauth/revoke",
   signIn: "/sign-in",
+  forgottenPassword: "/password/forgotten",
+  newPassword: "/password",
+  firstPassword: "/invitation",
+  confirmEmail: "/email",
   style: "/sign-in/style.css",
   formPost: "/sign-in/form-post.js",
 } as const;

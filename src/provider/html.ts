@@ -29,6 +29,10 @@ export function html(parts: TemplateStringsArray, ...values: readonly (string | 
 /** No HTML at all. */
 export const nothing: Html = { html: "" };
 
+/** A hidden field of a form. */
+export const hidden = (name: string, value: string): Html =>
+  html`<input type="hidden" name="${name}" value="${value}">`;
+
 /** A page: its texts, and the URI that one of its forms may lead to. */
 export type Page = {
   readonly status?: number;

@@ -1,9 +1,11 @@
+import type { MailSettings } from "../services/mail_code.ts";
 import type { SignInLimits } from "../services/sign_in_limit.ts";
 import type { FetchSettings } from "./fetcher.ts";
 
 /** How long things of sign-in at applications last, how many sign-ins may fail, and where keys may be read. */
 export type ProviderSettings = SignInLimits &
-  FetchSettings & {
+  FetchSettings &
+  MailSettings & {
     readonly codeLifetimeSeconds: number;
     readonly oauthTokenLifetimeSeconds: number;
     readonly refreshIdleSeconds: number;

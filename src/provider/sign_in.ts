@@ -20,7 +20,7 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
 
   return {
     path: paths.signIn,
-    methods: ["POST"],
+    methods: ["GET", "HEAD", "POST"],
     bodyMaxBytes: formMaxBytes,
     handle(http) {
       const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
@@ -29,6 +29,8 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
   };
 
   async function submitted(http: HttpRequest): Promise<Response> {
+    // Browsers open the address of a form again by GET, from their history or a bookmark.
+    if (http.method !== "POST") throw new PageError("expired");
     refuseForeign(http, issuer());
     const form = formIn(http.headers, http.body);
     const query = openRequest(keyring, form.get("request"), deps.clock());
@@ -101,6 +103,6 @@ const longestName = 200;
 const longestPassword = 1000;
 
 /** Browsers name the origin of a form; one of another site is refused before anything is read. */
-function refuseForeign({ headers }: HttpRequest, issuer: string): void {
+export function refuseForeign({ headers }: HttpRequest, issuer: string): void {
   if (headers.origin !== undefined && headers.origin !== issuer) throw new PageError("expired", {}, 403);
 }

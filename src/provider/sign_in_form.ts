@@ -3,6 +3,7 @@ import type { Language } from "../messages/language.ts";
 import { type PageText, pageText } from "../messages/page.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
 import { paths } from "./discovery.ts";
+import { forgottenForm } from "./forgotten_form.ts";
 import { type Html, html, nothing, pageResponse } from "./html.ts";
 import { formActionOf } from "./redirect_uri.ts";
 
@@ -73,7 +74,8 @@ ${field("login_name", "login_name", html`maxlength="200" autocomplete="username"
 ${field("password", "password", html`type="password" autocomplete="current-password"`)}
 ${isChange ? field("new_password", "new_password", html`type="password" autocomplete="new-password"`) : nothing}
 <button name="action" value="password">${pageText("sign_in", language)}</button>
-</form>`,
+</form>
+${forgottenForm(form)}`,
   });
 }
 
