@@ -5,6 +5,7 @@ import {
   OidcResponseType,
 } from "../../gen/postern/v1/application_pb.ts";
 import { chooseLanguage, type Language } from "../messages/catalogue.ts";
+import type { Brand } from "./brand.ts";
 import { wordsOf } from "./claims.ts";
 import type { Client } from "./client.ts";
 import { scopes } from "./discovery.ts";
@@ -23,6 +24,8 @@ export type ProvenRequest = {
   readonly redirectUri: string;
   readonly responseMode: ResponseMode;
   readonly state: string | undefined;
+  /** The look of the pages on the way. */
+  readonly brand?: Brand | undefined;
 };
 
 /** A request for the sign-in of a user (OpenID Connect Core 1.0, 3.1.2.1). */
@@ -136,6 +139,12 @@ function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType
 }
 
 const organizationScope = "urn:postern:organization:id:";
+
+/** The organization that a request names first, before it is known to be right. */
+export const organizationNamed = (parameters: Parameters): string | undefined =>
+  wordsOf(parameters.get("scope")?.slice(0, longest.scope) ?? "")
+    .find((word) => word.startsWith(organizationScope))
+    ?.slice(organizationScope.length);
 
 /** The scopes that have an effect; others are ignored. */
 function scopeIn(parameters: Parameters): readonly string[] {

@@ -1,3 +1,4 @@
+import { logoPath } from "../services/branding.ts";
 import { algorithms } from "./signing_keys.ts";
 
 /** The paths of the endpoints. */
@@ -16,6 +17,8 @@ export const paths = {
   firstPassword: "/invitation",
   confirmEmail: "/email",
   style: "/sign-in/style.css",
+  brandStyle: "/sign-in/brand.css",
+  logo: logoPath,
   formPost: "/sign-in/form-post.js",
 } as const;
 

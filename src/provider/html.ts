@@ -1,5 +1,6 @@
 import type { Response } from "@postern/gateway";
 import type { Language } from "../messages/language.ts";
+import type { Brand } from "./brand.ts";
 import { paths } from "./discovery.ts";
 
 /** HTML that is safe to send. */
@@ -46,6 +47,8 @@ export type Page = {
   /** Whether the page has the one script that sends its form. */
   readonly hasScript?: boolean;
   readonly cookies?: readonly string[];
+  /** The look of the organization that the page is shown for; ours when absent. */
+  readonly brand?: Brand | undefined;
 };
 
 /** Makes the response of a page. It runs no inline script, loads nothing from elsewhere, and is shown in no frame. */
@@ -67,17 +70,25 @@ export function pageResponse(page: Page): Response {
   };
 }
 
-const policyOf = ({ hasScript = false }: Page, formAction: string) =>
+const policyOf = ({ hasScript = false, brand }: Page, formAction: string) =>
   [
     "default-src 'none'",
     "style-src 'self'",
     ...(hasScript ? ["script-src 'self'"] : []),
+    ...(brand?.logoPath === undefined ? [] : ["img-src 'self'"]),
     `form-action 'self'${formAction && ` ${formAction}`}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join("; ");
 
-const documentOf = ({ language, title, body, head = nothing, hasScript = false }: Page): Html => html`<!doctype html>
+const documentOf = ({
+  language,
+  title,
+  body,
+  head = nothing,
+  hasScript = false,
+  brand,
+}: Page): Html => html`<!doctype html>
 <html lang="${language}">
 <head>
 <meta charset="utf-8">
@@ -86,13 +97,19 @@ const documentOf = ({ language, title, body, head = nothing, hasScript = false }
 <meta name="robots" content="noindex">
 <title>${title}</title>
 <link rel="stylesheet" href="${paths.style}">
-${head}${hasScript ? html`<script src="${paths.formPost}" defer></script>` : nothing}
+${brand ? html`<link rel="stylesheet" href="${brand.stylePath}">` : nothing}${head}${hasScript ? html`<script src="${paths.formPost}" defer></script>` : nothing}
 </head>
 <body>
 <main>
-<h1>${title}</h1>
+${logoOf(brand)}<h1>${title}</h1>
 ${body}
 </main>
 </body>
 </html>
+`;
+
+const logoOf = (brand: Brand | undefined): Html =>
+  brand?.logoPath === undefined
+    ? nothing
+    : html`<img class="logo" src="${brand.logoPath}" alt="${brand.organizationName}">
 `;

@@ -2,6 +2,7 @@ import type { HttpRoute } from "@postern/gateway";
 import type { PasswordResets } from "../services/password_reset.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import { authorizeRoute } from "./authorize.ts";
+import { brandFiles } from "./brand_files.ts";
 import { choosePasswordRoutes } from "./choose_password.ts";
 import { confirmEmailRoute } from "./confirm_email.ts";
 import { documents } from "./documents.ts";
@@ -18,7 +19,7 @@ export function providerRoutes(parts: ServiceParts): readonly HttpRoute[] {
   const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
   const pages = signInPages({ ...parts, maker });
   return [
-    ...[...documents(parts), ...endpoints(parts)],
+    ...[...documents(parts), ...endpoints(parts), ...brandFiles(deps.sql)],
     ...[authorizeRoute(parts, pages), signInRoute(parts, pages)],
     ...[forgottenPasswordRoute(parts), ...choosePasswordRoutes(parts), confirmEmailRoute(parts)],
   ];

@@ -41,6 +41,7 @@ export function factorForm(form: Form, { status = 200, pendingToken, problems = 
     status,
     language,
     cookies,
+    brand: proven.brand,
     title: pageText("factor_title", language),
     formAction: formActionOf(proven.redirectUri),
     body: html`<p>${pageText("factor_text", language)}</p>
@@ -64,6 +65,7 @@ export function passwordForm(form: Form, { status = 200, loginName, problems, is
     status,
     language,
     cookies,
+    brand: proven.brand,
     title: pageText("sign_in", language),
     formAction: formActionOf(proven.redirectUri),
     body: html`<p>${pageText("to_application", language, { application: proven.client.name })}</p>
@@ -86,6 +88,7 @@ export function confirmationForm(form: Form, name: string): Response {
   return pageResponse({
     language,
     cookies,
+    brand: proven.brand,
     formAction: formActionOf(proven.redirectUri),
     title: pageText("continue_title", language, { application }),
     body: html`<p>${pageText("continue_text", language, { name })}</p>
