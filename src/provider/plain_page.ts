@@ -3,12 +3,14 @@ import type { Language } from "../messages/language.ts";
 import { type PageText, pageText } from "../messages/page.ts";
 import { newToken } from "../security/token.ts";
 import { languageIn } from "./authorization_request.ts";
+import type { Brand } from "./brand.ts";
 import { type CookieName, cookieJar, isCookieValue } from "./cookies.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { type Html, hidden, html, nothing, pageResponse } from "./html.ts";
 import { PageError } from "./page_error.ts";
 import { shown } from "./pages.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
+import { requestProof } from "./prove.ts";
 import { redirect } from "./response.ts";
 import { formToken, isFormToken, openRequest } from "./sealed_request.ts";
 import { later } from "./settings.ts";
@@ -21,6 +23,8 @@ export type PlainPage = {
   readonly language: Language;
   /** The query of the authorization request that is to go on afterwards. */
   readonly pending: string | undefined;
+  /** The look of the pages on the way to that request's application. */
+  readonly brand?: Brand | undefined;
   /** Returns the value of a cookie. */
   readonly cookie: (name: CookieName) => string | undefined;
   /** Makes the header that keeps a value for an hour; none where a browser would not keep it. */
@@ -41,16 +45,33 @@ export type PlainRoute = {
 /** Makes the route of a page that is no step of a sign-in. */
 export function plainRoute(parts: ProviderParts, { path, show, submit }: PlainRoute): HttpRoute {
   const open = plainPages(parts);
+  const brandFor = pendingBrand(parts);
   return {
     path,
     methods: ["GET", "HEAD", "POST"],
     bodyMaxBytes: formMaxBytes,
     handle(http) {
-      const page = open(http, path);
-      return shown(page.language, parts, async () =>
-        http.method === "POST" ? submit(page, formOf(page, parts)) : show(page),
-      );
+      const opened = open(http, path);
+      return shown(opened.language, parts, async () => {
+        const page = { ...opened, brand: await brandFor(opened) };
+        return http.method === "POST" ? submit(page, formOf(page, parts)) : show(page);
+      });
     },
+  };
+}
+
+/** Finds the look of the application that waits for its sign-in; a page without one has ours. */
+function pendingBrand({ deps }: ProviderParts) {
+  const prove = requestProof(deps.sql);
+  return async ({ pending }: PlainPage): Promise<Brand | undefined> => {
+    if (pending === undefined) return undefined;
+    try {
+      return (await prove(parametersIn(pending), deps.clock())).brand;
+    } catch (error) {
+      // The application was changed or deleted meanwhile: authorize will say so.
+      if (error instanceof PageError) return undefined;
+      throw error;
+    }
   };
 }
 
@@ -113,12 +134,13 @@ export type PlainContent = {
 };
 
 /** Makes the response of a page. */
-export function plainResponse({ language, form }: PlainPage, content: PlainContent): Response {
+export function plainResponse({ language, form, brand }: PlainPage, content: PlainContent): Response {
   const { status = 200, title, texts = [], problems = [], body = nothing } = content;
   return pageResponse({
     status,
     language,
     cookies: form.cookies,
+    brand,
     title: pageText(title, language),
     body: html`${texts.map((text) => html`<p>${pageText(text, language)}</p>`)}
 ${problems.map((problem) => html`<p class="bad" role="alert">${problem}</p>`)}

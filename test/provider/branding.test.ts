@@ -61,6 +61,18 @@ test("the form after a wrong password has the look, too", async () => {
   expect([wrong.status, stylesIn(wrong).length, logoIn(wrong)]).toEqual([401, 2, expect.any(String)]);
 });
 
+test("a forgotten password keeps the look of the sign-in that it interrupted", async () => {
+  await set({ branding: { accentColor: "#00527a" }, logo: onePixel });
+  const [app, browser] = [await application(postern.admin), openBrowser(issuer)];
+  const plain = await browser.open(`${issuer}/password/forgotten`);
+  const asked = await browser.submit(await browser.open(authorizeUrl(issuer, app)), {}, "forgotten");
+  expect([stylesIn(plain).length, stylesIn(asked).length, logoIn(asked)]).toEqual([1, 2, expect.any(String)]);
+  expect(asked.headers.get("content-security-policy")).toContain("img-src 'self'");
+  await postern.admin.post(`/v1/projects/${app.projectId}/applications/${app.appId}:deactivate`);
+  const left = await browser.open(`${issuer}/password`);
+  expect([left.status, stylesIn(left).length]).toEqual([200, 1]);
+});
+
 test("the organization that is signed in for lends its look only where it has the project", async () => {
   const app = await application(postern.admin);
   const [partner, other] = [await organization(postern), await organization(postern)];
