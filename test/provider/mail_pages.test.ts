@@ -359,6 +359,19 @@ test("requests and wrong codes are bounded by address, on the pages and in calls
   expect((await bounded.as().post("/v1/password-resets:complete", call)).status).toBe(429);
 });
 
+test("a browser that makes too many calls gets a page that says so, and other clients the refusal", async () => {
+  await using bounded = await startPostern({ callsPerAddressPerMinute: 10 });
+  const path = `${issuerOf(bounded)}/password`;
+  const refusedTo = async (accept: string): Promise<Response> => {
+    const answer = await fetch(path, { headers: { accept, "accept-language": "fr" } });
+    return answer.status === 429 ? answer : refusedTo(accept);
+  };
+  const page = await refusedTo("text/html,application/xhtml+xml");
+  expect(page.headers.get("retry-after")).toMatch(/^\d+$/);
+  expect(await page.text()).toContain("Le service ne peut pas répondre pour le moment.");
+  expect(await (await refusedTo("*/*")).text()).toContain('"RATE_LIMIT"');
+});
+
 type Raw = { readonly headers: Readonly<Record<string, string>>; readonly body?: string };
 
 /** Sends a request with a Host of its own. */
