@@ -9,6 +9,7 @@ import { startMailWorker } from "./notify/mail_worker.ts";
 import { smsChores } from "./notify/outbox.ts";
 import { smsSender } from "./notify/sender.ts";
 import { startSmsWorker } from "./notify/worker.ts";
+import { codePages } from "./provider/code_pages.ts";
 import { providerChores } from "./provider/expiry.ts";
 import { outwardTimeoutMs } from "./provider/fetcher.ts";
 import { issuerOf } from "./provider/issuer.ts";
@@ -46,7 +47,7 @@ export function startErrands(runtime: Runtime, config: Config, port: number): As
   ];
   errands.use(startSweep({ sql, chores, clock, onError }));
   errands.use(deliverSms(runtime, config, (error) => onError(error, "sms")));
-  errands.use(deliverMails(runtime, config, (error) => onError(error, "mail")));
+  errands.use(deliverMails(runtime, { ...config, port }, (error) => onError(error, "mail")));
   if (issuer !== undefined) {
     const parts = { issuer, keys: signing, onError: (error: unknown) => onError(error, "sign-outs") };
     errands.use(deliverLogouts(runtime, config, parts));
@@ -86,7 +87,7 @@ function deliverMails({ deps, onAppended, logger }: Runtime, config: Config, onE
       onAppended((facts) => {
         if (facts.some(sendsMail)) look();
       }),
-    codeUrl: config.passwordCodeUrl,
+    pages: codePages(config),
     attempts: config.mailAttempts,
     timeoutMs: config.mailTimeoutMs,
     onDelivery: ({ id, userId, attempts }, delivery) =>

@@ -148,6 +148,8 @@ const revokesBy = {
   // Memberships end with their project or project grant.
   "project.deleted": everyone,
   // The roles of its members count all the same: they reactivate it.
+  "organization.branding_set": nobody,
+  "organization.branding_reset": nobody,
   "project.deactivated": nobody,
   "project.reactivated": nobody,
   "project.changed": nobody,

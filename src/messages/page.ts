@@ -1,11 +1,13 @@
 import { deviceTexts } from "./device.ts";
 import { factorPageTexts } from "./factor_page.ts";
 import type { Language, Texts } from "./language.ts";
+import { mailPageTexts } from "./mail_page.ts";
 
 /** The texts of the sign-in pages. */
 export const pageTexts = {
   ...deviceTexts,
   ...factorPageTexts,
+  ...mailPageTexts,
   sign_in: { en: "Sign in", de: "Anmelden", fr: "Se connecter", es: "Iniciar sesión" },
   to_application: {
     en: "to continue to {application}",

@@ -5,6 +5,7 @@ import {
   OidcResponseType,
 } from "../../gen/postern/v1/application_pb.ts";
 import { chooseLanguage, type Language } from "../messages/catalogue.ts";
+import type { Brand } from "./brand.ts";
 import { wordsOf } from "./claims.ts";
 import type { Client } from "./client.ts";
 import type { DeviceRequest } from "./device_request.ts";
@@ -27,6 +28,8 @@ export type ProvenRequest = {
   readonly state: string | undefined;
   /** The device that waits for the user, in place of a browser that is sent to the redirect URI. */
   readonly device?: DeviceRequest;
+  /** The look of the pages on the way. */
+  readonly brand?: Brand | undefined;
 };
 
 /** A request for the sign-in of a user (OpenID Connect Core 1.0, 3.1.2.1). */
@@ -158,6 +161,12 @@ function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType
 }
 
 const organizationScope = "urn:postern:organization:id:";
+
+/** The organization that a request names first, before it is known to be right. */
+export const organizationNamed = (parameters: Parameters): string | undefined =>
+  wordsOf(parameters.get("scope")?.slice(0, longest.scope) ?? "")
+    .find((word) => word.startsWith(organizationScope))
+    ?.slice(organizationScope.length);
 
 /** The scopes of a request that have an effect, others are ignored; and the organization that one of them names. */
 export function requestedScope(parameters: Parameters) {

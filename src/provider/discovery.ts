@@ -1,4 +1,5 @@
 import { authenticationClasses } from "../services/authentication_class.ts";
+import { logoPath } from "../services/branding.ts";
 import { algorithms } from "./signing_keys.ts";
 
 /** The paths of the endpoints. */
@@ -16,7 +17,13 @@ export const paths = {
   device: "/device",
   signIn: "/sign-in",
   signOut: "/sign-out",
+  forgottenPassword: "/password/forgotten",
+  newPassword: "/password",
+  firstPassword: "/invitation",
+  confirmEmail: "/email",
   style: "/sign-in/style.css",
+  brandStyle: "/sign-in/brand.css",
+  logo: logoPath,
   formPost: "/sign-in/form-post.js",
   passkeyScript: "/sign-in/passkey.js",
   addFactor: "/account/factors/add",

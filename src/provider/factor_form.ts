@@ -25,6 +25,7 @@ export function factorForm(form: Form, { status = 200, pending, problems = [] }:
     status,
     language,
     cookies,
+    brand: proven.brand,
     title: pageText("factor_title", language),
     formAction: formActionOf(proven.redirectUri),
     ...(pending.passkeyOptions ? { script: paths.passkeyScript } : {}),

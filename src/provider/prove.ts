@@ -1,8 +1,8 @@
 import type { Sql } from "../postgres/connect.ts";
-import { type ProvenRequest, responseModeIn } from "./authorization_request.ts";
+import { organizationNamed, type ProvenRequest, responseModeIn } from "./authorization_request.ts";
+import { brandedClientRead } from "./brand.ts";
 import { deviceProof } from "./device_proof.ts";
 import { isDeviceRequest } from "./device_request.ts";
-import { clientRead } from "./grant_read.ts";
 import { PageError } from "./page_error.ts";
 import type { Parameters } from "./parameters.ts";
 import { blockingProblem, registeredUri } from "./redirect_uri.ts";
@@ -14,14 +14,15 @@ const longestState = 2_000;
 
 /** Makes the proof of client and redirect URI, before which nothing is sent anywhere; of a device's request that of its code. */
 export function requestProof(sql: Sql) {
-  const find = clientRead(sql);
+  const find = brandedClientRead(sql);
   const proveDevice = deviceProof(sql);
   return async (parameters: Parameters, now: Date): Promise<ProvenRequest> => {
     if (isDeviceRequest(parameters)) return proveDevice(parameters, now);
     const twice = ["client_id", "redirect_uri"].find((name) => parameters.repeated.includes(name));
     if (twice) throw new PageError("request_malformed", { problem: `${twice} is there twice` });
     const clientId = parameters.get("client_id") ?? "";
-    const client = clientId.length > longestId ? undefined : await find(clientId, now);
+    const of = { clientId, organizationId: organizationNamed(parameters), now };
+    const { client, brand } = (clientId.length > longestId ? undefined : await find(of)) ?? {};
     if (!client?.active) throw new PageError("client_unknown");
     const redirectUri = parameters.get("redirect_uri") ?? "";
     const registered = redirectUri.length > longestUri ? undefined : registeredUri(client.oidc, redirectUri);
@@ -31,6 +32,7 @@ export function requestProof(sql: Sql) {
     const answerable = withRequestObject(parameters);
     const state = answerable.get("state");
     const isKept = state !== undefined && state.length <= longestState;
-    return { client, redirectUri, responseMode: responseModeIn(answerable), state: isKept ? state : undefined };
+    const responseMode = responseModeIn(answerable);
+    return { client, redirectUri, responseMode, state: isKept ? state : undefined, brand };
   };
 }

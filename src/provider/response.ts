@@ -56,12 +56,17 @@ const inAscii = (uri: string): string => uri.replace(/[^\x21-\x7e]+/g, encodeURI
 const hasSuccessPage = ({ client: { oidc } }: ProvenRequest, parameters: ResponseParameters): boolean =>
   oidc.appType === OidcAppType.NATIVE && !oidc.skipNativeAppSuccessPage && parameters.error === undefined;
 
-function successPage({ client, redirectUri }: ProvenRequest, location: string, context: ResponseContext): Response {
+function successPage(
+  { client, redirectUri, brand }: ProvenRequest,
+  location: string,
+  context: ResponseContext,
+): Response {
   const { language, cookies } = context;
   const application = client.name;
   return pageResponse({
     language,
     cookies,
+    brand,
     title: pageText("signed_in", language),
     formAction: formActionOf(redirectUri),
     head: html`<meta http-equiv="refresh" content="1;url=${location}">`,
@@ -72,7 +77,7 @@ function successPage({ client, redirectUri }: ProvenRequest, location: string, c
 
 /** A form that a script sends, or a click where none runs (OAuth 2.0 Form Post Response Mode). */
 function formPost(request: ProvenRequest, parameters: ResponseParameters, context: ResponseContext): Response {
-  const { client, redirectUri } = request;
+  const { client, redirectUri, brand } = request;
   const { language, cookies } = context;
   const application = client.name;
   const fields = Object.entries(parameters).map(
@@ -81,6 +86,7 @@ function formPost(request: ProvenRequest, parameters: ResponseParameters, contex
   return pageResponse({
     language,
     cookies,
+    brand,
     title: pageText("signed_in", language),
     formAction: formActionOf(redirectUri),
     script: paths.formPost,

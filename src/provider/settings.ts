@@ -1,11 +1,13 @@
 import type { FactorSettings } from "../services/enrolling_user.ts";
+import type { MailSettings } from "../services/mail_code.ts";
 import type { SignInLimits } from "../services/sign_in_limit.ts";
 import type { FetchSettings } from "./fetcher.ts";
 
 /** How long things of sign-in at applications last, how many sign-ins may fail, and where keys and the pages of passkeys are. */
 export type ProviderSettings = SignInLimits &
   FetchSettings &
-  FactorSettings & {
+  FactorSettings &
+  MailSettings & {
     readonly codeLifetimeSeconds: number;
     readonly deviceCodeLifetimeSeconds: number;
     readonly devicePollSeconds: number;

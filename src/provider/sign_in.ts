@@ -26,7 +26,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
 
   return {
     path: paths.signIn,
-    methods: ["POST"],
+    methods: ["GET", "HEAD", "POST"],
     bodyMaxBytes: formMaxBytes,
     handle(http) {
       const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
@@ -35,6 +35,8 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
   };
 
   async function submitted(http: HttpRequest): Promise<Response> {
+    // Browsers open the address of a form again by GET, from their history or a bookmark.
+    if (http.method !== "POST") throw new PageError("expired");
     refuseForeign(http, issuer());
     const form = formIn(http.headers, http.body);
     const query = openRequest(keyring, form.get("request"), deps.clock());

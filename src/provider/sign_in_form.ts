@@ -4,6 +4,7 @@ import { type PageText, pageText } from "../messages/page.ts";
 import type { PasskeyQuestion } from "../services/passkey_session.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
 import { paths } from "./discovery.ts";
+import { forgottenForm } from "./forgotten_form.ts";
 import { type Html, html, nothing, pageResponse } from "./html.ts";
 import { passkeyForm } from "./passkey_form.ts";
 import { formActionOf } from "./redirect_uri.ts";
@@ -39,6 +40,7 @@ export function passwordForm(form: Form, state: PasswordState): Response {
     status,
     language,
     cookies,
+    brand: proven.brand,
     title: pageText("sign_in", language),
     formAction: formActionOf(proven.redirectUri),
     ...(passkey ? { script: paths.passkeyScript } : {}),
@@ -51,7 +53,8 @@ ${field("password", "password", html`type="password" autocomplete="current-passw
 ${isChange ? field("new_password", "new_password", html`type="password" autocomplete="new-password"`) : nothing}
 <button name="action" value="password">${pageText("sign_in", language)}</button>
 </form>
-${passkey ? passkeyPart(form, passkey) : nothing}`,
+${passkey ? passkeyPart(form, passkey) : nothing}
+${forgottenForm(form)}`,
   });
 }
 
@@ -62,6 +65,7 @@ export function confirmationForm(form: Form, name: string): Response {
   return pageResponse({
     language,
     cookies,
+    brand: proven.brand,
     formAction: formActionOf(proven.redirectUri),
     title: pageText("continue_title", language, { application }),
     body: html`<p>${pageText("continue_text", language, { name })}</p>

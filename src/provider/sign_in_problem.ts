@@ -20,13 +20,33 @@ export function signInProblem(
       return { status: 429, isChange, problems: [pageText("attempts", language, { seconds: secondsIn(error) })] };
     case "PASSWORD_CHANGE_REQUIRED":
       return { isChange: true, problems: [pageText("must_change", language)] };
+    default: {
+      const problem = newPasswordProblem(error, language);
+      return problem && { ...problem, isChange: true };
+    }
+  }
+}
+
+/** The sentences about a request that was refused, with the status of their page. */
+export type Problem = { readonly status: number; readonly problems: readonly string[] };
+
+/** Finds why a new password was refused, in words; undefined for other errors. */
+export function newPasswordProblem(error: unknown, language: Language): Problem | undefined {
+  if (!(error instanceof ConnectError)) return undefined;
+  switch (reasonOf(error)) {
     case "PASSWORD_POLICY":
     case "PASSWORD_REUSED":
     case "PASSWORD_UNCHANGED":
-      return { status: 400, isChange: true, problems: violationsIn(localized(error, language)) };
+      return { status: 400, problems: violationsIn(localized(error, language)) };
     default:
       return undefined;
   }
+}
+
+/** Finds how long a client has to wait; undefined for other errors. */
+export function limitProblem(error: unknown, language: Language): Problem | undefined {
+  if (!(error instanceof ConnectError) || reasonOf(error) !== "RATE_LIMIT") return undefined;
+  return { status: 429, problems: [pageText("attempts", language, { seconds: secondsIn(error) })] };
 }
 
 /** The problem of a factor that was refused; the sign-in is over when its password has to be entered again. */

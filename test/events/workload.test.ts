@@ -3,6 +3,7 @@ import { rebuild } from "../../src/events/rebuild.ts";
 import { folds } from "../../src/runtime.ts";
 import { deletedOrganizations } from "../../src/services/delete_organization.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";
+import { onePixel } from "../fixture/images.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import { type Answer, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { application, basic, codeFor, exchange, issuerOf, post as postForm } from "../provider/application.ts";
@@ -131,6 +132,8 @@ function operationsOn(world: World, chance: () => number) {
     await put("/v1/policies/factor", { policy }, inside(organizationId));
     await enrolTotp((await signedUp(postern, { organizationId })).client);
     if (chance() < 0.5) await remove("/v1/policies/factor", inside(organizationId));
+    await put("/v1/branding", { branding: { accentColor: "#0a7a5c" }, logo: onePixel }, inside(organizationId));
+    if (chance() < 0.5) await remove("/v1/branding", inside(organizationId));
     return status;
   };
   const signedInAndRevoked = async () => {

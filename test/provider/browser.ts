@@ -30,8 +30,9 @@ export function openBrowser(node: string): Browser {
     send,
     open: (url, headers = {}) => followed(url, { headers }),
     async submit(page, values, action = "password") {
-      const target = new URL(textIn(page.text, /<form method="post" action="([^"]*)"/), node).href;
-      const body = new URLSearchParams({ ...hiddenIn(page.text), ...values, action });
+      const form = formWith(page.text, action);
+      const target = new URL(textIn(form, /<form method="post" action="([^"]*)"/), node).href;
+      const body = new URLSearchParams({ ...hiddenIn(form), ...values, action });
       return followed(target, { method: "POST", body, headers: { origin: await issuer } });
     },
   };
@@ -61,6 +62,10 @@ export function openBrowser(node: string): Browser {
     return { status: response.status, url, text: await response.text(), headers: response.headers };
   }
 }
+
+/** The form of a page that has a button, or the whole page where none has it. */
+const formWith = (text: string, action: string): string =>
+  text.match(/<form[\s\S]*?<\/form>/g)?.find((form) => form.includes(`name="action" value="${action}"`)) ?? text;
 
 /** The hidden fields of a page by their names. */
 export const hiddenIn = (text: string): Record<string, string> =>

@@ -6,6 +6,7 @@ import { keys, newId } from "../../src/deps.ts";
 import { providerChores } from "../../src/provider/expiry.ts";
 import { providerRoutes } from "../../src/provider/provider.ts";
 import { signingKeys } from "../../src/provider/signing_keys.ts";
+import { passwordResetsOf } from "../../src/services/password_reset.ts";
 import { signInsOf } from "../../src/services/sign_in.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { root } from "../rules/tree.ts";
@@ -26,6 +27,7 @@ beforeAll(async () => {
     ...{ deps, settings: postern.config, keys: signing, issuer: () => issuer },
     onError: (error) => expect.unreachable(String(error)),
     signIns: signInsOf(deps, postern.config),
+    resets: passwordResetsOf(deps, postern.config),
   });
   // The keys are read once in half a minute.
   await signing.published();
