@@ -53,7 +53,9 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
   });
   if (operations) opened.use(operations);
   const documents = publicParts(config, shown, limits);
-  const signIn = signInRoutes(runtime, config, () => Number(new URL(port.url).port));
+  const signIn = signInRoutes(runtime, config, () => Number(new URL(port.url).port)).map((route) =>
+    limitedRoute(asCall(route, bound), limits, limitPage),
+  );
   const served = gateway({
     ...guardedServices(runtime, config, { lines, limits, capacity: bound }),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
@@ -69,10 +71,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     readyFields,
     stopping,
     ...documents,
-    httpRoutes: [
-      ...documents.httpRoutes,
-      ...signIn.map((route) => limitedRoute(asCall(route, bound), limits, limitPage)),
-    ],
+    httpRoutes: [...documents.httpRoutes, ...signIn],
   });
   const port: Listening = opened.use(await served.listen({ ...listening, ...ofCalls(config, observers) }));
   const stack = opened.move();
