@@ -128,7 +128,7 @@ function headersOf(values: ContextValues): Readonly<Record<string, string>> {
   return near ? { "x-request-id": requestId, ...near.fields } : { "x-request-id": requestId };
 }
 
-/** What our contract tells the gateway. */
+/** The options of the gateway that follow from our contract. */
 const ofContract = {
   refuse: inOurWords,
   limitsOf: (method: DescMethod) => describe(method).limits,
