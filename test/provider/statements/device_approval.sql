@@ -1,11 +1,13 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash text, now timestamptz)
 )
-select n, b.session_id as "sessionId", b.user_id as "userId", u.username, b.auth_time as "authTime"
+select n, b.session_id as "sessionId", b.user_id as "userId", u.username, b.auth_time as "authTime",
+        u.owner, b.methods, exists (
+          select from factors f where f.user_id = b.user_id and f.kind <> 'recovery_codes') as "hasFactor"
       from asked join browser_sessions b on b.hash = decode(asked.hash, 'hex')
       join sessions s on s.session_id = b.session_id
       join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-      where b.idle_date > asked.now and b.expiration_date > asked.now;
+      where not s.enrolment_only and b.idle_date > asked.now and b.expiration_date > asked.now;
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text, now timestamptz)
@@ -45,7 +47,7 @@ with device as materialized (
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
     where p.project_id = g.project_id) = '')) as reachable, exists (select from device) as is_waiting
-      from browser_sessions b join sessions s on s.session_id = b.session_id
+      from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
         join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
         cross join lateral (select coalesce($3::text, u.owner) as organization_id) w
         join projects p on p.project_id = $4
