@@ -72,6 +72,9 @@ export const keys = {
   caller: createContextKey<Caller | undefined>(undefined, { description: "caller" }),
   organization: createContextKey<string>("", { description: "organization worked in" }),
   reach: createContextKey<Reach>({ whole: true }, { description: "reach of the permission" }),
+  ownsInstance: createContextKey<boolean>(false, {
+    description: "whether the caller holds instance.write on the instance",
+  }),
   language: createContextKey<Language | undefined>(undefined, { description: "language asked for" }),
   written: createContextKey<boolean>(false, { description: "whether a command of the call was written" }),
   idempotency: createContextKey<IdempotencyRecord | undefined>(undefined, { description: "idempotency record" }),
@@ -97,6 +100,9 @@ export function callerOf(call: Pick<Call, "values">): Caller {
 
 /** The organization that the call works in: the header's, that of the user in question, or the instance. */
 export const organizationOf = (call: Pick<Call, "values">): string => call.values.get(keys.organization);
+
+/** Whether the caller holds `instance.write` on the instance; only for operations whose access option asks for it. */
+export const ownsInstance = (call: Pick<Call, "values">): boolean => call.values.get(keys.ownsInstance);
 
 /** How far the caller's permission reaches. */
 export const reachOf = (call: Pick<Call, "values">): Reach => call.values.get(keys.reach);

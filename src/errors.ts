@@ -108,6 +108,8 @@ export const reasons = {
   PROJECT_INACTIVE: Code.FailedPrecondition,
   EMAIL_UNCHANGED: Code.FailedPrecondition,
   EMAIL_VERIFIED: Code.FailedPrecondition,
+  APPLICATION_NOT_OIDC: Code.FailedPrecondition,
+  APPLICATION_NOT_API: Code.FailedPrecondition,
   CLIENT_SECRET_MISSING: Code.FailedPrecondition,
   APPLICATION_KEYS_MIXED: Code.FailedPrecondition,
   APPLICATION_KEY_LIMIT: Code.FailedPrecondition,

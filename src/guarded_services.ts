@@ -19,6 +19,7 @@ import { chooseLanguage } from "./messages/catalogue.ts";
 import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
 import { routesOf } from "./routes.ts";
 import type { Runtime } from "./runtime.ts";
+import { apiApplicationRules } from "./services/api_application.ts";
 import { applicationRules } from "./services/application.ts";
 import { applicationKeyRules } from "./services/application_key.ts";
 import { authorizationRules } from "./services/authorization.ts";
@@ -109,7 +110,7 @@ function guarded(runtime: Runtime, { declared, report, limits, capacity: bound, 
 function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
   return [
     ...accountRules,
-    ...[applicationRules, applicationUpdateRules, applicationKeyRules].flat(),
+    ...[applicationRules, applicationUpdateRules, applicationKeyRules, apiApplicationRules].flat(),
     ...authorizationRules,
     ...eventRules,
     ...memberRules,

@@ -160,6 +160,8 @@ const revokesBy = {
   "project_grant.revoked": everyone,
   "application.oidc_created": nobody,
   "application.oidc_changed": nobody,
+  "application.api_created": nobody,
+  "application.api_changed": nobody,
   "application.key_added": nobody,
   "application.key_removed": nobody,
   "application.client_secret_rotated": nobody,

@@ -5,8 +5,7 @@ import type { NounFolds } from "../events/fold.ts";
 import { lostRace } from "../events/log.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken } from "../security/token.ts";
-import { userInForce } from "../services/in_force.ts";
-import { mayUse } from "./subject.ts";
+import { mayUse, userInForce } from "../services/in_force.ts";
 
 /** A sign-in to an application that is to be written, with its code where it has one. */
 export type NewSignOn = {

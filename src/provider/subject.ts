@@ -1,9 +1,4 @@
-import { grantShutIn, userInForce } from "../services/in_force.ts";
-
-/** The SQL condition that the user `u` may use the applications of the project `p`: by its organization, or by a grant of its own. */
-export const mayUse = `(u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id))`;
+import { grantShutIn, mayUse, userInForce } from "../services/in_force.ts";
 
 /** The roles of the user `u` in the project `p` of the organization `h`, by the organization whose grants give them. */
 const rolesColumn = `coalesce((

@@ -1,5 +1,5 @@
 select * from (
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
 from projects p where p.owner = $2
   and true
@@ -7,7 +7,7 @@ order by p.name asc, p.project_id asc limit $3) found
 where "isMatch" or "isLast" order by key asc, id asc limit $4;
 
 select * from (
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
 from projects p where p.owner = $2
   and (p.name, p.project_id) > ($3, $4)
@@ -15,12 +15,12 @@ order by p.name asc, p.project_id asc limit $5) found
 where "isMatch" or "isLast" order by key asc, id asc limit $6;
 
 select * from ((
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
 from projects p where p.owner = $2
   and true
 order by p.name asc, p.project_id asc limit $3) union all (
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $4 as "isLast"
 from (select p.* from project_grants g join projects p on p.project_id = g.project_id where g.granted_organization_id = $5 and true
 and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) p where true
@@ -29,12 +29,12 @@ order by p.name asc, p.project_id asc limit $6)) found
 where "isMatch" or "isLast" order by key asc, id asc limit $7;
 
 select * from ((
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
 from (select * from projects where project_id = any($2) offset 0) p where p.owner = $3
   and true
 order by p.name asc, p.project_id asc limit $4) union all (
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $5 as "isLast"
 from (select p.* from project_grants g join projects p on p.project_id = g.project_id where g.granted_organization_id = $6 and g.project_grant_id = any($7)
 and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) p where true
@@ -43,7 +43,7 @@ order by p.name asc, p.project_id asc limit $8)) found
 where "isMatch" or "isLast" order by key asc, id asc limit $9;
 
 select * from ((
-select w.object_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, w.term as key,
+select w.object_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, w.term as key,
   true and (w.term = (select left(folded($1), 50)) or not exists (select from terms e where e.noun = 'project' and e.scope = p.owner and e.object_id = p.project_id and e.term >= (select left(folded($2), 50))
 and e.term < (select left(folded($3), 50) || chr(1114111))
 and e.term < w.term offset 0)) as "isMatch",
@@ -55,7 +55,7 @@ where w.term >= (select left(folded($8), 50))
 and w.term < (select left(folded($9), 50) || chr(1114111))
   and true
 order by w.term asc, w.object_id asc limit $10) union all (
-select w.object_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, w.term as key,
+select w.object_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, w.term as key,
   true and (w.term = (select left(folded($11), 50)) or not exists (select from terms e where e.noun = 'project' and e.scope = p.owner and e.object_id = p.project_id and e.term >= (select left(folded($12), 50))
 and e.term < (select left(folded($13), 50) || chr(1114111))
 and e.term < w.term offset 0)) as "isMatch",
@@ -72,12 +72,12 @@ order by w.term asc, w.object_id asc limit $19)) found
 where "isMatch" or "isLast" order by key asc, id asc limit $20;
 
 select * from ((
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
 from projects p where (p.owner collate "C") = $2 and not p.active
   and true
 order by p.name asc, p.project_id asc limit $3) union all (
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $4 as "isLast"
 from (select p.* from project_grants g join projects p on p.project_id = g.project_id where g.granted_organization_id = $5 and true
 and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) p where true and not p.active

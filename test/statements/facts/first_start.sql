@@ -26,8 +26,9 @@ facts as (
        from (select * from facts where type = 'member.added') f),
 "organization.created/0" as (insert into organizations (organization_id, name, version, created, changed)
        select f.stream, f.payload->>'name', f.version, f.time, f.time from (select * from facts where type = 'organization.created') f),
-"project.created/0" as (insert into projects (owner, project_id, name, version, created, changed)
-       select f.owner, f.stream, f.payload->>'name', f.version, f.time, f.time from (select * from facts where type = 'project.created') f),
+"project.created/0" as (insert into projects (owner, project_id, name, grant_required, version, created, changed)
+       select f.owner, f.stream, f.payload->>'name', coalesce((f.payload->>'grantRequired')::boolean, false),
+         f.version, f.time, f.time from (select * from facts where type = 'project.created') f),
 "user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, phone, version, created, changed)
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
          f.payload->>'email', f.payload->>'phone', f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),

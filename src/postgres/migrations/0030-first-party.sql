@@ -1,0 +1,5 @@
+-- Whether only users who hold a grant in the project may sign in to its applications.
+alter table projects add column grant_required boolean not null default false;
+
+-- An API application signs nobody in: its configuration is that of an OIDC application that may do nothing but authenticate.
+alter table applications add column is_api boolean not null default false;
