@@ -36,6 +36,12 @@ export type Membership = {
   readonly only?: readonly string[];
 };
 
+/** The sign-in to an application that an access token of the provider came of. */
+export type TokenApplication = Readonly<Record<"signOnId" | "appId" | "projectId" | "sessionId", string>> & {
+  /** The origins whose pages may read what the token is answered. */
+  readonly origins: readonly string[];
+};
+
 /** The authenticated caller. */
 export type Caller = {
   readonly userId: string;
@@ -45,6 +51,8 @@ export type Caller = {
   readonly sessionId?: string;
   /** Whether the access token is limited to some permissions: then its user's rights over itself are not the token's. */
   readonly isLimited?: true;
+  /** The first-party application that the token was given to; absent for sessions and personal access tokens. */
+  readonly application?: TokenApplication;
   /** Whether the session may only enrol a factor. */
   readonly isEnrolling?: true;
   readonly memberships: readonly Membership[];

@@ -38,6 +38,7 @@ export { cutText, isWithin, maxTextLength, maxViolations, pathsAround, type Viol
 export const reasons = {
   UNAUTHENTICATED: Code.Unauthenticated,
   TOKEN_INVALID: Code.Unauthenticated,
+  TOKEN_IS_JWT: Code.Unauthenticated,
   SIGN_IN_FAILED: Code.Unauthenticated,
   PERMISSION_DENIED: Code.PermissionDenied,
   FACTOR_ENROLMENT_REQUIRED: Code.PermissionDenied,

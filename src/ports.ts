@@ -1,5 +1,5 @@
 import type { ContextValues } from "@connectrpc/connect";
-import { gateway, type HttpRoute, type Listening, type RequestGate } from "@postern/gateway";
+import { type CallerOrigins, gateway, type HttpRoute, type Listening, type RequestGate } from "@postern/gateway";
 import type { Config } from "./config.ts";
 import { describe, isAuthzen } from "./contract/describe.ts";
 import { contractBounds } from "./contract/field_bounds.ts";
@@ -9,6 +9,7 @@ import { guardedServices } from "./guarded_services.ts";
 import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
 import { type Observers, observability } from "./observability.ts";
 import { listenForOperators } from "./operations.ts";
+import { registeredOrigins } from "./provider/cross_origin.ts";
 import { issuerOf } from "./provider/issuer.ts";
 import { providerRoutes } from "./provider/provider.ts";
 import { signingKeys } from "./provider/signing_keys.ts";
@@ -44,9 +45,9 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
   });
   if (operations) opened.use(operations);
   const documents = publicParts(config, shown, limits);
-  const signIn = signInRoutes(runtime, config, () => Number(new URL(port.url).port));
+  const signIn = signInParts(runtime, config, { limits, url: () => port.url });
   const served = gateway({
-    ...guardedServices(runtime, config, { lines, limits }),
+    ...guardedServices(runtime, config, { lines, limits, issuer: signIn.issuer }),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
     onError: lines.onError,
     refuse: inOurWords,
@@ -55,12 +56,12 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     ignoresUnknown: isAuthzen,
     bounds: contractBounds,
     responseHeaders: headersOf,
-    corsOrigins: config.corsOrigins,
+    ...signIn.origins,
     ready,
     readyFields,
     stopping,
     ...documents,
-    httpRoutes: [...documents.httpRoutes, ...signIn.map((route) => limitedRoute(route, limits))],
+    httpRoutes: [...documents.httpRoutes, ...signIn.routes],
   });
   const port: Listening = opened.use(await served.listen({ ...listening, ...ofCalls(config, observers) }));
   const stack = opened.move();
@@ -93,18 +94,58 @@ const ofCalls = ({ port, trustedProxies }: Config, { parent }: Observers) => ({
   source: parent?.source("calls"),
 });
 
-/** The routes of sign-in at applications; none where PUBLIC_URL cannot be an issuer. */
-function signInRoutes(runtime: Runtime, config: Config, boundPort: () => number): readonly HttpRoute[] {
-  const { deps, instanceId, logger, signIns } = runtime;
+/** The limits of calls, and the URL that is listened on. */
+type SignInPort = { readonly limits: RateLimits; readonly url: () => string };
+
+/** The issuer, the origins whose pages may call, and the routes of sign-in at applications. */
+function signInParts(runtime: Runtime, config: Config, { limits, url }: SignInPort) {
   // A free port is known only once it is listened on.
-  const issuer = () => issuerOf(config, config.port || boundPort()) ?? "";
+  const issuer = () => issuerOf(config, config.port || Number(new URL(url()).port));
+  const isRegistered = registeredOrigins(runtime.deps.sql);
+  const routes = signInRoutes({ runtime, config, issuer, isRegistered });
+  return {
+    issuer,
+    origins: { corsOrigins: config.corsOrigins, callerOrigins: originsOfApplications(isRegistered, limits) },
+    routes: routes.map((route) => limitedRoute(route, limits)),
+  };
+}
+
+type IsRegistered = ReturnType<typeof registeredOrigins>;
+
+type SignInOptions = {
+  readonly runtime: Runtime;
+  readonly config: Config;
+  readonly issuer: () => string | undefined;
+  readonly isRegistered: IsRegistered;
+};
+
+/** The origins of applications: their pages may ask, and read what a token of their own application is answered. */
+const originsOfApplications = (isRegistered: IsRegistered, limits: RateLimits): CallerOrigins => ({
+  async mayAsk(origin, values) {
+    limits.ofNetwork(values.get(keys.network), values);
+    return isRegistered(origin);
+  },
+  mayRead: (origin, values) => values.get(keys.caller)?.application?.origins.includes(origin) === true,
+});
+
+/** The routes of sign-in at applications; none where PUBLIC_URL cannot be an issuer. */
+function signInRoutes({ runtime, config, issuer, isRegistered }: SignInOptions): readonly HttpRoute[] {
+  const { deps, instanceId, logger, signIns } = runtime;
   if (config.publicUrl && issuerOf(config, 0) === undefined) {
     logger.warn("PUBLIC_URL has a path, or http to another machine: nobody can sign in to applications through it");
     return [];
   }
   const onError = (error: unknown) => logger.error({ err: error }, "a request of sign-in failed");
   const keys = signingKeys({ ...deps, instanceId });
-  return providerRoutes({ deps, settings: config, keys, issuer, onError, signIns });
+  return providerRoutes({
+    deps,
+    settings: config,
+    keys,
+    issuer: () => issuer() ?? "",
+    isRegistered,
+    onError,
+    signIns,
+  });
 }
 
 const portOptions = ({ logger }: Runtime, { host, http2, tlsCertFile, tlsKeyFile }: Config) => ({

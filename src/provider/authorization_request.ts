@@ -9,6 +9,7 @@ import { wordsOf } from "./claims.ts";
 import type { Client } from "./client.ts";
 import { scopes } from "./discovery.ts";
 import { OauthError, type OauthErrorCode } from "./oauth_error.ts";
+import { apiScopes, asksForApi } from "./own_api.ts";
 import type { Parameters } from "./parameters.ts";
 
 /** The kinds of response, as requests name them. */
@@ -31,6 +32,8 @@ export type AuthorizationRequest = ProvenRequest & {
   readonly scope: string;
   /** The organization that the user is to be signed in for; the user's own when absent. */
   readonly organizationId: string | undefined;
+  /** Whether it asks for access to our own API. */
+  readonly forApi: boolean;
   readonly nonce: string | undefined;
   readonly challenge: string | undefined;
   readonly prompts: readonly Prompt[];
@@ -54,6 +57,7 @@ const longest: Readonly<Record<string, number>> = {
   login_hint: 200,
   id_token_hint: 4_000,
   ui_locales: 200,
+  resource: 1_000,
 };
 
 const types = {
@@ -83,11 +87,18 @@ export const languageIn = (parameters: Parameters, acceptLanguage: string | unde
   "en";
 
 /** Reads the request of a proven client; refuses it by an error that goes to the application. */
-export function authorizationRequest(proven: ProvenRequest, parameters: Parameters): AuthorizationRequest {
+export function authorizationRequest(
+  proven: ProvenRequest,
+  parameters: Parameters,
+  issuer: string,
+): AuthorizationRequest {
   refuseForm(parameters);
   const { client } = proven;
   const responseType = responseTypeFor(client, parameters);
-  const scope = scopeIn(parameters);
+  const forApi = asksForApi(client, parameters, issuer);
+  // RFC 9700, 2.1.2: a token that administers the instance must not stand in the address of a page.
+  if (forApi && responseType !== "code") throw invalid("resource needs the response_type code");
+  const scope = scopeIn(parameters, forApi);
   const nonce = parameters.get("nonce");
   if (responseType !== "code") refuseImplicit(scope, nonce);
   return {
@@ -95,6 +106,7 @@ export function authorizationRequest(proven: ProvenRequest, parameters: Paramete
     responseType,
     scope: scope.join(" "),
     organizationId: organizationIn(scope),
+    forApi,
     nonce,
     challenge: challengeIn(client, responseType, parameters),
     prompts: promptsIn(parameters),
@@ -137,9 +149,9 @@ function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType
 
 const organizationScope = "urn:postern:organization:id:";
 
-/** The scopes that have an effect; others are ignored. */
-function scopeIn(parameters: Parameters): readonly string[] {
-  const known: readonly string[] = scopes;
+/** The scopes that have an effect, those of our API only in requests for it; others are ignored. */
+function scopeIn(parameters: Parameters, forApi: boolean): readonly string[] {
+  const known: readonly string[] = forApi ? [...scopes, ...apiScopes] : scopes;
   const words = [...new Set(wordsOf(parameters.get("scope") ?? ""))];
   return words.filter((word) => known.includes(word) || word.startsWith(organizationScope));
 }

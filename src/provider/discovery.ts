@@ -61,6 +61,7 @@ export const metadata = (issuer: string) => ({
   request_parameter_supported: false,
   request_uri_parameter_supported: false,
   authorization_response_iss_parameter_supported: true,
+  protected_resources: [issuer],
 });
 
 const methodsWithProof = ["client_secret_basic", "client_secret_post", "private_key_jwt"];

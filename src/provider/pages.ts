@@ -64,7 +64,7 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
     /** Goes on with a request: shows a page, or sends the browser back. */
     async proceed(proven: ProvenRequest, step: BrowserStep): Promise<Response> {
       return withErrors(proven, step, async () => {
-        const request = authorizationRequest(proven, step.parameters);
+        const request = authorizationRequest(proven, step.parameters, issuer());
         const [session, expectedUser] = await Promise.all([
           sessionOf(step.session, clock(), step.signal),
           expectedUserOf(request),
@@ -80,7 +80,7 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
     /** Sends the browser back after a right password, unless another user was expected. */
     async signedIn(proven: ProvenRequest, step: BrowserStep, session: Pick<BrowserSession, "sessionId" | "userId">) {
       return withErrors(proven, step, async () => {
-        const request = authorizationRequest(proven, step.parameters);
+        const request = authorizationRequest(proven, step.parameters, issuer());
         const expectedUser = await expectedUserOf(request);
         if (expectedUser !== undefined && expectedUser !== session.userId)
           throw new OauthError("login_required", "another user signed in than id_token_hint names");

@@ -16,6 +16,8 @@ export type NewSignOn = {
   /** The organization that the request names. */
   readonly organizationId: string | undefined;
   readonly scope: string;
+  /** Whether its access tokens are for our own API. */
+  readonly forApi?: boolean;
   readonly nonce: string | undefined;
   readonly now: Date;
   /** When the session of the browser ends unless it is used again. */
@@ -35,7 +37,7 @@ export type Permitted = { readonly permitted: boolean; readonly reachable: boole
 
 /** Writes a sign-in and its code, if the session is in force and the user may use the application; undefined without the session. */
 export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitted | undefined> {
-  const { code, organizationId = null, now, expirationDate } = signOn;
+  const { code, organizationId = null, forApi = false, now, expirationDate } = signOn;
   const [found] = await sql<Permitted[]>`
     with found as materialized (
       select b.session_id, b.user_id, coalesce(${organizationId}, u.owner) as organization_id,
@@ -53,8 +55,9 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
       where b.session_id = found.session_id and b.idle_date < ${signOn.idleDate}::timestamptz - interval '5 minutes'
     ),
     made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
-      select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope},
+      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
+        expiration_date)
+      select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope}, ${forApi},
         ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found where permitted and reachable
       returning sign_on_id
     ),

@@ -34,6 +34,8 @@ export type SignOn = Subject & {
   readonly organizationId: string;
   readonly scope: string;
   readonly nonce: string | null;
+  /** Whether its access tokens are for our own API. */
+  readonly forApi: boolean;
   /** In seconds since 1970. */
   readonly authTime: number;
   readonly createdAt: number;
@@ -43,7 +45,7 @@ export type SignOn = Subject & {
 /** A sign-in `o` as one jsonb value, with its session `b`, user `u` and project `p`. */
 export const signOnValue = `jsonb_build_object(
       'signOnId', o.sign_on_id, 'sessionId', o.session_id, 'appId', o.app_id, 'projectId', p.project_id,
-      'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce,
+      'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
       'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
       'methods', to_jsonb(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,

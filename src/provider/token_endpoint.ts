@@ -15,6 +15,7 @@ import {
   type FoundRefresh,
 } from "./grant_read.ts";
 import { OauthError } from "./oauth_error.ts";
+import { refuseTarget } from "./own_api.ts";
 import { type Parameters, required } from "./parameters.ts";
 import { later, type ProviderSettings } from "./settings.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
@@ -76,6 +77,7 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     const found = ofClient(client, read);
     if (found.isUsed) throw await reused(found, call, SignOnEnd.CODE_REUSED);
     const signOn = rightCode(found, form);
+    refuseTarget(client, signOn, { form, issuer: maker.issuer() });
     const access = await newAccessToken(maker, { client, signOn, now }, signOn.scope);
     const refresh = isRefreshable(client, signOn)
       ? newRefresh(now, later(now, settings.refreshLifetimeSeconds))
@@ -96,6 +98,7 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     const found = ofClient(client, read);
     if (isTooLate(found)) throw await reused(found, call, SignOnEnd.REFRESH_TOKEN_REUSED);
     const signOn = rightRefresh(found);
+    refuseTarget(client, signOn, { form, issuer: maker.issuer() });
     const of = { client, signOn: { ...signOn, nonce: null }, now };
     const access = await newAccessToken(maker, of, narrowed(signOn.scope, form.get("scope")));
     const idToken = await idTokenFor(of);

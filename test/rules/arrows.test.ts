@@ -113,6 +113,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "cached_lookups",
     "messages/catalogue",
     "postgres/failure",
+    "provider/issuer",
+    "provider/own_api",
     "routes",
     "runtime#Runtime",
     "services",
@@ -122,7 +124,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   // The OpenID Provider: sign-in at applications, over HTTP alone.
   provider: [
     ...["gen", "gateway", "deps", "errors", "events", "messages", "security", "services"],
-    ...["postgres/connect#Sql", "postgres/failure"],
+    ...["postgres/connect#Sql", "postgres/failure", "guards/permissions"],
   ],
   errands: ["config", "events/sweep", "idle_memory", "notify", "provider", "runtime#Runtime", "services"],
   bootstrap: everything,

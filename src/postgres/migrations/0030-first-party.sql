@@ -3,3 +3,7 @@ alter table projects add column grant_required boolean not null default false;
 
 -- An API application signs nobody in: its configuration is that of an OIDC application that may do nothing but authenticate.
 alter table applications add column is_api boolean not null default false;
+
+-- A sign-in for our own API: the permissions among the words of its scope narrow its access tokens, which count here and at no
+-- project.
+alter table sign_ons add column for_api boolean not null default false;

@@ -31,5 +31,6 @@ with gone as (
   )
   select count(*)::int as count, max(expiration_date) as last from gone;
 
-select kid, algorithm, version, public_key as "publicKey", sealed, signs_from as "signsFrom"
+select kid, algorithm, version, public_key as "publicKey", sealed, signs_from as "signsFrom",
+      withdrawn is not null as "isWithdrawn"
     from signing_keys order by algorithm, version;

@@ -22,9 +22,18 @@ select n, b.session_id as "sessionId", b.user_id as "userId", u.username, b.auth
 
 with found as materialized (
       select b.session_id, b.user_id, coalesce($1, u.owner) as organization_id,
-        (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id)) as permitted,
+        (case when p.grant_required
+            then exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id
+              and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = '')
+            else u.owner = p.owner
+              or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
+              or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id) end) as permitted,
         ($2::text is null or $3 = u.owner or exists (
           select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id
             and g.owner = $4)) as reachable
@@ -38,14 +47,15 @@ with found as materialized (
       where b.session_id = found.session_id and b.idle_date < $9::timestamptz - interval '5 minutes'
     ),
     made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
-      select $10, session_id, user_id, $11, organization_id, $12,
-        $13, $14, $15 from found where permitted and reachable
+      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
+        expiration_date)
+      select $10, session_id, user_id, $11, organization_id, $12, $13,
+        $14, $15, $16 from found where permitted and reachable
       returning sign_on_id
     ),
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $16, sign_on_id, $17, $18,
-        $19 from made where $20
+      select $17, sign_on_id, $18, $19,
+        $20 from made where $21
     )
     select permitted, reachable from found;
