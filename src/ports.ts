@@ -130,17 +130,20 @@ const originsOfApplications = (isRegistered: IsRegistered, limits: RateLimits): 
 
 /** The routes of sign-in at applications; none where PUBLIC_URL cannot be an issuer. */
 function signInRoutes({ runtime, config, issuer, isRegistered }: SignInOptions): readonly HttpRoute[] {
-  const { deps, instanceId, logger, signIns } = runtime;
+  const { deps, instanceId, logger, signIns, tail } = runtime;
   if (config.publicUrl && issuerOf(config, 0) === undefined) {
     logger.warn("PUBLIC_URL has a path, or http to another machine: nobody can sign in to applications through it");
     return [];
   }
   const onError = (error: unknown) => logger.error({ err: error }, "a request of sign-in failed");
-  const keys = signingKeys({ ...deps, instanceId });
+  const signing = signingKeys({ ...deps, instanceId });
+  tail.listen((events) => {
+    if (events.some(({ type }) => type === "signing_key.added")) signing.forget();
+  });
   return providerRoutes({
     deps,
     settings: config,
-    keys,
+    keys: signing,
     issuer: () => issuer() ?? "",
     isRegistered,
     onError,

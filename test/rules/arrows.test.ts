@@ -39,6 +39,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   main: ["program", "client/usage_error"],
   program: [
     ...["config", "data_folder", "log_format", "server", "bootstrap", "doctor", "health_check", "recover", "transfer"],
+    "rotate_signing_keys",
     ...["contract/proto_folder", "postgres/open", "postgres/migrate", "client", "workers"],
   ],
   preflight: ["config#Config", "data_folder", "setting"],
@@ -133,6 +134,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   how_to_begin: everything,
   doctor: everything,
   recover: everything,
+  rotate_signing_keys: everything,
   // It runs every ten seconds beside the service, so it loads nothing else.
   runtime: everything,
   routes: ["gen", "gateway", "services", "config#Config", "deps#Deps", "events/follow#Tail"],

@@ -7,3 +7,6 @@ alter table applications add column is_api boolean not null default false;
 -- A sign-in for our own API: the permissions among the words of its scope narrow its access tokens, which count here and at no
 -- project.
 alter table sign_ons add column for_api boolean not null default false;
+
+-- Since when a key is no longer shown or taken, because somebody else may have it.
+alter table signing_keys add column withdrawn timestamptz;
