@@ -16,7 +16,7 @@ export const paths = {
 } as const;
 
 /** The scopes that have an effect, besides the one that names an organization. */
-export const scopes = ["openid", "profile", "email", "phone", "roles", "offline_access"] as const;
+export const scopes = ["openid", "profile", "email", "phone", "address", "roles", "offline_access"] as const;
 
 /** The algorithms of the assertions by which applications authenticate. */
 export const assertionAlgorithms = [
@@ -27,7 +27,7 @@ export const assertionAlgorithms = [
 const claims = [
   ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "amr", "sid", "at_hash"],
   ...["name", "given_name", "family_name", "preferred_username", "updated_at"],
-  ...["email", "email_verified", "phone_number", "phone_number_verified"],
+  ...["email", "email_verified", "phone_number", "phone_number_verified", "address"],
   ...["roles", "urn:postern:project:roles", "urn:postern:organization:id"],
 ];
 

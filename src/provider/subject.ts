@@ -19,6 +19,8 @@ export type Subject = {
   readonly emailVerified: boolean;
   readonly phone: string | null;
   readonly phoneVerified: boolean;
+  /** The postal address by the names of the contract; null without one. */
+  readonly address: Readonly<Record<string, string>> | null;
   /** In seconds since 1970. */
   readonly updatedAt: number;
   /** The roles in the project of the application, by organization. */
@@ -50,7 +52,7 @@ export const signOnValue = `jsonb_build_object(
       'methods', to_jsonb(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
-      'phoneVerified', u.phone_verified, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn})`;
+      'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn})`;
 
 /**
  * The tables of a sign-in `o` that is in force at the time `asked.now`: nothing of it is while its user may not call or may not use the

@@ -4,7 +4,7 @@ import { type JsonObject, toJson } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { ApiConfigurationSchema, OidcConfigurationSchema } from "../../gen/postern/v1/application_pb.ts";
 import type { Project } from "../../gen/postern/v1/project_pb.ts";
-import { type User, UserState } from "../../gen/postern/v1/user_pb.ts";
+import { PostalAddressSchema, type User, UserState } from "../../gen/postern/v1/user_pb.ts";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../setting.ts";
 import { type Clients, openClients, type Place } from "./client.ts";
@@ -67,8 +67,12 @@ async function* usersOf({ users }: Clients): AsyncGenerator<JsonObject> {
 
 function lineOf({ id: userId, username, kind }: User): JsonObject {
   if (kind.case !== "human") return { machine: { userId, username, name: kind.value?.name ?? "" } };
-  const { givenName, familyName, email, phone } = kind.value;
-  return { human: { userId, username, givenName, familyName, email, ...(phone ? { phone } : {}) } };
+  const { givenName, familyName, email, phone, address } = kind.value;
+  const reached = {
+    ...(phone ? { phone } : {}),
+    ...(address ? { address: toJson(PostalAddressSchema, address) as JsonObject } : {}),
+  };
+  return { human: { userId, username, givenName, familyName, email, ...reached } };
 }
 
 /** A grant in a project of the organization names it; one in a project of another organization has its ids. */

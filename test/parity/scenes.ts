@@ -1,3 +1,4 @@
+import { addressScenes } from "./scenes_address.ts";
 import { apiApplicationScenes } from "./scenes_api_application.ts";
 import { applicationScenes } from "./scenes_application.ts";
 import { authorizationScenes } from "./scenes_authorization.ts";
@@ -25,7 +26,7 @@ const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   ...[stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
   ...[emailScenes, passwordResetScenes, importScenes, lateScenes, takenScenes, authorizationScenes, factorScenes],
-  ...[firstPartyScenes, apiApplicationScenes],
+  ...[firstPartyScenes, apiApplicationScenes, addressScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

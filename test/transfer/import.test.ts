@@ -77,7 +77,7 @@ async function shop(organizationId: string) {
     },
     { application: { project: "Shop", name: "Web", clientId: named("client"), clientSecretHash } },
     { apiApplication: { project: "Shop", name: "API", clientId: named("client"), clientSecretHash } },
-    human(ada),
+    human(ada, { address: { locality: "London", country: "United Kingdom" } }),
     { ...human(bob, { userId: named("bob-id") }), inactive: true },
     { machine: { username: named("robot"), name: "Robot" } },
     { grant: { username: ada, project: "Shop", roleKeys: ["viewer", "editor"] } },

@@ -10,3 +10,6 @@ alter table sign_ons add column for_api boolean not null default false;
 
 -- Since when a key is no longer shown or taken, because somebody else may have it.
 alter table signing_keys add column withdrawn timestamptz;
+
+-- The postal address of a human, by the names of its fields in the contract; null without one.
+alter table users add column address jsonb;

@@ -20,7 +20,7 @@ select n, jsonb_build_object(
       'methods', to_jsonb(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
-      'phoneVerified', u.phone_verified, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', coalesce((
+      'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', coalesce((
         select jsonb_object_agg(held.owner, held.roles) from (
           select g.owner, jsonb_agg(distinct r.role_key order by r.role_key) as roles
           from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id
