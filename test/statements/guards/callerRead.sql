@@ -26,17 +26,14 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
   join applications a on a.app_id = o.app_id and a.active and (a.oidc->>'firstParty')::boolean
   join projects p on p.project_id = a.project_id and p.active
   join organizations h on h.organization_id = p.owner and h.active and not h.deleted
-  join users u on u.user_id = o.user_id and (case when p.grant_required
-            then exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id
-              and g.active and (select case when not p.active then 'project'
+  join users u on u.user_id = o.user_id and (exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
-    where p.project_id = g.project_id) = '')
-            else u.owner = p.owner
-              or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-              or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id) end)
+    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)))
   where g.hash = decode(asked.hash, 'hex') and (s.session_id is not null or v.expiration_date <= now())) b on true
              join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner));
