@@ -44,17 +44,16 @@ export function issuing({ deps, settings, maker }: Parts) {
   type Writing = SessionId & { readonly signOnId: string; readonly now: Date };
 
   async function written(
-    { client, scope, organizationId, nonce }: AuthorizationRequest,
+    { client, scope, organizationId, forApi, nonce }: AuthorizationRequest,
     more: Omit<
       Parameters<typeof writeSignOn>[1],
-      "appId" | "projectId" | "scope" | "organizationId" | "nonce" | "idleDate"
+      "appId" | "projectId" | "scope" | "organizationId" | "forApi" | "nonce" | "idleDate"
     >,
   ): Promise<void> {
     const { appId, projectId } = client;
     const idleDate = later(more.now, settings.browserSessionIdleSeconds);
-    const found = await writeSignOn(sql, { ...more, appId, projectId, scope, organizationId, nonce, idleDate }).catch(
-      whenEnded,
-    );
+    const signOn = { ...more, appId, projectId, scope, organizationId, forApi, nonce, idleDate };
+    const found = await writeSignOn(sql, signOn).catch(whenEnded);
     refuseOthers(found);
   }
 

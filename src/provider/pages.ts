@@ -63,7 +63,7 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
     /** Goes on with a request: shows a page, or sends the browser back. */
     async proceed(proven: ProvenRequest, step: BrowserStep): Promise<Response> {
       return withErrors(proven, step, async () => {
-        const request = authorizationRequest(proven, step.parameters);
+        const request = authorizationRequest(proven, step.parameters, issuer());
         const [session, expectedUser] = await Promise.all([
           sessionOf(step.session, clock(), step.signal),
           expectedUserOf(request),
@@ -81,7 +81,7 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
     async signedIn(proven: ProvenRequest, step: BrowserStep, session: NewBrowserSession) {
       return withErrors(proven, step, async () => {
         if (proven.device) return confirm(proven, step, await sessionBegun(step));
-        const request = authorizationRequest(proven, step.parameters);
+        const request = authorizationRequest(proven, step.parameters, issuer());
         const expectedUser = await expectedUserOf(request);
         if (expectedUser !== undefined && expectedUser !== session.userId)
           throw new OauthError("login_required", "another user signed in than id_token_hint names");

@@ -5,8 +5,8 @@ import type { NounFolds } from "../events/fold.ts";
 import { lostRace } from "../events/log.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken } from "../security/token.ts";
-import { userInForce } from "../services/in_force.ts";
-import { mayActFor, mayUse } from "./subject.ts";
+import { mayUse, userInForce } from "../services/in_force.ts";
+import { mayActFor } from "./subject.ts";
 
 /** A sign-in to an application that is to be written, with its code where it has one. */
 export type NewSignOn = {
@@ -17,6 +17,8 @@ export type NewSignOn = {
   /** The organization that the request names. */
   readonly organizationId: string | undefined;
   readonly scope: string;
+  /** Whether its access tokens are for our own API. */
+  readonly forApi?: boolean;
   readonly nonce: string | undefined;
   readonly now: Date;
   /** When the session of the browser ends unless it is used again. */
@@ -41,7 +43,7 @@ export type Permitted = { readonly permitted: boolean; readonly reachable: boole
  * without a code gets its tokens at once: its application is one of those that learn of the end of the session.
  */
 export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitted | undefined> {
-  const { code, organizationId = null, now, expirationDate } = signOn;
+  const { code, organizationId = null, forApi = false, now, expirationDate } = signOn;
   const device = deviceParts(sql, signOn);
   const isIssuing = code === undefined && signOn.deviceId === undefined;
   const [found] = await sql<Permitted[]>`
@@ -59,8 +61,9 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
       where b.session_id = found.session_id and b.idle_date < ${signOn.idleDate}::timestamptz - interval '5 minutes'
     ),
     made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
-      select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope},
+      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
+        expiration_date)
+      select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope}, ${forApi},
         ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found where permitted and reachable${device.andWaiting}
       returning sign_on_id, session_id, app_id
     ),

@@ -29,16 +29,15 @@ with device as materialized (
         and expiration_date > $2 for update
     ),
     found as materialized (
-      select b.session_id, b.user_id, w.organization_id, (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g
+      select b.session_id, b.user_id, w.organization_id, (exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
-    where p.project_id = g.project_id) = '')) as permitted,
+    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
         (w.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = w.organization_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
@@ -58,21 +57,22 @@ with device as materialized (
       where b.session_id = found.session_id and b.idle_date < $8::timestamptz - interval '5 minutes'
     ),
     made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
-      select $9, session_id, user_id, $10, organization_id, $11,
-        $12, $13, $14 from found where permitted and reachable and is_waiting
+      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
+        expiration_date)
+      select $9, session_id, user_id, $10, organization_id, $11, $12,
+        $13, $14, $15 from found where permitted and reachable and is_waiting
       returning sign_on_id, session_id, app_id
     ),
     served as (
       insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, $15 from made where $16 on conflict do nothing
+      select session_id, app_id, $16 from made where $17 on conflict do nothing
     ),
     approved as (
-      update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null from made where d.device_id = $17
+      update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null from made where d.device_id = $18
     ),
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $18, sign_on_id, $19, $20,
-        $21 from made where $22
+      select $19, sign_on_id, $20, $21,
+        $22 from made where $23
     )
     select permitted, reachable, is_waiting as "isWaiting" from found;
