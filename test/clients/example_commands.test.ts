@@ -41,4 +41,13 @@ describe.skipIf(!found("curl"))("as they are written, the commands", () => {
     const { body } = await postern.admin.get(`/v1/users/${postern.adminId}/grants`);
     expect(body.userGrants).toMatchObject([{ projectId: env.PROJECT, roleKeys: ["editor"] }]);
   });
+
+  test("for a single page work", async () => {
+    await using postern = await startPostern();
+    const env = environmentOf(postern);
+    const [project, create, ...others] = curlsOf("examples/single-page/README.md");
+    expect(others).toEqual([]);
+    env.PROJECT = (await printed(env, project)).projectId;
+    expect(await printed(env, create)).toMatchObject({ clientId: expect.any(String), noneCompliant: false });
+  });
 });
