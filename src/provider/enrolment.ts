@@ -19,6 +19,7 @@ import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { qrCode } from "./qr_code.ts";
+import { noteRefusal } from "./request_notes.ts";
 import { refuseForeign } from "./same_origin.ts";
 import { formToken, isFormToken, openRequest, sealRequest } from "./sealed_request.ts";
 import { callOfUser } from "./user_call.ts";
@@ -39,13 +40,15 @@ type Submission = { readonly enrolment: Enrolment; readonly form: Parameters; re
 export type EnrolmentPages = ReturnType<typeof enrolmentPages>;
 
 /** The route of the pages on which users enrol factors. */
-export const enrolmentRoute = (parts: Parts, enrolment: EnrolmentPages): HttpRoute => ({
+export const enrolmentRoute = (enrolment: EnrolmentPages): HttpRoute => ({
   path: paths.addFactor,
   methods: ["GET", "POST"],
   bodyMaxBytes: formMaxBytes,
   handle(http) {
     const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
-    return shown(language, parts, () => (http.method === "POST" ? enrolment.submitted(http) : enrolment.opened(http)));
+    return shown(http, { language }, () =>
+      http.method === "POST" ? enrolment.submitted(http) : enrolment.opened(http),
+    );
   },
 });
 
@@ -81,7 +84,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
       const step = stepOf(pages.jar, http, { parameters: parametersIn(query), query });
       const session = await sessionOf(step.session, clock(), step.signal);
       refuseForged(form, step, session);
-      const proven = query ? await pages.prove(step.parameters) : undefined;
+      const proven = query ? await pages.prove(step.parameters, http) : undefined;
       const enrolment = { step, sessionId: session.sessionId, proven };
       return form.get("action") === "done"
         ? done(enrolment)
@@ -105,6 +108,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
     } catch (error) {
       const problem = enrolmentProblem(error, enrolment.step.language);
       if (!problem) throw error;
+      noteRefusal(enrolment.step.values, error);
       if (problem.goesOn === "again") return appPage(enrolment, await question(call), problem);
       if (problem.goesOn === "anew") return choice(enrolment, call, problem);
       return enrolment.proven

@@ -11,6 +11,7 @@ import { answerIn } from "./factor_answer.ts";
 import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
+import { noteRefusal } from "./request_notes.ts";
 import { wantsFactor } from "./requested_class.ts";
 import { refuseForeign } from "./same_origin.ts";
 import { isFormToken, openRequest } from "./sealed_request.ts";
@@ -30,7 +31,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     bodyMaxBytes: formMaxBytes,
     handle(http) {
       const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
-      return shown(language, parts, () => submitted(http));
+      return shown(http, { language }, () => submitted(http));
     },
   };
 
@@ -45,7 +46,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     const step = stepOf(pages.jar, http, { parameters, query });
     const action = form.get("action") ?? "";
     await refuseForged(form, step, signInActions.includes(action));
-    const proven = await pages.prove(parameters);
+    const proven = await pages.prove(parameters, http);
     if (action === "password") return password(http, { form, step, proven });
     if (action === "factor") return factor(http, { form, step, proven });
     if (action === "passkey") return (form.get("pending") ? factor : passkey)(http, { form, step, proven });
@@ -75,6 +76,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     } catch (error) {
       const problem = signInProblem(error, step.language, newPassword !== undefined);
       if (!problem) throw error;
+      noteRefusal(http.values, error);
       return pages.askPassword(proven, step, { ...problem, loginName });
     }
   }
@@ -95,6 +97,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
   async function again(error: unknown, pendingToken: string, { step, proven }: Omit<Submitted, "form">) {
     const problem = factorProblem(error, step.language);
     if (!problem) throw error;
+    noteRefusal(step.values, error);
     if (problem.isOver) return pages.askPassword(proven, step, problem);
     try {
       return pages.askFactor(proven, step, { ...problem, pending: await signIns.pending.again(pendingToken, step) });
@@ -115,6 +118,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     } catch (error) {
       const problem = factorProblem(error, step.language);
       if (!problem) throw error;
+      noteRefusal(http.values, error);
       return pages.askPassword(proven, step, problem);
     }
   }
