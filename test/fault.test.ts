@@ -14,7 +14,10 @@ test("an error that nothing handles is written down, ends calls as unavailable, 
   await gate.unsafe("begin; lock table projects in access exclusive mode");
   const running = Array.from({ length: 40 }, () => postern.admin.get("/v1/projects"));
   await until(async () => {
-    const blocked = await ask(at.url, "select 1 from pg_stat_activity where wait_event_type = 'Lock' limit 1");
+    const blocked = await ask(
+      at.url,
+      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
     return blocked.length > 0;
   });
   const exited = once(postern.child, "close");
