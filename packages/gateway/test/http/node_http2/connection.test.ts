@@ -20,7 +20,7 @@ import {
 const { END_STREAM: endStream, END_HEADERS: endHeaders } = Flag;
 const whole = endHeaders | endStream;
 const ok = { status: 200, headers: {} };
-const timeout = { timeout: 30_000 };
+const timeout = { timeout: 60_000 };
 const isEnd = (id: number) => (received: ReceivedFrame) => received.id === id && (received.flags & endStream) !== 0;
 const isReset = (id: number) => (received: ReceivedFrame) =>
   received.type === FrameType.RST_STREAM && received.id === id;
