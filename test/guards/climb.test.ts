@@ -37,7 +37,7 @@ beforeAll(async () => {
   await person("OTHER_ORG_OWNER", acme);
   const other = { "x-service-orgid": await organization(postern) };
   await postern.admin.post("/v1/members", { userId: idOf("OTHER_ORG_OWNER"), roles: ["ORG_OWNER"] }, other);
-}, 120_000);
+}, 600_000);
 afterAll(() => postern[Symbol.asyncDispose]());
 
 async function person(role: string, organizationId: string, scope?: object): Promise<void> {

@@ -31,7 +31,7 @@ test("requests in one piece are answered in order, also when the first answer co
     else say(exchange);
   });
   const received = talk(server, [get("/slow") + get("/a") + get("/b", "connection: close")]);
-  await vi.waitFor(() => expect(waiting).toHaveLength(1), 15_000);
+  await vi.waitFor(() => expect(waiting).toHaveLength(1), 60_000);
   waiting[0]?.();
   expect(bodies(await received)).toEqual(["GET /slow", "GET /a", "GET /b"]);
 });
