@@ -11,28 +11,36 @@ export type RelyingPartyEnvironment = {
   readonly CLIENT_ID: string;
   readonly CLIENT_SECRET: string;
   readonly AUTH_METHOD: string;
+  readonly ID_TOKEN_ALGORITHM: string;
 };
 
 /**
- * A web server that signs in with a public library. `/login` leads to the provider; the callback and `/refresh` answer the claims of the ID
+ * A web server that signs in with a public library. One path leads to the provider; the callback and `/refresh` answer the claims of the ID
  * token that the library verified, and those of userinfo.
  */
 export type RelyingParty = {
   readonly toolchain: Toolchain;
+  readonly login?: string;
   readonly callback: string;
   /** Builds the server; answers how to start it. */
   readonly build: () => Promise<Pick<Started, "command" | "cwd">>;
 };
 
-type Registration = { readonly method: string; readonly settings: Readonly<Record<string, unknown>> };
+type Registration = {
+  readonly method: string;
+  readonly algorithm: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+};
 
 const registrations: Readonly<Record<string, Registration>> = {
   "with a secret in the header": {
     method: "client_secret_basic",
+    algorithm: "RS256",
     settings: { authMethodType: "OIDC_AUTH_METHOD_TYPE_BASIC" },
   },
   "with a secret in the body, ID tokens of ES256, and JWTs": {
     method: "client_secret_post",
+    algorithm: "ES256",
     settings: {
       authMethodType: "OIDC_AUTH_METHOD_TYPE_POST",
       idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
@@ -41,6 +49,7 @@ const registrations: Readonly<Record<string, Registration>> = {
   },
   "without a secret": {
     method: "none",
+    algorithm: "RS256",
     settings: { authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE", devMode: true },
   },
 };
@@ -49,7 +58,7 @@ const grantTypes = ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRE
 const timeout = 600_000;
 
 /** Signs a user in at a relying party, once for each way to register it. */
-export function signsIn(library: string, { toolchain, callback, build }: RelyingParty): void {
+export function signsIn(library: string, { toolchain, login = "/login", callback, build }: RelyingParty): void {
   describe.skipIf(!found(toolchain))(library, () => {
     const opened = new AsyncDisposableStack();
     let postern: Postern;
@@ -63,13 +72,15 @@ export function signsIn(library: string, { toolchain, callback, build }: Relying
     test.each(Object.entries(registrations))(
       "discovers, signs in, verifies, reads claims and refreshes, %s",
       { timeout },
-      async (_, { method, settings }) => {
+      async (_, { settings, ...registered }) => {
         const app = await application(postern.admin, { grantTypes, ...settings });
-        const env = environmentOf(postern, app, method);
+        const env = environmentOf(postern, app, registered);
         await using server = await startWebProgram({ ...program, env });
         await registerUris(postern.admin, app, { redirectUris: [server.origin + callback] });
         const [person, browser] = [await signedUp(postern), openBrowser(issuerOf(postern))];
-        const back = await signIn(browser, await ledTo(browser, `${server.origin}/login`), person);
+        const url = await ledTo(browser, server.origin + login);
+        expect(new URL(url).searchParams.get("code_challenge_method")).toBe("S256");
+        const back = await signIn(browser, url, person);
         expect(back.url).toContain(`${server.origin}${callback}?code=`);
         const claims = { iss: issuerOf(postern), sub: person.userId };
         const userinfo = { sub: person.userId, name: "Ada Byron", preferred_username: person.username };
@@ -82,11 +93,14 @@ export function signsIn(library: string, { toolchain, callback, build }: Relying
   });
 }
 
-const environmentOf = (postern: Postern, app: Application, method: string): RelyingPartyEnvironment => ({
+type Ways = Pick<Registration, "method" | "algorithm">;
+
+const environmentOf = (postern: Postern, app: Application, { method, algorithm }: Ways): RelyingPartyEnvironment => ({
   ISSUER: issuerOf(postern),
   CLIENT_ID: app.clientId,
   CLIENT_SECRET: app.clientSecret,
   AUTH_METHOD: method,
+  ID_TOKEN_ALGORITHM: algorithm,
 });
 
 /** The place that a server sends a browser to; servers use 302 as well. */
