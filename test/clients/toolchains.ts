@@ -7,7 +7,7 @@ const toolchains = {
   go: { clients: "grpc-go, connect-go, grpcurl and go-oidc", probes: [["go", "version"]] },
   python: { clients: "grpcio and Authlib", probes: [["python3", "-c", "import ensurepip, venv"]] },
   java: {
-    clients: "grpc-java, Spring Security, and the clients that openapi-generator makes",
+    clients: "grpc-java, Spring Security, Keycloak, and the clients that openapi-generator makes",
     probes: [
       ["javac", "-version"],
       ["mvn", "--version"],

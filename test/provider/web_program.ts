@@ -11,10 +11,15 @@ export type Started = {
   readonly command: readonly [string, ...string[]];
   readonly cwd?: string;
   readonly env: Readonly<Record<string, string>>;
+  /** The line that says its origin. */
+  readonly line?: RegExp;
 };
 
-/** Starts a program, and waits until it prints `Open <origin>`. */
-export async function startWebProgram({ command: [file, ...more], cwd = ".", env }: Started): Promise<WebProgram> {
+const opens = /^Open (\S+)\n/m;
+
+/** Starts a program, and waits until it prints `Open <origin>`, or a line of its own. */
+export async function startWebProgram({ command, cwd = ".", env, line = opens }: Started): Promise<WebProgram> {
+  const [file, ...more] = command;
   const child = spawn(file, more, { cwd, env: { ...process.env, ...env } });
   const exited = once(child, "exit");
   await using opened = new AsyncDisposableStack();
@@ -22,17 +27,17 @@ export async function startWebProgram({ command: [file, ...more], cwd = ".", env
     child.kill();
     await exited;
   });
-  const origin = await originIn(child);
+  const origin = await originIn(child, line);
   const stack = opened.move();
   return { origin, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-function originIn(child: ChildProcessWithoutNullStreams): Promise<string> {
+function originIn(child: ChildProcessWithoutNullStreams, line: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     let out = "";
     const onText = (text: string) => {
       out += text;
-      const origin = /^Open (\S+)\n/m.exec(out)?.[1];
+      const origin = line.exec(out)?.[1];
       if (origin !== undefined) resolve(origin);
     };
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", onText);

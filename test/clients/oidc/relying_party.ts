@@ -64,8 +64,9 @@ export function signsIn(library: string, { toolchain, login = "/login", callback
     let postern: Postern;
     let program: Pick<Started, "command" | "cwd">;
     beforeAll(async () => {
-      program = await build();
-      postern = opened.use(await startPostern());
+      // What it is built from sometimes does not come at once.
+      program = await build().catch(build);
+      postern = opened.use(await startPostern({ codeLifetimeSeconds: 600 }));
     }, timeout);
     afterAll(() => opened.disposeAsync());
 
