@@ -24,6 +24,7 @@ import { later, type ProviderSettings } from "./settings.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";
 import {
+  type AccessToken,
   type CodeIn,
   isUsed,
   newAccessToken,
@@ -33,6 +34,7 @@ import {
   replaceRefresh,
   sealSuccessor,
   type TokenMaker,
+  type TokenOf,
   writeAccessToken,
 } from "./tokens.ts";
 import { triedAgain } from "./tried_again.ts";
@@ -104,7 +106,7 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     const refresh = isRefreshable(client, signOn)
       ? newRefresh(now, later(now, settings.refreshLifetimeSeconds))
       : undefined;
-    const idToken = await idTokenFor({ client, signOn, now });
+    const idToken = await idTokenFor({ client, signOn, now }, access);
     const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
     const written = () => redeemCode(sql, of, { now, access, refresh, end });
     if (!(await triedAgain(written, call).catch(refuseEnded))) throw await late(found, call, of);
@@ -128,7 +130,7 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     refuseTarget(client, signOn, { form, issuer: maker.issuer() });
     const of = { client, signOn: { ...signOn, nonce: null }, now };
     const access = await newAccessToken(maker, of, narrowed(signOn.scope, form.get("scope")));
-    const idToken = await idTokenFor(of);
+    const idToken = await idTokenFor(of, access);
     const successor = newRefresh(now, later(new Date(signOn.createdAt * 1000), settings.refreshLifetimeSeconds));
     const sealed = sealSuccessor(secrets.keyring, old, successor.text);
     const replaced = () => replaceRefresh(sql, { old, successor, sealed }, access);
@@ -157,8 +159,8 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     return notInForce();
   }
 
-  async function idTokenFor(of: { client: Client; signOn: SignOn; now: Date }): Promise<string | undefined> {
-    return wordsOf(of.signOn.scope).includes("openid") ? newIdToken(maker, of) : undefined;
+  async function idTokenFor(of: TokenOf, { text: accessToken }: AccessToken): Promise<string | undefined> {
+    return wordsOf(of.signOn.scope).includes("openid") ? newIdToken(maker, of, { accessToken }) : undefined;
   }
 
   function response({ access, refresh, idToken }: Made): TokenResponse {
