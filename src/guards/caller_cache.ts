@@ -144,6 +144,8 @@ const revokesBy = {
   "signing_key.added": nobody,
   // Its tokens are no callers.
   "sign_on.ended": nobody,
+  "consent.given": nobody,
+  "consent.withdrawn": nobody,
   "project.created": nobody,
   // Memberships end with their project or project grant.
   "project.deleted": everyone,

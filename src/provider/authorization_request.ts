@@ -135,7 +135,8 @@ function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType
   return responseType;
 }
 
-const organizationScope = "urn:postern:organization:id:";
+/** The beginning of the scope that names an organization. */
+export const organizationScope = "urn:postern:organization:id:";
 
 /** The scopes that have an effect; others are ignored. */
 function scopeIn(parameters: Parameters): readonly string[] {

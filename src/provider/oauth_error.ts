@@ -12,6 +12,8 @@ export type OauthErrorCode =
   | "access_denied"
   | "login_required"
   | "interaction_required"
+  | "consent_required"
+  | "account_selection_required"
   | "request_not_supported"
   | "request_uri_not_supported"
   | "registration_not_supported"

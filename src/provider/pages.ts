@@ -8,18 +8,27 @@ import {
   languageIn,
   type ProvenRequest,
 } from "./authorization_request.ts";
-import { browserSessionRead } from "./browser_session.ts";
+import {
+  type BegunBrowserSession,
+  browserSessionsRead,
+  type ClientSession,
+  type SessionClient,
+} from "./browser_session.ts";
+import { accountsForm, consentForm } from "./choice_form.ts";
+import { wordsOf } from "./claims.ts";
+import { consentNamesRead, isForeign, scopeSentences } from "./consent.ts";
 import { type CookieJar, cookieJar } from "./cookies.ts";
-import { type BrowserSession, nextStep } from "./decision.ts";
+import { type Clicks, nextStep, type StepState } from "./decision.ts";
 import { failure } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
-import { issuing } from "./issue.ts";
+import { issuing, type SessionOfUser } from "./issue.ts";
 import { claimsOfOwn } from "./jwt.ts";
 import { OauthError } from "./oauth_error.ts";
+import { isOwnClient } from "./own_client.ts";
 import { errorPage, PageError } from "./page_error.ts";
 import type { Parameters } from "./parameters.ts";
 import { requestProof } from "./prove.ts";
-import { authorizationResponse, errorResponse } from "./response.ts";
+import { authorizationResponse, errorResponse, redirect } from "./response.ts";
 import { formToken, sealRequest } from "./sealed_request.ts";
 import {
   confirmationForm,
@@ -32,18 +41,20 @@ import {
 import type { TokenMaker } from "./tokens.ts";
 
 /** A step of a sign-in in a browser: the request, its parameters, the cookies that came, and those that are to be set. */
-export type BrowserStep = {
+export type BrowserStep = Clicks & {
   readonly parameters: Parameters;
   /** The query of the authorization request, as it was sent. */
   readonly query: string;
   readonly language: Language;
   /** The value of the cookie of this browser, which its forms are bound to. */
   readonly browser: string;
-  readonly session: string | undefined;
+  /** The values of the sessions of this browser, the present one first. */
+  readonly sessions: readonly string[];
   readonly cookies: string[];
-  readonly isConfirmed: boolean;
   readonly signal: AbortSignal;
 };
+
+type BegunSession = Omit<BegunBrowserSession, "expirationDate">;
 
 /** The steps that every page of a sign-in is made of. */
 export type Pages = ReturnType<typeof signInPages>;
@@ -54,39 +65,39 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
   const { clock, secrets } = deps;
   const jar = cookieJar(issuer);
   const prove = requestProof(deps.sql);
-  const sessionOf = browserSessionRead(deps.sql);
+  const readSessions = browserSessionsRead(deps.sql);
+  const namesOf = consentNamesRead(deps.sql);
   const issue = issuing({ deps, settings, maker });
 
   return {
     jar,
     prove: (parameters: Parameters) => prove(parameters, clock()),
+    sessionsOf,
 
     /** Goes on with a request: shows a page, or sends the browser back. */
-    async proceed(proven: ProvenRequest, step: BrowserStep): Promise<Response> {
-      return withErrors(proven, step, async () => {
+    proceed: (proven: ProvenRequest, step: BrowserStep): Promise<Response> =>
+      withErrors(proven, step, async () => {
         const request = authorizationRequest(proven, step.parameters);
-        const [session, expectedUser] = await Promise.all([
-          sessionOf(step.session, clock(), step.signal),
+        const [sessions, expectedUser] = await Promise.all([
+          sessionsOf(step, targetOf(request)),
           expectedUserOf(request),
         ]);
-        const next = nextStep(request, { session, expectedUser, isConfirmed: step.isConfirmed, now: clock() });
-        if (next.is === "password") return askPassword(proven, step, request);
-        if (next.is === "confirmation")
-          return confirmationForm(formOf(proven, step, next.session.sessionId), next.session.username);
-        return respond(request, step, next.session);
-      });
-    },
+        return shownNext(request, step, { sessions, expectedUser });
+      }),
 
-    /** Sends the browser back after a right password, unless another user was expected. */
-    async signedIn(proven: ProvenRequest, step: BrowserStep, session: Pick<BrowserSession, "sessionId" | "userId">) {
-      return withErrors(proven, step, async () => {
+    /** Goes on after a right sign-in, unless another user was expected. */
+    signedIn: (proven: ProvenRequest, step: BrowserStep, session: BegunSession): Promise<Response> =>
+      withErrors(proven, step, async () => {
         const request = authorizationRequest(proven, step.parameters);
         const expectedUser = await expectedUserOf(request);
         if (expectedUser !== undefined && expectedUser !== session.userId)
           throw new OauthError("login_required", "another user signed in than id_token_hint names");
-        return respond(request, step, session);
-      });
-    },
+        const isQuestioned = isForeign(proven.client, session.owner) || request.prompts.includes("consent");
+        if (!isQuestioned) return respond(request, step, session);
+        const clicks = { chosen: session.sessionId, isConfirmed: true, isSignedIn: true };
+        const sessions = await sessionsOf({ ...step, sessions: [session.cookie] }, targetOf(request));
+        return shownNext(request, { ...step, ...clicks }, { sessions, expectedUser });
+      }),
 
     askPassword,
 
@@ -97,11 +108,41 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
     /** Sends the browser back without a sign-in. */
     cancelled: (proven: ProvenRequest, step: BrowserStep) =>
       errorResponse(proven, new OauthError("access_denied", "the user cancelled"), contextOf(step)),
-
-    sessionOf: (step: BrowserStep) => sessionOf(step.session, clock(), step.signal),
   };
 
-  async function respond(request: AuthorizationRequest, step: BrowserStep, session: { readonly sessionId: string }) {
+  /** Reads the sessions of a browser, with how their users stand to an application. */
+  function sessionsOf({ sessions, signal }: Pick<BrowserStep, "sessions" | "signal">, client: SessionClient) {
+    return readSessions(sessions, client, { now: clock(), signal });
+  }
+
+  async function shownNext(
+    request: AuthorizationRequest,
+    step: BrowserStep,
+    state: Pick<StepState, "sessions" | "expectedUser">,
+  ): Promise<Response> {
+    const next = nextStep(request, { ...clicksOf(step), ...state, now: clock() });
+    switch (next.is) {
+      case "password":
+        return askPassword(request, step, { loginHint: request.loginHint || (next.session?.username ?? "") });
+      case "accounts":
+        return accountsForm(formOf(request, step, ""), next.sessions);
+      case "consent":
+        return askConsent(request, step, next.session);
+      case "confirmation":
+        return confirmationForm(formOf(request, step, next.session.sessionId), next.session.username);
+      case "response":
+        return respond(request, step, next.session);
+    }
+  }
+
+  async function askConsent(request: AuthorizationRequest, step: BrowserStep, session: ClientSession) {
+    const { owner, organization } = await namesOf(request, session, step.signal);
+    const sentences = scopeSentences(wordsOf(request.scope), organization, step.language);
+    return consentForm(formOf(request, step, session.sessionId), { organization: owner, sentences, session });
+  }
+
+  async function respond(request: AuthorizationRequest, step: BrowserStep, session: SessionOfUser) {
+    if (isOwnClient(request.client)) return redirect(request.redirectUri, step);
     return authorizationResponse(request, await issue(request, session), contextOf(step));
   }
 
@@ -127,9 +168,11 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
     return passwordForm(formOf(proven, step, ""), { status, loginName, problems, isChange });
   }
 
-  function formOf(proven: ProvenRequest, { query, browser, language, cookies }: BrowserStep, sessionId: string): Form {
+  function formOf(proven: ProvenRequest, step: BrowserStep, sessionId: string): Form {
+    const { query, browser, language, cookies } = step;
     const request = sealRequest(secrets.keyring, query, clock());
-    const token = formToken(secrets.keyring, { browser, request, sessionId });
+    const isSignedIn = sessionId !== "" && step.isSignedIn;
+    const token = formToken(secrets.keyring, { browser, request, sessionId, isSignedIn });
     return { proven, language, request, token, cookies: [...cookies, jar.set("browser", browser)] };
   }
 
@@ -147,6 +190,20 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
   }
 }
 
+/** The application and the organization of a request. */
+export const targetOf = ({ client, organizationId }: AuthorizationRequest): SessionClient => ({
+  appId: client.appId,
+  projectId: client.projectId,
+  organizationId,
+});
+
+const clicksOf = ({ chosen, isConfirmed, isAllowed, isSignedIn }: BrowserStep): Clicks => ({
+  chosen,
+  isConfirmed,
+  isAllowed,
+  isSignedIn,
+});
+
 /** The step that a request of a browser is. */
 export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, "parameters" | "query">): BrowserStep {
   const { cookie, "accept-language": accepted } = http.headers;
@@ -154,9 +211,12 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
     ...of,
     language: languageIn(of.parameters, accepted),
     browser: jar.read(cookie, "browser") ?? newToken("ob"),
-    session: jar.read(cookie, "session"),
+    sessions: jar.readSessions(cookie),
     cookies: [],
+    chosen: undefined,
     isConfirmed: false,
+    isAllowed: false,
+    isSignedIn: false,
     signal: http.signal,
   };
 }

@@ -99,5 +99,6 @@ ${hiddenOf(form)}
 const problemsOf = (problems: readonly string[]): Html[] =>
   problems.map((problem) => html`<p class="bad" role="alert">${problem}</p>`);
 
-const hiddenOf = ({ request, token }: Form): Html =>
+/** The hidden fields of a form. */
+export const hiddenOf = ({ request, token }: Form): Html =>
   html`<input type="hidden" name="request" value="${request}"><input type="hidden" name="token" value="${token}">`;

@@ -22,6 +22,8 @@ export type NewSignOn = {
   /** When the session of the browser ends unless it is used again. */
   readonly idleDate: Date;
   readonly expirationDate: Date;
+  /** Whether the user must have allowed the application the scope. */
+  readonly isConsentNeeded: boolean;
   readonly code?: NewCode;
 };
 
@@ -31,8 +33,8 @@ type NewCode = {
   readonly challenge: string | undefined;
 };
 
-/** Whether the user may use the application, and in the organization that was named. */
-export type Permitted = { readonly permitted: boolean; readonly reachable: boolean };
+/** Whether the user may use the application, has allowed what it asks for, and may sign in for the organization that was named. */
+export type Permitted = { readonly permitted: boolean; readonly allowed: boolean; readonly reachable: boolean };
 
 /** Writes a sign-in and its code, if the session is in force and the user may use the application; undefined without the session. */
 export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitted | undefined> {
@@ -41,6 +43,9 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
     with found as materialized (
       select b.session_id, b.user_id, coalesce(${organizationId}, u.owner) as organization_id,
         ${sql.unsafe(mayUse)} as permitted,
+        (not ${signOn.isConsentNeeded}::boolean or exists (
+          select from consents c where c.user_id = b.user_id and c.app_id = ${signOn.appId}
+            and c.scopes @> string_to_array(${signOn.scope}, ' '))) as allowed,
         (${organizationId}::text is null or ${organizationId} = u.owner or exists (
           select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id
             and g.owner = ${organizationId})) as reachable
@@ -56,7 +61,8 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
     made as (
       insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
       select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope},
-        ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found where permitted and reachable
+        ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found
+      where permitted and allowed and reachable
       returning sign_on_id
     ),
     coded as (
@@ -64,7 +70,7 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
       select ${hashToken(code?.code ?? "")}, sign_on_id, ${code?.redirectUri ?? ""}, ${code?.challenge ?? null},
         ${expirationDate} from made where ${code !== undefined}
     )
-    select permitted, reachable from found`;
+    select permitted, allowed, reachable from found`;
   return found;
 }
 

@@ -5,6 +5,11 @@ export const mayUse = `(u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
           or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id))`;
 
+/** The SQL condition that the user `u` may sign in to the project `p` for an organization: its own, or one that granted it a role there. */
+export const mayActFor = (organization: string): string =>
+  `(${organization}::text is null or ${organization} = u.owner or exists (
+          select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = ${organization}))`;
+
 /** The roles of the user `u` in the project `p` of the organization `h`, by the organization whose grants give them. */
 const rolesColumn = `coalesce((
         select jsonb_object_agg(held.owner, held.roles) from (

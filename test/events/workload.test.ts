@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
 import { folds } from "../../src/runtime.ts";
 import { deletedOrganizations } from "../../src/services/delete_organization.ts";
+import { connected } from "../fixture/connection.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import { type Answer, organization, type Postern, signedUp, startPostern } from "../harness.ts";
@@ -140,6 +141,11 @@ function operationsOn(world: World, chance: () => number) {
     const { body: tokens } = await exchange(issuer, app, code);
     return (await postForm(issuer, "/oauth/revoke", { token: tokens.refresh_token }, basic(app))).status;
   };
+  const connectedAndNot = async () => {
+    const [one, other] = [await connected(postern), await connected(postern)];
+    if (chance() < 0.5) await remove(`/v1/users/${other.person.userId}`);
+    return done(one.person.client.delete(`/v1/users/me/connected-applications/${one.app.appId}`));
+  };
   const lockedAndUnlocked = async () => {
     const { userId, loginName } = await newPerson();
     await post("/v1/sessions", { loginName, password: "wrong" });
@@ -156,6 +162,7 @@ function operationsOn(world: World, chance: () => number) {
     lockedAndUnlocked,
     factorsUsed,
     signedInAndRevoked,
+    connectedAndNot,
     () => made("users", post("/v1/users/human", { ...person(), phone: phone(), password }), (b) => b.userId),
     () =>
       made(

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Reason } from "../../src/errors.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import type { Fixture } from "../fixture/organization.ts";
+import { consentRows } from "./consent_rows.ts";
 import { factorRows } from "./factor_rows.ts";
 import { policyRows } from "./policy_rows.ts";
 
@@ -85,6 +86,11 @@ export const rows: Readonly<Record<string, Row>> = {
     request: () => ({ loginName: "nobody", password: "wrong" }),
   },
   "SessionService.ListSessions": { needs: "user.write", decides: "user", request: ({ userId }) => ({ userId }) },
+  "SessionService.DeleteUserSessions": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser() }),
+  },
   "SessionService.DeleteSession": {
     needs: "user.write",
     decides: "user",
@@ -481,6 +487,7 @@ export const rows: Readonly<Record<string, Row>> = {
     reaches: "project",
     request: async (f) => ({ userId: await f.newMember(), projectId: f.projectId, ...f.grant }),
   },
+  ...consentRows,
   ...factorRows,
   ...policyRows,
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },

@@ -1,5 +1,6 @@
 import { applicationScenes } from "./scenes_application.ts";
 import { authorizationScenes } from "./scenes_authorization.ts";
+import { consentScenes } from "./scenes_consent.ts";
 import { emailScenes } from "./scenes_email.ts";
 import { everyScenes } from "./scenes_every.ts";
 import { factorScenes } from "./scenes_factor.ts";
@@ -23,6 +24,7 @@ const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   ...[stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
   ...[emailScenes, passwordResetScenes, importScenes, lateScenes, takenScenes, authorizationScenes, factorScenes],
+  consentScenes,
 ];
 
 /** Every call that is made through every door, with its title. */

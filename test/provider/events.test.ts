@@ -170,7 +170,8 @@ test("a user of an organization without a part in the project gets access_denied
   const browser = openBrowser(issuer);
   expect(answerIn(await signIn(browser, authorizeUrl(issuer, app), person)).error).toBe("access_denied");
   done(await postern.admin.post(`/v1/projects/${app.projectId}/grants`, { grantedOrganizationId: foreign }));
-  const { code = "" } = answerIn(await browser.open(authorizeUrl(issuer, app, { scope: "openid roles" })));
+  const asked = await browser.open(authorizeUrl(issuer, app, { scope: "openid roles" }));
+  const { code = "" } = answerIn(await browser.submit(asked, {}, "allow"));
   const { body } = await exchange(issuer, app, code);
   const claims = JSON.parse(Buffer.from(body.id_token.split(".")[1], "base64url").toString());
   expect(claims).toMatchObject({ "urn:postern:organization:id": foreign, roles: [] });

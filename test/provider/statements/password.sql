@@ -114,27 +114,31 @@ with found as materialized (
         (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
           or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id)) as permitted,
-        ($2::text is null or $3 = u.owner or exists (
+        (not $2::boolean or exists (
+          select from consents c where c.user_id = b.user_id and c.app_id = $3
+            and c.scopes @> string_to_array($4, ' '))) as allowed,
+        ($5::text is null or $6 = u.owner or exists (
           select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id
-            and g.owner = $4)) as reachable
+            and g.owner = $7)) as reachable
       from browser_sessions b join sessions s on s.session_id = b.session_id
         join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-        join projects p on p.project_id = $5
-      where b.session_id = $6 and b.expiration_date > $7
+        join projects p on p.project_id = $8
+      where b.session_id = $9 and b.expiration_date > $10
     ),
     kept as (
-      update browser_sessions b set idle_date = $8 from found
-      where b.session_id = found.session_id and b.idle_date < $9::timestamptz - interval '5 minutes'
+      update browser_sessions b set idle_date = $11 from found
+      where b.session_id = found.session_id and b.idle_date < $12::timestamptz - interval '5 minutes'
     ),
     made as (
       insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
-      select $10, session_id, user_id, $11, organization_id, $12,
-        $13, $14, $15 from found where permitted and reachable
+      select $13, session_id, user_id, $14, organization_id, $15,
+        $16, $17, $18 from found
+      where permitted and allowed and reachable
       returning sign_on_id
     ),
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $16, sign_on_id, $17, $18,
-        $19 from made where $20
+      select $19, sign_on_id, $20, $21,
+        $22 from made where $23
     )
-    select permitted, reachable from found;
+    select permitted, allowed, reachable from found;
