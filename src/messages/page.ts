@@ -1,9 +1,11 @@
+import { accountTexts } from "./account_page.ts";
 import { choiceTexts } from "./choice_page.ts";
 import type { Language, Texts } from "./language.ts";
 
 /** The texts of the sign-in pages. */
 export const pageTexts = {
   ...choiceTexts,
+  ...accountTexts,
   sign_in: { en: "Sign in", de: "Anmelden", fr: "Se connecter", es: "Iniciar sesión" },
   to_application: {
     en: "to continue to {application}",

@@ -1,5 +1,6 @@
 import type { HttpRoute } from "@postern/gateway";
 import type { SignIns } from "../services/sign_in.ts";
+import { accountRoutes } from "./account.ts";
 import { authorizeRoute } from "./authorize.ts";
 import { documents } from "./documents.ts";
 import { endpoints, type ProviderParts } from "./endpoints.ts";
@@ -11,5 +12,6 @@ export function providerRoutes(parts: ProviderParts & { readonly signIns: SignIn
   const { deps, settings, keys, issuer } = parts;
   const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
   const pages = signInPages({ ...parts, maker });
-  return [...documents(parts), ...endpoints(parts), authorizeRoute(parts, pages), signInRoute(parts, pages)];
+  const flow = [authorizeRoute(parts, pages), signInRoute(parts, pages), ...accountRoutes(parts, pages)];
+  return [...documents(parts), ...endpoints(parts), ...flow];
 }

@@ -1,8 +1,8 @@
-import type { SignInLimits } from "../services/sign_in_limit.ts";
+import type { FactorSignInSettings } from "../services/complete_session.ts";
 import type { FetchSettings } from "./fetcher.ts";
 
 /** How long things of sign-in at applications last, how many sign-ins may fail, and where keys may be read. */
-export type ProviderSettings = SignInLimits &
+export type ProviderSettings = FactorSignInSettings &
   FetchSettings & {
     readonly codeLifetimeSeconds: number;
     readonly oauthTokenLifetimeSeconds: number;
