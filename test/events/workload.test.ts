@@ -134,17 +134,18 @@ function operationsOn(world: World, chance: () => number) {
     if (chance() < 0.5) await remove("/v1/policies/factor", inside(organizationId));
     return status;
   };
+  const connectedAndNot = async () => {
+    const { app, person: somebody } = await connected(postern);
+    if (chance() < 0.3) return done(remove(`/v1/users/${somebody.userId}`));
+    return done(somebody.client.delete(`/v1/users/me/connected-applications/${app.appId}`));
+  };
   const signedInAndRevoked = async () => {
+    await connectedAndNot();
     const issuer = issuerOf(postern);
     const app = await application(postern.admin, { grantTypes: codeAndRefresh });
     const { code } = await codeFor(issuer, app, await signedUp(postern), { scope: "openid offline_access" });
     const { body: tokens } = await exchange(issuer, app, code);
     return (await postForm(issuer, "/oauth/revoke", { token: tokens.refresh_token }, basic(app))).status;
-  };
-  const connectedAndNot = async () => {
-    const [one, other] = [await connected(postern), await connected(postern)];
-    if (chance() < 0.5) await remove(`/v1/users/${other.person.userId}`);
-    return done(one.person.client.delete(`/v1/users/me/connected-applications/${one.app.appId}`));
   };
   const lockedAndUnlocked = async () => {
     const { userId, loginName } = await newPerson();
@@ -162,7 +163,6 @@ function operationsOn(world: World, chance: () => number) {
     lockedAndUnlocked,
     factorsUsed,
     signedInAndRevoked,
-    connectedAndNot,
     () => made("users", post("/v1/users/human", { ...person(), phone: phone(), password }), (b) => b.userId),
     () =>
       made(

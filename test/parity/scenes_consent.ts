@@ -5,7 +5,8 @@ const list = "ConsentService.ListConnectedApplications";
 const disconnect = "ConsentService.DisconnectApplication";
 
 /** A person of the fixture's organization who is connected to an application of another one. */
-const connection = ({ postern, fixture: { organizationId } }: Stage) => connected(postern, { organizationId });
+const connection = ({ postern, fixture: { organizationId } }: Stage) =>
+  connected(postern, { organizationId, name: "Shop" });
 
 const path = "/v1/users/me/connected-applications";
 

@@ -103,6 +103,15 @@ const events: Readonly<
     },
     expected: none,
   },
+  "all other sessions of the user are ended": {
+    happens: async ({ person }) => done(await person.client.delete("/v1/users/me/sessions")),
+    expected: { ...none, api: 200 },
+  },
+  "the user disconnects the application": {
+    happens: async ({ app, person }) =>
+      done(await person.client.delete(`/v1/users/me/connected-applications/${app.appId}`)),
+    expected: { ...none, session: "code", api: 200 },
+  },
   "the application is deactivated": {
     happens: async (held) => done(await postern.admin.post(`${appPath(held)}:deactivate`)),
     expected: { session: "page", code: 401, refresh: 401, userinfo: 401, introspection: "invalid_client", api: 200 },

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Document } from "../../../packages/gateway/src/services/openapi/document.ts";
 import { describeAll } from "../../../src/contract/describe.ts";
 import { services } from "../../../src/routes.ts";
-import { connected } from "../../fixture/connection.ts";
+import { connect, foreignApplication, refreshing } from "../../fixture/connection.ts";
 import { type Caller, callEveryOperation } from "../../fixture/example_calls.ts";
 import { restRequest } from "../../fixture/rest_call.ts";
 import { type Answer, type Postern, startPostern } from "../../harness.ts";
@@ -104,9 +104,10 @@ test("every example of the document is a call that succeeds, and has its answer"
     examples[operationId] ??= { request: steady(request as JsonObject), answer: steady(answer.body) };
     return answer.body;
   };
-  await callEveryOperation(made, async (application) => {
-    const { person, app } = await connected(postern, application);
-    return { userId: person.userId, appId: app.appId };
+  await callEveryOperation(made, async (application, person) => {
+    const app = await foreignApplication(postern, postern.organizationId, { ...application, ...refreshing });
+    await connect(postern, { app, person, scope: "openid email offline_access" });
+    return app.appId;
   });
   const sorted = Object.entries(examples).sort(([a], [b]) => (a < b ? -1 : 1));
   await expect(`${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`).toMatchFileSnapshot(file);
