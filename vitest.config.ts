@@ -7,8 +7,8 @@ const every = {
   // .ci/run counts from the JSON report.
   reporters: report ? ["dot", ["json", { outputFile: report }]] : ["default"],
   maxWorkers: 2,
-  testTimeout: 90_000,
-  hookTimeout: 120_000,
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
   // How long a poll goes on that fails; one that succeeds waits no longer than it has to.
   expect: { poll: { timeout: 60_000 } },
 } satisfies ViteUserConfig["test"];

@@ -320,7 +320,7 @@ const declared = {
   mailLanguage: oneOf("MAIL_LANGUAGE", ["en", "de", "fr", "es"], "Language of mails where the call prefers none"),
   passwordCodeUrl: codeUrl(
     "PASSWORD_CODE_URL",
-    "Page for codes of mails that set a password: `https://app.example/password?code={code}`; empty sends codes only",
+    "Page of yours for codes of mails that set a password: `https://app.example/password#{code}`; empty takes ours",
   ),
   mailSendsPerUser: whole("MAIL_SENDS_PER_USER", 10, "Codes mailed for one user within the window, then SEND_LIMIT"),
   mailSendsPerAddress: whole(

@@ -2,11 +2,13 @@ import type { Config } from "./config.ts";
 import { unsettledSeconds } from "./events/follow.ts";
 import { rebuild } from "./events/rebuild.ts";
 import { createLogger } from "./logger.ts";
+import { logoutHealth } from "./notify/logout_outbox.ts";
 import { mailHealth } from "./notify/mail_outbox.ts";
 import { smsHealth } from "./notify/outbox.ts";
 import { connect, type Sql } from "./postgres/connect.ts";
 import { findPooler } from "./postgres/pooler.ts";
 import { folds, openRuntime, type Runtime } from "./runtime.ts";
+import { relyingParty } from "./security/passkey.ts";
 
 /** The findings of the doctor. */
 export type Report = { readonly ok: boolean; readonly lines: readonly string[] };
@@ -34,6 +36,9 @@ export async function doctor(config: Config, { rebuild: replay }: { rebuild: boo
     ...(await openTransactionFindings(sql)),
     deliveryFinding("sms", await smsHealth(sql)),
     deliveryFinding("mail", await mailHealth(sql)),
+    // Applications that take no sign-outs are no fault of the service.
+    good(deliveryFinding("sign-outs at applications", await logoutHealth(sql)).line),
+    await passkeyFinding(sql, relyingParty(config).id),
     ...(replay ? await replayFindings(runtime) : []),
   ];
   return {
@@ -112,6 +117,18 @@ type DeliveryHealth = { readonly waiting: number; readonly oldestSeconds: number
 function deliveryFinding(name: string, { waiting, oldestSeconds, dead }: DeliveryHealth): Finding {
   const line = `${name}: ${waiting} waiting, the oldest for ${Math.round(oldestSeconds)} s, ${dead} given up`;
   return { ok: dead === 0, line };
+}
+
+/** Warns of passkeys that are bound to another host than that of PUBLIC_URL: no browser finds them for our pages. */
+async function passkeyFinding(sql: Sql, host: string): Promise<Finding> {
+  const rows = await sql<{ host: string | null; count: number }[]>`
+    select host, count(*)::integer as count from passkeys group by host order by count(*) desc`;
+  const all = rows.reduce((sum, { count }) => sum + count, 0);
+  const lost = rows.filter((row) => row.host !== null && row.host !== host);
+  if (lost.length === 0) return good(`passkeys: ${all}, for ${host}`);
+  const named = lost.slice(0, 5).map((row) => `${row.count} for ${row.host}`);
+  const line = `passkeys: ${all}, of which ${named.join(", ")} no longer work: PUBLIC_URL names ${host}`;
+  return { ok: true, warns: true, line };
 }
 
 async function replayFindings({ database, logger }: Runtime): Promise<Finding[]> {

@@ -1,14 +1,20 @@
 import { type Config, mailOf, smsOf } from "./config.ts";
 import { expiredRecords, startSweep } from "./events/sweep.ts";
 import { returnIdleMemory } from "./idle_memory.ts";
+import { logoutChores } from "./notify/logout_outbox.ts";
+import { startLogoutWorker } from "./notify/logout_worker.ts";
 import { mailChores } from "./notify/mail_outbox.ts";
 import { mailSender } from "./notify/mail_sender.ts";
 import { startMailWorker } from "./notify/mail_worker.ts";
 import { smsChores } from "./notify/outbox.ts";
 import { smsSender } from "./notify/sender.ts";
 import { startSmsWorker } from "./notify/worker.ts";
+import { codePages } from "./provider/code_pages.ts";
 import { providerChores } from "./provider/expiry.ts";
-import { signingKeys } from "./provider/signing_keys.ts";
+import { outwardTimeoutMs } from "./provider/fetcher.ts";
+import { issuerOf } from "./provider/issuer.ts";
+import { endsSessions, logoutSender } from "./provider/logout_token.ts";
+import { type SigningKeys, signingKeys } from "./provider/signing_keys.ts";
 import type { Runtime } from "./runtime.ts";
 import { deletedOrganizations } from "./services/delete_organization.ts";
 import { expiryChores } from "./services/expiry.ts";
@@ -17,25 +23,35 @@ import { sendsMail } from "./services/mail_code.ts";
 import { startPasswordResets } from "./services/password_reset_worker.ts";
 import { sendsCode } from "./services/phone_code.ts";
 
-/** Starts the background work: SMS and mails are delivered, expired data is deleted, unused memory is returned. */
-export function startErrands(runtime: Runtime, config: Config): AsyncDisposable {
-  const { deps, logger } = runtime;
+/**
+ * Starts the background work: SMS, mails and sign-outs are delivered, expired data is deleted, unused memory is returned. The port that
+ * is listened on may be the one of the issuer, whom logout tokens name.
+ */
+export function startErrands(runtime: Runtime, config: Config, port: number): AsyncDisposable {
+  const { deps, logger, instanceId } = runtime;
   const { sql, clock } = deps;
   const onError = (error: unknown, errand: string) =>
     logger.warn({ err: error, errand }, "an errand failed; trying again");
   const errands = new AsyncDisposableStack();
+  const signing = signingKeys({ ...deps, instanceId });
+  const issuer = issuerOf(config, config.port || port);
   const chores = [
     expiredRecords(sql, clock, config),
     ...smsChores({ sql, clock }),
     ...mailChores({ sql }),
+    ...logoutChores({ sql }),
     ...expiryChores(deps, config),
-    ...providerChores(deps, signingKeys({ ...deps, instanceId: runtime.instanceId })),
+    ...providerChores(deps, signing),
     deletedOrganizations(deps),
     resealedFactors(deps),
   ];
   errands.use(startSweep({ sql, chores, clock, onError }));
   errands.use(deliverSms(runtime, config, (error) => onError(error, "sms")));
-  errands.use(deliverMails(runtime, config, (error) => onError(error, "mail")));
+  errands.use(deliverMails(runtime, { ...config, port }, (error) => onError(error, "mail")));
+  if (issuer !== undefined) {
+    const parts = { issuer, keys: signing, onError: (error: unknown) => onError(error, "sign-outs") };
+    errands.use(deliverLogouts(runtime, config, parts));
+  }
   errands.use(startPasswordResets(deps, config, (error) => onError(error, "password resets")));
   errands.use(returnIdleMemory());
   return errands;
@@ -71,11 +87,31 @@ function deliverMails({ deps, onAppended, logger }: Runtime, config: Config, onE
       onAppended((facts) => {
         if (facts.some(sendsMail)) look();
       }),
-    codeUrl: config.passwordCodeUrl,
+    pages: codePages(config),
     attempts: config.mailAttempts,
     timeoutMs: config.mailTimeoutMs,
     onDelivery: ({ id, userId, attempts }, delivery) =>
       logger.info({ mail: id, userId, attempts, ...delivery }, "mail"),
+    onError,
+  });
+}
+
+type LogoutParts = { readonly issuer: string; readonly keys: SigningKeys; readonly onError: OnError };
+
+function deliverLogouts({ deps, onAppended, logger }: Runtime, config: Config, parts: LogoutParts): AsyncDisposable {
+  const { issuer, keys, onError } = parts;
+  return startLogoutWorker({
+    sql: deps.sql,
+    clock: deps.clock,
+    sender: logoutSender({ deps, keys, issuer, settings: config }),
+    onWritten: (look) =>
+      onAppended((facts) => {
+        if (facts.some(endsSessions)) look();
+      }),
+    retrySeconds: config.backchannelLogoutSeconds,
+    timeoutMs: outwardTimeoutMs,
+    onDelivery: ({ id, userId, appId, sessionId, attempts }, delivery) =>
+      logger.info({ logout: id, userId, appId, sessionId, attempts, ...delivery }, "logout"),
     onError,
   });
 }

@@ -101,6 +101,7 @@ export const reasons = {
   FACTOR_MISSING: Code.FailedPrecondition,
   FACTOR_LIMIT: Code.FailedPrecondition,
   FACTORS_OFF: Code.FailedPrecondition,
+  PASSKEY_HOST: Code.FailedPrecondition,
   ENROLMENT_EXPIRED: Code.FailedPrecondition,
   PHONE_UNCHANGED: Code.FailedPrecondition,
   PHONE_MISSING: Code.FailedPrecondition,

@@ -38,17 +38,17 @@ import { applicationUpdateRules } from "./services/update_application.ts";
 import { userRules } from "./services/user.ts";
 import { userGrantRules } from "./services/user_grant.ts";
 
-/** The report that writes the line of a call, and the limits of calls. */
-export type Lines = { readonly lines: Report; readonly limits: RateLimits };
+/** The report that writes the line of a call, the limits of calls, and the bound of those at once. */
+export type Lines = { readonly lines: Report; readonly limits: RateLimits; readonly capacity: Capacity };
 
 /** The services with their gate, interceptors and context values, in the form that the adapters of Connect take. */
-export function guardedServices(runtime: Runtime, config: Config, { lines, limits }: Lines) {
+export function guardedServices(runtime: Runtime, config: Config, { lines, limits, capacity }: Lines) {
   return {
     ...guarded(runtime, {
       declared: declaredRules(runtime, config),
       report: lines,
       limits,
-      capacity: capacity(config.callsMax),
+      capacity,
       streams: streamLimit(config.streamsPerCallerMax),
     }),
     routes: routesOf(runtime, config),
@@ -63,6 +63,7 @@ export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAda
   const { routes, contextValues, ...adapterGuards } = guardedServices(runtime, config, {
     lines,
     limits: rateLimits(config),
+    capacity: capacity(config.callsMax),
   });
   const addresses = clientAddresses(config.trustedProxies);
   const networkFrom = (peer: string | undefined, headers: Readonly<Record<string, string | string[] | undefined>>) => {

@@ -20,6 +20,7 @@ import { report } from "./guards/report.ts";
 import { chooseLanguage } from "./messages/catalogue.ts";
 import { type InstanceLoad, instanceFamilies, workerFamilies } from "./metrics/instance.ts";
 import { merge } from "./metrics/merge.ts";
+import { logoutHealth } from "./notify/logout_outbox.ts";
 import { mailHealth } from "./notify/mail_outbox.ts";
 import { smsHealth } from "./notify/outbox.ts";
 import { services } from "./routes.ts";
@@ -89,10 +90,11 @@ async function loadOf(
   ready: () => Promise<boolean>,
   tracing: Tracing | undefined,
 ): Promise<InstanceLoad> {
-  const [isReady, sms, mail, unsettled] = await Promise.all([
+  const [isReady, sms, mail, logouts, unsettled] = await Promise.all([
     ready(),
     smsHealth(deps.sql).catch(() => undefined),
     mailHealth(deps.sql).catch(() => undefined),
+    logoutHealth(deps.sql).catch(() => undefined),
     unsettledSeconds(deps.sql).catch(() => 0),
   ]);
   const { running, waiting } = deps.secrets.passwords.load();
@@ -100,6 +102,7 @@ async function loadOf(
     ready: isReady,
     sms,
     mail,
+    logouts,
     database: databaseLoad(),
     hashing: { running, waiting },
     logBehindSeconds: Math.max(tail.behindMs() / 1000, unsettled),

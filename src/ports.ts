@@ -1,15 +1,24 @@
 import type { ContextValues } from "@connectrpc/connect";
-import { gateway, type HttpRoute, type Listening, type RequestGate } from "@postern/gateway";
+import {
+  gateway,
+  type HttpRequest,
+  type HttpRoute,
+  type Listening,
+  type RequestGate,
+  type Response,
+} from "@postern/gateway";
 import type { Config } from "./config.ts";
 import { describe, isAuthzen } from "./contract/describe.ts";
 import { contractBounds } from "./contract/field_bounds.ts";
 import { keys, shownRequestId } from "./deps.ts";
 import { inOurWords } from "./errors.ts";
 import { guardedServices } from "./guarded_services.ts";
+import { type Capacity, capacity } from "./guards/capacity.ts";
 import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
 import { type Observers, observability } from "./observability.ts";
 import { listenForOperators } from "./operations.ts";
 import { issuerOf } from "./provider/issuer.ts";
+import { limitPage } from "./provider/limit_page.ts";
 import { providerRoutes } from "./provider/provider.ts";
 import { signingKeys } from "./provider/signing_keys.ts";
 import { services } from "./routes.ts";
@@ -30,7 +39,7 @@ export type Ports = AsyncDisposable & {
 export async function openPorts(runtime: Runtime, config: Config, observers: Observers): Promise<Ports> {
   const shown = observability(runtime, observers);
   const { lines, quietLines, ready, readyFields } = shown;
-  const limits = rateLimits(config);
+  const [limits, bound] = [rateLimits(config), capacity(config.callsMax)];
   const stopping = new AbortController();
   const listening = portOptions(runtime, config);
   await using opened = new AsyncDisposableStack();
@@ -46,7 +55,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
   const documents = publicParts(config, shown, limits);
   const signIn = signInRoutes(runtime, config, () => Number(new URL(port.url).port));
   const served = gateway({
-    ...guardedServices(runtime, config, { lines, limits }),
+    ...guardedServices(runtime, config, { lines, limits, capacity: bound }),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
     onError: lines.onError,
     refuse: inOurWords,
@@ -60,7 +69,10 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     readyFields,
     stopping,
     ...documents,
-    httpRoutes: [...documents.httpRoutes, ...signIn.map((route) => limitedRoute(route, limits))],
+    httpRoutes: [
+      ...documents.httpRoutes,
+      ...signIn.map((route) => limitedRoute(asCall(route, bound), limits, limitPage)),
+    ],
   });
   const port: Listening = opened.use(await served.listen({ ...listening, ...ofCalls(config, observers) }));
   const stack = opened.move();
@@ -95,7 +107,7 @@ const ofCalls = ({ port, trustedProxies }: Config, { parent }: Observers) => ({
 
 /** The routes of sign-in at applications; none where PUBLIC_URL cannot be an issuer. */
 function signInRoutes(runtime: Runtime, config: Config, boundPort: () => number): readonly HttpRoute[] {
-  const { deps, instanceId, logger, signIns } = runtime;
+  const { deps, instanceId, logger, signIns, resets } = runtime;
   // A free port is known only once it is listened on.
   const issuer = () => issuerOf(config, config.port || boundPort()) ?? "";
   if (config.publicUrl && issuerOf(config, 0) === undefined) {
@@ -104,7 +116,7 @@ function signInRoutes(runtime: Runtime, config: Config, boundPort: () => number)
   }
   const onError = (error: unknown) => logger.error({ err: error }, "a request of sign-in failed");
   const keys = signingKeys({ ...deps, instanceId });
-  return providerRoutes({ deps, settings: config, keys, issuer, onError, signIns });
+  return providerRoutes({ deps, settings: config, keys, issuer, onError, signIns, resets });
 }
 
 const portOptions = ({ logger }: Runtime, { host, http2, tlsCertFile, tlsKeyFile }: Config) => ({
@@ -128,11 +140,25 @@ const standardGate =
     if (service.typeName !== "grpc.health.v1.Health") limits.ofNetwork(values.get(keys.network), values);
   };
 
-/** A route that counts as a call of its client's address. */
-const limitedRoute = (route: HttpRoute, limits: RateLimits): HttpRoute => ({
+type Refused = (error: unknown, request: HttpRequest) => Response | undefined;
+
+/** A route that counts as a call of its client's address; `refused` may answer a refusal in its own way. */
+const limitedRoute = (route: HttpRoute, limits: RateLimits, refused?: Refused): HttpRoute => ({
   ...route,
   handle(request) {
-    limits.ofNetwork(request.network);
+    try {
+      limits.ofNetwork(request.network);
+    } catch (error) {
+      const response = refused?.(error, request);
+      if (response) return response;
+      throw error;
+    }
     return route.handle(request);
   },
+});
+
+/** A route whose requests take places as calls do: they wait for the same database. */
+const asCall = (route: HttpRoute, bound: Capacity): HttpRoute => ({
+  ...route,
+  handle: (request) => bound.run(async () => route.handle(request)),
 });

@@ -26,6 +26,7 @@ import { factorService } from "./services/factor.ts";
 import { factorPolicies } from "./services/factor_policy.ts";
 import { memberService } from "./services/member.ts";
 import { organizationService } from "./services/organization.ts";
+import type { PasswordResets } from "./services/password_reset.ts";
 import { policyService } from "./services/policy.ts";
 import { projectService } from "./services/project.ts";
 import { sessionService } from "./services/session.ts";
@@ -51,13 +52,16 @@ export const services: readonly DescService[] = [
   UserGrantService,
 ];
 
-type RoutesOptions = { readonly deps: Deps; readonly tail: Tail; readonly signIns: SignIns };
+type RoutesOptions = { readonly deps: Deps; readonly tail: Tail } & {
+  readonly signIns: SignIns;
+  readonly resets: PasswordResets;
+};
 
 /** Registers every service with its implementation, for the gateway or any other adapter of Connect. */
 export const routesOf =
-  ({ deps, tail, signIns }: RoutesOptions, config: Config): Routes =>
+  ({ deps, tail, signIns, resets }: RoutesOptions, config: Config): Routes =>
   (router) => {
-    router.service(AccountService, accountService(deps, config));
+    router.service(AccountService, accountService(deps, resets));
     router.service(ApplicationService, {
       ...applicationService(deps),
       ...applicationUpdate(deps),

@@ -26,6 +26,7 @@ import { factorFolds } from "./services/factor_fold.ts";
 import { factorPolicyFolds } from "./services/factor_policy.ts";
 import { memberFolds } from "./services/member.ts";
 import { instanceFolds, organizationFolds } from "./services/organization.ts";
+import { type PasswordResets, passwordResetsOf } from "./services/password_reset.ts";
 import { policyFolds } from "./services/policy.ts";
 import { projectFolds } from "./services/project.ts";
 import { projectGrantFolds } from "./services/project_grant.ts";
@@ -58,6 +59,8 @@ export type Runtime = AsyncDisposable & {
   readonly deps: Deps;
   /** The way to sign in by password, of calls and of pages. */
   readonly signIns: SignIns;
+  /** The way to a new password of those who cannot sign in, of calls and of pages. */
+  readonly resets: PasswordResets;
   readonly database: Database;
   readonly databaseLoad: Connection["load"];
   readonly instanceId: string;
@@ -125,7 +128,8 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
   const { failureRate = ownFailureRate } = options;
   const deps: Deps = { log, sql, clock: now, ids: newId, secrets, failureRate };
   const signIns = signInsOf(deps, config);
-  const parts = { deps, signIns, database, databaseLoad: load, instanceId, logger, tail, callers, onAppended };
+  const resets = passwordResetsOf(deps, config);
+  const parts = { deps, signIns, resets, database, databaseLoad: load, instanceId, logger, tail, callers, onAppended };
   const refuse = (graceMs: number) => Promise.all(pools.map((pool) => pool.refuse(graceMs))).then(() => {});
   const stack = opened.move();
   return { ...parts, isWritable: writable.ask, refuse, [Symbol.asyncDispose]: () => stack.disposeAsync() };

@@ -50,7 +50,7 @@ export async function startServer(config: Config, parent?: Parent): Promise<Serv
   const isFirst = await bootstrapInstance(runtime, config);
   bootstrapped = true;
   if (!parent || parent.place.number === 1) opened.use(watchPasswordFile(runtime, config));
-  opened.use(startErrands(runtime, config));
+  opened.use(startErrands(runtime, config, config.port || Number(new URL(url).port)));
   const welcome = await welcomeTo(runtime, config, { isFirst, url, operationsUrl });
   if (runtime.database.note) logger.info(runtime.database.note);
   if (!parent) logger.info({ url, operationsUrl }, "listening");

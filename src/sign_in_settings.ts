@@ -24,6 +24,36 @@ export const signInSettings = {
     "Time that an application has to exchange the code of a sign-in for tokens",
     { most: 600 },
   ),
+  deviceCodeLifetimeSeconds: whole(
+    "DEVICE_CODE_LIFETIME_SECONDS",
+    600,
+    "Time that a user has to approve the sign-in of a device",
+    { most: 3_600 },
+  ),
+  devicePollSeconds: whole(
+    "DEVICE_POLL_SECONDS",
+    5,
+    "Time that a device waits between two questions whether its user approved",
+    { most: 60 },
+  ),
+  deviceCodesPerAddressPerMinute: whole(
+    "DEVICE_CODES_PER_ADDRESS_PER_MINUTE",
+    60,
+    "Codes that devices at one address, of IPv6 one /64, get on all nodes together",
+    { most: 1_000_000 },
+  ),
+  deviceGuessesPerAddressPerMinute: whole(
+    "DEVICE_GUESSES_PER_ADDRESS_PER_MINUTE",
+    20,
+    "Wrong codes of devices that are entered from one address, of IPv6 one /64, on all nodes together",
+    { most: 1_000_000 },
+  ),
+  deviceGuessesPerMinute: whole(
+    "DEVICE_GUESSES_PER_MINUTE",
+    500,
+    "Wrong codes of devices that are entered from all addresses, on all nodes together",
+    { most: 1_000_000 },
+  ),
   oauthTokenLifetimeSeconds: whole(
     "OAUTH_TOKEN_LIFETIME_SECONDS",
     600,
@@ -40,13 +70,19 @@ export const signInSettings = {
     7_776_000,
     "Longest time for which an application gets new tokens without another sign-in",
   ),
+  backchannelLogoutSeconds: whole(
+    "BACKCHANNEL_LOGOUT_SECONDS",
+    3_600,
+    "How long an application that does not answer is told again of a sign-out, then that is given up",
+    { most: 604_800 },
+  ),
   outgoingPrivateNetworks: subnets(
     "OUTGOING_PRIVATE_NETWORKS",
-    "Private addresses at which keys of applications may be read: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
+    "Private addresses at which keys of applications may be read, and sign-outs sent: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
   ),
   outgoingCaFile: text(
     "OUTGOING_CA_FILE",
     "",
-    "Authorities of the servers that have keys of applications, in PEM, in place of those that Node trusts",
+    "Authorities of the servers that have keys of applications or learn of sign-outs, in PEM, in place of those that Node trusts",
   ),
 };

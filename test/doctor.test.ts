@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { doctor } from "../src/doctor.ts";
 import { type Cluster, newDatabase, openTransaction, startCluster } from "./cluster.ts";
+import { withPasskey } from "./fixture/factors.ts";
 import { type Postern, startPostern } from "./harness.ts";
 import { ask } from "./postgres/holder.ts";
 
@@ -40,6 +41,15 @@ test("the doctor warns of a transaction of another database that holds up the lo
     await vi.waitFor(async () => expect(await warnings()).toEqual([line]), 60_000);
   }
   await noWarning();
+});
+
+test("the doctor warns of passkeys that are bound to another host than that of PUBLIC_URL", async () => {
+  await withPasskey(postern);
+  await noWarning();
+  const moved = { ...postern.config, publicUrl: "https://id.example.com" };
+  expect(await warnings(moved)).toEqual([
+    "warn  passkeys: 1, of which 1 for localhost no longer work: PUBLIC_URL names id.example.com",
+  ]);
 });
 
 test("a prepared transaction that nobody ends is named", async () => {

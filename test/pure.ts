@@ -15,7 +15,8 @@ export const pureTests: readonly string[] = [
   "test/guards/{caller_cache,late_rules,remember,report,validate}.test.ts",
   "test/metrics/merge.test.ts",
   "test/postgres/{failure,limiter,servers}.test.ts",
-  "test/security/{code,failure_rate,priority,seal,token,totp,word_set}.test.ts",
+  "test/provider/client_keys.test.ts",
+  "test/security/{code,failure_rate,priority,raster,seal,token,totp,user_code,word_set}.test.ts",
   "test/services/{password,phone_number}.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",
   "test/transfer/progress.test.ts",
@@ -29,6 +30,6 @@ export const thoroughTests: readonly string[] = [
   "test/{contract,transport}/{encoder,item_count,message_limit,proto_files}.test.ts",
   "test/rules/*.test.ts",
   "test/security/{foreign_hash,hash_queue,password,policy}.test.ts",
-  "test/services/compliance.test.ts",
+  "test/services/{compliance,shown_colors}.test.ts",
   "test/transport/standard/{openapi,openapi_shape}.test.ts",
 ];

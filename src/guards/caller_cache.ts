@@ -150,6 +150,8 @@ const revokesBy = {
   // Memberships end with their project or project grant.
   "project.deleted": everyone,
   // The roles of its members count all the same: they reactivate it.
+  "organization.branding_set": nobody,
+  "organization.branding_reset": nobody,
   "project.deactivated": nobody,
   "project.reactivated": nobody,
   "project.changed": nobody,
@@ -190,6 +192,7 @@ const revokesBy = {
   "factor.recovery_codes_generated": nobody,
   "factor.renamed": nobody,
   "factor.used": nobody,
+  "factor.refused": nobody,
   "factor.removed": nobody,
 } satisfies Record<FactType, Revokes>;
 

@@ -8,6 +8,8 @@ export type Capacity = {
   readonly gated: (gate: RequestGate) => RequestGate;
   /** Counts a call from the moment its message is complete: a slow body takes no place. */
   readonly interceptor: Interceptor;
+  /** Runs a request that is no call, as one of them. */
+  readonly run: <T>(work: () => Promise<T>) => Promise<T>;
 };
 
 /** Makes the bound; streams are not counted, since they last. */
@@ -19,23 +21,24 @@ export function capacity(mostCalls: number): Capacity {
   const leave = () => {
     running--;
   };
+  const run = <T>(work: () => Promise<T>): Promise<T> => {
+    refuseIfFull();
+    running++;
+    try {
+      const pending = work();
+      pending.then(leave, leave);
+      return pending;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  };
   return {
     gated: (gate) => (context) => {
       refuseIfFull();
       return gate(context);
     },
-    interceptor: (next) => (request) => {
-      if (request.stream) return next(request);
-      refuseIfFull();
-      running++;
-      try {
-        const pending = next(request);
-        pending.then(leave, leave);
-        return pending;
-      } catch (error) {
-        leave();
-        throw error;
-      }
-    },
+    interceptor: (next) => (request) => (request.stream ? next(request) : run(() => next(request))),
+    run,
   };
 }

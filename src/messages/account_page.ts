@@ -12,7 +12,6 @@ export const accountTexts = {
   },
   account_factors: { en: "Factors", de: "Faktoren", fr: "Facteurs", es: "Factores" },
   switch_account: { en: "Switch account", de: "Konto wechseln", fr: "Changer de compte", es: "Cambiar de cuenta" },
-  sign_out: { en: "Sign out", de: "Abmelden", fr: "Se déconnecter", es: "Cerrar sesión" },
   signed_out_here: {
     en: "You are signed out",
     de: "Sie sind abgemeldet",
@@ -98,7 +97,7 @@ export const accountTexts = {
     fr: "Utilisé le {date}",
     es: "Usado por última vez el {date}",
   },
-  factor_name: { en: "Name", de: "Name", fr: "Nom", es: "Nombre" },
+  name: { en: "Name", de: "Name", fr: "Nom", es: "Nombre" },
   rename_factor: { en: "Rename", de: "Umbenennen", fr: "Renommer", es: "Cambiar nombre" },
   remove_factor: { en: "Remove", de: "Entfernen", fr: "Retirer", es: "Quitar" },
   new_codes: {
@@ -113,11 +112,10 @@ export const accountTexts = {
     fr: "Vos codes de récupération",
     es: "Sus códigos de recuperación",
   },
-  codes_text: {
+  new_codes_text: {
     en: "Print them or write them down: they are shown this once. Each works once, and earlier ones do not work any more.",
     de: "Drucken Sie sie aus oder schreiben Sie sie auf: Sie werden nur jetzt gezeigt. Jeder gilt einmal, frühere gelten nicht mehr.",
     fr: "Imprimez-les ou notez-les : ils ne sont affichés que maintenant. Chacun sert une fois, les précédents ne valent plus rien.",
     es: "Imprímalos o anótelos: solo se muestran ahora. Cada uno sirve una vez y los anteriores ya no valen.",
   },
-  back: { en: "Back", de: "Zurück", fr: "Retour", es: "Volver" },
 } as const satisfies Record<string, Texts>;

@@ -80,6 +80,12 @@ export const applicationTexts = {
     fr: "Avec une tolérance d'horloge de plus de 5 secondes, les jetons sont acceptés trop longtemps après leur expiration.",
     es: "Con una tolerancia de reloj de más de 5 segundos, los tokens se aceptan demasiado tiempo después de caducar.",
   },
+  BACK_CHANNEL_LOGOUT_URI_UNUSABLE: {
+    en: "The back-channel logout URI must be absolute and https, without user information and fragment; nothing is sent to {uris}.",
+    de: "Die Back-Channel-Logout-URI muss absolut und https sein, ohne Benutzerangaben und Fragment; nichts wird gesendet an {uris}.",
+    fr: "L'URI de déconnexion par canal arrière doit être absolue et en https, sans informations d'utilisateur ni fragment\u00a0; rien n'est envoyé à {uris}.",
+    es: "La URI de cierre de sesión por canal posterior debe ser absoluta y https, sin datos de usuario ni fragmento; no se envía nada a {uris}.",
+  },
   REDIRECT_URI_FRAGMENT: {
     en: "A redirect URI must not have a fragment: {uris}.",
     de: "Eine Redirect-URI darf kein Fragment haben: {uris}.",

@@ -1,5 +1,6 @@
 import { applicationTexts } from "./application.ts";
 import { bodyTexts } from "./body.ts";
+import { brandingTexts } from "./branding.ts";
 import { callTexts } from "./call.ts";
 import { changeTexts } from "./change.ts";
 import { emailTexts } from "./email.ts";
@@ -25,6 +26,7 @@ const catalogue = {
   ...factorTexts,
   ...applicationTexts,
   ...importTexts,
+  ...brandingTexts,
 };
 
 /** The name of a text: the reason of a refusal, a broken password rule, or a compliance problem. */

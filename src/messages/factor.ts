@@ -50,6 +50,12 @@ export const factorTexts = {
     fr: "N'est pas un code en vigueur\u00a0: il est faux, déjà utilisé ou d'un autre moment.",
     es: "No es un código vigente: es incorrecto, ya se usó o es de otro momento.",
   },
+  PASSKEY_HOST: {
+    en: "The service is reached by an address, {host}, and browsers make passkeys for names only; those who run it set PUBLIC_URL to a name.",
+    de: "Der Dienst ist über eine Adresse erreichbar, {host}, und Browser erzeugen Passkeys nur für Namen; seine Betreiber setzen PUBLIC_URL auf einen Namen.",
+    fr: "Le service est joint par une adresse, {host}, et les navigateurs ne créent des clés d'accès que pour des noms\u00a0; ceux qui l'exploitent donnent un nom à PUBLIC_URL.",
+    es: "Al servicio se llega por una dirección, {host}, y los navegadores solo crean claves de acceso para nombres; quienes lo administran ponen un nombre en PUBLIC_URL.",
+  },
   ENROLMENT_EXPIRED: {
     en: "The enrolment has expired or never began; please begin again.",
     de: "Die Einrichtung ist abgelaufen oder hat nie begonnen; bitte beginnen Sie noch einmal.",

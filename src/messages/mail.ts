@@ -91,3 +91,11 @@ export const accountLabel: Readonly<Record<Language, string>> = {
   fr: "Compte",
   es: "Cuenta",
 };
+
+/** Introduces the link to a page that takes the code, in every language. */
+export const linkLabel: Readonly<Record<Language, string>> = {
+  en: "Or open this page:",
+  de: "Oder öffnen Sie diese Seite:",
+  fr: "Ou ouvrez cette page :",
+  es: "O abra esta página:",
+};

@@ -1,11 +1,17 @@
 import { accountTexts } from "./account_page.ts";
 import { choiceTexts } from "./choice_page.ts";
+import { deviceTexts } from "./device.ts";
+import { factorPageTexts } from "./factor_page.ts";
 import type { Language, Texts } from "./language.ts";
+import { mailPageTexts } from "./mail_page.ts";
 
 /** The texts of the sign-in pages. */
 export const pageTexts = {
   ...choiceTexts,
   ...accountTexts,
+  ...deviceTexts,
+  ...factorPageTexts,
+  ...mailPageTexts,
   sign_in: { en: "Sign in", de: "Anmelden", fr: "Se connecter", es: "Iniciar sesión" },
   to_application: {
     en: "to continue to {application}",
@@ -33,37 +39,6 @@ export const pageTexts = {
     de: "Ihr Passwort muss geändert werden. Geben Sie das bisherige und ein neues ein.",
     fr: "Votre mot de passe doit être changé. Saisissez l’actuel et un nouveau.",
     es: "Debe cambiar su contraseña. Introduzca la actual y una nueva.",
-  },
-  factor_title: {
-    en: "Second factor",
-    de: "Zweiter Faktor",
-    fr: "Second facteur",
-    es: "Segundo factor",
-  },
-  factor_text: {
-    en: "Enter the code that your authenticator shows, or a recovery code.",
-    de: "Geben Sie den Code Ihrer Authenticator-App oder einen Wiederherstellungscode ein.",
-    fr: "Saisissez le code de votre application d’authentification, ou un code de récupération.",
-    es: "Introduzca el código de su aplicación de autenticación o un código de recuperación.",
-  },
-  code: { en: "Code", de: "Code", fr: "Code", es: "Código" },
-  wrong_code: {
-    en: "The code is wrong, or was used already.",
-    de: "Der Code ist falsch oder wurde schon verwendet.",
-    fr: "Le code est incorrect, ou a déjà été utilisé.",
-    es: "El código no es correcto o ya se ha usado.",
-  },
-  sign_in_over: {
-    en: "This took too long, or something has changed. Sign in again.",
-    de: "Das hat zu lange gedauert, oder etwas hat sich geändert. Melden Sie sich erneut an.",
-    fr: "Cela a pris trop de temps, ou quelque chose a changé. Connectez-vous de nouveau.",
-    es: "Ha tardado demasiado o algo ha cambiado. Inicie sesión de nuevo.",
-  },
-  factor_needed: {
-    en: "Your organization asks for a second factor, and you have none yet. Ask those who run the service how to set one up.",
-    de: "Ihre Organisation verlangt einen zweiten Faktor, und Sie haben noch keinen. Fragen Sie die Betreiber, wie Sie einen einrichten.",
-    fr: "Votre organisation exige un second facteur, et vous n’en avez pas encore. Demandez à ceux qui exploitent le service comment en configurer un.",
-    es: "Su organización exige un segundo factor y usted todavía no tiene ninguno. Pregunte a quienes administran el servicio cómo configurarlo.",
   },
   continue_title: {
     en: "Continue to {application}?",
@@ -133,6 +108,55 @@ export const pageTexts = {
     de: "Diese Seite ist abgelaufen, oder Ihr Browser speichert keine Cookies.",
     fr: "Cette page a expiré, ou votre navigateur ne garde pas de cookies.",
     es: "Esta página ha caducado o su navegador no guarda cookies.",
+  },
+  sign_out: { en: "Sign out", de: "Abmelden", fr: "Se déconnecter", es: "Cerrar sesión" },
+  sign_out_title: {
+    en: "Do you want to sign out?",
+    de: "Möchten Sie sich abmelden?",
+    fr: "Voulez-vous vous déconnecter ?",
+    es: "¿Quiere cerrar la sesión?",
+  },
+  sign_out_text: {
+    en: "{application} asks for it. Applications that you are signed in to learn of it.",
+    de: "{application} bittet darum. Anwendungen, bei denen Sie angemeldet sind, erfahren davon.",
+    fr: "{application} le demande. Les applications auxquelles vous êtes connecté en sont informées.",
+    es: "{application} lo pide. Las aplicaciones en las que ha iniciado sesión serán informadas.",
+  },
+  signed_out: {
+    en: "You are signed out",
+    de: "Sie sind abgemeldet",
+    fr: "Vous êtes déconnecté",
+    es: "Ha cerrado la sesión",
+  },
+  still_signed_in: {
+    en: "You are still signed in",
+    de: "Sie sind weiterhin angemeldet",
+    fr: "Vous êtes toujours connecté",
+    es: "Su sesión sigue abierta",
+  },
+  close_page: {
+    en: "You can close this page.",
+    de: "Sie können diese Seite schließen.",
+    fr: "Vous pouvez fermer cette page.",
+    es: "Puede cerrar esta página.",
+  },
+  sign_out_error: {
+    en: "This sign-out cannot go on",
+    de: "Diese Abmeldung kann nicht fortgesetzt werden",
+    fr: "Cette déconnexion ne peut pas continuer",
+    es: "Este cierre de sesión no puede continuar",
+  },
+  hint_of_other_client: {
+    en: "The id_token_hint is of another application than the client_id.",
+    de: "Der id_token_hint gehört zu einer anderen Anwendung als die client_id.",
+    fr: "L’id_token_hint appartient à une autre application que le client_id.",
+    es: "El id_token_hint pertenece a otra aplicación que el client_id.",
+  },
+  logout_uri_unknown: {
+    en: "The post_logout_redirect_uri is not one of those that are registered for the application.",
+    de: "Die post_logout_redirect_uri ist nicht für die Anwendung registriert.",
+    fr: "La post_logout_redirect_uri n’est pas enregistrée pour l’application.",
+    es: "La post_logout_redirect_uri no está registrada para la aplicación.",
   },
   busy: {
     en: "The service cannot answer for the moment. Try again in a little while.",

@@ -3,6 +3,9 @@ import { counter, type Family, gauge, together } from "@postern/gateway";
 /** The load of a queue that runs a few jobs at a time. */
 export type Load = { readonly running: number; readonly waiting: number };
 
+/** The number of messages under way, the age of the oldest, and the number given up in the last days. */
+type DeliveryHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
+
 /** The load of each part of the server. */
 export type InstanceLoad = {
   readonly ready: boolean;
@@ -11,9 +14,11 @@ export type InstanceLoad = {
   /** How long ago the node last read the log to its end, or how long the oldest event that may not be read yet has waited. */
   readonly logBehindSeconds: number;
   /** The delivery of SMS; absent when the database does not answer. */
-  readonly sms?: { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number } | undefined;
+  readonly sms?: DeliveryHealth | undefined;
   /** The delivery of mails; absent when the database does not answer. */
-  readonly mail?: { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number } | undefined;
+  readonly mail?: DeliveryHealth | undefined;
+  /** The delivery of sign-outs to applications; absent when the database does not answer. */
+  readonly logouts?: DeliveryHealth | undefined;
   /** The spans of traces; absent when nothing is traced. */
   readonly spans?: { readonly waiting: number; readonly exported: number; readonly dropped: number } | undefined;
 };
@@ -24,7 +29,29 @@ const logBehind =
 /** A gauge that every process reads from the same database, or that is as bad as the worst of them. */
 const most = (name: string, help: string, value: number) => together("most", gauge(name, help, value));
 
-/** Metrics of the database, the hashes, the log, the SMS and the mails. */
+const texts = {
+  sms: { name: "sms", waiting: "SMS that have not left yet.", dead: "SMS that were given up in the last days." },
+  mail: { name: "mail", waiting: "Mails that have not left yet.", dead: "Mails that were given up in the last days." },
+  logout: {
+    name: "logout",
+    waiting: "Sign-outs that applications are still to learn of.",
+    dead: "Sign-outs that were given up in the last days.",
+  },
+} as const;
+
+const deliveryFamilies = (
+  { name, waiting, dead }: (typeof texts)[keyof typeof texts],
+  health: DeliveryHealth | undefined,
+): Family[] =>
+  health
+    ? [
+        most(`postern_${name}_waiting`, waiting, health.waiting),
+        most(`postern_${name}_oldest_seconds`, "How long the oldest of them has waited.", health.oldestSeconds),
+        most(`postern_${name}_dead`, dead, health.dead),
+      ]
+    : [];
+
+/** Metrics of the database, the hashes, the log, the SMS, the mails and the sign-outs. */
 export function instanceFamilies({
   ready,
   database,
@@ -32,6 +59,7 @@ export function instanceFamilies({
   logBehindSeconds,
   sms,
   mail,
+  logouts,
   spans,
 }: InstanceLoad): Family[] {
   return [
@@ -41,20 +69,9 @@ export function instanceFamilies({
     gauge("postern_password_hashes_running", "Passwords that are hashed.", hashing.running),
     gauge("postern_password_hashes_waiting", "Passwords that wait to be hashed.", hashing.waiting),
     most("postern_log_behind_seconds", logBehind, logBehindSeconds),
-    ...(sms
-      ? [
-          most("postern_sms_waiting", "SMS that have not left yet.", sms.waiting),
-          most("postern_sms_oldest_seconds", "How long the oldest of them has waited.", sms.oldestSeconds),
-          most("postern_sms_dead", "SMS that were given up in the last days.", sms.dead),
-        ]
-      : []),
-    ...(mail
-      ? [
-          most("postern_mail_waiting", "Mails that have not left yet.", mail.waiting),
-          most("postern_mail_oldest_seconds", "How long the oldest of them has waited.", mail.oldestSeconds),
-          most("postern_mail_dead", "Mails that were given up in the last days.", mail.dead),
-        ]
-      : []),
+    ...deliveryFamilies(texts.sms, sms),
+    ...deliveryFamilies(texts.mail, mail),
+    ...deliveryFamilies(texts.logout, logouts),
     ...(spans
       ? [
           gauge("postern_spans_waiting", "Spans that wait for the collector.", spans.waiting),

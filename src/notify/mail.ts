@@ -1,6 +1,5 @@
 import type { Language } from "../messages/catalogue.ts";
-import { accountLabel, type MailKind, mailTexts } from "../messages/mail.ts";
-import type { MailCodes } from "../security/mail_code.ts";
+import { accountLabel, linkLabel, type MailKind, mailTexts } from "../messages/mail.ts";
 
 /** A mail to send; the id stays the same when it is sent again. */
 export type Mail = {
@@ -20,38 +19,47 @@ export type MailParts = {
   readonly to: string;
   readonly kind: MailKind;
   readonly language: Language;
-  readonly codes: MailCodes;
-  /** The address of a page for codes of passwords, with `{code}` in place of the code. */
-  readonly codeUrl: string | undefined;
+  readonly codes: readonly MailedCode[];
 };
 
+/** A code with the login name of its account, and the link to a page that takes it. */
+export type MailedCode = {
+  readonly loginName: string;
+  readonly code: string;
+  readonly link?: string | undefined;
+};
+
+/** The addresses of the pages for the codes of mails, with `{code}` in place of the code; a mail without one brings codes only. */
+export type CodePages = Readonly<Partial<Record<MailKind, string | undefined>>>;
+
 /** Writes a mail, as plain text and as HTML. Nothing in it but codes and login names comes from anybody. */
-export function mailOf({ id, to, kind, language, codes, codeUrl }: MailParts): Mail {
+export function mailOf({ id, to, kind, language, codes }: MailParts): Mail {
   const { subject, before, after } = mailTexts[kind][language];
-  const url = kind === "verify_email" ? undefined : codeUrl;
-  const shown = codes.map(({ loginName, code }) => ({
+  const shown = codes.map(({ loginName, code, link }) => ({
     // Until the address is verified, its reader may be somebody other than the user: the account is not named.
     account: kind === "verify_email" ? undefined : `${accountLabel[language]}: ${loginName}`,
     code: grouped(code),
-    link: url?.replaceAll("{code}", encodeURIComponent(code)),
+    label: link && linkLabel[language],
+    link,
   }));
   const text = [before, ...shown.map(asText), after].join("\n\n");
   const body = [paragraph(before), ...shown.map(asHtml), paragraph(after)].join("\n");
   return { id, to, subject, text: `${text}\n`, html: page(language, subject, body) };
 }
 
-type Shown = { readonly account: string | undefined; readonly code: string; readonly link: string | undefined };
+type Shown = { readonly code: string } & Readonly<Record<"account" | "label" | "link", string | undefined>>;
 
 /** Cuts a long code into groups of four, which are easier to read; a typed code may have the dashes. */
 const grouped = (code: string): string => (code.length > 8 ? (code.match(/.{1,4}/g) ?? []).join("-") : code);
 
-const asText = ({ account, code, link }: Shown): string =>
-  [account, code, link].filter((line) => line !== undefined).join("\n");
+const asText = ({ account, code, label, link }: Shown): string =>
+  [account, code, label, link].filter((line) => line !== undefined).join("\n");
 
-function asHtml({ account, code, link }: Shown): string {
+function asHtml({ account, code, label, link }: Shown): string {
   const lines = [
     account === undefined ? undefined : escaped(account),
     `<strong style="font-size:1.5em;letter-spacing:0.1em">${escaped(code)}</strong>`,
+    label === undefined ? undefined : escaped(label),
     link === undefined ? undefined : `<a href="${escaped(link)}">${escaped(link)}</a>`,
   ];
   return `<p>${lines.filter((line) => line !== undefined).join("<br>\n")}</p>`;

@@ -6,6 +6,7 @@ import type { Sql } from "../postgres/connect.ts";
 /** A mail that a worker holds under a lease. */
 export type LeasedMail = {
   readonly id: string;
+  readonly owner: string;
   readonly userId: string;
   readonly attempts: number;
   readonly kind: MailKind;
@@ -32,7 +33,7 @@ export const takeMails = (sql: Sql, { most, leaseSeconds }: { most: number; leas
   )
   update mail_messages m set attempts = m.attempts + 1, due = now() + make_interval(secs => ${leaseSeconds})
   from due d where m.mail_id = d.mail_id
-  returning m.mail_id as id, m.user_id as "userId", m.attempts, m.kind, m.email, m.language, m.sealed,
+  returning m.mail_id as id, m.owner, m.user_id as "userId", m.attempts, m.kind, m.email, m.language, m.sealed,
     m.expiration_date as expiration, exists (select from mail_codes c where c.mail_id = m.mail_id) as "isNeeded"`;
 
 /** Deletes a mail that was delivered or is obsolete. */

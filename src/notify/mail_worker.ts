@@ -1,8 +1,8 @@
 import type { Sql } from "../postgres/connect.ts";
-import { type MailCodes, openMail } from "../security/mail_code.ts";
+import { openMail, sealEmailLink } from "../security/mail_code.ts";
 import type { Keyring } from "../security/seal.ts";
 import { type Delivery, type DeliveryOptions, notDelivered, startDeliveries } from "./deliveries.ts";
-import { type MailSender, mailOf } from "./mail.ts";
+import { type CodePages, type MailedCode, type MailSender, mailOf } from "./mail.ts";
 import { buryMail, forgetMail, type LeasedMail, postponeMail, takeMails } from "./mail_outbox.ts";
 import { NotTaken } from "./sms.ts";
 
@@ -12,8 +12,7 @@ export type MailWorkerOptions = Pick<DeliveryOptions<LeasedMail>, "onWritten" | 
   readonly keyring: Keyring;
   readonly sender: MailSender;
   readonly clock: () => Date;
-  /** The address of a page for codes of passwords, with `{code}` in place of the code. */
-  readonly codeUrl: string | undefined;
+  readonly pages: CodePages;
   readonly attempts: number;
   /** Called with the outcome of each try, for the log and the metrics. */
   readonly onDelivery: (message: Pick<LeasedMail, "id" | "userId" | "attempts">, delivery: Delivery) => void;
@@ -37,10 +36,10 @@ async function tryToDeliver(options: MailWorkerOptions, message: LeasedMail): Pr
   if (!message.isNeeded || !message.sealed) return { kind: "superseded" };
   if (message.expiration <= options.clock()) return { kind: "dead", failure: "its codes expired before it was taken" };
   if (message.attempts > options.attempts) return { kind: "dead", failure: "every try ended with its worker" };
-  const codes = opened(options.keyring, { id, email: to, sealed: message.sealed });
+  const codes = opened(options, message, message.sealed);
   if (codes === undefined) return { kind: "dead", failure: "no master key opens the codes" };
   try {
-    const mail = mailOf({ id, to, kind, language, codes, codeUrl: options.codeUrl });
+    const mail = mailOf({ id, to, kind, language, codes });
     await options.sender(mail, AbortSignal.timeout(options.timeoutMs));
     return { kind: "delivered" };
   } catch (error) {
@@ -49,12 +48,22 @@ async function tryToDeliver(options: MailWorkerOptions, message: LeasedMail): Pr
   }
 }
 
-function opened(keyring: Keyring, of: Parameters<typeof openMail>[1]): MailCodes | undefined {
+type LinkOptions = Pick<MailWorkerOptions, "keyring" | "pages">;
+
+/** Opens the codes of a mail, with their links; undefined where no master key does. */
+function opened(options: LinkOptions, message: LeasedMail, sealed: Uint8Array): readonly MailedCode[] | undefined {
+  const { id, email } = message;
   try {
-    return openMail(keyring, of);
+    const codes = openMail(options.keyring, { id, email, sealed });
+    return codes.map((mailed) => ({ ...mailed, link: linkOf(options, message, mailed.code) }));
   } catch {
     return undefined;
   }
+}
+
+function linkOf({ keyring, pages }: LinkOptions, { kind, owner, userId }: LeasedMail, code: string) {
+  const value = kind === "verify_email" ? sealEmailLink(keyring, { owner, userId, code }) : code;
+  return pages[kind]?.replaceAll("{code}", encodeURIComponent(value));
 }
 
 async function settle(sql: Sql, message: LeasedMail, delivery: Delivery): Promise<void> {

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import { LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import { localized, reasonOf } from "../errors.ts";
+import { isLostRace, localized, reasonOf } from "../errors.ts";
 import { chooseLanguage, type Language } from "../messages/catalogue.ts";
 import { pageText } from "../messages/page.ts";
 import type { SignIns } from "../services/sign_in.ts";
@@ -14,13 +14,16 @@ import { accountSessions } from "./account_sessions.ts";
 import type { ClientSession } from "./browser_session.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { html, pageResponse } from "./html.ts";
-import { ownClient, ownClientId } from "./own_client.ts";
+import { endSessions, sessionsToEnd } from "./logout_sessions.ts";
+import { ownClient } from "./own_client.ts";
+import { freshSignIn, isCancelled, signInTo } from "./own_sign_in.ts";
 import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { redirect } from "./response.ts";
+import { refuseForeign } from "./same_origin.ts";
 import { formToken, isFormToken } from "./sealed_request.ts";
-import { refuseForeign } from "./sign_in.ts";
+import { callOfUser } from "./user_call.ts";
 
 /** The pages of a user's account: sessions, connected applications, factors. The session of the browser opens them, and nothing else. */
 export function accountRoutes(
@@ -30,7 +33,7 @@ export function accountRoutes(
   const { deps, settings, signIns, issuer } = parts;
   const { keyring } = deps.secrets;
   const services = accountServices(deps, settings, signIns);
-  const home = accountHome(services, { choose: (view) => signIn(view, { prompt: "select_account" }), cookiesWithout });
+  const home = accountHome({ choose: (view) => signInTo(pages, view, { prompt: "select_account" }), signOut });
   const sections = [home, accountSessions(services), accountApplications(services), accountFactors(services)];
   return sections.map((section) => ({
     path: section.path,
@@ -43,12 +46,11 @@ export function accountRoutes(
   }));
 
   async function answered(section: AccountSection, http: HttpRequest): Promise<Response> {
-    const step = stepAt(http, {});
-    const sessions = await pages.sessionsOf(step, ownClient);
-    const [session] = sessions;
-    const isCancelled = parametersIn(http.query).get("error") !== undefined;
-    if (!session) return isCancelled ? closed(step.language) : signIn({ http, path: section.path }, {});
-    const view = viewOf({ http, step, session }, section.path);
+    const step = stepOf(pages.jar, http, { parameters: parametersIn(""), query: "" });
+    const [session] = await pages.sessionsOf(step, ownClient);
+    const { path } = section;
+    if (!session) return isCancelled(http) ? closed(step.language) : signInTo(pages, { http, path }, {});
+    const view = viewOf({ http, step, session }, path);
     if (http.method !== "POST") return section.show(view);
     refuseForeign(http, issuer());
     return submitted(section, view, formIn(http.headers, http.body));
@@ -71,18 +73,7 @@ export function accountRoutes(
   }
 
   function signInAgain(view: AccountView): Promise<Response> {
-    return signIn(view, { max_age: String(settings.freshSignInSeconds), login_hint: view.session.username });
-  }
-
-  /** Begins a sign-in that leads back to the page, as a request of an application does. */
-  async function signIn({ http, path }: Pick<AccountView, "http" | "path">, more: Readonly<Record<string, string>>) {
-    const step = stepAt(http, { client_id: ownClientId, redirect_uri: path, response_type: "code", ...more });
-    return pages.proceed(await pages.prove(step.parameters), step);
-  }
-
-  function stepAt(http: HttpRequest, parameters: Readonly<Record<string, string>>): BrowserStep {
-    const query = new URLSearchParams(parameters).toString();
-    return stepOf(pages.jar, http, { parameters: parametersIn(query), query });
+    return signInTo(pages, view, freshSignIn(view.session, settings));
   }
 
   function viewOf({ http, step, session }: Opened, path: AccountPath): AccountView {
@@ -91,11 +82,12 @@ export function accountRoutes(
     return { http, path, session, language, browser, token, cookies: [pages.jar.set("browser", browser)] };
   }
 
-  async function cookiesWithout({ http, session }: AccountView): Promise<readonly string[]> {
-    const step = stepAt(http, {});
-    const sessions = await pages.sessionsOf(step, ownClient);
-    const others = sessions.filter(({ sessionId }) => sessionId !== session.sessionId);
-    return pages.jar.setSessions(others, step.sessions);
+  /** Signs out the account, as at the request of an application; the other ones of the browser stay. */
+  async function signOut({ http, session }: AccountView): Promise<readonly string[]> {
+    const cookies = pages.jar.readSessions(http.headers.cookie);
+    const { ended, kept } = await sessionsToEnd(deps.sql, { cookies, hint: session });
+    await endSessions(deps, ended, callOfUser(http, session));
+    return pages.jar.setSessions(kept, cookies);
   }
 }
 
@@ -113,6 +105,8 @@ const closed = (language: Language): Response =>
 /** The reason of a refusal, as the user may see it; nothing where what the form named is gone already. */
 function problemOf(error: unknown, language: Language): string | undefined {
   if (!(error instanceof ConnectError) || reasonOf(error) === undefined || reasonOf(error) === "INTERNAL") throw error;
+  // The page runs again.
+  if (isLostRace(error)) throw error;
   if (error.code === Code.NotFound) return undefined;
   return localized(error, language).findDetails(LocalizedMessageSchema)[0]?.message ?? pageText("busy", language);
 }

@@ -10,6 +10,7 @@ import {
 import { pageText } from "../messages/page.ts";
 import { type AccountSection, type AccountView, accountForm, accountPage, dated, listOf } from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
+import { paths } from "./discovery.ts";
 import { type Html, html, nothing, pageResponse } from "./html.ts";
 import { bounded, type Parameters } from "./parameters.ts";
 import { contextOfUser } from "./user_call.ts";
@@ -32,6 +33,7 @@ export const accountFactors = ({ factors }: AccountServices): AccountSection => 
     return accountPage(
       view,
       html`${listOf(view, items)}
+<p><a href="${paths.addFactor}">${pageText(list.length === 0 ? "enrol_title" : "enrol_another", language)}</a></p>
 ${canHaveCodes ? accountForm(view, codes) : nothing}`,
       problem,
     );
@@ -72,7 +74,7 @@ function item(view: AccountView, factor: Listed): Html {
   const { language } = view;
   const { id, name, lastUsedDate } = factor;
   const used = lastUsedDate ? dated("factor_used", view, lastUsedDate) : nothing;
-  const rename = html`<label for="name-${id}">${pageText("factor_name", language)}</label>
+  const rename = html`<label for="name-${id}">${pageText("name", language)}</label>
 <input id="name-${id}" name="name" value="${name}" maxlength="${String(longestName)}">
 <button name="action" value="rename" class="plain">${pageText("rename_factor", language)}</button>`;
   const fields = html`<input type="hidden" name="factor" value="${id}">
@@ -94,7 +96,7 @@ const shownCodes = ({ language, path }: AccountView, codes: readonly string[]) =
   pageResponse({
     language,
     title: pageText("codes_title", language),
-    body: html`<p>${pageText("codes_text", language)}</p>
+    body: html`<p>${pageText("new_codes_text", language)}</p>
 <ul class="codes">
 ${codes.map((code) => html`<li><code>${code}</code></li>\n`)}</ul>
 <a class="button" href="${path}">${pageText("back", language)}</a>`,

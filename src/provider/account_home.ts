@@ -1,14 +1,10 @@
-import { create } from "@bufbuild/protobuf";
 import type { Response } from "@postern/gateway";
-import { DeleteSessionRequestSchema, SessionService } from "../../gen/postern/v1/session_pb.ts";
 import { pageText } from "../messages/page.ts";
 import { type AccountSection, type AccountView, accountForm, accountPage } from "./account_page.ts";
-import type { AccountServices } from "./account_services.ts";
 import { html, pageResponse } from "./html.ts";
-import { contextOfUser } from "./user_call.ts";
 
 /** Makes the first page of the account: who is signed in, and the way out. */
-export const accountHome = ({ sessions }: AccountServices, others: Others): AccountSection => ({
+export const accountHome = ({ choose, signOut }: Ways): AccountSection => ({
   path: "/account",
   isSensitive: () => false,
 
@@ -25,14 +21,12 @@ ${accountForm(
   },
 
   async act(view, form) {
-    if (form.get("action") === "switch") return others.choose(view);
+    if (form.get("action") === "switch") return choose(view);
     if (form.get("action") !== "sign_out") return undefined;
-    const { http, session, language } = view;
-    const context = contextOfUser(http, session, SessionService.method.deleteSession);
-    await sessions.deleteSession(create(DeleteSessionRequestSchema, { sessionId: session.sessionId }), context);
+    const { language } = view;
     return pageResponse({
       language,
-      cookies: await others.cookiesWithout(view),
+      cookies: await signOut(view),
       title: pageText("signed_out_here", language),
       body: html`<p>${pageText("signed_out_text", language)}</p>
 <a class="button" href="/account">${pageText("sign_in", language)}</a>`,
@@ -40,8 +34,8 @@ ${accountForm(
   },
 });
 
-/** The other accounts of the browser: the page on which one is chosen, and the cookies once the present one is signed out. */
-export type Others = {
+/** The ways out of an account: to the page on which another one is chosen, and the sign-out, which answers cookies. */
+export type Ways = {
   readonly choose: (view: AccountView) => Promise<Response>;
-  readonly cookiesWithout: (view: AccountView) => Promise<readonly string[]>;
+  readonly signOut: (view: AccountView) => Promise<readonly string[]>;
 };

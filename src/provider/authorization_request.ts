@@ -5,11 +5,14 @@ import {
   OidcResponseType,
 } from "../../gen/postern/v1/application_pb.ts";
 import { chooseLanguage, type Language } from "../messages/catalogue.ts";
+import type { Brand } from "./brand.ts";
 import { wordsOf } from "./claims.ts";
 import type { Client } from "./client.ts";
+import type { DeviceRequest } from "./device_request.ts";
 import { scopes } from "./discovery.ts";
 import { OauthError, type OauthErrorCode } from "./oauth_error.ts";
 import type { Parameters } from "./parameters.ts";
+import { wantsFactor } from "./requested_class.ts";
 
 /** The kinds of response, as requests name them. */
 export type ResponseType = "code" | "id_token" | "id_token token";
@@ -23,11 +26,15 @@ export type ProvenRequest = {
   readonly redirectUri: string;
   readonly responseMode: ResponseMode;
   readonly state: string | undefined;
+  /** The device that waits for the user, in place of a browser that is sent to the redirect URI. */
+  readonly device?: DeviceRequest;
+  /** The look of the pages on the way. */
+  readonly brand?: Brand | undefined;
 };
 
 /** A request for the sign-in of a user (OpenID Connect Core 1.0, 3.1.2.1). */
 export type AuthorizationRequest = ProvenRequest & {
-  readonly responseType: ResponseType;
+  readonly responseType: ResponseType | "device";
   readonly scope: string;
   /** The organization that the user is to be signed in for; the user's own when absent. */
   readonly organizationId: string | undefined;
@@ -36,6 +43,8 @@ export type AuthorizationRequest = ProvenRequest & {
   readonly prompts: readonly Prompt[];
   /** The longest time since the user authenticated, in seconds. */
   readonly maxAge: number | undefined;
+  /** Whether a sign-in with a password alone will not do. */
+  readonly wantsFactor: boolean;
   readonly loginHint: string;
   /** An ID token of the user who is expected. */
   readonly idTokenHint: string | undefined;
@@ -84,25 +93,41 @@ export const languageIn = (parameters: Parameters, acceptLanguage: string | unde
 
 /** Reads the request of a proven client; refuses it by an error that goes to the application. */
 export function authorizationRequest(proven: ProvenRequest, parameters: Parameters): AuthorizationRequest {
+  if (proven.device) return forDevice(proven, proven.device);
   refuseForm(parameters);
   const { client } = proven;
   const responseType = responseTypeFor(client, parameters);
-  const scope = scopeIn(parameters);
+  const { words: scope, organizationId } = requestedScope(parameters);
   const nonce = parameters.get("nonce");
   if (responseType !== "code") refuseImplicit(scope, nonce);
   return {
     ...proven,
     responseType,
     scope: scope.join(" "),
-    organizationId: organizationIn(scope),
+    organizationId,
     nonce,
     challenge: challengeIn(client, responseType, parameters),
     prompts: promptsIn(parameters),
     maxAge: maxAgeIn(parameters),
+    wantsFactor: wantsFactor(parameters),
     loginHint: parameters.get("login_hint") ?? "",
     idTokenHint: parameters.get("id_token_hint"),
   };
 }
+
+const forDevice = (proven: ProvenRequest, device: DeviceRequest): AuthorizationRequest => ({
+  ...proven,
+  responseType: "device",
+  scope: device.scope,
+  organizationId: device.organizationId ?? undefined,
+  nonce: undefined,
+  challenge: undefined,
+  prompts: [],
+  maxAge: undefined,
+  wantsFactor: false,
+  loginHint: "",
+  idTokenHint: undefined,
+});
 
 const unsupported: Readonly<Record<string, OauthErrorCode>> = {
   request: "request_not_supported",
@@ -138,11 +163,18 @@ function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType
 /** The beginning of the scope that names an organization. */
 export const organizationScope = "urn:postern:organization:id:";
 
-/** The scopes that have an effect; others are ignored. */
-function scopeIn(parameters: Parameters): readonly string[] {
+/** The organization that a request names first, before it is known to be right. */
+export const organizationNamed = (parameters: Parameters): string | undefined =>
+  wordsOf(parameters.get("scope")?.slice(0, longest.scope) ?? "")
+    .find((word) => word.startsWith(organizationScope))
+    ?.slice(organizationScope.length);
+
+/** The scopes of a request that have an effect, others are ignored; and the organization that one of them names. */
+export function requestedScope(parameters: Parameters) {
   const known: readonly string[] = scopes;
-  const words = [...new Set(wordsOf(parameters.get("scope") ?? ""))];
-  return words.filter((word) => known.includes(word) || word.startsWith(organizationScope));
+  const all = [...new Set(wordsOf(parameters.get("scope") ?? ""))];
+  const words = all.filter((word) => known.includes(word) || word.startsWith(organizationScope));
+  return { words, organizationId: organizationIn(words) };
 }
 
 function organizationIn(scope: readonly string[]): string | undefined {

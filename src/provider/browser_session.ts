@@ -18,6 +18,10 @@ export type BrowserSession = {
   readonly displayName: string;
   readonly email: string | null;
   readonly authTime: Date;
+  /** How the user proved who it is (RFC 8176). */
+  readonly methods: readonly string[];
+  /** Whether the user has a factor beside the password. */
+  readonly hasFactor: boolean;
   readonly expirationDate: Date;
   /** The value of its cookie. */
   readonly cookie: string;
@@ -38,26 +42,33 @@ export type SessionClient = Pick<Client, "appId" | "projectId"> & { readonly org
  * Reads the sessions of a browser by the values of its cookies, in their order. A session is in force while its user may call, and it
  * is used now and then.
  */
-export function browserSessionsRead(sql: Sql) {
-  type Key = Readonly<{ hashes: string[]; app: string; project: string; organization: string | null; now: string }>;
-  type Row = Omit<ClientSession, "cookie" | "allowed"> & { readonly hash: string; readonly allowed: string[] | null };
+export const browserSessionsRead = (sql: Sql) => readWhere(sql, "not s.enrolment_only");
+
+/** Reads also those that may only enrol a factor, for the pages where one is enrolled. */
+export const enrollingSessionsRead = (sql: Sql) => readWhere(sql, "true");
+
+type Key = Readonly<{ hashes: string[]; app: string; project: string; organization: string | null; now: string }>;
+type Row = Omit<ClientSession, "cookie" | "allowed"> & { readonly hash: string; readonly allowed: string[] | null };
+
+function readWhere(sql: Sql, condition: string) {
   const read = load<Key, Row>(sql, {
     asked: "hashes text[], app text, project text, organization text, now timestamptz",
     select: `select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owner, u.username, u.email,
-        concat_ws(' ', u.given_name, u.family_name) as "displayName", b.auth_time as "authTime",
-        b.expiration_date as "expirationDate",
+        concat_ws(' ', u.given_name, u.family_name) as "displayName", b.auth_time as "authTime", b.methods,
+        b.expiration_date as "expirationDate", exists (
+          select from factors f where f.user_id = b.user_id and f.kind <> 'recovery_codes') as "hasFactor",
         (select c.scopes from consents c where c.user_id = b.user_id and c.app_id = asked.app) as allowed,
         exists (select from projects p where p.project_id = asked.project and ${mayUse}
-          and ${mayActFor("asked.organization")}) as permitted
+          and ${mayActFor("coalesce(asked.organization, u.owner)")}) as permitted
       from asked cross join unnest(asked.hashes) as value (hash)
       join browser_sessions b on b.hash = decode(value.hash, 'hex')
       join sessions s on s.session_id = b.session_id
       join users u on u.user_id = b.user_id and ${userInForce}
-      where b.idle_date > asked.now and b.expiration_date > asked.now`,
+      where ${condition} and b.idle_date > asked.now and b.expiration_date > asked.now`,
   });
   return async (cookies: readonly string[], client: SessionClient, at: { now: Date; signal: AbortSignal }) => {
     if (cookies.length === 0) return [];
-    const hashes = cookies.map((cookie) => hashToken(cookie).toString("hex"));
+    const hashes = cookies.map(hashOf);
     const { appId: app, projectId: project, organizationId: organization = null } = client;
     const key = { hashes, app, project, organization, now: at.now.toISOString() };
     const rows = await read(key, at.signal);
@@ -66,10 +77,10 @@ export function browserSessionsRead(sql: Sql) {
       return row ? [sessionOf(row, cookie)] : [];
     });
   };
+}
 
-  function sessionOf({ hash: _, allowed, ...row }: Row, cookie: string): ClientSession {
-    return { ...row, allowed: allowed ?? [], cookie };
-  }
+function sessionOf({ hash: _, allowed, ...row }: Row, cookie: string): ClientSession {
+  return { ...row, allowed: allowed ?? [], cookie };
 }
 
 /** A session that a sign-in began in a browser. */
@@ -81,12 +92,21 @@ export type BegunBrowserSession = {
   /** The value of its cookie. */
   readonly cookie: string;
   readonly expirationDate: Date;
+  readonly methods: readonly string[];
+  /** Whether it may only enrol a factor. */
+  readonly enrolmentOnly: boolean;
 };
 
-/** Makes the kind of session that a sign-in in a browser begins: each time it gets a new session and a new cookie. */
+/** The cookies that the browser had before, and whether a sign-in asks for a factor of who has none. */
+type Beginning = { readonly earlier: readonly string[]; readonly enrolment?: SessionKind<unknown>["enrolment"] };
+
+/**
+ * Makes the kind of session that a sign-in in a browser begins: each time it gets a new session and a new cookie. Of the cookies that it
+ * had before, that of the same user names the session that ends with the new one when its user signs out.
+ */
 export function browserSessions({ clock }: Pick<Deps, "clock">, settings: ProviderSettings) {
   const { browserSessionLifetimeSeconds: lifetimeSeconds, browserSessionIdleSeconds } = settings;
-  return (): SessionKind<BegunBrowserSession> => {
+  return ({ earlier, enrolment }: Beginning): SessionKind<BegunBrowserSession> => {
     const cookie = newToken("os");
     const now = clock();
     const idleDate = later(now, browserSessionIdleSeconds).toISOString();
@@ -94,10 +114,14 @@ export function browserSessions({ clock }: Pick<Deps, "clock">, settings: Provid
     return {
       lifetimeSeconds,
       browser: true,
-      secret: { cookie: hashToken(cookie).toString("hex"), idleDate },
-      answer: ({ sessionId, userId, details }) => {
-        return { sessionId, userId, owner: details.resourceOwner, cookie, expirationDate };
+      enrolment,
+      secret: { cookie: hashOf(cookie), idleDate, earlier: earlier.map(hashOf) },
+      answer({ sessionId, userId, details, amr: methods, enrolmentOnly }) {
+        const { resourceOwner: owner } = details;
+        return { sessionId, userId, owner, methods, enrolmentOnly, cookie, expirationDate };
       },
     };
   };
 }
+
+const hashOf = (cookie: string): string => hashToken(cookie).toString("hex");

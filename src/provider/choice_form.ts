@@ -12,6 +12,7 @@ export function accountsForm(form: Form, sessions: readonly ClientSession[]): Re
   return pageResponse({
     language,
     cookies,
+    brand: proven.brand,
     formAction: formActionOf(proven.redirectUri),
     title: pageText("choose_account", language),
     body: html`<p>${pageText("to_application", language, { application: proven.client.name })}</p>
@@ -44,6 +45,7 @@ export function consentForm(form: Form, { organization, sentences, session }: Co
   return pageResponse({
     language,
     cookies,
+    brand: proven.brand,
     formAction: formActionOf(proven.redirectUri),
     title: pageText("consent_title", language, { application }),
     body: html`<p>${pageText("consent_text", language, { application, organization })}</p>

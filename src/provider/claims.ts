@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { OidcTokenType } from "../../gen/postern/v1/application_pb.ts";
+import { acrOf } from "../services/authentication_class.ts";
 import type { Client } from "./client.ts";
 import type { SignOn } from "./subject.ts";
 
@@ -12,7 +13,7 @@ export const wordsOf = (scope: string): readonly string[] => scope.split(" ").fi
 const hasWord = (scope: string, word: string): boolean => wordsOf(scope).includes(word);
 
 /** The time by which tokens are valid beyond their own, for clocks that differ; in seconds. */
-export const skewOf = ({ oidc: { clockSkew } }: Client): number =>
+export const skewOf = ({ oidc: { clockSkew } }: Pick<Client, "oidc">): number =>
   clockSkew ? Number(clockSkew.seconds) + Math.ceil(clockSkew.nanos / 1e9) : 0;
 
 /** The roles in the organization that the user signed in for, and those of all organizations. */
@@ -75,6 +76,7 @@ export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, comp
     sub: signOn.userId,
     auth_time: signOn.authTime,
     amr: signOn.methods,
+    acr: acrOf(signOn.methods),
     sid: signOn.sessionId,
     ...(nonce === null ? {} : { nonce }),
     ...(accessToken === undefined ? {} : { at_hash: halfHashOf(accessToken) }),
@@ -100,6 +102,8 @@ export function accessTokenClaims(client: Client, signOn: SignOn, issue: Issue, 
     jti: token.jti,
     scope: token.scope,
     auth_time: signOn.authTime,
+    acr: acrOf(signOn.methods),
+    amr: signOn.methods,
     ...organizationClaims(signOn),
     ...(client.oidc.accessTokenRoleAssertion || hasWord(token.scope, "roles") ? roleClaims(signOn) : {}),
   };

@@ -70,7 +70,8 @@ function assertionIn(assertion: string, form: Parameters): ClientProof {
 function subjectOf(assertion: string): string | undefined {
   try {
     const { sub } = decodeJwt(assertion);
-    return typeof sub === "string" && !sub.includes("\0") ? sub : undefined;
+    // JSON can name half of a surrogate pair, and a NUL; no text of the database can.
+    return typeof sub === "string" && sub.isWellFormed() && !sub.includes("\0") ? sub : undefined;
   } catch {
     return undefined;
   }

@@ -8,13 +8,19 @@ export type ClientKeys = (client: Client, kid: string | undefined) => Promise<re
 
 const freshMs = 300_000;
 const restMs = 30_000;
+/** How long keys count whose URI cannot be read again. */
+const longestMs = 3_600_000;
 const mostSets = 1_000;
 const mostKeys = 100;
 
-type KeySet = { readonly readAt: number; readonly keys: Promise<readonly JWK[]> };
+type KeySet = {
+  readonly startedAt: number;
+  /** When these keys were read, which was earlier where the URI could not be read again. */
+  readonly keys: Promise<{ readonly readAt: number; readonly list: readonly JWK[] }>;
+};
 
 /** Makes the reader of clients' keys. A URI is called twice a minute at most, whoever asks. */
-export function clientKeys(fetchText: FetchText): ClientKeys {
+export function clientKeys(fetchText: FetchText, now: () => number = () => performance.now()): ClientKeys {
   const known = new Map<string, KeySet>();
 
   return async ({ keys }, kid) => {
@@ -25,17 +31,31 @@ export function clientKeys(fetchText: FetchText): ClientKeys {
 
   async function keysAt(uri: string, kid: string | undefined): Promise<readonly JWK[]> {
     const before = known.get(uri);
-    const age = before ? performance.now() - before.readAt : Number.POSITIVE_INFINITY;
-    if (before && age < restMs) return before.keys;
-    if (before && age < freshMs && has(await before.keys, kid)) return before.keys;
-    if (known.size >= mostSets) known.clear();
-    const keys = read(uri);
-    known.set(uri, { readAt: performance.now(), keys });
-    return keys;
+    if (!before) return begin(uri, undefined);
+    const { list } = await before.keys;
+    // Of those who waited together the first one reads again.
+    const latest = known.get(uri) ?? before;
+    const age = now() - latest.startedAt;
+    if (latest !== before || age < restMs) return (await latest.keys).list;
+    return age < freshMs && has(list, kid) ? list : begin(uri, before);
   }
 
-  async function read(uri: string): Promise<readonly JWK[]> {
-    return fetchText(uri).then(keysIn, () => []);
+  async function begin(uri: string, before: KeySet | undefined): Promise<readonly JWK[]> {
+    const [startedAt, keys] = [now(), read(uri, before)];
+    // In the order of their reading, so that the oldest one is forgotten.
+    known.delete(uri);
+    const [oldest] = known.keys();
+    if (known.size >= mostSets && oldest !== undefined) known.delete(oldest);
+    known.set(uri, { startedAt, keys });
+    return (await keys).list;
+  }
+
+  async function read(uri: string, before: KeySet | undefined): KeySet["keys"] {
+    const readAt = now();
+    const list = await fetchText(uri).then(keysIn, () => undefined);
+    if (list) return { readAt, list };
+    const last = await before?.keys;
+    return last && now() - last.readAt < longestMs ? last : { readAt, list: [] };
   }
 }
 

@@ -1,14 +1,16 @@
 import { OidcAppType } from "../../gen/postern/v1/application_pb.ts";
+import { isMultiFactor } from "../services/authentication_class.ts";
 import { type AccountState, accountFor } from "./account_choice.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import type { ClientSession } from "./browser_session.ts";
 import { asksConsent } from "./consent.ts";
 import { OauthError } from "./oauth_error.ts";
 
-/** The next step of a sign-in: a page that asks for the password, the account, the consent or a click to go on, or the response. */
+/** The next step of a sign-in: a page for the account, the password, a factor, the consent or a click to go on, or the response. */
 export type Step =
-  | { readonly is: "password"; readonly session: ClientSession | undefined }
   | { readonly is: "accounts"; readonly sessions: readonly ClientSession[] }
+  | { readonly is: "password"; readonly session: ClientSession | undefined }
+  | { readonly is: "factor"; readonly session: ClientSession }
   | { readonly is: "consent"; readonly session: ClientSession }
   | { readonly is: "confirmation"; readonly session: ClientSession }
   | { readonly is: "response"; readonly session: ClientSession };
@@ -17,7 +19,7 @@ export type Step =
 export type Clicks = {
   /** The id of the session that the user chose, or clicked on a page of. */
   readonly chosen: string | undefined;
-  /** The user clicked on a page that names the application. */
+  /** The user clicked on a page that names the application, and of a device its code. */
   readonly isConfirmed: boolean;
   /** The user allowed the application what it asks for. */
   readonly isAllowed: boolean;
@@ -41,13 +43,30 @@ export function nextStep(request: AuthorizationRequest, state: StepState): Step 
     if (isSilent) throw new OauthError("login_required", "no session of the browser fits the request");
     return { is: "password", session };
   }
+  if (request.wantsFactor && !isMultiFactor(session.methods)) return furtherStep(session, isSilent);
+  return stepWith(session, request, state);
+}
+
+/** The step of a user who is signed in as the request wants it: to the questions about the application, or the response. */
+function stepWith(session: ClientSession, request: AuthorizationRequest, state: StepState): Step {
+  const isSilent = request.prompts.includes("none");
+  // RFC 8628, 5.4: anybody can send a user the code of another device, so its user is asked before anything else.
+  if (request.device && !state.isConfirmed) return { is: "confirmation", session };
   if (asksConsent(request, session, state)) {
     if (isSilent) throw new OauthError("consent_required", "the user has to allow what the application asks for");
     return { is: "consent", session };
   }
-  if (state.isConfirmed || !wantsConfirmation(request)) return { is: "response", session };
+  if (state.isConfirmed || !isNative(request)) return { is: "response", session };
   if (isSilent) throw new OauthError("interaction_required", "the user has to confirm");
   return { is: "confirmation", session };
+}
+
+/** The step to a sign-in with more than one factor. A user without a factor enters the password, and enrols one after it. */
+function furtherStep(session: ClientSession, isSilent: boolean): Step {
+  if (!isSilent) return session.hasFactor ? { is: "factor", session } : { is: "password", session };
+  throw session.hasFactor
+    ? new OauthError("login_required", "the session of the browser has one factor only")
+    : new OauthError("unmet_authentication_requirements", "the user has no second factor");
 }
 
 function isFresh({ prompts, maxAge }: AuthorizationRequest, session: ClientSession, state: StepState): boolean {
@@ -58,4 +77,4 @@ function isFresh({ prompts, maxAge }: AuthorizationRequest, session: ClientSessi
 }
 
 /** RFC 8252, 8.6: any program can open a browser in the name of a native application, so its user is asked each time. */
-const wantsConfirmation = ({ client }: AuthorizationRequest): boolean => client.oidc.appType === OidcAppType.NATIVE;
+const isNative = ({ client }: AuthorizationRequest): boolean => client.oidc.appType === OidcAppType.NATIVE;

@@ -1,3 +1,5 @@
+import { authenticationClasses } from "../services/authentication_class.ts";
+import { logoPath } from "../services/branding.ts";
 import { algorithms } from "./signing_keys.ts";
 
 /** The paths of the endpoints. */
@@ -10,10 +12,25 @@ export const paths = {
   userinfo: "/oauth/userinfo",
   introspect: "/oauth/introspect",
   revoke: "/oauth/revoke",
+  endSession: "/oauth/end-session",
+  deviceAuthorization: "/oauth/device",
+  device: "/device",
   signIn: "/sign-in",
+  signOut: "/sign-out",
+  forgottenPassword: "/password/forgotten",
+  newPassword: "/password",
+  firstPassword: "/invitation",
+  confirmEmail: "/email",
   style: "/sign-in/style.css",
+  brandStyle: "/sign-in/brand.css",
+  logo: logoPath,
   formPost: "/sign-in/form-post.js",
+  passkeyScript: "/sign-in/passkey.js",
+  addFactor: "/account/factors/add",
 } as const;
+
+/** The grant type of devices (RFC 8628, 3.4). */
+export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
 /** The scopes that have an effect, besides the one that names an organization. */
 export const scopes = ["openid", "profile", "email", "phone", "roles", "offline_access"] as const;
@@ -25,7 +42,7 @@ export const assertionAlgorithms = [
 ] as const;
 
 const claims = [
-  ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "amr", "sid", "at_hash"],
+  ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "at_hash"],
   ...["name", "given_name", "family_name", "preferred_username", "updated_at"],
   ...["email", "email_verified", "phone_number", "phone_number_verified"],
   ...["roles", "urn:postern:project:roles", "urn:postern:organization:id"],
@@ -39,12 +56,15 @@ export const metadata = (issuer: string) => ({
   userinfo_endpoint: issuer + paths.userinfo,
   introspection_endpoint: issuer + paths.introspect,
   revocation_endpoint: issuer + paths.revoke,
+  end_session_endpoint: issuer + paths.endSession,
+  device_authorization_endpoint: issuer + paths.deviceAuthorization,
   jwks_uri: issuer + paths.keys,
   scopes_supported: scopes,
   response_types_supported: ["code", "id_token", "id_token token"],
   response_modes_supported: ["query", "fragment", "form_post"],
-  grant_types_supported: ["authorization_code", "implicit", "refresh_token"],
+  grant_types_supported: ["authorization_code", "implicit", "refresh_token", deviceGrantType],
   subject_types_supported: ["public"],
+  acr_values_supported: authenticationClasses,
   id_token_signing_alg_values_supported: algorithms,
   token_endpoint_auth_methods_supported: methods,
   token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
@@ -61,6 +81,8 @@ export const metadata = (issuer: string) => ({
   request_parameter_supported: false,
   request_uri_parameter_supported: false,
   authorization_response_iss_parameter_supported: true,
+  backchannel_logout_supported: true,
+  backchannel_logout_session_supported: true,
 });
 
 const methodsWithProof = ["client_secret_basic", "client_secret_post", "private_key_jwt"];

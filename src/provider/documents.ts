@@ -13,6 +13,7 @@ export function documents({ issuer, keys }: ProviderParts): readonly HttpRoute[]
     { path: paths.keys, handle: async () => jsonDocument({ keys: await keys.published() }, 300) },
     fileRoute(paths.style, "page.css", "text/css; charset=utf-8"),
     fileRoute(paths.formPost, "form_post.js", "text/javascript; charset=utf-8"),
+    fileRoute(paths.passkeyScript, "passkey.js", "text/javascript; charset=utf-8"),
   ];
 }
 

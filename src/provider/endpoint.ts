@@ -3,7 +3,7 @@ import type { Call } from "../deps.ts";
 import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
 import type { Client } from "./client.ts";
 import { allowedOrigin, forOrigin, preflightResponse } from "./cross_origin.ts";
-import { OauthError } from "./oauth_error.ts";
+import { OauthError, TokenMissing } from "./oauth_error.ts";
 import { formMaxBytes } from "./parameters.ts";
 
 /** An answer of an endpoint: its JSON, or nothing. */
@@ -83,13 +83,22 @@ function statusOf({ code }: OauthError): number {
 
 function refused({ scheme }: Endpoint, { headers }: HttpRequest, error: OauthError): Response {
   const status = statusOf(error);
-  const { code, description } = error;
-  const response = jsonOf(status, { error: code, error_description: description });
-  const hasTried = scheme === "Bearer" || headers.authorization !== undefined;
-  if (!hasTried || (status !== 401 && status !== 403)) return response;
-  const challenge = `${scheme} realm="postern", error="${code}", error_description="${description}"`;
-  return { ...response, headers: { ...response.headers, "www-authenticate": challenge } };
+  const { code, description, retrySeconds } = error;
+  const response = withRetry(jsonOf(status, { error: code, error_description: description }), retrySeconds);
+  const isChallenged = scheme === "Bearer" ? status < 500 : status === 401 && headers.authorization !== undefined;
+  if (!isChallenged) return response;
+  return { ...response, headers: { ...response.headers, "www-authenticate": challengeOf(scheme, error) } };
 }
+
+/** RFC 6750, 3.1: a request without a token is told of no error. */
+function challengeOf(scheme: Endpoint["scheme"], error: OauthError): string {
+  const realm = `${scheme} realm="postern"`;
+  if (error instanceof TokenMissing) return realm;
+  return `${realm}, error="${error.code}", error_description="${error.description}"`;
+}
+
+const withRetry = (response: Response, seconds: number | undefined): Response =>
+  seconds === undefined ? response : { ...response, headers: { ...response.headers, "retry-after": String(seconds) } };
 
 const jsonOf = (status: number, body: object): Response => ({
   status,

@@ -5,10 +5,11 @@ import type { Client } from "./client.ts";
 import { clientAuthentication, proofIn } from "./client_authentication.ts";
 import { clientKeys } from "./client_keys.ts";
 import { registeredOrigins } from "./cross_origin.ts";
+import { deviceAuthorizationEndpoint } from "./device_authorization.ts";
 import { paths } from "./discovery.ts";
 import { callOf, endpointRoute } from "./endpoint.ts";
 import { outwardFetch } from "./fetcher.ts";
-import { OauthError } from "./oauth_error.ts";
+import { OauthError, TokenMissing } from "./oauth_error.ts";
 import { formIn } from "./parameters.ts";
 import type { ProviderSettings } from "./settings.ts";
 import type { SigningKeys } from "./signing_keys.ts";
@@ -33,6 +34,7 @@ export function endpoints(parts: ProviderParts): readonly HttpRoute[] {
   const userinfo = userinfoEndpoint({ deps, keys, issuer });
   const introspect = introspectionEndpoint({ deps, keys, issuer, authenticate });
   const revoke = revocationEndpoint({ deps, keys, issuer, authenticate });
+  const device = deviceAuthorizationEndpoint({ deps, settings, issuer, authenticate });
   const byClient = { methods: ["POST"], scheme: "Basic" } as const;
 
   return [
@@ -40,6 +42,11 @@ export function endpoints(parts: ProviderParts): readonly HttpRoute[] {
       path: paths.token,
       ...byClient,
       handle: async (request, onClient) => ({ body: await token(questionIn(request, onClient)) }),
+    }),
+    endpointRoute(shared, {
+      path: paths.deviceAuthorization,
+      ...byClient,
+      handle: async (request, onClient) => ({ body: await device(questionIn(request, onClient)) }),
     }),
     endpointRoute(shared, {
       path: paths.introspect,
@@ -77,6 +84,6 @@ function bearerIn({ method, headers, body }: HttpRequest): string {
   if (inHeader !== undefined && inForm !== undefined)
     throw new OauthError("invalid_request", "the access token is there twice");
   const token = inHeader ?? inForm;
-  if (token === undefined) throw new OauthError("invalid_token", "there is no access token");
+  if (token === undefined) throw new TokenMissing();
   return token;
 }

@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
 import { type Chore, type Deleted, inOrder, type Stretch } from "../events/sweep.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { deleteAttempts } from "./device_attempts.ts";
 import { later } from "./settings.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 
@@ -15,6 +16,11 @@ export const providerChores = ({ sql, clock }: Deps, keys: SigningKeys): readonl
     inOrder("expired access tokens of applications", (stretch) => deleteTokens(sql, until(), stretch)),
     inOrder("expired sessions of browsers", (stretch) => deleteSessions(sql, until(), stretch)),
     inOrder("expired assertions", (stretch) => deleteAssertions(sql, until(), stretch)),
+    inOrder("expired codes of devices", (stretch) => deleteDeviceCodes(sql, until(), stretch)),
+    {
+      name: "counted attempts of devices",
+      batch: async (most) => (await deleteAttempts(sql, until(), most)).count,
+    },
     { name: "keys that sign tokens", batch: () => keys.rotate() },
   ];
 };
@@ -52,6 +58,17 @@ const deleteAssertions = (sql: Sql, until: Date, { from, most }: Stretch) => sql
   with gone as (
     delete from client_assertions where (app_id, hash) in (
       select app_id, hash from client_assertions where expiration_date >= ${from} and expiration_date <= ${until}
+      order by expiration_date limit ${most} for update skip locked)
+    returning expiration_date
+  )
+  select count(*)::int as count, max(expiration_date) as last from gone`;
+
+// Those that were approved go with their sign-ins.
+const deleteDeviceCodes = (sql: Sql, until: Date, { from, most }: Stretch) => sql<Deleted[]>`
+  with gone as (
+    delete from device_codes where hash in (
+      select hash from device_codes
+      where expiration_date >= ${from} and expiration_date <= ${until} and sign_on_id is null
       order by expiration_date limit ${most} for update skip locked)
     returning expiration_date
   )

@@ -1,7 +1,7 @@
 import { lookup } from "node:dns";
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
-import { get } from "node:https";
+import { type RequestOptions, request } from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
 /** The settings of requests to addresses that applications name. */
@@ -15,32 +15,57 @@ export type FetchSettings = {
 /** Reads the text at an https URI that an application names; throws when it may not be called, or answers otherwise. */
 export type FetchText = (uri: string) => Promise<string>;
 
-const timeoutMs = 5_000;
+/** Posts a form to an https URI that an application names, and returns the status of the answer; throws when it may not be called. */
+export type PostForm = (uri: string, form: Readonly<Record<string, string>>) => Promise<number>;
+
+/** The longest time of a request. */
+export const outwardTimeoutMs = 5_000;
 const mostBytes = 65_536;
 
+/** Makes the way to read texts at addresses that applications name. */
+export function outwardFetch(settings: FetchSettings): FetchText {
+  const call = outwardCall(settings);
+  return async (uri) => textOf(await call(uri, { method: "GET", headers: { accept: "application/json" } }));
+}
+
+/** Makes the way to post forms to addresses that applications name; nothing of an answer but its status is read. */
+export function outwardPost(settings: FetchSettings): PostForm {
+  const call = outwardCall(settings);
+  return async (uri, form) => {
+    const body = new URLSearchParams(form).toString();
+    const headers = {
+      "content-type": "application/x-www-form-urlencoded",
+      "content-length": String(Buffer.byteLength(body)),
+    };
+    const response = await call(uri, { method: "POST", headers }, body);
+    response.destroy();
+    return response.statusCode ?? 0;
+  };
+}
+
 /** Makes the one way to call addresses that applications name: public ones by https, without redirects, within time and size. */
-export function outwardFetch({ outgoingPrivateNetworks, outgoingCaFile }: FetchSettings): FetchText {
+function outwardCall({ outgoingPrivateNetworks, outgoingCaFile }: FetchSettings) {
   const isAllowed = addressCheck(outgoingPrivateNetworks);
   const checked = checkedLookup(isAllowed);
   const authorities = outgoingCaFile ? readFile(outgoingCaFile, "utf8") : Promise.resolve(undefined);
   // It is awaited with the first request.
   authorities.catch(() => {});
 
-  return async (uri) => {
+  return async (uri: string, options: RequestOptions, body = ""): Promise<IncomingMessage> => {
     const { protocol, hostname } = new URL(uri);
     const literal = hostname.replace(/^\[(.*)\]$/, "$1");
     if (protocol !== "https:") throw new Error("only https is called");
     if (isIP(literal) !== 0 && !isAllowed(literal)) throw new Error("the address is not public");
-    const signal = AbortSignal.timeout(timeoutMs);
+    const signal = AbortSignal.timeout(outwardTimeoutMs);
     const ca = await authorities;
-    const response = await responseOf(uri, { lookup: checked, agent: false, signal, ...(ca ? { ca } : {}) });
-    return textOf(response);
+    const all = { ...options, lookup: checked, agent: false, signal, ...(ca ? { ca } : {}) };
+    return responseOf(uri, all, body);
   };
 }
 
-function responseOf(uri: string, options: Parameters<typeof get>[1]): Promise<IncomingMessage> {
+function responseOf(uri: string, options: RequestOptions, body: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    get(uri, { ...options, headers: { accept: "application/json" } }, resolve).on("error", reject);
+    request(uri, options, resolve).on("error", reject).end(body);
   });
 }
 

@@ -16,6 +16,16 @@ export type FoundCode = {
   readonly signOn: SignOn | null;
 };
 
+/** A code of a device; its sign-in is there once the user approved, and in force or null. */
+export type FoundDevice = {
+  readonly appId: string;
+  readonly isUsed: boolean;
+  readonly isDenied: boolean;
+  readonly isExpired: boolean;
+  readonly end: End | null;
+  readonly signOn: SignOn | null;
+};
+
 /** A refresh token with its sign-in. */
 export type FoundRefresh = {
   readonly isExpired: boolean;
@@ -63,6 +73,9 @@ const refresh = `jsonb_build_object('isExpired', g.expiration_date <= asked.now 
 const token = `jsonb_build_object('scope', g.scope, 'issuedAt', ${epoch("g.created")},
       'expiresAt', ${epoch("g.expiration_date")}, 'end', ${end}, 'signOn', ${signOn})`;
 
+const device = `jsonb_build_object('appId', g.app_id, 'isUsed', g.used is not null, 'isDenied', g.denied is not null,
+      'isExpired', g.expiration_date <= asked.now, 'end', case when o.sign_on_id is not null then ${end} end, 'signOn', ${signOn})`;
+
 const ofClient = (value: string, table: string, condition = "") => ({
   asked: "client_id text, now timestamptz, hash text",
   select: `select n, ${clientColumn},
@@ -85,6 +98,16 @@ function readWith<T>(sql: Sql, question: { asked: string; select: string }) {
 
 /** Reads a client and a code. */
 export const clientAndCode = (sql: Sql) => readWith<FoundCode>(sql, ofClient(code, "authorization_codes"));
+
+/** Reads a client and a code of a device. */
+export const clientAndDevice = (sql: Sql) =>
+  readWith<FoundDevice>(sql, {
+    asked: "client_id text, now timestamptz, hash text",
+    select: `select n, ${clientColumn},
+    (select ${device} from device_codes g left join sign_ons o on o.sign_on_id = g.sign_on_id
+     where g.hash = decode(asked.hash, 'hex')) as found
+    from asked join ${clientTables}`,
+  });
 
 /** Reads a client and a refresh token. */
 export const clientAndRefresh = (sql: Sql) => readWith<FoundRefresh>(sql, ofClient(refresh, "refresh_tokens"));

@@ -1,5 +1,6 @@
 import type { Response } from "@postern/gateway";
 import type { Language } from "../messages/language.ts";
+import type { Brand } from "./brand.ts";
 import { paths } from "./discovery.ts";
 
 /** HTML that is safe to send. */
@@ -29,6 +30,10 @@ export function html(parts: TemplateStringsArray, ...values: readonly (string | 
 /** No HTML at all. */
 export const nothing: Html = { html: "" };
 
+/** A hidden field of a form. */
+export const hidden = (name: string, value: string): Html =>
+  html`<input type="hidden" name="${name}" value="${value}">`;
+
 /** A page: its texts, and the URI that one of its forms may lead to. */
 export type Page = {
   readonly status?: number;
@@ -39,9 +44,11 @@ export type Page = {
   readonly formAction?: string;
   /** Elements of the head, besides those of every page. */
   readonly head?: Html;
-  /** Whether the page has the one script that sends its form. */
-  readonly hasScript?: boolean;
+  /** The path of the one script that the page has, if it has one. */
+  readonly script?: string;
   readonly cookies?: readonly string[];
+  /** The look of the organization that the page is shown for; ours when absent. */
+  readonly brand?: Brand | undefined;
 };
 
 /** Makes the response of a page. It runs no inline script, loads nothing from elsewhere, and is shown in no frame. */
@@ -63,17 +70,18 @@ export function pageResponse(page: Page): Response {
   };
 }
 
-const policyOf = ({ hasScript = false }: Page, formAction: string) =>
+const policyOf = ({ script, brand }: Page, formAction: string) =>
   [
     "default-src 'none'",
     "style-src 'self'",
-    ...(hasScript ? ["script-src 'self'"] : []),
+    ...(script ? ["script-src 'self'"] : []),
+    ...(brand?.logoPath === undefined ? [] : ["img-src 'self'"]),
     `form-action 'self'${formAction && ` ${formAction}`}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join("; ");
 
-const documentOf = ({ language, title, body, head = nothing, hasScript = false }: Page): Html => html`<!doctype html>
+const documentOf = ({ language, title, body, head = nothing, script, brand }: Page): Html => html`<!doctype html>
 <html lang="${language}">
 <head>
 <meta charset="utf-8">
@@ -82,13 +90,19 @@ const documentOf = ({ language, title, body, head = nothing, hasScript = false }
 <meta name="robots" content="noindex">
 <title>${title}</title>
 <link rel="stylesheet" href="${paths.style}">
-${head}${hasScript ? html`<script src="${paths.formPost}" defer></script>` : nothing}
+${brand ? html`<link rel="stylesheet" href="${brand.stylePath}">` : nothing}${head}${script ? html`<script src="${script}" defer></script>` : nothing}
 </head>
 <body>
 <main>
-<h1>${title}</h1>
+${logoOf(brand)}<h1>${title}</h1>
 ${body}
 </main>
 </body>
 </html>
+`;
+
+const logoOf = (brand: Brand | undefined): Html =>
+  brand?.logoPath === undefined
+    ? nothing
+    : html`<img class="logo" src="${brand.logoPath}" alt="${brand.organizationName}">
 `;

@@ -5,6 +5,7 @@ import type { AuthorizationRequest } from "./authorization_request.ts";
 import type { BrowserSession } from "./browser_session.ts";
 import { skewOf } from "./claims.ts";
 import { isForeign } from "./consent.ts";
+import type { DeviceRequest } from "./device_request.ts";
 import { signOnRead } from "./grant_read.ts";
 import { OauthError } from "./oauth_error.ts";
 import type { ResponseParameters } from "./response.ts";
@@ -25,6 +26,7 @@ export function issuing({ deps, settings, maker }: Parts) {
   return async (request: AuthorizationRequest, { sessionId, owner }: SessionOfUser): Promise<ResponseParameters> => {
     const [signOnId, now] = [ids(), clock()];
     const writing = { signOnId, now, sessionId, isConsentNeeded: isForeign(request.client, owner) };
+    if (request.device) return approve(request, request.device, writing);
     if (request.responseType !== "code") return tokens(request, writing);
     const code = newToken("oc");
     const { redirectUri, challenge } = request;
@@ -32,6 +34,15 @@ export function issuing({ deps, settings, maker }: Parts) {
     await written(request, { ...writing, expirationDate, code: { code, redirectUri, challenge } });
     return { code };
   };
+
+  async function approve(
+    request: AuthorizationRequest,
+    { deviceId, expirationDate }: DeviceRequest,
+    writing: Writing,
+  ): Promise<ResponseParameters> {
+    await written(request, { ...writing, expirationDate, deviceId });
+    return {};
+  }
 
   type Writing = Pick<NewSignOn, "signOnId" | "now" | "sessionId" | "isConsentNeeded">;
 
@@ -57,7 +68,7 @@ export function issuing({ deps, settings, maker }: Parts) {
     const of = { client, signOn, now };
     if (responseType === "id_token") return { id_token: await newIdToken(maker, of, { isAlone: true }) };
     const access = await newAccessToken(maker, of, signOn.scope);
-    if (!(await writeAccessToken(sql, signOnId, access))) throw ended();
+    if (!(await writeAccessToken(sql, signOnId, access).catch(whenEnded))) throw ended();
     return {
       access_token: access.text,
       token_type: "Bearer",
@@ -78,7 +89,8 @@ function whenEnded(error: unknown): undefined {
 function refuseOthers(found: Permitted | undefined): void {
   if (!found) throw ended();
   if (!found.permitted) throw new OauthError("access_denied", "the user may not use this application");
-  if (!found.allowed) throw new OauthError("access_denied", "the user has not allowed what the application asks for");
   if (!found.reachable)
     throw new OauthError("access_denied", "the user has no part in the organization that scope names");
+  if (!found.allowed) throw new OauthError("access_denied", "the user has not allowed what the application asks for");
+  if (found.isWaiting === false) throw new OauthError("expired_token", "the device waits no more");
 }

@@ -1,8 +1,8 @@
 import { createLocalJWKSet, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { type Algorithm, algorithms, type SigningKeys } from "./signing_keys.ts";
 
-/** The kinds of our JWTs, as `typ` names them: RFC 9068 for access tokens. */
-export type TokenType = "JWT" | "at+jwt";
+/** The kinds of our JWTs, as `typ` names them: RFC 9068 for access tokens, OpenID Connect Back-Channel Logout 1.0 for logout tokens. */
+export type TokenType = "JWT" | "at+jwt" | "logout+jwt";
 
 /** A JWT that is to be signed. */
 export type UnsignedJwt = {

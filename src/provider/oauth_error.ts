@@ -1,4 +1,4 @@
-/** The error codes of RFC 6749, RFC 6750 and OpenID Connect Core 1.0 that we send. */
+/** The error codes of RFC 6749, RFC 6750, RFC 8628 and OpenID Connect Core 1.0 that we send. */
 export type OauthErrorCode =
   | "invalid_request"
   | "invalid_client"
@@ -10,10 +10,14 @@ export type OauthErrorCode =
   | "unsupported_grant_type"
   | "unsupported_response_type"
   | "access_denied"
+  | "authorization_pending"
+  | "slow_down"
+  | "expired_token"
   | "login_required"
   | "interaction_required"
   | "consent_required"
   | "account_selection_required"
+  | "unmet_authentication_requirements"
   | "request_not_supported"
   | "request_uri_not_supported"
   | "registration_not_supported"
@@ -25,10 +29,20 @@ export class OauthError extends Error {
   override readonly name = "OauthError";
   readonly code: OauthErrorCode;
   readonly description: string;
+  /** When the same request may succeed, in seconds from now. */
+  readonly retrySeconds: number | undefined;
 
-  constructor(code: OauthErrorCode, description: string) {
+  constructor(code: OauthErrorCode, description: string, retrySeconds?: number) {
     super(`${code}: ${description}`);
     this.code = code;
     this.description = description;
+    this.retrySeconds = retrySeconds;
+  }
+}
+
+/** The refusal of a request that has no access token where it needs one. */
+export class TokenMissing extends OauthError {
+  constructor() {
+    super("invalid_token", "there is no access token");
   }
 }

@@ -1,7 +1,10 @@
 import type { HttpRequest, Response } from "@postern/gateway";
 import { reasonOf } from "../errors.ts";
+import { retry } from "../guards/retry.ts";
 import type { Language } from "../messages/language.ts";
 import { newToken } from "../security/token.ts";
+import { isMultiFactor } from "../services/authentication_class.ts";
+import type { SignIns } from "../services/sign_in.ts";
 import {
   type AuthorizationRequest,
   authorizationRequest,
@@ -19,25 +22,21 @@ import { wordsOf } from "./claims.ts";
 import { consentNamesRead, isForeign, scopeSentences } from "./consent.ts";
 import { type CookieJar, cookieJar } from "./cookies.ts";
 import { type Clicks, nextStep, type StepState } from "./decision.ts";
+import { deviceCancelled, deviceConfirmation } from "./device_form.ts";
+import { denyDevice } from "./device_proof.ts";
 import { failure } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
+import { type FactorState, factorForm } from "./factor_form.ts";
 import { issuing, type SessionOfUser } from "./issue.ts";
 import { claimsOfOwn } from "./jwt.ts";
 import { OauthError } from "./oauth_error.ts";
 import { isOwnClient } from "./own_client.ts";
-import { errorPage, PageError } from "./page_error.ts";
+import { type ErrorTitle, errorPage, PageError } from "./page_error.ts";
 import type { Parameters } from "./parameters.ts";
 import { requestProof } from "./prove.ts";
 import { authorizationResponse, errorResponse, redirect } from "./response.ts";
-import { formToken, sealRequest } from "./sealed_request.ts";
-import {
-  confirmationForm,
-  type FactorState,
-  type Form,
-  factorForm,
-  type PasswordState,
-  passwordForm,
-} from "./sign_in_form.ts";
+import { formSeconds, formToken, sealRequest } from "./sealed_request.ts";
+import { confirmationForm, type Form, type PasswordState, passwordForm } from "./sign_in_form.ts";
 import type { TokenMaker } from "./tokens.ts";
 
 /** A step of a sign-in in a browser: the request, its parameters, the cookies that came, and those that are to be set. */
@@ -54,14 +53,14 @@ export type BrowserStep = Clicks & {
   readonly signal: AbortSignal;
 };
 
-type BegunSession = Omit<BegunBrowserSession, "expirationDate">;
+type BegunSession = Omit<BegunBrowserSession, "expirationDate" | "enrolmentOnly">;
 
 /** The steps that every page of a sign-in is made of. */
 export type Pages = ReturnType<typeof signInPages>;
 
 /** Makes the steps of a sign-in, which authorize begins and the forms go on with. */
-export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker }) {
-  const { deps, settings, maker, issuer, keys, onError } = parts;
+export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker; readonly signIns: SignIns }) {
+  const { deps, settings, maker, issuer, keys, onError, signIns } = parts;
   const { clock, secrets } = deps;
   const jar = cookieJar(issuer);
   const prove = requestProof(deps.sql);
@@ -85,29 +84,31 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
         return shownNext(request, step, { sessions, expectedUser });
       }),
 
-    /** Goes on after a right sign-in, unless another user was expected. */
+    /** Goes on after a right sign-in, unless another user was expected; for a device it has to confirm. */
     signedIn: (proven: ProvenRequest, step: BrowserStep, session: BegunSession): Promise<Response> =>
       withErrors(proven, step, async () => {
         const request = authorizationRequest(proven, step.parameters);
         const expectedUser = await expectedUserOf(request);
         if (expectedUser !== undefined && expectedUser !== session.userId)
           throw new OauthError("login_required", "another user signed in than id_token_hint names");
-        const isQuestioned = isForeign(proven.client, session.owner) || request.prompts.includes("consent");
-        if (!isQuestioned) return respond(request, step, session);
-        const clicks = { chosen: session.sessionId, isConfirmed: true, isSignedIn: true };
+        if (request.wantsFactor && !isMultiFactor(session.methods))
+          throw new OauthError("unmet_authentication_requirements", "the user has no second factor");
+        if (!isQuestioned(request, session)) return respond(request, step, session);
+        const clicks = { chosen: session.sessionId, isConfirmed: request.device === undefined, isSignedIn: true };
         const sessions = await sessionsOf({ ...step, sessions: [session.cookie] }, targetOf(request));
         return shownNext(request, { ...step, ...clicks }, { sessions, expectedUser });
       }),
 
     askPassword,
+    askFactor,
 
-    /** Asks for the code of a factor. */
-    askFactor: (proven: ProvenRequest, step: BrowserStep, state: FactorState) =>
-      factorForm(formOf(proven, step, ""), state),
-
-    /** Sends the browser back without a sign-in. */
-    cancelled: (proven: ProvenRequest, step: BrowserStep) =>
-      errorResponse(proven, new OauthError("access_denied", "the user cancelled"), contextOf(step)),
+    /** Sends the browser back without a sign-in, and denies a device. */
+    async cancelled(proven: ProvenRequest, step: BrowserStep): Promise<Response> {
+      if (!proven.device)
+        return errorResponse(proven, new OauthError("access_denied", "the user cancelled"), contextOf(step));
+      await denyDevice(deps.sql, proven.device, clock());
+      return deviceCancelled(proven, contextOf(step));
+    },
   };
 
   /** Reads the sessions of a browser, with how their users stand to an application. */
@@ -124,15 +125,30 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
     switch (next.is) {
       case "password":
         return askPassword(request, step, { loginHint: request.loginHint || (next.session?.username ?? "") });
+      case "factor":
+        return askFurther(request, step, next.session);
       case "accounts":
         return accountsForm(formOf(request, step, ""), next.sessions);
       case "consent":
         return askConsent(request, step, next.session);
       case "confirmation":
-        return confirmationForm(formOf(request, step, next.session.sessionId), next.session.username);
+        return confirm(request, step, next.session);
       case "response":
         return respond(request, step, next.session);
     }
+  }
+
+  /** Asks a user who is signed in for a factor; for the password where that cannot be. */
+  async function askFurther(request: AuthorizationRequest, step: BrowserStep, session: ClientSession) {
+    const pending = await signIns.pending.beginAgain(session, step);
+    return pending
+      ? askFactor(request, step, { pending })
+      : askPassword(request, step, { loginHint: request.loginHint || session.username });
+  }
+
+  function confirm(request: AuthorizationRequest, step: BrowserStep, { sessionId, username }: ClientSession): Response {
+    const form = formOf(request, step, sessionId);
+    return request.device ? deviceConfirmation(form, request.device, username) : confirmationForm(form, username);
   }
 
   async function askConsent(request: AuthorizationRequest, step: BrowserStep, session: ClientSession) {
@@ -155,6 +171,7 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
       return await work();
     } catch (error) {
       const refusal = error instanceof OauthError ? error : failure(error, onError);
+      if (proven.device && refusal.code === "access_denied") await denyDevice(deps.sql, proven.device, clock());
       return errorResponse(proven, refusal, contextOf(step));
     }
   }
@@ -165,7 +182,13 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
     state: Partial<PasswordState> & { loginHint?: string },
   ) {
     const { loginName = state.loginHint ?? "", problems = [], isChange = false, status = 200 } = state;
-    return passwordForm(formOf(proven, step, ""), { status, loginName, problems, isChange });
+    const passkey = signIns.passkeys.isPossible ? signIns.passkeys.start(formSeconds) : undefined;
+    return passwordForm(formOf(proven, step, ""), { status, loginName, problems, isChange, passkey });
+  }
+
+  /** Asks for a factor. */
+  function askFactor(proven: ProvenRequest, step: BrowserStep, state: FactorState) {
+    return factorForm(formOf(proven, step, ""), state);
   }
 
   function formOf(proven: ProvenRequest, step: BrowserStep, sessionId: string): Form {
@@ -189,6 +212,10 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker 
     return { issuer: issuer(), language, cookies };
   }
 }
+
+/** Whether a user who has just signed in has a question to answer before the response. */
+const isQuestioned = ({ client, device, prompts }: AuthorizationRequest, { owner }: SessionOfUser): boolean =>
+  device !== undefined || isForeign(client, owner) || prompts.includes("consent");
 
 /** The application and the organization of a request. */
 export const targetOf = ({ client, organizationId }: AuthorizationRequest): SessionClient => ({
@@ -221,20 +248,29 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
   };
 }
 
-/** Runs a page; an error that has nowhere else to go is shown on a page of its own. */
+/** The means to show errors of pages: the title is that of a sign-in when it is absent. */
+export type ErrorParts = Pick<ProviderParts, "onError"> & { readonly title?: ErrorTitle };
+
+/**
+ * Runs a page, again when it lost a race, as the guards run a call again; an error that has nowhere else to go is shown on a page of
+ * its own.
+ */
 export async function shown(
   language: Language,
-  parts: ProviderParts,
+  { onError, title = "error" }: ErrorParts,
   page: () => Promise<Response>,
 ): Promise<Response> {
   try {
-    return await page();
+    return await retry(page, { signal: neverAborted });
   } catch (error) {
-    if (error instanceof PageError) return errorPage(error, language);
+    if (error instanceof PageError) return errorPage(error, language, title);
     if (error instanceof OauthError)
-      return errorPage(new PageError("request_malformed", { problem: error.description }), language);
+      return errorPage(new PageError("request_malformed", { problem: error.description }), language, title);
     const isOurs = reasonOf(error) === undefined || reasonOf(error) === "INTERNAL";
-    if (isOurs) parts.onError(error);
-    return errorPage(new PageError("busy", {}, 503), language);
+    if (isOurs) onError(error);
+    return errorPage(new PageError("busy", {}, 503), language, title);
   }
 }
+
+// A page whose browser is gone ends by itself, with another error.
+const neverAborted = new AbortController().signal;

@@ -34,6 +34,7 @@ const blocks = {
   PRIVATE_KEY_JWT_WITHOUT_KEY: false,
   REFRESH_WITHOUT_CODE_OR_DEVICE: false,
   CLOCK_SKEW_TOO_LONG: false,
+  BACK_CHANNEL_LOGOUT_URI_UNUSABLE: false,
   REDIRECT_URI_FRAGMENT: true,
   REDIRECT_URI_WILDCARD: true,
   REDIRECT_URI_RELATIVE: true,
@@ -42,18 +43,27 @@ const blocks = {
   DANGEROUS_SCHEME: true,
 } as const satisfies Record<ComplianceKey, boolean>;
 
+/** The lists of URIs that users may be sent to, after sign-in and after sign-out. */
+export type UriList = "redirectUris" | "postLogoutRedirectUris";
+
 /** Finds the compliance problem that keeps users from being sent to a registered URI. */
-export function blockingProblem(oidc: OidcConfiguration, registered: string): ComplianceKey | undefined {
-  return problemsOf(oidc, true).find(
-    ({ key, fields }) =>
-      blocks[key] && fields.some(({ uri, path }) => uri === registered && path.startsWith("redirectUris")),
+export function blockingProblem(
+  oidc: OidcConfiguration,
+  registered: string,
+  list: UriList = "redirectUris",
+): ComplianceKey | undefined {
+  // Anybody may ask, and an application may have two hundred long URIs: this one alone is looked at.
+  const alone = { ...oidc, redirectUris: [], postLogoutRedirectUris: [], [list]: [registered] };
+  return problemsOf(alone, true).find(
+    ({ key, fields }) => blocks[key] && fields.some(({ path }) => path.startsWith(list)),
   )?.key;
 }
 
-/** Adds parameters to the query of a URI, whatever its scheme. */
+/** Adds parameters to the query of a URI, whatever its scheme; a fragment, which URIs after sign-out may have, stays behind it. */
 export function withQuery(uri: string, parameters: URLSearchParams): string {
-  const separator = uri.includes("?") ? (/[?&]$/.test(uri) ? "" : "&") : "?";
-  return `${uri}${separator}${parameters}`;
+  const [, base = uri, fragment = ""] = /^([^#]*)(#.*)?$/s.exec(uri) ?? [];
+  const separator = base.includes("?") ? (/[?&]$/.test(base) ? "" : "&") : "?";
+  return `${base}${separator}${parameters}${fragment}`;
 }
 
 /** The source of a content security policy that lets a form lead to a URI. */

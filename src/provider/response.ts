@@ -3,6 +3,8 @@ import { OidcAppType } from "../../gen/postern/v1/application_pb.ts";
 import type { Language } from "../messages/language.ts";
 import { pageText } from "../messages/page.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
+import { deviceDone, deviceFailed } from "./device_form.ts";
+import { paths } from "./discovery.ts";
 import { html, pageResponse } from "./html.ts";
 import type { OauthError } from "./oauth_error.ts";
 import { formActionOf, withQuery } from "./redirect_uri.ts";
@@ -23,6 +25,7 @@ export function authorizationResponse(
   parameters: ResponseParameters,
   context: ResponseContext,
 ): Response {
+  if (request.device) return deviceDone(request, context);
   const { state, redirectUri, responseMode } = request;
   const all = { ...parameters, ...(state === undefined ? {} : { state }), iss: context.issuer };
   if (responseMode === "form_post") return formPost(request, all, context);
@@ -33,27 +36,37 @@ export function authorizationResponse(
 
 /** Sends the browser back with an error. */
 export const errorResponse = (request: ProvenRequest, error: OauthError, context: ResponseContext): Response =>
-  authorizationResponse(request, { error: error.code, error_description: error.description }, context);
+  request.device
+    ? deviceFailed(request, error, context)
+    : authorizationResponse(request, { error: error.code, error_description: error.description }, context);
 
 /** RFC 9700, 4.12: by 303 alone the next request surely has no body. */
 export const redirect = (location: string, { cookies }: Pick<ResponseContext, "cookies">): Response => ({
   status: 303,
   headers: {
-    location,
+    location: inAscii(location),
     "referrer-policy": "no-referrer",
     ...(cookies.length > 0 ? { "set-cookie": cookies } : {}),
   },
 });
 
+// A header holds no other characters; browsers read an encoded host as they read the host itself (WHATWG URL, 3.5).
+const inAscii = (uri: string): string => uri.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+
 const hasSuccessPage = ({ client: { oidc } }: ProvenRequest, parameters: ResponseParameters): boolean =>
   oidc.appType === OidcAppType.NATIVE && !oidc.skipNativeAppSuccessPage && parameters.error === undefined;
 
-function successPage({ client, redirectUri }: ProvenRequest, location: string, context: ResponseContext): Response {
+function successPage(
+  { client, redirectUri, brand }: ProvenRequest,
+  location: string,
+  context: ResponseContext,
+): Response {
   const { language, cookies } = context;
   const application = client.name;
   return pageResponse({
     language,
     cookies,
+    brand,
     title: pageText("signed_in", language),
     formAction: formActionOf(redirectUri),
     head: html`<meta http-equiv="refresh" content="0;url=${location}">`,
@@ -64,7 +77,7 @@ function successPage({ client, redirectUri }: ProvenRequest, location: string, c
 
 /** A form that a script sends, or a click where none runs (OAuth 2.0 Form Post Response Mode). */
 function formPost(request: ProvenRequest, parameters: ResponseParameters, context: ResponseContext): Response {
-  const { client, redirectUri } = request;
+  const { client, redirectUri, brand } = request;
   const { language, cookies } = context;
   const application = client.name;
   const fields = Object.entries(parameters).map(
@@ -73,9 +86,10 @@ function formPost(request: ProvenRequest, parameters: ResponseParameters, contex
   return pageResponse({
     language,
     cookies,
+    brand,
     title: pageText("signed_in", language),
     formAction: formActionOf(redirectUri),
-    hasScript: true,
+    script: paths.formPost,
     body: html`<form method="post" action="${redirectUri}">
 ${fields}
 <button>${pageText("open_application", language, { application })}</button>

@@ -3,7 +3,9 @@ import type { Keyring } from "../security/seal.ts";
 
 const context = "authorization request";
 const formPurpose = "sign-in form";
-const lifeMs = 3_600_000;
+
+/** How long a form of our pages may be sent. */
+export const formSeconds = 3_600;
 
 /**
  * Seals the query of an authorization request for the forms of our pages, which bring it back: anybody may send a request, so none is
@@ -19,7 +21,7 @@ export function openRequest(keyring: Keyring, sealed: string | undefined, now: D
   try {
     const content = keyring.open(Buffer.from(sealed ?? "", "base64url"), context);
     const [at, query] = JSON.parse(Buffer.from(content).toString("utf8")) as [number, string];
-    return now.getTime() - at <= lifeMs ? query : undefined;
+    return now.getTime() - at <= formSeconds * 1000 ? query : undefined;
   } catch {
     return undefined;
   }

@@ -1,10 +1,17 @@
 import type { FactorSignInSettings } from "../services/complete_session.ts";
+import type { MailSettings } from "../services/mail_code.ts";
 import type { FetchSettings } from "./fetcher.ts";
 
-/** How long things of sign-in at applications last, how many sign-ins may fail, and where keys may be read. */
+/** How long things of sign-in at applications last, how many sign-ins may fail, and where keys and the pages of passkeys are. */
 export type ProviderSettings = FactorSignInSettings &
-  FetchSettings & {
+  FetchSettings &
+  MailSettings & {
     readonly codeLifetimeSeconds: number;
+    readonly deviceCodeLifetimeSeconds: number;
+    readonly devicePollSeconds: number;
+    readonly deviceCodesPerAddressPerMinute: number;
+    readonly deviceGuessesPerAddressPerMinute: number;
+    readonly deviceGuessesPerMinute: number;
     readonly oauthTokenLifetimeSeconds: number;
     readonly refreshIdleSeconds: number;
     readonly refreshLifetimeSeconds: number;

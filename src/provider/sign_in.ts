@@ -8,15 +8,21 @@ import { wordsOf } from "./claims.ts";
 import { paths } from "./discovery.ts";
 import { callOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
+import type { EnrolmentPages } from "./enrolment.ts";
+import { answerIn } from "./factor_answer.ts";
 import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf, targetOf } from "./pages.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
+import { wantsFactor } from "./requested_class.ts";
+import { refuseForeign } from "./same_origin.ts";
 import { type FormOf, isFormToken, openRequest } from "./sealed_request.ts";
 import { factorProblem, signInProblem } from "./sign_in_problem.ts";
 import { callOfUser } from "./user_call.ts";
 
+type Parts = ProviderParts & { readonly signIns: SignIns };
+
 /** The route that takes the forms of a sign-in. */
-export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }, pages: Pages): HttpRoute {
+export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPages): HttpRoute {
   const { deps, settings, signIns, issuer } = parts;
   const { keyring } = deps.secrets;
   const kindOf = browserSessions(deps, settings);
@@ -24,7 +30,7 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
 
   return {
     path: paths.signIn,
-    methods: ["POST"],
+    methods: ["GET", "HEAD", "POST"],
     bodyMaxBytes: formMaxBytes,
     handle(http) {
       const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
@@ -33,6 +39,8 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
   };
 
   async function submitted(http: HttpRequest): Promise<Response> {
+    // Browsers open the address of a form again by GET, from their history or a bookmark.
+    if (http.method !== "POST") throw new PageError("expired");
     refuseForeign(http, issuer());
     const form = formIn(http.headers, http.body);
     const query = openRequest(keyring, form.get("request"), deps.clock());
@@ -50,6 +58,8 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
         return password(http, submitted);
       case "factor":
         return factor(http, submitted);
+      case "passkey":
+        return (form.get("pending") ? factor : passkey)(http, submitted);
       case "other":
         return pages.askPassword(proven, step, { loginHint: otherHintOf(step) });
       case "choose":
@@ -84,7 +94,7 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
     const sessions = await pages.sessionsOf(step, proven.client);
     const inOrder = [...sessions.filter(isChosen), ...sessions.filter((session) => !isChosen(session))];
     const cookies = [...pages.jar.setSessions(inOrder, step.sessions)];
-    return pages.proceed(proven, { ...step, cookies, chosen, isConfirmed: true });
+    return pages.proceed(proven, { ...step, cookies, chosen, isConfirmed: !proven.device });
 
     function isChosen({ sessionId }: BrowserSession): boolean {
       return sessionId === chosen;
@@ -105,13 +115,14 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
   }
 
   async function password(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
-    const loginName = form.get("login_name")?.slice(0, longestName) ?? "";
+    const loginName = bounded(form, "login_name", longestName)?.trim() ?? "";
     const newPassword = bounded(form, "new_password", longestPassword);
     const password = bounded(form, "password", longestPassword) ?? "";
     const request = { loginName, password, newPassword, call: callOf(http) };
     try {
-      const outcome = await signIns.signIn(request, kindOf());
-      if ("pending" in outcome) return pages.askFactor(proven, step, { pendingToken: outcome.pending.token });
+      const enrolment = wantsFactor(step.parameters) ? "wanted" : "required";
+      const outcome = await signIns.signIn(request, kindOf({ earlier: step.sessions, enrolment }));
+      if ("pending" in outcome) return pages.askFactor(proven, step, outcome);
       return await signedIn(outcome.answer, { step, proven });
     } catch (error) {
       const problem = signInProblem(error, step.language, newPassword !== undefined);
@@ -120,28 +131,52 @@ export function signInRoute(parts: ProviderParts & { readonly signIns: SignIns }
     }
   }
 
-  /** Takes the code of a factor after a right password: six digits of an application, or a recovery code. */
+  /** Takes a factor after a right password. */
   async function factor(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
-    const pendingToken = form.get("pending")?.slice(0, longestName) ?? "";
-    const code = form.get("code")?.replaceAll(/\s/g, "").slice(0, longestName) ?? "";
-    const answer = { case: /^\d{6}$/.test(code) ? ("totpCode" as const) : ("recoveryCode" as const), value: code };
+    const pendingToken = bounded(form, "pending", longestName) ?? "";
     try {
-      const begun = await signIns.complete({ pendingToken, answer, call: callOf(http) }, kindOf());
+      const kind = kindOf({ earlier: step.sessions });
+      const begun = await signIns.complete({ pendingToken, answer: answerIn(form), call: callOf(http) }, kind);
+      return await signedIn(begun, { step, proven });
+    } catch (error) {
+      return again(error, pendingToken, { step, proven });
+    }
+  }
+
+  /** Asks again after a factor that was refused; for the password where the sign-in is over. */
+  async function again(error: unknown, pendingToken: string, { step, proven }: Omit<Submitted, "form">) {
+    const problem = factorProblem(error, step.language);
+    if (!problem) throw error;
+    if (problem.isOver) return pages.askPassword(proven, step, problem);
+    try {
+      return pages.askFactor(proven, step, { ...problem, pending: await signIns.pending.again(pendingToken, step) });
+    } catch (over) {
+      return pages.askPassword(proven, step, factorProblem(over, step.language) ?? problem);
+    }
+  }
+
+  /** Takes a passkey alone. */
+  async function passkey(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
+    const answer = answerIn(form);
+    const credential = answer.case === "passkey" ? answer.value : {};
+    const challengeToken = bounded(form, "challenge", longestToken) ?? "";
+    try {
+      const kind = kindOf({ earlier: step.sessions });
+      const begun = await signIns.passkeys.complete({ challengeToken, credential, call: callOf(http) }, kind);
       return await signedIn(begun, { step, proven });
     } catch (error) {
       const problem = factorProblem(error, step.language);
       if (!problem) throw error;
-      return problem.isOver
-        ? pages.askPassword(proven, step, problem)
-        : pages.askFactor(proven, step, { ...problem, pendingToken });
+      return pages.askPassword(proven, step, problem);
     }
   }
 
+  /** Goes on with a session that has begun; it takes the place of the one that its user had in the browser. */
   async function signedIn(begun: BegunBrowserSession, { step, proven }: Omit<Submitted, "form">): Promise<Response> {
     const sessions = await pages.sessionsOf(step, proven.client);
     const others = sessions.filter(({ userId }) => userId !== begun.userId);
-    const cookies = [...pages.jar.setSessions([begun, ...others], step.sessions)];
-    return pages.signedIn(proven, { ...step, cookies }, begun);
+    const signed = { ...step, cookies: [...pages.jar.setSessions([begun, ...others], step.sessions)] };
+    return begun.enrolmentOnly ? enrolment.begin(proven, signed, begun) : pages.signedIn(proven, signed, begun);
   }
 }
 
@@ -157,10 +192,6 @@ function refuseUnchosen({ chosen }: BrowserStep): void {
 type Submitted = { readonly form: Parameters; readonly step: BrowserStep; readonly proven: ProvenRequest };
 
 const longestName = 200;
+const longestToken = 1_000;
 // As long as in a call: a longer one could sign in here alone.
 const longestPassword = 1000;
-
-/** Browsers name the origin of a form; one of another site is refused before anything is read. */
-export function refuseForeign({ headers }: HttpRequest, issuer: string): void {
-  if (headers.origin !== undefined && headers.origin !== issuer) throw new PageError("expired", {}, 403);
-}

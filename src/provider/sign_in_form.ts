@@ -1,9 +1,12 @@
 import type { Response } from "@postern/gateway";
 import type { Language } from "../messages/language.ts";
 import { type PageText, pageText } from "../messages/page.ts";
+import type { PasskeyQuestion } from "../services/passkey_session.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
 import { paths } from "./discovery.ts";
+import { forgottenForm } from "./forgotten_form.ts";
 import { type Html, html, nothing, pageResponse } from "./html.ts";
+import { passkeyForm } from "./passkey_form.ts";
 import { formActionOf } from "./redirect_uri.ts";
 
 /** A form of the sign-in: the request that it brings back, and its token. */
@@ -22,39 +25,13 @@ export type PasswordState = {
   /** Sentences about the attempt before. */
   readonly problems: readonly string[];
   readonly isChange: boolean;
+  /** The challenge for passkeys, where there can be any. */
+  readonly passkey?: PasskeyQuestion | undefined;
 };
-
-/** The state of the form for the code of a factor. */
-export type FactorState = {
-  readonly status?: number;
-  /** The token of the sign-in that waits for the code. */
-  readonly pendingToken: string;
-  /** Sentences about the attempt before. */
-  readonly problems?: readonly string[];
-};
-
-/** The form that asks for the code of a factor after a right password. */
-export function factorForm(form: Form, { status = 200, pendingToken, problems = [] }: FactorState): Response {
-  const { language, proven, cookies } = form;
-  return pageResponse({
-    status,
-    language,
-    cookies,
-    title: pageText("factor_title", language),
-    formAction: formActionOf(proven.redirectUri),
-    body: html`<p>${pageText("factor_text", language)}</p>
-${problemsOf(problems)}
-<form method="post" action="${paths.signIn}">
-${hiddenOf(form)}<input type="hidden" name="pending" value="${pendingToken}">
-<label for="code">${pageText("code", language)}</label>
-<input id="code" name="code" required maxlength="100" autocomplete="one-time-code" autocapitalize="none" spellcheck="false">
-<button name="action" value="factor">${pageText("sign_in", language)}</button>
-</form>`,
-  });
-}
 
 /** The form that asks for login name and password, and for a new password where it has to be changed. */
-export function passwordForm(form: Form, { status = 200, loginName, problems, isChange }: PasswordState): Response {
+export function passwordForm(form: Form, state: PasswordState): Response {
+  const { status = 200, loginName, problems, isChange, passkey } = state;
   const { language, proven, cookies } = form;
   const field = (name: string, label: PageText, attributes: Html) =>
     html`<label for="${name}">${pageText(label, language)}</label>
@@ -63,17 +40,21 @@ export function passwordForm(form: Form, { status = 200, loginName, problems, is
     status,
     language,
     cookies,
+    brand: proven.brand,
     title: pageText("sign_in", language),
     formAction: formActionOf(proven.redirectUri),
+    ...(passkey ? { script: paths.passkeyScript } : {}),
     body: html`<p>${pageText("to_application", language, { application: proven.client.name })}</p>
 ${problemsOf(problems)}
 <form method="post" action="${paths.signIn}">
 ${hiddenOf(form)}
-${field("login_name", "login_name", html`maxlength="200" autocomplete="username" autocapitalize="none" spellcheck="false" value="${loginName}"`)}
+${field("login_name", "login_name", html`maxlength="200" autocomplete="username webauthn" autocapitalize="none" spellcheck="false" value="${loginName}"`)}
 ${field("password", "password", html`type="password" autocomplete="current-password"`)}
 ${isChange ? field("new_password", "new_password", html`type="password" autocomplete="new-password"`) : nothing}
 <button name="action" value="password">${pageText("sign_in", language)}</button>
-</form>`,
+</form>
+${passkey ? passkeyPart(form, passkey) : nothing}
+${forgottenForm(form)}`,
   });
 }
 
@@ -84,6 +65,7 @@ export function confirmationForm(form: Form, name: string): Response {
   return pageResponse({
     language,
     cookies,
+    brand: proven.brand,
     formAction: formActionOf(proven.redirectUri),
     title: pageText("continue_title", language, { application }),
     body: html`<p>${pageText("continue_text", language, { name })}</p>
@@ -96,9 +78,21 @@ ${hiddenOf(form)}
   });
 }
 
-const problemsOf = (problems: readonly string[]): Html[] =>
+/** The form for a passkey alone, which the field of the login name offers as well. */
+const passkeyPart = (form: Form, { challengeToken, options }: PasskeyQuestion): Html =>
+  passkeyForm({
+    language: form.language,
+    path: paths.signIn,
+    hidden: [hiddenOf(form), html`<input type="hidden" name="challenge" value="${challengeToken}">`],
+    asks: "conditional",
+    options,
+    label: "passkey_use",
+  });
+
+/** Sentences about an attempt. */
+export const problemsOf = (problems: readonly string[]): Html[] =>
   problems.map((problem) => html`<p class="bad" role="alert">${problem}</p>`);
 
-/** The hidden fields of a form. */
-export const hiddenOf = ({ request, token }: Form): Html =>
+/** The fields by which a form brings back its request and its token. */
+export const hiddenOf = ({ request, token }: Pick<Form, "request" | "token">): Html =>
   html`<input type="hidden" name="request" value="${request}"><input type="hidden" name="token" value="${token}">`;

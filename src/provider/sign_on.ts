@@ -6,7 +6,7 @@ import { lostRace } from "../events/log.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken } from "../security/token.ts";
 import { userInForce } from "../services/in_force.ts";
-import { mayUse } from "./subject.ts";
+import { mayActFor, mayUse } from "./subject.ts";
 
 /** A sign-in to an application that is to be written, with its code where it has one. */
 export type NewSignOn = {
@@ -25,6 +25,8 @@ export type NewSignOn = {
   /** Whether the user must have allowed the application the scope. */
   readonly isConsentNeeded: boolean;
   readonly code?: NewCode;
+  /** The device that is signed in, if it still waits. */
+  readonly deviceId?: string;
 };
 
 type NewCode = {
@@ -34,23 +36,32 @@ type NewCode = {
 };
 
 /** Whether the user may use the application, has allowed what it asks for, and may sign in for the organization that was named. */
-export type Permitted = { readonly permitted: boolean; readonly allowed: boolean; readonly reachable: boolean };
+export type Permitted = {
+  readonly permitted: boolean;
+  readonly allowed: boolean;
+  readonly reachable: boolean;
+  /** Of a device, whether it still waits. */
+  readonly isWaiting?: boolean;
+};
 
-/** Writes a sign-in and its code, if the session is in force and the user may use the application; undefined without the session. */
+/**
+ * Writes a sign-in and its code, if the session is in force and the user may use the application; undefined without the session. One
+ * without a code gets its tokens at once: its application is one of those that learn of the end of the session.
+ */
 export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitted | undefined> {
   const { code, organizationId = null, now, expirationDate } = signOn;
+  const device = deviceParts(sql, signOn);
+  const isIssuing = code === undefined && signOn.deviceId === undefined;
   const [found] = await sql<Permitted[]>`
-    with found as materialized (
-      select b.session_id, b.user_id, coalesce(${organizationId}, u.owner) as organization_id,
-        ${sql.unsafe(mayUse)} as permitted,
+    with ${device.locked}found as materialized (
+      select b.session_id, b.user_id, w.organization_id, ${sql.unsafe(mayUse)} as permitted,
         (not ${signOn.isConsentNeeded}::boolean or exists (
           select from consents c where c.user_id = b.user_id and c.app_id = ${signOn.appId}
             and c.scopes @> string_to_array(${signOn.scope}, ' '))) as allowed,
-        (${organizationId}::text is null or ${organizationId} = u.owner or exists (
-          select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id
-            and g.owner = ${organizationId})) as reachable
-      from browser_sessions b join sessions s on s.session_id = b.session_id
+        ${sql.unsafe(mayActFor("w.organization_id"))} as reachable${device.isWaiting}
+      from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
         join users u on u.user_id = b.user_id and ${sql.unsafe(userInForce)}
+        cross join lateral (select coalesce(${organizationId}::text, u.owner) as organization_id) w
         join projects p on p.project_id = ${signOn.projectId}
       where b.session_id = ${signOn.sessionId} and b.expiration_date > ${now}
     ),
@@ -62,16 +73,41 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
       insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
       select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope},
         ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found
-      where permitted and allowed and reachable
-      returning sign_on_id
+      where permitted and allowed and reachable${device.andWaiting}
+      returning sign_on_id, session_id, app_id
     ),
+    served as (
+      insert into session_applications (session_id, app_id, created)
+      select session_id, app_id, ${now} from made where ${isIssuing} on conflict do nothing
+    ),${device.approved}
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
       select ${hashToken(code?.code ?? "")}, sign_on_id, ${code?.redirectUri ?? ""}, ${code?.challenge ?? null},
         ${expirationDate} from made where ${code !== undefined}
     )
-    select permitted, allowed, reachable from found`;
+    select permitted, allowed, reachable${device.orWaiting} from found`;
   return found;
+}
+
+/** The parts of the statement that sign a device in: of users who approve it at once one does. */
+function deviceParts(sql: Sql, { deviceId, now }: NewSignOn) {
+  const none = sql``;
+  if (deviceId === undefined)
+    return { locked: none, isWaiting: none, andWaiting: none, approved: none, orWaiting: none };
+  return {
+    locked: sql`device as materialized (
+      select from device_codes where device_id = ${deviceId} and sign_on_id is null and denied is null
+        and expiration_date > ${now} for update
+    ),
+    `,
+    isWaiting: sql`, exists (select from device) as is_waiting`,
+    andWaiting: sql` and is_waiting`,
+    approved: sql`
+    approved as (
+      update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null from made where d.device_id = ${deviceId}
+    ),`,
+    orWaiting: sql`, is_waiting as "isWaiting"`,
+  };
 }
 
 /** A sign-in that ends, with the ids that its fact names. */

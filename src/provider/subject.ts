@@ -1,14 +1,17 @@
-import { grantShutIn, userInForce } from "../services/in_force.ts";
+import { grantShutBy, grantShutIn, userInForce } from "../services/in_force.ts";
+
+/** The SQL condition that a grant of the user `u` in the project `p` counts. */
+const holds = (which = "") => `exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id${which} and g.active and ${grantShutBy} = '')`;
 
 /** The SQL condition that the user `u` may use the applications of the project `p`: by its organization, or by a grant of its own. */
 export const mayUse = `(u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id))`;
+          or ${holds()})`;
 
-/** The SQL condition that the user `u` may sign in to the project `p` for an organization: its own, or one that granted it a role there. */
+/** The SQL condition that the user `u` may sign in to the project `p` for an organization: its own, or one whose grant it holds. */
 export const mayActFor = (organization: string): string =>
-  `(${organization}::text is null or ${organization} = u.owner or exists (
-          select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = ${organization}))`;
+  `(${organization} = u.owner or ${holds(` and g.owner = ${organization}`)})`;
 
 /** The roles of the user `u` in the project `p` of the organization `h`, by the organization whose grants give them. */
 const rolesColumn = `coalesce((
@@ -61,10 +64,10 @@ export const signOnValue = `jsonb_build_object(
       'phoneVerified', u.phone_verified, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn})`;
 
 /**
- * The tables of a sign-in `o` that is in force at the time `asked.now`: nothing of it is while its user may not call or may not use the
- * application. A session that ended before its time has no row any more; one that ran out is no reason.
+ * The tables of a sign-in `o` that is in force at the time `asked.now`: nothing of it is while its user may not call, or may not use the
+ * application for the organization signed in for. A session that ended before its time has no row any more; one that ran out is no reason.
  */
 export const signOnTables = `browser_sessions b
     join users u on u.user_id = b.user_id and ${userInForce}
-    where b.session_id = o.session_id and ${mayUse}
+    where b.session_id = o.session_id and ${mayUse} and ${mayActFor("o.organization_id")}
       and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id))`;

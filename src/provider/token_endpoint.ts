@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 import { OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
 import type { Call, Deps } from "../deps.ts";
+import { foreignKey } from "../postgres/failure.ts";
 import { sameBytes } from "../security/compare.ts";
 import { newToken } from "../security/token.ts";
 import { wordsOf } from "./claims.ts";
 import type { Client } from "./client.ts";
 import type { Authenticate, ClientClaim } from "./client_authentication.ts";
+import { deviceGrant } from "./device_grant.ts";
+import { deviceGrantType } from "./discovery.ts";
 import {
   type ClientWith,
   clientAndCode,
@@ -20,6 +23,8 @@ import { later, type ProviderSettings } from "./settings.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";
 import {
+  type CodeIn,
+  isUsed,
   newAccessToken,
   newIdToken,
   openSuccessor,
@@ -29,6 +34,7 @@ import {
   type TokenMaker,
   writeAccessToken,
 } from "./tokens.ts";
+import { triedAgain } from "./tried_again.ts";
 
 /** The answer of the token endpoint (RFC 6749, 5.1). */
 export type TokenResponse = {
@@ -57,14 +63,17 @@ const graceMs = 10_000;
 export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
   const { sql, clock, secrets } = deps;
   const [codeOf, refreshOf, clientOf] = [clientAndCode(sql), clientAndRefresh(sql), clientRead(sql)];
+  const deviceOf = deviceGrant({ deps, authenticate });
   const seconds = settings.oauthTokenLifetimeSeconds;
 
   return async (request: TokenQuestion): Promise<TokenResponse> => {
     const grantType = required(request.form, "grant_type", longestToken);
     if (grantType === "authorization_code") return fromCode(request);
     if (grantType === "refresh_token") return fromRefresh(request);
+    if (grantType === deviceGrantType) return fromDevice(request);
     await authenticate(await clientOf(request.proof.clientId, clock()), request);
-    throw new OauthError("unsupported_grant_type", "grant_type must be authorization_code or refresh_token");
+    const types = `authorization_code, refresh_token or ${deviceGrantType}`;
+    throw new OauthError("unsupported_grant_type", `grant_type must be ${types}`);
   };
 
   async function fromCode(request: TokenQuestion): Promise<TokenResponse> {
@@ -74,17 +83,35 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     const client = await authenticate(read?.client, request);
     refuseGrantType(client, OidcGrantType.AUTHORIZATION_CODE);
     const found = ofClient(client, read);
+    if (!found.isUsed) refuseWrong(found, form);
+    return redeemed(call, { client, found, of: { code, table: "authorization_codes" } });
+  }
+
+  async function fromDevice(request: TokenQuestion): Promise<TokenResponse> {
+    const { client, code, found } = await deviceOf(request);
+    return redeemed(request.call, { client, found, of: { code, table: "device_codes" } });
+  }
+
+  /** Exchanges a code that its client may have; one that comes again ends what it gave. */
+  async function redeemed(call: Call, { client, found, of }: Redeemable): Promise<TokenResponse> {
+    const now = clock();
+    const { signOn } = found;
     if (found.isUsed) throw await reused(found, call, SignOnEnd.CODE_REUSED);
-    const signOn = rightCode(found, form);
+    if (!signOn) throw notInForce();
     const access = await newAccessToken(maker, { client, signOn, now }, signOn.scope);
     const refresh = isRefreshable(client, signOn)
       ? newRefresh(now, later(now, settings.refreshLifetimeSeconds))
       : undefined;
     const idToken = await idTokenFor({ client, signOn, now });
     const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
-    const isFirst = await redeemCode(sql, code, { now, access, refresh, end });
-    if (!isFirst) throw await reused(found, call, SignOnEnd.CODE_REUSED);
+    const written = () => redeemCode(sql, of, { now, access, refresh, end });
+    if (!(await triedAgain(written, call).catch(refuseEnded))) throw await late(found, call, of);
     return response({ access, refresh: refresh?.text, idToken });
+  }
+
+  /** Refuses a code that was used, or whose sign-in ended, since it was read. */
+  async function late(found: Redeemable["found"], call: Call, of: CodeIn): Promise<OauthError> {
+    return (await isUsed(sql, of)) ? reused(found, call, SignOnEnd.CODE_REUSED) : notInForce();
   }
 
   async function fromRefresh(request: TokenQuestion): Promise<TokenResponse> {
@@ -101,9 +128,11 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     const idToken = await idTokenFor(of);
     const successor = newRefresh(now, later(new Date(signOn.createdAt * 1000), settings.refreshLifetimeSeconds));
     const sealed = sealSuccessor(secrets.keyring, old, successor.text);
-    const isFirst = found.replacedMs === null && (await replaceRefresh(sql, { old, successor, sealed }, access));
+    const replaced = () => replaceRefresh(sql, { old, successor, sealed }, access);
+    const isFirst = found.replacedMs === null && (await triedAgain(replaced, call).catch(refuseEnded));
     if (isFirst) return response({ access, refresh: successor.text, idToken });
-    if (!(await writeAccessToken(sql, signOn.signOnId, access))) throw notInForce();
+    const written = () => writeAccessToken(sql, signOn.signOnId, access);
+    if (!(await triedAgain(written, call).catch(refuseEnded))) throw notInForce();
     return response({ access, refresh: await successorOf(proof.clientId, old), idToken });
   }
 
@@ -120,7 +149,7 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
   }
 
   /** Ends the sign-in whose code or refresh token came again: one of the two who have it stole it. */
-  async function reused({ end }: FoundCode | FoundRefresh, call: Call, reason: SignOnEnd): Promise<OauthError> {
+  async function reused({ end }: Pick<FoundCode, "end">, call: Call, reason: SignOnEnd): Promise<OauthError> {
     await endSignOn(deps, call, end, reason);
     return notInForce();
   }
@@ -141,6 +170,12 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
   }
 }
 
+type Redeemable = {
+  readonly client: Client;
+  readonly found: Pick<FoundCode, "isUsed" | "end" | "signOn">;
+  readonly of: CodeIn;
+};
+
 type Made = {
   readonly access: { readonly text: string; readonly scope: string };
   readonly refresh: string | undefined;
@@ -149,6 +184,11 @@ type Made = {
 
 const notInForce = () =>
   new OauthError("invalid_grant", "it is unknown, expired, used, of another client, or its sign-in has ended");
+
+/** Refuses where the sign-in ended while its tokens were written, which their foreign key found. */
+function refuseEnded(error: unknown): never {
+  throw foreignKey(error) === undefined ? error : notInForce();
+}
 
 function refuseGrantType({ oidc }: Client, type: OidcGrantType): void {
   if (!oidc.grantTypes.includes(type))
@@ -162,13 +202,12 @@ function ofClient<T extends FoundCode | FoundRefresh>({ appId }: Client, read: C
   return found;
 }
 
-function rightCode({ redirectUri, challenge, isExpired, signOn }: FoundCode, form: Parameters): SignOn {
+function refuseWrong({ redirectUri, challenge, isExpired, signOn }: FoundCode, form: Parameters): void {
   if (isExpired || !signOn) throw notInForce();
   if (form.get("redirect_uri") !== redirectUri)
     throw new OauthError("invalid_grant", "redirect_uri is not that of the authorization request");
   if (!isVerifier(challenge, form.get("code_verifier")))
     throw new OauthError("invalid_grant", "code_verifier does not fit the code_challenge of the authorization request");
-  return signOn;
 }
 
 /** Whether a verifier fits the challenge (RFC 7636, 4.6); one without a challenge fits none. */

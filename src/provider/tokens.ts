@@ -55,7 +55,8 @@ export function newIdToken(
   return signJwt(maker.keys, { type: "JWT", algorithm: algorithmOf(client), claims });
 }
 
-const algorithmOf = ({ oidc }: Client): Algorithm =>
+/** The algorithm that signs the ID tokens and logout tokens of an application. */
+export const algorithmOf = ({ oidc }: Pick<Client, "oidc">): Algorithm =>
   oidc.idTokenAlgorithm === OidcIdTokenAlgorithm.ES256 ? "ES256" : "RS256";
 
 const issueOf = ({ issuer, seconds }: TokenMaker, now: Date) => ({ issuer: issuer(), now: secondsOf(now), seconds });
@@ -70,15 +71,36 @@ export type NewTokens = {
   readonly refresh: RefreshToken | undefined;
 };
 
-/** Uses a code up and writes its tokens; false where another request was first, or the sign-in has ended meanwhile. */
-export async function redeemCode(sql: Sql, code: string, tokens: NewTokens & { readonly end: Date }): Promise<boolean> {
+/** A code that is exchanged for tokens, and the table that has it. */
+export type CodeIn = { readonly code: string; readonly table: "authorization_codes" | "device_codes" };
+
+/**
+ * Uses a code up and writes its tokens; false where another request was first, or the sign-in has ended meanwhile. The sign-in is locked
+ * before its code, as by its end: the other order is a deadlock.
+ */
+export async function redeemCode(
+  sql: Sql,
+  { code, table }: CodeIn,
+  tokens: NewTokens & { readonly end: Date },
+): Promise<boolean> {
   const { now, access, refresh, end } = tokens;
   const rows = await sql`
-    with used as (
-      update authorization_codes set used = ${now}
-      where hash = ${hashToken(code)} and used is null and expiration_date > ${now} returning sign_on_id
+    with held as materialized (
+      select o.sign_on_id from ${sql.unsafe(table)} c join sign_ons o on o.sign_on_id = c.sign_on_id
+      where c.hash = ${hashToken(code)} for no key update of o
     ),
-    kept as (update sign_ons o set expiration_date = ${end} from used where o.sign_on_id = used.sign_on_id),
+    used as (
+      update ${sql.unsafe(table)} c set used = ${now} from held
+      where c.hash = ${hashToken(code)} and c.used is null and c.expiration_date > ${now} returning c.sign_on_id
+    ),
+    kept as (
+      update sign_ons o set expiration_date = ${end} from used where o.sign_on_id = used.sign_on_id
+      returning o.session_id, o.app_id
+    ),
+    served as (
+      insert into session_applications (session_id, app_id, created)
+      select session_id, app_id, ${now} from kept on conflict do nothing
+    ),
     accessed as (
       insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
       select ${hashToken(access.value)}, sign_on_id, ${access.scope}, ${now}, ${access.expirationDate} from used
@@ -92,16 +114,26 @@ export async function redeemCode(sql: Sql, code: string, tokens: NewTokens & { r
   return rows.length > 0;
 }
 
+/** Whether a code was exchanged; one whose sign-in ended is gone. */
+export async function isUsed(sql: Sql, { code, table }: CodeIn): Promise<boolean> {
+  const rows = await sql`select from ${sql.unsafe(table)} where hash = ${hashToken(code)} and used is not null`;
+  return rows.length > 0;
+}
+
 /** A refresh token that is replaced, and its successor. */
 export type Replacement = { readonly old: string; readonly successor: RefreshToken; readonly sealed: Uint8Array };
 
-/** Replaces a refresh token and writes an access token; false where another request was first. */
+/** Replaces a refresh token and writes an access token; false where another request was first. The sign-in is locked first, as above. */
 export async function replaceRefresh(sql: Sql, { old, successor, sealed }: Replacement, access: AccessToken) {
   const { created: now } = access;
   const rows = await sql`
-    with replaced as (
-      update refresh_tokens set replaced = ${now}, successor = ${sealed}
-      where hash = ${hashToken(old)} and replaced is null returning sign_on_id
+    with held as materialized (
+      select o.sign_on_id from refresh_tokens r join sign_ons o on o.sign_on_id = r.sign_on_id
+      where r.hash = ${hashToken(old)} for key share of o
+    ),
+    replaced as (
+      update refresh_tokens r set replaced = ${now}, successor = ${sealed} from held
+      where r.hash = ${hashToken(old)} and r.replaced is null returning r.sign_on_id
     ),
     accessed as (
       insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)

@@ -10,8 +10,8 @@ const ALPHABET = "23456789BCDFGHJKMNPQRSTVWXYZ";
 const LENGTH = 6;
 
 /** Makes a code of characters that are hard to confuse, each equally likely: six of them, to be typed within a few tries. */
-export function newCode(pick: (below: number) => number = randomInt, length = LENGTH): string {
-  return Array.from({ length }, () => ALPHABET.charAt(pick(ALPHABET.length))).join("");
+export function newCode(pick: (below: number) => number = randomInt, length = LENGTH, alphabet = ALPHABET): string {
+  return Array.from({ length }, () => alphabet.charAt(pick(alphabet.length))).join("");
 }
 
 /** Returns the stored form of a code: its HMAC under the current master key, bound to its purpose. */

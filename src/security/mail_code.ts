@@ -37,6 +37,29 @@ export function makePasswordCode(keyring: Keyring) {
 export const passwordCodeMacs = (keyring: Keyring, typed: string): readonly Buffer[] =>
   codeMacs(keyring, { purpose: passwordPurpose, subject: "", code: typed });
 
+/** A user of an organization and the code that verifies its address. */
+export type EmailLink = { readonly owner: string; readonly userId: string; readonly code: string };
+
+const linkContext = "link of an e-mail code";
+
+/**
+ * Seals a user and a code for the link of a mail: a code of six characters is worth something with its user alone, whom the link
+ * must not name, and whose few tries nobody without the mail may use up.
+ */
+export const sealEmailLink = (keyring: Keyring, { owner, userId, code }: EmailLink): string =>
+  Buffer.from(keyring.seal(Buffer.from(JSON.stringify([owner, userId, code])), linkContext)).toString("base64url");
+
+/** Opens what the link of a mail brings; undefined for anything that was not sealed here. */
+export function openEmailLink(keyring: Keyring, sealed: string): EmailLink | undefined {
+  try {
+    const content = keyring.open(Buffer.from(sealed, "base64url"), linkContext);
+    const [owner, userId, code] = JSON.parse(Buffer.from(content).toString("utf8")) as [string, string, string];
+    return { owner, userId, code };
+  } catch {
+    return undefined;
+  }
+}
+
 /** Seals the codes of a mail, to be opened when it is sent. */
 export const sealMail = (keyring: Keyring, of: MailOf, codes: MailCodes): Uint8Array =>
   keyring.seal(Buffer.from(JSON.stringify(codes)), contextOf(of));

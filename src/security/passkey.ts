@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
 /** The relying party of WebAuthn: the host that passkeys are bound to, and the origin of the pages that may use them. */
@@ -49,6 +50,9 @@ export function relyingParty({ publicUrl, port, tlsCertFile }: PublicSettings): 
   const url = new URL(publicUrl ?? `${tlsCertFile ? "https" : "http"}://localhost:${port}`);
   return { id: url.hostname, origin: url.origin };
 }
+
+/** Whether browsers make passkeys for the relying party: they take names alone (WebAuthn, 5.1.3 and 5.1.4.1), and no addresses. */
+export const hasName = ({ id }: RelyingParty): boolean => isIP(id.replace(/^\[|\]$/g, "")) === 0;
 
 /** Composes the options for a new passkey: discoverable, with verification of the user, without attestation. */
 export function creationOptions({ challenge, party }: Challenged, user: PasskeyUser) {
@@ -132,15 +136,15 @@ export function userHandleIn(given: JsonObject): Buffer | undefined {
   return typeof userHandle === "string" ? Buffer.from(userHandle, "base64url") : undefined;
 }
 
-/** Checks the answer to request options; returns the new count of the authenticator, or undefined when it proves nothing. */
+/** Checks the answer to request options; returns the new count of the authenticator, or the reason why it proves nothing. */
 export async function checkedRequest(
   given: JsonObject,
   asked: Challenged,
   passkey: StoredPasskey,
-): Promise<number | undefined> {
+): Promise<number | "PROOF" | "COUNTER"> {
   const response = objectIn(given, "response");
   const { verifyAuthenticationResponse } = await import("@simplewebauthn/server");
-  return proven(async () => {
+  const count = await proven(async () => {
     refuseFrames(response);
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: {
@@ -155,12 +159,18 @@ export async function checkedRequest(
       credential: {
         id: base64url(passkey.id),
         publicKey: new Uint8Array(passkey.publicKey),
-        counter: passkey.counter,
+        // The library compares before it verifies: a count that is not signed tells nothing of a copy.
+        counter: -1,
       },
     });
     return verified ? authenticationInfo.newCounter : undefined;
   });
+  if (count === undefined) return "PROOF";
+  return goesOn(count, passkey.counter) ? count : "COUNTER";
 }
+
+/** Whether a count follows the stored one; authenticators that count nothing stay at 0 (WebAuthn, 7.2, 22). */
+const goesOn = (count: number, stored: number): boolean => count > stored || (count === 0 && stored === 0);
 
 const expectedOf = ({ challenge, party }: Challenged) => ({
   expectedChallenge: base64url(challenge),

@@ -10,11 +10,11 @@ import { replacementHash } from "./new_password.ts";
 import { organization, organizationRead } from "./organization.ts";
 import { type PasswordUser, passwordSecret, passwordUserRead, policyViolations, type TriedUser } from "./password.ts";
 import { oldPasswordGuesses } from "./password_change.ts";
-import { passwordResets, type ResetSettings } from "./password_reset.ts";
+import { type PasswordResets, passwordResetCalls } from "./password_reset.ts";
 import { user, userRead } from "./user.ts";
 
 /** The service for the caller's own account. */
-export const accountService = (deps: Deps, settings: ResetSettings) => {
+export const accountService = (deps: Deps, resets: PasswordResets) => {
   const { log, sql, clock, secrets } = deps;
   const userById = userRead(sql);
   const organizationById = organizationRead(sql);
@@ -23,7 +23,7 @@ export const accountService = (deps: Deps, settings: ResetSettings) => {
   const guess = oldPasswordGuesses(deps);
 
   return {
-    ...passwordResets(deps, settings),
+    ...passwordResetCalls(resets),
 
     async getMe(_request, call) {
       const { userId: id, organization: owner, memberships } = callerOf(call);

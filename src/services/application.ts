@@ -187,6 +187,7 @@ export function completed(settings: Settings): OidcConfiguration {
     additionalOrigins: settings.additionalOrigins,
     skipNativeAppSuccessPage: settings.skipNativeAppSuccessPage,
     idTokenAlgorithm: settings.idTokenAlgorithm,
+    backChannelLogoutUri: settings.backChannelLogoutUri,
     ...(clockSkew ? { clockSkew } : {}),
   } satisfies Settings);
 }
@@ -440,7 +441,7 @@ const applicationList = (sql: Sql, query: NamedQuery, projectId: string): NamedL
   scope: { column: "a.project_id", value: projectId },
   isAgeByBytes: true,
   terms: sql`(select * from terms where noun = 'application' and scope = ${projectId}) w`,
-  own: "e.noun = 'application' and e.scope = a.project_id and e.object_id = a.app_id",
+  ownWords: "a.words",
 });
 
 /** Makes the refusal of a name that another application of the project has. */

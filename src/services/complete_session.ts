@@ -10,12 +10,12 @@ import { messageRule, type Violation } from "../errors.ts";
 import { factOf, type NewFact, next } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { relyingParty } from "../security/passkey.ts";
 import { recoveryCodeMac } from "../security/recovery_code.ts";
 import { stepOfCode } from "../security/totp.ts";
 import type { FactorSettings } from "./enrolling_user.ts";
 import { countFactorTry } from "./factor_attempts.ts";
 import { type FactorRow, factorSecretRead, secretContext } from "./factor_read.ts";
+import { FactorRefusal, type RecordRefusal } from "./factor_refusal.ts";
 import { countNetwork } from "./network_rate.ts";
 import {
   callSession,
@@ -26,7 +26,7 @@ import {
   type SessionKind,
   type SessionLifetime,
 } from "./new_session.ts";
-import { provenPasskey } from "./passkey_proof.ts";
+import type { PasskeyProof } from "./passkey_proof.ts";
 import { isLocked } from "./password.ts";
 import { challengeOver, type PendingUser, pendingSessions } from "./pending_session.ts";
 import type { SignInLimits } from "./sign_in_limit.ts";
@@ -60,15 +60,20 @@ export type Completion = Pick<CompleteSessionRequest, "pendingToken" | "answer">
 /** Ends the second step of a sign-in, or refuses. */
 export type SignInCompletion = <A>(completion: Completion, kind: SessionKind<A>) => Promise<A>;
 
+type Parts = {
+  readonly settings: FactorSettings & SignInLimits;
+  readonly proof: PasskeyProof;
+  readonly record: RecordRefusal;
+};
+
 /** Makes the one way to end a sign-in that waits for a factor, for calls and for pages. */
-export const signInCompletion = (deps: Deps, settings: FactorSettings & SignInLimits): SignInCompletion => {
+export const signInCompletion = (deps: Deps, { settings, proof, record }: Parts): SignInCompletion => {
   const { log, sql, clock, secrets } = deps;
   const pending = pendingSessions(deps, settings);
   const sessionOf = newSessions(deps);
   const confirm = confirmedSessions(deps);
   const secretOf = factorSecretRead(sql);
   const codeIsLeft = recoveryCodeRead(sql);
-  const provenBy = provenPasskey(deps, relyingParty(settings));
   const guesses = deps.failureRate("second factors", settings.signInFailuresPerAddressPerMinute);
 
   return async ({ pendingToken, answer, call }, kind) => {
@@ -104,27 +109,33 @@ export const signInCompletion = (deps: Deps, settings: FactorSettings & SignInLi
     }
   }
 
-  async function byTotp({ id }: PendingUser, code: string, { signal }: Call): Promise<UsedFactor> {
-    await countFactorTry(sql, id, clock());
-    const row = await secretOf({ user: id, kind: "totp" }, signal);
+  async function byTotp({ id }: PendingUser, code: string, call: Call): Promise<UsedFactor> {
+    const until = await countFactorTry(sql, id, clock());
+    const row = await secretOf({ user: id, kind: "totp" }, call.signal);
     if (!row) throw wrongCode("totpCode");
     const secret = secrets.keyring.open(row.sealed, secretContext(row.id));
     const step = stepOfCode(secret, code, { now: clock(), last: Number(row.lastStep ?? -1) });
-    if (step === undefined) throw wrongCode("totpCode");
+    if (step === undefined) {
+      await record({ row, reason: FactorRefusal.CODE, until }, call);
+      throw wrongCode("totpCode");
+    }
     return { row, secret: { step }, amr: codeAmr };
   }
 
-  async function byRecoveryCode({ id }: PendingUser, code: string, { signal }: Call): Promise<UsedFactor> {
-    await countFactorTry(sql, id, clock());
-    const row = await secretOf({ user: id, kind: "recovery_codes" }, signal);
+  async function byRecoveryCode({ id }: PendingUser, code: string, call: Call): Promise<UsedFactor> {
+    const until = await countFactorTry(sql, id, clock());
+    const row = await secretOf({ user: id, kind: "recovery_codes" }, call.signal);
     if (!row) throw wrongCode("recoveryCode");
     const mac = recoveryCodeMac(secrets.keyring.open(row.sealed, secretContext(row.id)), code);
-    if (!(await codeIsLeft({ factor: row.id, mac }, signal))) throw wrongCode("recoveryCode");
+    if (!(await codeIsLeft({ factor: row.id, mac }, call.signal))) {
+      await record({ row, reason: FactorRefusal.CODE, until }, call);
+      throw wrongCode("recoveryCode");
+    }
     return { row, secret: { recoveryCode: mac }, amr: codeAmr };
   }
 
-  async function byPasskey({ id, challenge }: PendingUser, answer: JsonObject, { signal }: Call): Promise<UsedFactor> {
-    const { row, secret, amr } = await provenBy(answer, { challenge, userId: id, field: "passkey" }, signal);
+  async function byPasskey({ id, challenge }: PendingUser, answer: JsonObject, call: Call): Promise<UsedFactor> {
+    const { row, secret, amr } = await proof.check(answer, { challenge, userId: id, field: "passkey" }, call);
     return { row, secret, amr: ["pwd", ...amr] };
   }
 };

@@ -113,6 +113,12 @@ const rules: readonly Rule[] = [
   },
   { key: "REFRESH_WITHOUT_CODE_OR_DEVICE", inDevMode: true, broken: strayRefresh },
   { key: "CLOCK_SKEW_TOO_LONG", inDevMode: true, broken: at("clockSkew", isSkewLong) },
+  {
+    key: "BACK_CHANNEL_LOGOUT_URI_UNUSABLE",
+    inDevMode: true,
+    broken: ({ backChannelLogoutUri: uri }) =>
+      uri === "" || isBackChannelUri(uri) ? [] : [{ path: "backChannelLogoutUri", uri }],
+  },
   { key: "REDIRECT_URI_FRAGMENT", inDevMode: true, broken: each((to) => isSignIn(to) && to.uri.includes("#")) },
   { key: "REDIRECT_URI_WILDCARD", inDevMode: true, broken: each(({ uri }) => hasWildcard(uri)) },
   { key: "REDIRECT_URI_RELATIVE", inDevMode: true, broken: each(({ kind }) => kind === "relative") },
@@ -156,6 +162,10 @@ function isSkewLong({ clockSkew }: OidcConfiguration): boolean {
   const { seconds = 0n, nanos = 0 } = clockSkew ?? {};
   return seconds > mostSkewSeconds || (seconds === mostSkewSeconds && nanos > 0);
 }
+
+/** Whether logout tokens can be sent to a URI: it is https, without user information and fragment. */
+export const isBackChannelUri = (uri: string): boolean =>
+  kindOf(uri) === "https" && !uri.includes("#") && !hasWildcard(uri) && !/^https:\/\/[^/?#]*@/i.test(uri);
 
 // A relative or dangerous URI has no authority to check.
 function hasUserInformation({ kind, uri }: Redirect): boolean {

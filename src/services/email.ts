@@ -35,9 +35,10 @@ import {
 
 /** The e-mail addresses of users. */
 export const userEmail = (deps: Deps, settings: MailSettings) => {
-  const { log, sql, clock, secrets } = deps;
+  const { log, sql, clock } = deps;
   const userToChange = emailRead(sql, settings);
   const codeFor = codeMaker(deps, settings);
+  const verify = emailVerification(deps, settings);
 
   return {
     async changeEmail(request, call) {
@@ -51,16 +52,8 @@ export const userEmail = (deps: Deps, settings: MailSettings) => {
       return log.append(call, [changed], { details: withoutCreation(at), ...code?.answered });
     },
 
-    async verifyEmail({ userId, verificationCode }, call) {
-      const user = await userOf(userId, call);
-      refuseUnverifiable(user);
-      const tried = await reserveEmailAttempt(sql, userId, clock());
-      const isRight = tried && emailCodeMatches(secrets.keyring, { ...tried, userId }, verificationCode);
-      refuseWrongCode(isRight, user, clock());
-      const at = next(user, clock());
-      const verified = factOf("user", at, { case: "emailVerified", value: {} });
-      return log.append(call, [verified], { details: detailsAfter(at) });
-    },
+    verifyEmail: ({ userId, verificationCode: code }, call) =>
+      verify({ owner: organizationOf(call), userId, code }, call),
 
     async resendEmailCode(request, call) {
       const user = await userOf(request.userId, call);
@@ -78,6 +71,25 @@ export const userEmail = (deps: Deps, settings: MailSettings) => {
     return user;
   }
 };
+
+/** A user and the code that proves its address. */
+export type EmailProof = { readonly owner: string; readonly userId: string; readonly code: string };
+
+/** Makes the one way to verify an address by a code, for calls and for pages. */
+export function emailVerification({ log, sql, clock, secrets }: Deps, settings: MailSettings) {
+  const userToVerify = emailRead(sql, settings);
+  return async ({ owner, userId, code }: EmailProof, call: Call) => {
+    const user = await userToVerify({ owner, id: userId, email: null }, call.signal);
+    if (!user) throw refuse.notFound("user", userId);
+    refuseUnverifiable(user);
+    const tried = await reserveEmailAttempt(sql, userId, clock());
+    const isRight = tried && emailCodeMatches(secrets.keyring, { ...tried, userId }, code);
+    refuseWrongCode(isRight, user, clock());
+    const at = next(user, clock());
+    const verified = factOf("user", at, { case: "emailVerified", value: {} });
+    return log.append(call, [verified], { details: detailsAfter(at) });
+  };
+}
 
 const setEmail = `email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean`;
 

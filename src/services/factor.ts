@@ -22,7 +22,7 @@ export const factorService = (deps: Deps, settings: FactorSettings) => {
     ...totpEnrolment(deps, settings),
     ...passkeyEnrolment(deps, settings),
 
-    async generateRecoveryCodes(_request, call) {
+    async generateRecoveryCodes(_request: unknown, call: Call) {
       const user = await caller(call);
       refuseEnrolment(user);
       if (!user.factors.some(isFullFactor)) throw refuse.because("FACTOR_MISSING");

@@ -32,10 +32,10 @@ export const factorFolds = {
   passkeyAdded: {
     views: [insertFactor("passkey", { name, isSynced: "(f.payload->>'isSynced')::boolean" })],
     credentials: [
-      `insert into passkeys (factor_id, user_id, credential_id, public_key, user_handle, counter, transports)
+      `insert into passkeys (factor_id, user_id, credential_id, public_key, user_handle, counter, transports, host)
        select i.stream, i.payload->>'userId', decode(i.secret->>'id', 'hex'), decode(i.secret->>'publicKey', 'hex'),
          decode(i.secret->>'handle', 'hex'), (i.secret->>'counter')::bigint,
-         array(select jsonb_array_elements_text(i.secret->'transports')) from $input i`,
+         array(select jsonb_array_elements_text(i.secret->'transports')), i.secret->>'host' from $input i`,
       endEnrolment("passkey"),
     ],
   },
@@ -70,6 +70,7 @@ export const factorFolds = {
        where a.user_id = i.payload->>'userId' and i.secret->>'counter' is null`,
     ],
   },
+  refused: { views: [touch("factors", "factor_id")] },
   removed: {
     views: [gone("factors")],
     credentials: [gone("factor_secrets"), gone("recovery_codes"), gone("passkeys")],

@@ -40,8 +40,8 @@ export type NamedList = NamedQuery & {
   readonly isAgeByBytes?: boolean;
   /** The rows of `terms` as `w` that are of the list. */
   readonly terms: Fragment;
-  /** The condition on rows `e` of `terms` that they are of the row at hand. */
-  readonly own: string;
+  /** The column of the words of a row, in the order of their bytes, each between blanks. */
+  readonly ownWords: string;
   /** The condition that an index serves in the order by name. */
   readonly served?: Fragment | undefined;
   /** The conditions that no index serves. */
@@ -153,35 +153,35 @@ function byAge(sql: Sql, list: NamedList, after: After): Fragment {
     order by ${order} limit ${mostRead}`;
 }
 
-/** Reads in the order of the words that begin with one; a thing with several of them comes once. */
+/** Reads in the order of the words that begin with one; a thing with several of them comes once, with the first in this order. */
 function byWord(sql: Sql, list: NamedList, { word, after }: { word: string; after: After }): Fragment {
   const { backwards, beyond } = directionOf(list.order);
   const order = sql.unsafe(`w.term ${backwards}, w.object_id ${backwards}`);
   const words = list.words.filter((one) => one !== word);
   const rest = restOf(sql, { ...list, words, unserved: unservedIn(list) });
   const [lastKey = "", lastId = ""] = after ?? [];
-  const earlier = sql`select from terms e where ${sql.unsafe(list.own)} and ${begins(sql, "e.term", word)}
-    and ${sql.unsafe(backwards === "desc" ? "e.term > w.term" : "e.term < w.term")} offset 0`;
-  // Nothing that begins with a word comes before the word itself.
-  const isFirst = backwards === "asc" ? sql`w.term = ${termOf(sql, word)}` : sql`false`;
+  const own = sql.unsafe(list.ownWords);
+  const isFirst =
+    backwards === "asc"
+      ? sql`strpos(${own}, ${beginning(sql, word)}) = strpos(${own}, ' ' || w.term || ' ')`
+      : sql`strpos(${own}, ' ' || w.term || ${beginning(sql, word)}) = 0`;
   return sql`
     select w.object_id as id, ${sql.unsafe(list.columns)}, w.term as key,
-      ${rest} and (${isFirst} or not exists (${earlier})) as "isMatch",
+      ${rest} and ${isFirst} as "isMatch",
       row_number() over (order by ${order}) = ${mostRead} as "isLast"
     from ${list.terms} cross join lateral (
       select * from ${list.table} where ${within(sql, list)} and ${sql.unsafe(list.id)} = w.object_id limit 1
     ) ${sql.unsafe(list.alias)}
-    where ${begins(sql, "w.term", word)}
+    where ${termBegins(sql, word)}
       and ${after ? sql`(w.term, w.object_id) ${sql.unsafe(beyond)} (${lastKey}, ${lastId})` : sql`true`}
     order by ${order} limit ${mostRead}`;
 }
 
 const unservedIn = ({ served, unserved = [] }: NamedList) => (served ? [served, ...unserved] : unserved);
 
-/** The conditions of the filters that the order does not serve. With an offset words are looked up by row, and not all hashed. */
-function restOf(sql: Sql, { texts, words, own, unserved = [] }: NamedList): Fragment {
-  const ofWord = (word: string) =>
-    sql`exists (select from terms e where ${sql.unsafe(own)} and ${begins(sql, "e.term", word)} offset 0)`;
+/** The conditions of the filters that the order does not serve. */
+function restOf(sql: Sql, { texts, words, ownWords, unserved = [] }: NamedList): Fragment {
+  const ofWord = (word: string) => sql`strpos(${sql.unsafe(ownWords)}, ${beginning(sql, word)}) > 0`;
   const all = [...texts.map((text) => compared(sql, text)), ...words.map(ofWord), ...unserved];
   return all.reduce<Fragment>((some, one) => sql`${some} and coalesce(${one}, false)`, anything(sql));
 }
@@ -196,13 +196,11 @@ function compared(sql: Sql, { column, text, isPrefix }: TextFilter): Fragment {
   return sql`${key} >= (select folded(${text})) and ${sql.unsafe(bytes(column))} < (select folded(${text}) || chr(1114111))`;
 }
 
-function begins(sql: Sql, column: string, word: string): Fragment {
-  const term = sql.unsafe(column);
-  return sql`${term} >= ${termOf(sql, word)}
-    and ${sql.unsafe(column)} < (select left(folded(${word}), 50) || chr(1114111))`;
-}
+const termBegins = (sql: Sql, word: string): Fragment => sql`
+  w.term >= (select left(folded(${word}), 50)) and w.term < (select left(folded(${word}), 50) || chr(1114111))`;
 
-const termOf = (sql: Sql, word: string): Fragment => sql`(select left(folded(${word}), 50))`;
+/** How a word of a row begins that begins with this one. */
+const beginning = (sql: Sql, word: string): Fragment => sql`(select ' ' || left(folded(${word}), 50))`;
 
 /** The fields of a filter by the name and the state of things. */
 export type NameFilter = {

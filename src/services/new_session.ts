@@ -28,6 +28,8 @@ export type BegunSession = {
   readonly details: ReturnType<typeof detailsAfter>;
   readonly expirationDate: Timestamp;
   readonly enrolmentOnly: boolean;
+  /** How its user proved who it is (RFC 8176). */
+  readonly amr: readonly string[];
 };
 
 /** The kind of session that a sign-in begins: its life, its credentials, and the answer that is recorded with it. */
@@ -35,6 +37,11 @@ export type SessionKind<A> = {
   readonly lifetimeSeconds: number;
   /** Whether it is one of a browser, which makes no calls. */
   readonly browser: boolean;
+  /**
+   * Whether pages lead its user through an enrolment where the factor policy requires one, or, as the application asks for a factor,
+   * wherever the policy allows one. Without it a browser gets no session that may only enrol.
+   */
+  readonly enrolment?: "required" | "wanted" | undefined;
   readonly secret: JsonObject;
   readonly answer: (begun: BegunSession) => A;
 };
@@ -58,12 +65,20 @@ export const newSessions =
   ({ ids, clock }: Pick<Deps, "ids" | "clock">) =>
   <A>({ owner, id: userId, since }: SignedInUser, signIn: SignIn, kind: SessionKind<A>): NewSession<A> => {
     const { amr, enrolmentOnly = false, rehashed } = signIn;
+    const methods = amr.length === 0 ? ["pwd"] : amr;
     const at = first(owner, ids(), clock());
     const expirationDate = timestampFromDate(new Date(at.time.getTime() + kind.lifetimeSeconds * 1000));
     const secret = { ...kind.secret, since, ...(rehashed ? { rehashed } : {}) };
     const value = { userId, expirationDate, amr: [...amr], enrolmentOnly, browser: kind.browser };
     const created = factOf("session", at, { case: "created", value }, secret);
-    const begun = { userId, sessionId: at.stream, details: detailsAfter(at), expirationDate, enrolmentOnly };
+    const begun = {
+      userId,
+      sessionId: at.stream,
+      details: detailsAfter(at),
+      expirationDate,
+      enrolmentOnly,
+      amr: methods,
+    };
     return { at, created, answer: kind.answer(begun) };
   };
 

@@ -10,6 +10,7 @@ import { details, detailsAfter, factOf, first } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { brandingFolds, brandingRules, organizationBranding } from "./branding.ts";
 import { userIsThere } from "./in_force.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "./named_list.ts";
 import { organizationState, organizationStateFolds } from "./organization_state.ts";
@@ -32,6 +33,7 @@ export const organizationService = (deps: Deps) => {
   return {
     ...organizationState(deps),
     ...organizationUpdate(deps),
+    ...organizationBranding(deps),
 
     async createOrganization({ name, ownerUserId }, call) {
       const { takenBy = null, ownerExists = false } =
@@ -70,11 +72,13 @@ export const organizationRules = [
   pageRule(ListOrganizationsRequestSchema, 2),
   namedRule(ListOrganizationsRequestSchema, ["name", "namePrefix"]),
   ...organizationUpdateRules,
+  ...brandingRules,
 ];
 
 /** The folds of facts about an organization: they write its row. */
 export const organizationFolds = {
   ...organizationStateFolds,
+  ...brandingFolds,
   created: {
     views: [
       `insert into organizations (organization_id, name, version, created, changed)
@@ -139,6 +143,6 @@ function organizationList(sql: Sql, query: NamedQuery, only: readonly string[] |
     terms: some
       ? sql`(select * from terms where noun = 'organization' and scope = '' and object_id = any(${some}) offset 0) w`
       : sql`(select * from terms where noun = 'organization' and scope = '') w`,
-    own: "e.noun = 'organization' and e.scope = '' and e.object_id = o.organization_id",
+    ownWords: "o.words",
   };
 }

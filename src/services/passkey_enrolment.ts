@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { FactorService } from "../../gen/postern/v1/factor_pb.ts";
+import type { ConfirmPasskeyRequest, FactorService } from "../../gen/postern/v1/factor_pb.ts";
 import type { Call, Deps } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { detailsAfter, factOf } from "../events/fact.ts";
@@ -12,6 +12,7 @@ import {
   type Challenged,
   checkedCreation,
   creationOptions,
+  hasName,
   type NewPasskey,
   type PasskeyName,
   relyingParty,
@@ -36,9 +37,10 @@ export const passkeyEnrolment = (deps: Deps, settings: FactorSettings) => {
   const party = relyingParty(settings);
 
   return {
-    async startPasskey(_request, call) {
+    async startPasskey(_request: unknown, call: Call) {
       const user = await caller(call);
       refusePasskey(user);
+      if (!hasName(party)) throw refuse.because("PASSKEY_HOST", { params: { host: party.id } });
       refuseStale(user, settings, clock());
       const credentials = await passkeysOf({ user: user.id }, call.signal);
       const handle = credentials[0]?.handle ?? randomBytes(handleBytes);
@@ -49,7 +51,7 @@ export const passkeyEnrolment = (deps: Deps, settings: FactorSettings) => {
       return log.append(call, [started], { options, expirationDate });
     },
 
-    async confirmPasskey({ credential = {}, name }, call) {
+    async confirmPasskey({ credential = {}, name }: NamedAnswer, call: Call) {
       const user = await caller(call);
       refusePasskey(user);
       const found = await enrolment.find(user, call.signal);
@@ -57,7 +59,7 @@ export const passkeyEnrolment = (deps: Deps, settings: FactorSettings) => {
       const passkey = await proven(credential, { challenge, party }, call);
       const at = enrolment.end(user, found);
       const value = { userId: user.id, name, isSynced: passkey.isSynced };
-      const secret = secretOf(passkey, found.secret.subarray(challengeBytes));
+      const secret = { ...secretOf(passkey, found.secret.subarray(challengeBytes)), host: party.id };
       const added = factOf("factor", at, { case: "passkeyAdded", value }, secret);
       const facts = [added, ...unrestricted(user, ["pwd", ...amrOf(passkey)], clock())];
       return log.append(call, facts, { factorId: at.stream, details: detailsAfter(at) });
@@ -71,6 +73,9 @@ export const passkeyEnrolment = (deps: Deps, settings: FactorSettings) => {
     return passkey;
   }
 };
+
+/** The answer of an authenticator, and the name of the new passkey. */
+type NamedAnswer = Pick<ConfirmPasskeyRequest, "credential" | "name">;
 
 const challengeBytes = 32;
 // WebAuthn, 14.6.1: random, so that an authenticator that is lost tells nothing of the user.

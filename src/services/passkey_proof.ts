@@ -1,10 +1,11 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Deps } from "../deps.ts";
+import type { Call, Deps } from "../deps.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { sameBytes } from "../security/compare.ts";
 import { checkedRequest, credentialIdIn, type RelyingParty, userHandleIn } from "../security/passkey.ts";
 import { type FactorRow, factorColumns } from "./factor_read.ts";
+import { FactorRefusal, type RecordRefusal } from "./factor_refusal.ts";
 import { userInForce } from "./in_force.ts";
 import { amrOf, unproven } from "./passkey_enrolment.ts";
 
@@ -20,19 +21,40 @@ type Row = FactorRow & {
   readonly since: string | null;
 };
 
-/** Checks the answer of a passkey, of an active user: answers the factor, what its fact has to keep, and the methods. */
-export function provenPasskey({ sql }: Pick<Deps, "sql">, party: RelyingParty) {
+/** Checks of the answers of passkeys. */
+export type PasskeyProof = ReturnType<typeof provenPasskey>;
+
+/** Makes the checks of the answers of passkeys, of active users. */
+export function provenPasskey({ sql }: Pick<Deps, "sql">, party: RelyingParty, record: RecordRefusal) {
   const passkeyOf = passkeyRead(sql);
-  return async (answer: JsonObject, { challenge, userId, field }: Challenge, signal: AbortSignal) => {
-    const id = credentialIdIn(answer);
-    const row = id && (await passkeyOf({ credential: id.toString("hex") }, signal));
-    if (!row || !isOf(row, answer, userId)) throw unproven(field);
-    const { publicKey, transports } = row;
-    const stored = { id: row.credentialId, publicKey, transports, counter: Number(row.counter) };
-    const counter = await checkedRequest(answer, { challenge, party }, stored);
-    if (counter === undefined) throw unproven(field);
-    return { row, since: row.since, secret: { counter }, amr: amrOf(row) };
+
+  return {
+    /** Answers the factor, what its fact has to keep, and the methods; refuses an answer that proves nothing. */
+    async check(answer: JsonObject, asked: Challenge, call: Call) {
+      const row = await rowOf(answer, call);
+      if (!row) throw unproven(asked.field);
+      const counter = isOf(row, answer, asked.userId) ? await counted(row, answer, asked.challenge) : "USER";
+      if (typeof counter === "number") return { row, since: row.since, secret: { counter }, amr: amrOf(row) };
+      await record({ row, reason: FactorRefusal[counter] }, call);
+      throw unproven(asked.field);
+    },
+
+    /** Records that an answer to a challenge came again. */
+    async replayed(answer: JsonObject, call: Call): Promise<void> {
+      const row = await rowOf(answer, call);
+      if (row) await record({ row, reason: FactorRefusal.REPLAY }, call);
+    },
   };
+
+  async function rowOf(answer: JsonObject, { signal }: Call): Promise<Row | undefined> {
+    const id = credentialIdIn(answer);
+    return id && passkeyOf({ credential: id.toString("hex") }, signal);
+  }
+
+  async function counted(row: Row, answer: JsonObject, challenge: Uint8Array) {
+    const { credentialId: id, publicKey, transports } = row;
+    return checkedRequest(answer, { challenge, party }, { id, publicKey, transports, counter: Number(row.counter) });
+  }
 }
 
 /** Whether the answer is of the user: the one that is known, and the one that the authenticator names. */

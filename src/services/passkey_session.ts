@@ -1,53 +1,92 @@
 import { randomBytes } from "node:crypto";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { SessionService } from "../../gen/postern/v1/session_pb.ts";
-import type { Deps } from "../deps.ts";
+import type { Call, Deps } from "../deps.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { passkeySeconds, relyingParty, requestOptions } from "../security/passkey.ts";
+import { hasName, passkeySeconds, type RelyingParty, relyingParty, requestOptions } from "../security/passkey.ts";
 import { type Keyring, SealBroken } from "../security/seal.ts";
-import { type FactorSignInSettings, usedFact } from "./complete_session.ts";
+import { usedFact } from "./complete_session.ts";
+import type { FactorSettings } from "./enrolling_user.ts";
 import { countNetwork } from "./network_rate.ts";
-import { callSession, confirmedSessions, newSessions } from "./new_session.ts";
-import { provenPasskey } from "./passkey_proof.ts";
+import { callSession, confirmedSessions, newSessions, type SessionKind, type SessionLifetime } from "./new_session.ts";
+import type { PasskeyProof } from "./passkey_proof.ts";
 import { challengeOver } from "./pending_session.ts";
+import type { SignInLimits } from "./sign_in_limit.ts";
 
-/** Signing in by a passkey alone. */
-export const passkeySessions = (deps: Deps, settings: FactorSignInSettings) => {
-  const { log, sql, clock, secrets } = deps;
-  const party = relyingParty(settings);
-  const provenBy = provenPasskey(deps, party);
+/** The answer of a passkey to a challenge. */
+type PasskeyAnswer = { readonly challengeToken: string; readonly credential: JsonObject; readonly call: Call };
+
+/** Signing in by a passkey alone, for calls and for pages. */
+export type PasskeySignIn = {
+  /** Whether browsers have passkeys for the host of our pages. */
+  readonly isPossible: boolean;
+  /** Makes a challenge that may be answered for so long, and the options that ask for it. */
+  readonly start: (seconds: number) => PasskeyQuestion;
+  readonly complete: <A>(answer: PasskeyAnswer, kind: SessionKind<A>) => Promise<A>;
+};
+
+/** A challenge as a page or a caller gets it. */
+export type PasskeyQuestion = {
+  readonly challengeToken: string;
+  readonly options: ReturnType<typeof requestOptions>;
+  readonly until: Date;
+};
+
+type Parts = { readonly settings: FactorSettings & SignInLimits; readonly proof: PasskeyProof };
+
+/** Makes the one way to sign in by a passkey alone. */
+export const passkeySignIn = (deps: Deps, { settings, proof }: Parts): PasskeySignIn => {
+  const { log, sql, clock, secrets, failureRate } = deps;
+  const party: RelyingParty = relyingParty(settings);
   const sessionOf = newSessions(deps);
   const confirm = confirmedSessions(deps);
   const isSpent = spentRead(sql);
-  const guesses = deps.failureRate("passkeys of sign-ins", settings.signInFailuresPerAddressPerMinute);
+  const guesses = failureRate("passkeys of sign-ins", settings.signInFailuresPerAddressPerMinute);
 
   return {
-    async startPasskeySession() {
+    isPossible: hasName(party),
+
+    start(seconds) {
       const challenge = randomBytes(challengeBytes);
-      const until = new Date(clock().getTime() + passkeySeconds * 1000);
+      const until = new Date(clock().getTime() + seconds * 1000);
       const challengeToken = sealedChallenge(secrets.keyring, { challenge, until });
-      const options = requestOptions({ challenge, party });
-      return { challengeToken, options, expirationDate: timestampFromDate(until) };
+      return { challengeToken, options: requestOptions({ challenge, party }), until };
     },
 
-    async createPasskeySession({ challengeToken, credential = {} }, call) {
+    async complete({ challengeToken, credential, call }, kind) {
       const uncount = countNetwork(guesses, call);
       const { challenge, until } = openedChallenge(secrets.keyring, challengeToken);
-      if (until <= clock() || (await isSpent({ challenge: challenge.toString("hex") }, call.signal)))
+      if (until <= clock()) throw challengeOver("challengeToken");
+      if (await isSpent({ challenge: challenge.toString("hex") }, call.signal)) {
+        await proof.replayed(credential, call);
         throw challengeOver("challengeToken");
-      const factor = await provenBy(credential, { challenge, field: "credential" }, call.signal);
+      }
+      const factor = await proof.check(credential, { challenge, field: "credential" }, call);
       uncount();
       const { owner, userId: id } = factor.row;
       const user = { owner, id, since: factor.since };
-      const made = sessionOf(user, { amr: factor.amr }, callSession(settings));
+      const made = sessionOf(user, { amr: factor.amr }, kind);
       await log.append(call, [usedFact(factor, made, { challenge, until }), made.created], made.answer);
       await confirm(made, { ...user, isComplete: true }, call);
       return made.answer;
     },
-  } satisfies Partial<ServiceImpl<typeof SessionService>>;
+  };
 };
+
+/** Signing in by a passkey alone, as calls. */
+export const passkeySessions = (options: SessionLifetime & { readonly passkeys: PasskeySignIn }) =>
+  ({
+    async startPasskeySession() {
+      const { challengeToken, options: asked, until } = options.passkeys.start(passkeySeconds);
+      return { challengeToken, options: asked, expirationDate: timestampFromDate(until) };
+    },
+
+    createPasskeySession: ({ challengeToken, credential = {} }, call) =>
+      options.passkeys.complete({ challengeToken, credential, call }, callSession(options)),
+  }) satisfies Partial<ServiceImpl<typeof SessionService>>;
 
 const challengeBytes = 32;
 const context = "passkey challenge";

@@ -310,7 +310,8 @@ const longestWaitMs = 5_000;
 
 const nobody = { id: "", locked: false, lockedUntil: null, policy: { maximumAttempts: 0 } };
 
-function isTried(user: PasswordUser): user is TriedUser {
+/** Whether there is a password of the user that can be tried. */
+export function isTried(user: PasswordUser): user is TriedUser {
   return user.kind === "human" && user.active && user.hash !== null;
 }
 
@@ -361,7 +362,7 @@ function lockSecondsOf({ policy, locks }: Pick<PasswordUser, "policy" | "locks">
 }
 
 /** Makes the call for a fact besides the answer: the caller's deadline does not end it, and it has no idempotency key. */
-function aside({ values, requestHeader }: Call): Call {
+export function aside({ values, requestHeader }: Call): Call {
   const kept = createContextValues()
     .set(keys.requestId, values.get(keys.requestId))
     .set(keys.caller, values.get(keys.caller));

@@ -3,11 +3,13 @@ import {
   type AccountService,
   type RequestPasswordResetRequest,
   RequestPasswordResetRequestSchema,
+  type ResetPasswordRequest,
 } from "../../gen/postern/v1/account_pb.ts";
 import { type Call, type Deps, keys } from "../deps.ts";
 import { messageRule, refuse, type Violation } from "../errors.ts";
 import { detailsAfter, factOf, next } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
+import type { Language } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { passwordCodeMacs } from "../security/mail_code.ts";
 import { userInForce } from "./in_force.ts";
@@ -22,23 +24,45 @@ export type ResetSettings = MailSettings & {
   readonly signInFailuresPerAddressPerMinute: number;
 };
 
-/** New passwords for those who cannot sign in. */
-export const passwordResets = (deps: Deps, settings: ResetSettings) => {
+/** The account that a new password is asked for: by its login name, its address, or a text that may be either. */
+export type ResetOf = { readonly loginName: string } | { readonly email: string } | { readonly nameOrEmail: string };
+
+/** A code that was mailed or answered, and the password from now on. */
+export type CodeAndPassword = Pick<ResetPasswordRequest, "verificationCode" | "newPassword">;
+
+/** The steps to a new password of those who cannot sign in, which calls and pages share. */
+export type PasswordResets = {
+  /** Asks for a mail: the answer is the same, in the same time, whether anybody is known or not. */
+  readonly request: (of: ResetOf, call: Call, language?: Language) => Promise<void>;
+  /** Sets a password by a code, or refuses. */
+  readonly reset: (request: CodeAndPassword, call: Call) => Promise<{ details: ReturnType<typeof detailsAfter> }>;
+};
+
+/** New passwords for those who cannot sign in, as calls. */
+export const passwordResetCalls = ({ request, reset }: PasswordResets) =>
+  ({
+    async requestPasswordReset({ loginName, email }, call) {
+      await request(loginName === "" ? { email } : { loginName }, call);
+      return {};
+    },
+
+    resetPassword: (code, call) => reset(code, call),
+  }) satisfies Partial<ServiceImpl<typeof AccountService>>;
+
+/** Makes the steps to a new password. */
+export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordResets {
   const { log, sql, clock, ids, secrets, failureRate } = deps;
   const userByCode = userByCodeRead(sql);
   const requests = failureRate("password resets", settings.passwordResetsPerAddressPerMinute);
   const guesses = failureRate("codes for passwords", settings.signInFailuresPerAddressPerMinute);
 
   return {
-    async requestPasswordReset({ loginName, email }, call) {
+    async request(of, call, language = call.values.get(keys.language) ?? settings.mailLanguage) {
       countNetwork(requests, call);
-      const language = call.values.get(keys.language) ?? settings.mailLanguage;
-      const name = loginName === "" ? null : loginNameOf(loginName);
-      await keepRequest(sql, { id: ids(), loginName: name, email: email === "" ? null : email, language });
-      return {};
+      await keepRequest(sql, { id: ids(), ...keptOf(of), language });
     },
 
-    async resetPassword({ verificationCode, newPassword }, call) {
+    async reset({ verificationCode, newPassword }, call) {
       const user = await userOf(verificationCode, call);
       const hash = await newPasswordHash(secrets, { user, password: newPassword, signal: call.signal });
       const at = next(user, clock());
@@ -46,7 +70,7 @@ export const passwordResets = (deps: Deps, settings: ResetSettings) => {
       const changed = factOf("user", at, { case: "passwordChanged", value }, passwordSecret(hash, user.policy));
       return log.append(call, [changed], { details: detailsAfter(at) });
     },
-  } satisfies Partial<ServiceImpl<typeof AccountService>>;
+  };
 
   /** Finds the user of a code. A guess counts before it is looked for, and a right one is taken back. */
   async function userOf(code: string, call: Call): Promise<UserOfCode> {
@@ -57,7 +81,7 @@ export const passwordResets = (deps: Deps, settings: ResetSettings) => {
     uncount();
     return user;
   }
-};
+}
 
 const notInForce: Violation = {
   field: "verificationCode",
@@ -81,19 +105,25 @@ function notOne({ loginName, email }: RequestPasswordResetRequest): Violation[] 
   }));
 }
 
-type ResetRequest = { readonly id: string; readonly loginName: string | null } & {
-  readonly email: string | null;
-  readonly language: string;
-};
+type KeptRequest = Readonly<Record<"loginName" | "email" | "nameOrEmail", string | null>>;
+
+const keptOf = (of: ResetOf): KeptRequest => ({
+  loginName: "loginName" in of ? loginNameOf(of.loginName) : null,
+  email: "email" in of ? of.email : null,
+  nameOrEmail: "nameOrEmail" in of ? of.nameOrEmail : null,
+});
+
+type ResetRequest = KeptRequest & { readonly id: string; readonly language: Language };
 
 // The worker clears a hundred at a time: this many wait only while it cannot.
 const mostWaiting = 10_000;
 
 /** Writes the request for the worker, whether anybody is known or not. */
-async function keepRequest(sql: Sql, { id, loginName, email, language }: ResetRequest): Promise<void> {
+async function keepRequest(sql: Sql, request: ResetRequest): Promise<void> {
+  const { id, loginName, email, nameOrEmail, language } = request;
   const { count } = await sql`
-    insert into password_reset_requests (request_id, login_name, email, language)
-    select ${id}, ${loginName}, ${email}, ${language}
+    insert into password_reset_requests (request_id, login_name, email, name_or_email, language)
+    select ${id}, ${loginName}, ${email}, ${nameOrEmail}, ${language}
     where not exists (select from password_reset_requests offset ${mostWaiting - 1})`;
   if (count === 0) throw refuse.because("OVERLOADED", { retrySeconds: 10 });
 }

@@ -6,6 +6,7 @@ import type { Language } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { inForce, userInForce } from "./in_force.ts";
 import { type MailSends, type MailSettings, mailSecret, mailSendsColumns, mailWaitSeconds } from "./mail_code.ts";
+import { loginNameOf } from "./password.ts";
 import { newPasswordCode, resetSeconds } from "./password_code.ts";
 
 /**
@@ -30,18 +31,35 @@ export async function answerRequests(deps: Deps, settings: MailSettings): Promis
 }
 
 async function answer(deps: Deps, settings: MailSettings, request: ResetRequest): Promise<void> {
+  for (const lookup of await lookupsOf(deps.sql, request)) await answerLookup(deps, settings, lookup);
+}
+
+async function answerLookup(deps: Deps, settings: MailSettings, lookup: Lookup): Promise<void> {
   // Another command about one of the users may be faster.
-  for (let tries = 0; tries < 5; tries++) if (await mailed(deps, settings, request)) return;
+  for (let tries = 0; tries < 5; tries++) if (await mailed(deps, settings, lookup)) return;
+}
+
+/**
+ * Finds how accounts are looked for. A text that may be a login name or an address is looked for as both, in a mail each: a user whose
+ * name is the address of another one must keep no mail from it, nor get a code for its account.
+ */
+async function lookupsOf(sql: Sql, request: ResetRequest): Promise<readonly Lookup[]> {
+  const { nameOrEmail, language } = request;
+  if (nameOrEmail === null) return [request];
+  const byName = { loginName: loginNameOf(nameOrEmail), email: null, language };
+  const [named] = await accountsOf(sql, byName);
+  if (named?.email.toLowerCase() === nameOrEmail.toLowerCase()) return [byName];
+  return [byName, { loginName: null, email: nameOrEmail, language }];
 }
 
 /** Writes the mail with the codes of all accounts, as facts about them; false when a race was lost. */
-async function mailed(deps: Deps, settings: MailSettings, request: ResetRequest): Promise<boolean> {
-  const accounts = await accountsOf(deps.sql, request);
+async function mailed(deps: Deps, settings: MailSettings, lookup: Lookup): Promise<boolean> {
+  const accounts = await accountsOf(deps.sql, lookup);
   const [first] = accounts;
   if (!first) return true;
   const sends = await sendsOf(deps.sql, { userId: first.id, email: first.email }, settings);
   if (!sends || mailWaitSeconds(sends, settings, deps.clock()) > 0) return true;
-  const facts = factsFor(deps, { accounts, email: first.email, language: request.language, nth: sends.nth });
+  const facts = factsFor(deps, { accounts, email: first.email, language: lookup.language, nth: sends.nth });
   return deps.log.append(systemCall(deps.ids()), facts, true).catch(lostRace);
 }
 
@@ -69,12 +87,13 @@ function factsFor(deps: Deps, { accounts, email, language, nth }: ResetMail) {
   });
 }
 
-type ResetRequest = {
-  readonly id: string;
+type Lookup = {
   readonly loginName: string | null;
   readonly email: string | null;
   readonly language: Language;
 };
+
+type ResetRequest = Lookup & { readonly id: string; readonly nameOrEmail: string | null };
 
 /** Leases requests; one that was not answered, because its node ended, is taken again a minute later. */
 const take = (sql: Sql, most: number) => sql<ResetRequest[]>`
@@ -82,7 +101,8 @@ const take = (sql: Sql, most: number) => sql<ResetRequest[]>`
     select request_id from password_reset_requests where due <= now() order by due limit ${most} for update skip locked
   )
   update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
-  returning r.request_id as id, r.login_name as "loginName", r.email, r.language`;
+  returning r.request_id as id, r.login_name as "loginName", r.email,
+    r.name_or_email as "nameOrEmail", r.language`;
 
 const forget = (sql: Sql, id: string) => sql`delete from password_reset_requests where request_id = ${id}`;
 
@@ -95,7 +115,7 @@ const mostAccounts = 50;
  * Finds the accounts that have the address, verified, or the address of the login name: the one of the login name first, then the
  * oldest. Somebody who gives the address to many users of another organization crowds out nobody who was there before.
  */
-const accountsOf = (sql: Sql, { loginName, email }: ResetRequest) => sql<Account[]>`
+const accountsOf = (sql: Sql, { loginName, email }: Lookup) => sql<Account[]>`
   with named as materialized (
     select v.user_id, lower(v.email) as email from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
     where l.login_name = ${loginName} and v.email_verified and ${sql.unsafe(inForce("v"))}

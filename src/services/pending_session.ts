@@ -8,9 +8,10 @@ import type { Sql } from "../postgres/connect.ts";
 import { relyingParty, requestOptions } from "../security/passkey.ts";
 import type { FactorSettings } from "./enrolling_user.ts";
 import { factorKindOf } from "./factor.ts";
+import { isFullFactor } from "./factor_read.ts";
 import { userInForce } from "./in_force.ts";
 import { passkeysRead } from "./passkey_enrolment.ts";
-import { type PasswordUser, passwordColumns, type TriedUser } from "./password.ts";
+import { isTried, type PasswordUser, passwordColumns, passwordUserRead, type TriedUser } from "./password.ts";
 
 /** The hash of the same password at another cost, or of the one that replaces it. */
 export type Hashes = { readonly rehashed?: string; readonly replaced?: string };
@@ -22,8 +23,11 @@ export type PendingUser = PasswordUser & {
   readonly pendingUntil: Date;
 };
 
+/** Sign-ins that wait for a factor. */
+export type PendingSessions = ReturnType<typeof pendingSessions>;
+
 /** A sign-in that waits for a factor, as it is answered. */
-export type PendingSession = Awaited<ReturnType<ReturnType<typeof pendingSessions>["begin"]>>;
+export type PendingSession = Awaited<ReturnType<PendingSessions["begin"]>>;
 
 /** How long a sign-in waits for a factor. */
 export const pendingSeconds = 300;
@@ -35,28 +39,56 @@ export function pendingSessions({ sql, clock, secrets }: Deps, settings: FactorS
   const { keyring } = secrets;
   const passkeysOf = passkeysRead(sql);
   const pendingByToken = pendingRead(sql);
+  const userById = passwordUserRead(sql);
   const party = relyingParty(settings);
 
   return {
-    async begin(user: TriedUser, hashes: Hashes, call: Call) {
-      const token = randomBytes(32).toString("base64url");
-      const challenge = randomBytes(32);
-      const end = new Date(clock().getTime() + pendingSeconds * 1000);
-      await keep(sql, { user, hashes, mac: keyring.mac(purpose, token), challenge, now: clock(), end });
-      const passkeys = user.factorKinds.includes("passkey") ? await passkeysOf({ user: user.id }, call.signal) : [];
-      const options = passkeys.length > 0 ? { passkeyOptions: requestOptions({ challenge, party }, passkeys) } : {};
-      const factors = user.factorKinds.map(factorKindOf);
-      return { token, expirationDate: timestampFromDate(end), factors, ...options };
+    begin,
+    find,
+
+    /** Begins a sign-in of a user whose password was right in this browser before; undefined without a factor to ask for. */
+    async beginAgain({ owner, userId }: { readonly owner: string; readonly userId: string }, call: Signalled) {
+      const user = await userById({ owner, id: userId }, call.signal);
+      if (!user || !isTried(user) || !user.factorKinds.some((kind) => isFullFactor({ kind }))) return undefined;
+      return begin(user, {}, call);
     },
 
-    async find(token: string, { signal }: Call): Promise<PendingUser> {
-      const macs = keyring.macs(purpose, token).map((mac) => mac.toString("hex"));
-      const user = await pendingByToken({ macs, now: clock().toISOString() }, signal);
-      if (!user) throw challengeOver("pendingToken");
-      return user;
+    /** Reads what a sign-in asks for, to ask again. */
+    async again(token: string, call: Signalled) {
+      const user = await find(token, call);
+      return questionOf(user, { token, challenge: user.challenge, end: user.pendingUntil }, call);
     },
   };
+
+  async function begin(user: TriedUser, hashes: Hashes, call: Signalled) {
+    const token = randomBytes(32).toString("base64url");
+    const challenge = randomBytes(32);
+    const end = new Date(clock().getTime() + pendingSeconds * 1000);
+    await keep(sql, { user, hashes, mac: keyring.mac(purpose, token), challenge, now: clock(), end });
+    return questionOf(user, { token, challenge, end }, call);
+  }
+
+  async function questionOf(
+    { id, factorKinds }: PasswordUser,
+    { token, challenge, end }: Question,
+    { signal }: Signalled,
+  ) {
+    const passkeys = factorKinds.includes("passkey") ? await passkeysOf({ user: id }, signal) : [];
+    const options = passkeys.length > 0 ? { passkeyOptions: requestOptions({ challenge, party }, passkeys) } : {};
+    return { token, expirationDate: timestampFromDate(end), factors: factorKinds.map(factorKindOf), ...options };
+  }
+
+  async function find(token: string, { signal }: Signalled): Promise<PendingUser> {
+    const macs = keyring.macs(purpose, token).map((mac) => mac.toString("hex"));
+    const user = await pendingByToken({ macs, now: clock().toISOString() }, signal);
+    if (!user) throw challengeOver("pendingToken");
+    return user;
+  }
 }
+
+type Signalled = Pick<Call, "signal">;
+
+type Question = { readonly token: string; readonly challenge: Uint8Array; readonly end: Date };
 
 /** Makes the refusal of a token whose sign-in has ended, or never began. */
 export function challengeOver(field: string) {

@@ -178,7 +178,7 @@ const listed = {
   alias: "p",
   id: "p.project_id",
   name: "p.name",
-  own: "e.noun = 'project' and e.scope = p.owner and e.object_id = p.project_id",
+  ownWords: "p.words",
 } as const;
 
 function ownList(sql: Sql, query: NamedQuery, { organization, reach }: Scope): NamedList {

@@ -116,7 +116,7 @@ function roleList(sql: Sql, query: NamedQuery, { projectId, grantId }: Roles): N
     name: "r.role_key",
     scope: { column: "r.project_id", value: projectId },
     terms: grantId === null ? sql`(select * from terms where noun = 'role' and scope = ${projectId}) w` : fewTerms,
-    own: "e.noun = 'role' and e.scope = r.project_id and e.object_id = r.role_key",
+    ownWords: "r.words",
   };
 }
 

@@ -8,6 +8,7 @@ import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { userExistsRead } from "./access_token.ts";
+import { acrOf } from "./authentication_class.ts";
 import { completedSessions, completionRules, type FactorSignInSettings } from "./complete_session.ts";
 import { callSession } from "./new_session.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
@@ -61,7 +62,7 @@ export const sessionService = (deps: Deps, options: SessionOptions) => {
     },
 
     ...completedSessions(options),
-    ...passkeySessions(deps, options),
+    ...passkeySessions(options),
   } satisfies ServiceImpl<typeof SessionService>;
 };
 
@@ -89,15 +90,22 @@ export const sessionFolds = {
       `insert into bearers (hash, owner, user_id, session_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
          (i.payload->>'expirationDate')::timestamptz from $input i where i.secret->>'hash' is not null`,
-      `insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date)
+      `insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date,
+         earlier_session_id)
        select i.stream, i.owner, i.payload->>'userId', decode(i.secret->>'cookie', 'hex'), i.time,
          ${amrOf("i")}, (i.secret->>'idleDate')::timestamptz,
-         (i.payload->>'expirationDate')::timestamptz
+         (i.payload->>'expirationDate')::timestamptz,
+         (select e.session_id from jsonb_array_elements_text(i.secret->'earlier') as value (hash)
+          join browser_sessions e on e.hash = decode(value.hash, 'hex') and e.user_id = i.payload->>'userId'
+          order by e.auth_time desc limit 1)
        from $input i where i.secret->>'cookie' is not null`,
       ...countSignIn,
     ],
   },
-  unrestricted: { views: [touch("sessions", "session_id", `amr = ${amrOf("f")}, enrolment_only = false`)] },
+  unrestricted: {
+    views: [touch("sessions", "session_id", `amr = ${amrOf("f")}, enrolment_only = false`)],
+    credentials: [`update browser_sessions b set methods = ${amrOf("i")} from $input i where b.session_id = i.stream`],
+  },
   ended: {
     views: [`delete from sessions s using $facts f where s.owner = f.owner and s.session_id = f.stream`],
     credentials: [
@@ -144,7 +152,3 @@ const session = ({ userId, expirationDate, amr, enrolmentOnly, ...row }: Session
   authTime: timestampFromDate(row.created),
   enrolmentOnly,
 });
-
-/** The class of a sign-in by its methods: whether it took more than one factor. */
-export const acrOf = (amr: readonly string[]): string =>
-  amr.includes("mfa") ? "urn:postern:acr:multi-factor" : "urn:postern:acr:single-factor";

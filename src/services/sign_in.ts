@@ -1,15 +1,19 @@
 import type { Call, Deps } from "../deps.ts";
 import { refuse } from "../errors.ts";
+import { relyingParty } from "../security/passkey.ts";
 import type { PasswordBench } from "../security/password.ts";
 import { type SignInCompletion, signInCompletion } from "./complete_session.ts";
 import type { FactorSettings } from "./enrolling_user.ts";
 import { evenTime } from "./even_time.ts";
-import { isFactorRequired } from "./factor_policy.ts";
+import { isEnrolmentOff, isFactorRequired } from "./factor_policy.ts";
 import { isFullFactor } from "./factor_read.ts";
+import { factorRefusals } from "./factor_refusal.ts";
 import { replacementHash } from "./new_password.ts";
 import { confirmedSessions, newSessions, passwordReplaced, type SessionKind } from "./new_session.ts";
+import { provenPasskey } from "./passkey_proof.ts";
+import { type PasskeySignIn, passkeySignIn } from "./passkey_session.ts";
 import { loginNameOf, mustChange, passwordGuesses, passwordUserByLoginName, type TriedUser } from "./password.ts";
-import { type Hashes, type PendingSession, pendingSessions } from "./pending_session.ts";
+import { type Hashes, type PendingSession, type PendingSessions, pendingSessions } from "./pending_session.ts";
 import { type SignInLimits, signInLimit } from "./sign_in_limit.ts";
 
 /** A login name and a password, and the one that replaces it where it has to be changed. */
@@ -27,13 +31,24 @@ export type SignInOutcome<A> = { readonly answer: A } | { readonly pending: Pend
 export type PasswordSignIn = <A>(request: SignIn, kind: SessionKind<A>) => Promise<SignInOutcome<A>>;
 
 /** The steps of signing in, which calls and pages share. */
-export type SignIns = { readonly signIn: PasswordSignIn; readonly complete: SignInCompletion };
+export type SignIns = {
+  readonly signIn: PasswordSignIn;
+  readonly complete: SignInCompletion;
+  readonly passkeys: PasskeySignIn;
+  readonly pending: PendingSessions;
+};
 
 /** Makes the steps of signing in. */
-export const signInsOf = (deps: Deps, settings: SignInLimits & FactorSettings): SignIns => ({
-  signIn: passwordSignIn(deps, settings),
-  complete: signInCompletion(deps, settings),
-});
+export function signInsOf(deps: Deps, settings: SignInLimits & FactorSettings): SignIns {
+  const record = factorRefusals(deps);
+  const proof = provenPasskey(deps, relyingParty(settings), record);
+  return {
+    signIn: passwordSignIn(deps, settings),
+    complete: signInCompletion(deps, { settings, proof, record }),
+    passkeys: passkeySignIn(deps, { settings, proof }),
+    pending: pendingSessions(deps, settings),
+  };
+}
 
 /** Makes the one way to sign in by password, for calls and for pages: they share the count of failures. */
 const passwordSignIn = (deps: Deps, settings: SignInLimits & FactorSettings): PasswordSignIn => {
@@ -69,10 +84,10 @@ const passwordSignIn = (deps: Deps, settings: SignInLimits & FactorSettings): Pa
     return guess({ password, call, whenRight }, user);
   }
 
-  /** Signs a user without a factor in; where one is wanted, only to enrol it, which a browser cannot. */
+  /** Signs a user without a factor in; where one is wanted, only to enrol it, for which a browser needs pages. */
   async function signedIn<A>({ user, hashes: { rehashed, replaced }, call }: RightPassword, kind: SessionKind<A>) {
-    const enrolmentOnly = isFactorRequired(user.policy.factorRequirement, user);
-    if (enrolmentOnly && kind.browser) throw refuse.because("FACTOR_ENROLMENT_REQUIRED");
+    const enrolmentOnly = mustEnrol(user, kind);
+    if (enrolmentOnly && kind.browser && !kind.enrolment) throw refuse.because("FACTOR_ENROLMENT_REQUIRED");
     // The fact that replaces a password counts this sign-in.
     const since = replaced === undefined ? user.since : null;
     const made = sessionOf({ ...user, since }, { amr: [], enrolmentOnly, rehashed }, kind);
@@ -82,5 +97,11 @@ const passwordSignIn = (deps: Deps, settings: SignInLimits & FactorSettings): Pa
     return made.answer;
   }
 };
+
+/** Whether a user without a factor may only enrol one. */
+function mustEnrol(user: TriedUser, { enrolment }: Pick<SessionKind<unknown>, "enrolment">): boolean {
+  const { factorRequirement } = user.policy;
+  return isFactorRequired(factorRequirement, user) || (enrolment === "wanted" && !isEnrolmentOff(factorRequirement));
+}
 
 type RightPassword = { readonly user: TriedUser; readonly hashes: Hashes; readonly call: Call };

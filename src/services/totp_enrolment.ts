@@ -1,6 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { FactorService } from "../../gen/postern/v1/factor_pb.ts";
-import type { Deps } from "../deps.ts";
+import type { ConfirmTotpRequest, FactorService } from "../../gen/postern/v1/factor_pb.ts";
+import type { Call, Deps } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { detailsAfter, factOf } from "../events/fact.ts";
 import { errorText } from "../messages/catalogue.ts";
@@ -24,7 +24,7 @@ export const totpEnrolment = (deps: Deps, settings: FactorSettings) => {
   const issuer = relyingParty(settings).id;
 
   return {
-    async startTotp(_request, call) {
+    async startTotp(_request: unknown, call: Call) {
       const user = await caller(call);
       refuseTotp(user);
       refuseStale(user, settings, clock());
@@ -34,7 +34,7 @@ export const totpEnrolment = (deps: Deps, settings: FactorSettings) => {
       return log.append(call, [started], { secret: base32Of(secret), uri, expirationDate });
     },
 
-    async confirmTotp({ code, name }, call) {
+    async confirmTotp({ code, name }: Pick<ConfirmTotpRequest, "code" | "name">, call: Call) {
       const user = await caller(call);
       refuseTotp(user);
       const found = await enrolment.find(user, call.signal);
@@ -47,6 +47,18 @@ export const totpEnrolment = (deps: Deps, settings: FactorSettings) => {
       return log.append(call, facts, { factorId: at.stream, details: detailsAfter(at) });
     },
   } satisfies Partial<ServiceImpl<typeof FactorService>>;
+};
+
+/** Makes the question for a code of an app whose enrolment has begun: its secret, to show it again. */
+export const totpQuestion = (deps: Deps, settings: FactorSettings) => {
+  const caller = enrollingUser(deps);
+  const enrolment = enrolments(deps, "totp");
+  const issuer = relyingParty(settings).id;
+  return async (call: Call) => {
+    const user = await caller(call);
+    const { secret } = await enrolment.find(user, call.signal);
+    return { secret: base32Of(secret), uri: totpUri(secret, { issuer, name: user.username }) };
+  };
 };
 
 function refuseTotp(user: EnrollingUser): void {

@@ -8,6 +8,7 @@ import type { Sql } from "../postgres/connect.ts";
 import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "./access_token.ts";
 import { userBatch, userBatchRules } from "./create_users.ts";
 import { emailRules, userEmail } from "./email.ts";
+import { codesWait } from "./factor_attempts.ts";
 import { invitationRules, userInvitation } from "./invitation.ts";
 import type { MailSettings } from "./mail_code.ts";
 import { isLastOwner } from "./member.ts";
@@ -105,7 +106,8 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
 
     async unlockUser({ userId }, call) {
       const row = await userOf(userId, call);
-      if (!isLocked(row, clock())) return log.append(call, [], { details: details(row) });
+      if (!isLocked(row, clock()) && !(await codesWait(sql, userId, clock())))
+        return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
       const unlocked = factOf("user", at, { case: "unlocked", value: {} });
       return log.append(call, [unlocked], { details: detailsAfter(at) });

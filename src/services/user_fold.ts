@@ -1,5 +1,6 @@
 import type { Cascade, NounFolds } from "../events/fold.ts";
 import { emailFolds } from "./email.ts";
+import { endCodesWait } from "./factor_attempts.ts";
 import { dropFactorCredentials } from "./factor_fold.ts";
 import { dropAllMailCodes, dropMailCodes, keepMailCode } from "./mail_code.ts";
 import { keepsAnOwner } from "./member.ts";
@@ -93,7 +94,10 @@ export const userFolds = {
     views: [touchUser("locked = true, locked_until = (f.payload->>'until')::timestamptz")],
     credentials: spendAttempts,
   },
-  unlocked: { views: [touchUser("locked = false, locked_until = null")], credentials: clearAttempts },
+  unlocked: {
+    views: [touchUser("locked = false, locked_until = null")],
+    credentials: [...clearAttempts, ...endCodesWait],
+  },
   deleted: {
     views: [
       `delete from users u using $facts f where u.owner = f.owner and u.user_id = f.stream`,

@@ -3,7 +3,7 @@ import type { Reach } from "../deps.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { type Fragment, isActive } from "./named_list.ts";
 import { ageDirection, mostRead, type Page } from "./page.ts";
-import { type ListedUserGrants as Listed, type UserGrantRow, userGrantColumns } from "./user_grant_row.ts";
+import { type ListedUserGrants as Listed, roleless, type UserGrantRow, userGrantColumns } from "./user_grant_row.ts";
 import { userGrantsOfUserRead } from "./user_grants_of_user.ts";
 
 type Partial = Exclude<Reach, { whole: true }>;
@@ -22,12 +22,16 @@ export function userGrantList(sql: Sql) {
 const isAllOfUser = ({ userId, projectId, state }: ListUserGrantsRequest): boolean =>
   userId !== "" && projectId === "" && isActive(UserGrantState, state) === undefined;
 
+const isAllOfRole = ({ userId, projectId, roleKey, state }: ListUserGrantsRequest): boolean =>
+  userId === "" && projectId !== "" && roleKey !== "" && isActive(UserGrantState, state) === undefined;
+
 /** Reads the user grants of an organization within reach by the index that has them in their order. */
 function userGrantsByAge(sql: Sql, listed: Listed, page: Page): Promise<UserGrantRow[]> {
   const { owner, request, reach } = listed;
   const paging = { ...page, ...ageDirection(request.order) };
   const isAny = !request.userId && !request.projectId;
   if (isAny && !reach.whole) return sql<UserGrantRow[]>`${ofSome(sql, { owner, request, reach }, paging)}`;
+  if (isAllOfRole(request)) return sql<UserGrantRow[]>`${pageOfRole(sql, listed, paging)}`;
   const source = sourceOf(sql, listed);
   const columns = source.rest ? flaggedColumns : userGrantColumns;
   return sql<UserGrantRow[]>`${paged(sql, source, { columns, paging })}`;
@@ -122,11 +126,25 @@ function grantsOfUserInProject(sql: Sql, listed: Listed) {
 const hasRole = (sql: Sql, roleKey: string) =>
   sql`exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = ${roleKey})`;
 
-const grantsOfRole = (sql: Sql, { owner, request: { projectId, roleKey } }: Listed) => sql`
+/** Looks up the grants of a page together, and their roles: those whose identifiers are neighbours are neighbours in an index. */
+const pageOfRole = (sql: Sql, listed: Listed, paging: Paging): Fragment => sql`
+  with page as materialized (select array(
+    select k.user_grant_id from user_grant_roles k
+    where ${ofRole(sql, listed)} and ${reaches(sql, listed)} ${tailOf(sql, roleByBytes, paging)}) as ids)
+  select ${sql.unsafe(roleless)}, r."roleKeys" from user_grants g join (
+    select user_grant_id, array_agg(role_key order by role_key) as "roleKeys"
+    from user_grant_roles where user_grant_id = any((select ids from page)::text[]) group by user_grant_id
+  ) r on r.user_grant_id = g.user_grant_id
+  where g.user_grant_id = any((select ids from page)::text[])
+  order by ${sql.unsafe(`${byBytes} ${paging.backwards}`)}`;
+
+const grantsOfRole = (sql: Sql, listed: Listed) => sql`
   user_grant_roles k cross join lateral (
     select * from user_grants where user_grant_id = k.user_grant_id limit 1) g
-  where (k.project_id collate "C") = ${projectId} and (k.role_key collate "C") = ${roleKey}
-    and (k.owner collate "C") = ${owner}`;
+  where ${ofRole(sql, listed)}`;
+
+const ofRole = (sql: Sql, { owner, request: { projectId, roleKey } }: Listed) => sql`
+  (k.project_id collate "C") = ${projectId} and (k.role_key collate "C") = ${roleKey} and (k.owner collate "C") = ${owner}`;
 
 /** Whether a grant is within reach; for grants of one user, which are few. */
 function within(sql: Sql, reach: Reach) {

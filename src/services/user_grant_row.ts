@@ -17,10 +17,13 @@ export type UserGrantRow = {
   changed: Date;
 };
 
-/** The columns of a user grant `g`. */
-export const userGrantColumns = `g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+/** The columns of a user grant `g` beside its roles. */
+export const roleless = `g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
   g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
-  ${grantShutBy} as "shutBy",
+  ${grantShutBy} as "shutBy"`;
+
+/** The columns of a user grant `g`. */
+export const userGrantColumns = `${roleless},
   array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys"`;
 
 /** The user grants that a request lists: those of an organization, within reach. */

@@ -41,7 +41,7 @@ export function userList(sql: Sql, owner: string, { filter, order, region, now }
     name: "u.username",
     scope: { column: "u.owner", value: owner },
     terms: sql`(select * from terms where noun = 'user' and scope = ${owner}) w`,
-    own: "e.noun = 'user' and e.scope = u.owner and e.object_id = u.user_id",
+    ownWords: "u.words",
     ...conditionsOf(sql, { filter, now }),
   };
 }

@@ -89,6 +89,7 @@ function applicationOf(client: Named): JsonObject {
     clientId,
     redirectUris: textsOf(client.redirectUris),
     postLogoutRedirectUris: logout.filter((uri) => uri !== "" && uri !== "+" && uri !== "-"),
+    backChannelLogoutUri: text(attributes["backchannel.logout.url"]),
     // A plus stands for the origins of the redirect URIs, which are allowed in any case.
     additionalOrigins: textsOf(client.webOrigins).filter((origin) => /^https?:/.test(origin)),
     ...flowOf(client, attributes),

@@ -47,6 +47,8 @@ export type ToWorker =
   | { readonly kind: "measured"; readonly metrics: NodeMetrics }
   /** Another worker counted a failure. */
   | { readonly kind: "failure"; readonly failure: Failure }
+  /** Asks whether the worker is there. */
+  | { readonly kind: "ask" }
   | { readonly kind: "stop" };
 
 /** The message of a worker that begins to serve. */
@@ -67,4 +69,6 @@ export type RunningMessage =
   | { readonly kind: "failure"; readonly failure: Failure }
   | { readonly kind: "metrics"; readonly families: readonly Family[] }
   /** Asks for the metrics of all workers. */
-  | { readonly kind: "gather" };
+  | { readonly kind: "gather" }
+  /** The worker is there. */
+  | { readonly kind: "there" };

@@ -95,6 +95,9 @@ function parentLink(place: Place): Omit<Parent, typeof Symbol.dispose> {
       case "failure":
         countFailure(message.failure);
         break;
+      case "ask":
+        send({ kind: "there" });
+        break;
       case "stop":
         stop();
         break;

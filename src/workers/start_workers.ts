@@ -5,6 +5,7 @@ import { openSharedPort, type SharedPort } from "./handover.ts";
 import { measuring } from "./measuring.ts";
 import type { PortName, RunningMessage, WorkerStart } from "./message.ts";
 import { type Supervisor, supervise } from "./supervisor.ts";
+import { watchWorkers } from "./watch.ts";
 import type { WorkerProcess } from "./worker_process.ts";
 
 /** A node of several workers. */
@@ -73,6 +74,9 @@ function superviseOn({ workers }: Config, ports: Ports["byName"], logger: Return
   const numbers = Object.fromEntries(all.map(({ name, port }) => [name, port]));
   const count = () => ({ serving: supervisor.serving.size, of: workers, ended });
   const supervisor = supervise({ workers, ports: numbers, logger, onMessage, onEnd, onCount });
+  const onHang = ({ number }: WorkerProcess) =>
+    logger.error({ worker: number }, "the worker does not answer; it is ended");
+  const watch = watchWorkers({ serving: supervisor.serving, onHang });
   return {
     ...supervisor,
     stop() {
@@ -103,6 +107,9 @@ function superviseOn({ workers }: Config, ports: Ports["byName"], logger: Return
         break;
       case "gather":
         void answerMetrics(worker);
+        break;
+      case "there":
+        watch.answered(worker);
         break;
       default:
         message satisfies never;

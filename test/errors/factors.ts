@@ -1,9 +1,9 @@
 import type { Reason } from "../../src/errors.ts";
 import { authenticator, codeOf } from "../fixture/authenticator.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withTotp, wrongCodeOf } from "../fixture/factors.ts";
-import { organization, signedUp } from "../harness.ts";
+import { organization, signedUp, startPostern } from "../harness.ts";
 import { openProbe } from "../probe.ts";
-import type { Row } from "./provocation.ts";
+import { germanOf, type Row } from "./provocation.ts";
 
 const factors = "/v1/users/me/factors";
 
@@ -59,6 +59,13 @@ export const factorRows = {
       return answer(person.code());
     },
     details: ["RetryInfo"],
+  },
+  PASSKEY_HOST: {
+    async by() {
+      await using other = await startPostern({ publicUrl: "https://192.0.2.1" });
+      const { client } = await signedUp(other);
+      return await germanOf(client).post(`${factors}:startPasskey`);
+    },
   },
   ENROLMENT_EXPIRED: {
     async by({ postern, germanAs }) {

@@ -4,6 +4,7 @@ import { folds } from "../../src/runtime.ts";
 import { deletedOrganizations } from "../../src/services/delete_organization.ts";
 import { connected } from "../fixture/connection.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";
+import { onePixel } from "../fixture/images.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import { type Answer, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { application, basic, codeFor, exchange, issuerOf, post as postForm } from "../provider/application.ts";
@@ -120,7 +121,7 @@ function operationsOn(world: World, chance: () => number) {
     ];
     const { body: made } = await withApp.client.post("/v1/users/me/factors:generateRecoveryCodes");
     await withApp.client.put(`/v1/users/me/factors/${withApp.factorId}/name`, { name: unique("Phone") });
-    for (const answer of [{ totpCode: withApp.code() }, { recoveryCode: made.codes[0] }]) {
+    for (const answer of [{ totpCode: "no code" }, { totpCode: withApp.code() }, { recoveryCode: made.codes[0] }]) {
       const { token: pendingToken } = await pendingOf(postern, withApp);
       await post("/v1/sessions:complete", { pendingToken, ...answer });
     }
@@ -132,6 +133,8 @@ function operationsOn(world: World, chance: () => number) {
     await put("/v1/policies/factor", { policy }, inside(organizationId));
     await enrolTotp((await signedUp(postern, { organizationId })).client);
     if (chance() < 0.5) await remove("/v1/policies/factor", inside(organizationId));
+    await put("/v1/branding", { branding: { accentColor: "#0a7a5c" }, logo: onePixel }, inside(organizationId));
+    if (chance() < 0.5) await remove("/v1/branding", inside(organizationId));
     return status;
   };
   const connectedAndNot = async () => {

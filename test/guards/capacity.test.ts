@@ -31,3 +31,26 @@ test("a node that works on as many calls as it may refuses more at once, and say
   expect((await Promise.all(running)).map((answer) => answer.status)).toEqual([200, 200, 200, 200]);
   for (let round = 0; round < 10; round++) expect((await admin.get("/v1/users/me")).status).toBe(200);
 });
+
+test("requests of sign-in at applications take places as calls do", async () => {
+  await using postern = await startPostern({ callsMax: 4 });
+  const { admin, url, databaseUrl } = postern;
+  const body = new URLSearchParams({ grant_type: "refresh_token", refresh_token: "x", client_id: "nobody" });
+  const asks = [
+    () => fetch(`${url}/oauth/token`, { method: "POST", body }),
+    () => fetch(`${url}/oauth/authorize?client_id=nobody`),
+  ];
+  // The keys that sign are made by the first request.
+  await fetch(`${url}/oauth/keys`);
+  const held = await holdTable(databaseUrl, "applications");
+  const running = [...asks, ...asks].map((ask) => ask());
+  await until(async () => {
+    const waiting = await ask(databaseUrl, "select 1 from pg_stat_activity where wait_event_type = 'Lock'");
+    return waiting.length >= 4;
+  });
+  for (const ask of asks) expect((await ask()).status).toBe(429);
+  expect((await admin.get("/v1/users/me")).status).toBe(429);
+  await held[Symbol.asyncDispose]();
+  expect((await Promise.all(running)).map(({ status }) => status)).toEqual([401, 400, 401, 400]);
+  for (let round = 0; round < 10; round++) expect((await asks[0]?.())?.status).toBe(401);
+});

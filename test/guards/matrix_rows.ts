@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Reason } from "../../src/errors.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import type { Fixture } from "../fixture/organization.ts";
+import { brandingRows } from "./branding_rows.ts";
 import { consentRows } from "./consent_rows.ts";
 import { factorRows } from "./factor_rows.ts";
 import { policyRows } from "./policy_rows.ts";
@@ -490,6 +491,7 @@ export const rows: Readonly<Record<string, Row>> = {
   ...consentRows,
   ...factorRows,
   ...policyRows,
+  ...brandingRows,
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "EventService.WatchEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
 };

@@ -6,7 +6,7 @@ import { mailOf } from "../../src/notify/mail.ts";
 const languages: readonly Language[] = ["en", "de", "fr", "es"];
 const kinds = Object.keys(mailTexts) as MailKind[];
 const code = "23456789BCDFGHJK";
-const parts = { id: "0abc", to: "ada@example.com", language: "en", codeUrl: undefined } as const;
+const parts = { id: "0abc", to: "ada@example.com", language: "en" } as const;
 
 test.each(kinds.flatMap((kind) => languages.map((language) => [kind, language] as const)))(
   "%s in %s says the same as text and as HTML, in words of its own",
@@ -34,22 +34,26 @@ test("a login name is text in a mail, whatever it looks like", () => {
   expect(html).toContain("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;&#39;");
 });
 
-test("every account has its own code, and its own link where the settings name a page", () => {
+test("every account has its own code and its own link, as text and as HTML", () => {
+  const link = "https://app.example/password?code=3333333333333333&x=1";
   const codes = [
-    { loginName: "ada", code: "2222222222222222" },
-    { loginName: "bob", code: "3333333333333333" },
+    { loginName: "ada", code: "2222222222222222", link: "https://app.example/password#2222222222222222" },
+    { loginName: "bob", code: "3333333333333333", link },
+    { loginName: "eve", code: "4444444444444444" },
   ];
-  const codeUrl = "https://app.example/password?code={code}&x=1";
-  const { text, html } = mailOf({ ...parts, kind: "reset_password", codes, codeUrl });
-  expect(text).toContain("Account: ada\n2222-2222-2222-2222\nhttps://app.example/password?code=2222222222222222&x=1");
-  expect(text).toContain("Account: bob\n3333-3333-3333-3333\n");
+  const { text, html } = mailOf({ ...parts, kind: "reset_password", codes });
+  expect(text).toContain(
+    "Account: ada\n2222-2222-2222-2222\nOr open this page:\nhttps://app.example/password#2222222222222222\n",
+  );
+  expect(text).toContain(`Account: bob\n3333-3333-3333-3333\nOr open this page:\n${link}\n`);
+  expect(text).toContain("Account: eve\n4444-4444-4444-4444\n\nEach code");
   expect(html).toContain('href="https://app.example/password?code=3333333333333333&amp;x=1"');
 });
 
-test("a mail that verifies an address names nobody and links nowhere", () => {
-  const codeUrl = "https://app.example/password?code={code}";
-  const codes = [{ loginName: "ada", code: "234567" }];
-  const { text, html } = mailOf({ ...parts, kind: "verify_email", codes, codeUrl });
-  expect(text).toContain("\n234567\n");
-  expect(text + html).not.toMatch(/ada|https:/);
+test("a mail that verifies an address names nobody", () => {
+  const link = "https://id.example/email?code=sealed";
+  const codes = [{ loginName: "ada", code: "234567", link }];
+  const { text, html } = mailOf({ ...parts, kind: "verify_email", codes });
+  expect(text).toContain(`\n234567\nOr open this page:\n${link}\n`);
+  expect(text + html).not.toMatch(/ada/);
 });

@@ -1,5 +1,6 @@
 import { applicationScenes } from "./scenes_application.ts";
 import { authorizationScenes } from "./scenes_authorization.ts";
+import { brandingScenes } from "./scenes_branding.ts";
 import { consentScenes } from "./scenes_consent.ts";
 import { emailScenes } from "./scenes_email.ts";
 import { everyScenes } from "./scenes_every.ts";
@@ -22,7 +23,7 @@ import { wireScenes } from "./scenes_wire.ts";
 
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
-  ...[stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
+  ...[brandingScenes, stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
   ...[emailScenes, passwordResetScenes, importScenes, lateScenes, takenScenes, authorizationScenes, factorScenes],
   consentScenes,
 ];

@@ -38,6 +38,7 @@ const every = {
   additionalOrigins: ["https://portal.example:8443", "app://localhost"],
   skipNativeAppSuccessPage: true,
   idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
+  backChannelLogoutUri: "https://portal.example/logout",
 };
 const grant = (name: string) => `OIDC_GRANT_TYPE_${name}`;
 const onlyJson = { binary: "the binary format has numbers only, and a newer client's fields are ignored" };

@@ -79,6 +79,7 @@ const every = {
   additionalOrigins: ["https://portal.example:8443"],
   skipNativeAppSuccessPage: true,
   idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
+  backChannelLogoutUri: "https://portal.example/logout",
 };
 
 /** An update of a new application with two redirect URIs and a clock skew, with a look at it afterwards. */

@@ -1,5 +1,3 @@
-import { expect } from "vitest";
-
 /** A page that a browser shows, or the place outside that it was sent to. */
 export type Shown = {
   readonly status: number;
@@ -32,8 +30,9 @@ export function openBrowser(node: string): Browser {
     send,
     open: (url, headers = {}) => followed(url, { headers }),
     async submit(page, values, action = "password") {
-      const target = new URL(textIn(page.text, /<form method="post" action="([^"]*)"/), node).href;
-      const body = new URLSearchParams({ ...hiddenIn(page.text), ...values, action });
+      const form = formWith(page.text, action);
+      const target = new URL(textIn(form, /<form method="post" action="([^"]*)"/), node).href;
+      const body = new URLSearchParams({ ...hiddenIn(form), ...values, action });
       return followed(target, { method: "POST", body, headers: { origin: await issuer } });
     },
   };
@@ -42,7 +41,7 @@ export function openBrowser(node: string): Browser {
     const shown = await send(url, request);
     const { location } = { location: shown.headers.get("location") };
     if (location === null) return shown;
-    expect(shown.status).toBe(303);
+    if (shown.status !== 303) throw new Error(`a redirect by ${shown.status}`);
     const target = new URL(location, url);
     return [new URL(node).origin, await issuer].includes(target.origin)
       ? followed(new URL(target.pathname + target.search, node).href, {})
@@ -63,6 +62,10 @@ export function openBrowser(node: string): Browser {
     return { status: response.status, url, text: await response.text(), headers: response.headers };
   }
 }
+
+/** The form of a page that has a button, or the whole page where none has it. */
+const formWith = (text: string, action: string): string =>
+  text.match(/<form[\s\S]*?<\/form>/g)?.find((form) => form.includes(`name="action" value="${action}"`)) ?? text;
 
 /** The hidden fields of a page by their names. */
 export const hiddenIn = (text: string): Record<string, string> =>

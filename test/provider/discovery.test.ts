@@ -23,7 +23,7 @@ test("both descriptions are the same, name this issuer, and each endpoint that t
   expect(await document(`${issuer}/.well-known/oauth-authorization-server`)).toEqual(description);
   expect(description.issuer).toBe(issuer);
   const endpoints = Object.entries(description).filter(([name]) => name.endsWith("_endpoint") || name === "jwks_uri");
-  expect(endpoints.length).toBe(6);
+  expect(endpoints.length).toBe(8);
   for (const [, url] of endpoints) expect((await fetch(url as string)).status).not.toBe(404);
 });
 

@@ -1,28 +1,9 @@
-import { readFile } from "node:fs/promises";
-import type { RequestListener } from "node:http";
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { expect, test } from "vitest";
 import { addressCheck, outwardFetch } from "../../src/provider/fetcher.ts";
 import { signedUp, startPostern } from "../harness.ts";
-import { certificateFor } from "../wire/certificate.ts";
 import { application, codeFor, issuerOf, post, verifier } from "./application.ts";
-
-/** A server with a certificate of its own, which `outgoingCaFile` trusts. */
-async function serve(listener: RequestListener) {
-  await using opened = new AsyncDisposableStack();
-  const { certFile, keyFile } = opened.use(await certificateFor("localhost"));
-  const server = createServer({ cert: await readFile(certFile), key: await readFile(keyFile) }, listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  opened.defer(() => new Promise<void>((resolve) => void server.close(() => resolve())));
-  opened.defer(() => server.closeAllConnections());
-  const stack = opened.move();
-  const url = `https://localhost:${(server.address() as AddressInfo).port}`;
-  return { url, outgoingCaFile: certFile, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-}
-
-const loopback = ["127.0.0.0/8", "::1"];
+import { loopback, serve } from "./https_server.ts";
 
 test("private, link-local and special addresses are not public, however they are written", () => {
   const isAllowed = addressCheck([]);

@@ -109,6 +109,10 @@ test("responseTypes and grantTypes: others are refused", async () => {
   expect(errorIn(await open(app, { response_type: "code token" }))).toBe("unsupported_response_type");
   const refused = await post(issuer, "/oauth/token", { grant_type: "refresh_token", refresh_token: "x" }, basic(app));
   expect([refused.status, refused.body.error]).toEqual([400, "unauthorized_client"]);
+  const device = async (of: Application) => (await post(issuer, "/oauth/device", {}, basic(of))).status;
+  const grantTypes = ["OIDC_GRANT_TYPE_DEVICE_CODE"];
+  const ofDevices = await application(postern.admin, { grantTypes, redirectUris: [] });
+  expect([await device(app), await device(ofDevices)]).toEqual([400, 200]);
 });
 
 test.each([
@@ -303,6 +307,16 @@ test("idTokenAlgorithm: RS256 unless the application asks for ES256", async () =
   };
   expect(await algorithm({})).toBe("RS256");
   expect(await algorithm({ idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256" })).toBe("ES256");
+});
+
+test("postLogoutRedirectUris: compared exactly, after sign-out the browser goes there", async () => {
+  const app = await application(postern.admin, { postLogoutRedirectUris: ["https://app.example/bye"] });
+  const { browser, code } = await codeFor(issuer, app, person);
+  const id_token_hint = (await exchange(issuer, app, code)).body.id_token;
+  const signOut = (post_logout_redirect_uri: string) =>
+    browser.open(`${issuer}/oauth/end-session?${new URLSearchParams({ id_token_hint, post_logout_redirect_uri })}`);
+  expect(shows(await signOut("https://app.example/by"))).toEqual([400, "logout_uri_unknown"]);
+  expect((await signOut("https://app.example/bye")).url).toBe("https://app.example/bye");
 });
 
 test("clockSkew: tokens begin as much earlier and end as much later", async () => {

@@ -35,7 +35,12 @@ test("openid-client signs a user in, reads its claims, refreshes, asks about a t
   const back = await signIn(openBrowser(issuer), url.href, person);
   const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true };
   const tokens = await oidc.authorizationCodeGrant(client, new URL(back.url), checks);
-  expect(tokens.claims()).toMatchObject({ sub: person.userId, aud: app.clientId, amr: ["pwd"] });
+  expect(tokens.claims()).toMatchObject({
+    sub: person.userId,
+    aud: app.clientId,
+    amr: ["pwd"],
+    acr: "urn:postern:acr:single-factor",
+  });
   const info = await oidc.fetchUserInfo(client, tokens.access_token, person.userId);
   expect(info).toMatchObject({
     given_name: "Ada",

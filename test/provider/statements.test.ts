@@ -6,11 +6,12 @@ import { keys, newId } from "../../src/deps.ts";
 import { providerChores } from "../../src/provider/expiry.ts";
 import { providerRoutes } from "../../src/provider/provider.ts";
 import { signingKeys } from "../../src/provider/signing_keys.ts";
+import { passwordResetsOf } from "../../src/services/password_reset.ts";
 import { signInsOf } from "../../src/services/sign_in.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { root } from "../rules/tree.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
-import { application, authorizeUrl, basic, verifier } from "./application.ts";
+import { application, authorizeUrl, basic, codeFor, exchange, verifier } from "./application.ts";
 import { hiddenIn } from "./browser.ts";
 
 const issuer = "https://id.example";
@@ -26,6 +27,7 @@ beforeAll(async () => {
     ...{ deps, settings: postern.config, keys: signing, issuer: () => issuer },
     onError: (error) => expect.unreachable(String(error)),
     signIns: signInsOf(deps, postern.config),
+    resets: passwordResetsOf(deps, postern.config),
   });
   // The keys are read once in half a minute.
   await signing.published();
@@ -112,9 +114,57 @@ test("a sign-in with a password takes eight statements, one with a session three
   expect([refreshed.status, refreshed.statements.length]).toEqual([200, 2]);
   await show("refresh", refreshed.statements);
 
+  const hint = JSON.parse(tokens.text).id_token;
+  const ended = await sent("/oauth/end-session", {
+    query: new URLSearchParams({ id_token_hint: hint }).toString(),
+    headers: { cookie: signedIn.cookies.join("; ") },
+  });
+  expect([ended.status, ended.statements.length]).toEqual([200, 3]);
+  await show("end_session", ended.statements);
+});
+
+test("a revocation takes three statements", async () => {
+  const [app, person] = [await application(postern.admin), await signedUp(postern)];
+  const { code } = await codeFor(postern.url, app, person);
+  const { body } = await exchange(postern.url, app, code);
+  const { access_token } = body;
   const revoked = await sent("/oauth/revoke", { form: { token: access_token }, headers: basic(app) });
   expect([revoked.status, revoked.statements.length]).toEqual([200, 3]);
   await show("revocation", revoked.statements);
+});
+
+test("a device takes two statements to begin, its code three, and each of its questions two", async () => {
+  const grantTypes = ["OIDC_GRANT_TYPE_DEVICE_CODE"];
+  const [app, person] = [await application(postern.admin, { grantTypes, redirectUris: [] }), await signedUp(postern)];
+  const begun = await sent("/oauth/device", { form: { scope: "openid" }, headers: basic(app) });
+  expect([begun.status, begun.statements.length]).toEqual([200, 2]);
+  await show("device", begun.statements);
+
+  const { device_code, user_code } = JSON.parse(begun.text);
+  const asks = { grant_type: "urn:ietf:params:oauth:grant-type:device_code", device_code };
+  const pending = await sent("/oauth/token", { form: asks, headers: basic(app) });
+  expect([pending.status, pending.statements.length]).toEqual([400, 2]);
+  await show("device_pending", pending.statements);
+
+  const page = await sent("/device", {});
+  const cookie = page.cookies.join("; ");
+  const entered = await sent("/device", { form: { ...hiddenIn(page.text), user_code }, headers: { cookie } });
+  expect([entered.status, page.statements.length, entered.statements.length]).toEqual([200, 0, 3]);
+  await show("device_code", entered.statements);
+
+  const form = { ...hiddenIn(entered.text), login_name: person.username, password: person.password };
+  const signedIn = await sent("/sign-in", { form: { ...form, action: "password" }, headers: { cookie } });
+  const cookies = [cookie, ...signedIn.cookies].join("; ").replace(/^[^;]*; /, "");
+  const confirmed = await sent("/sign-in", {
+    form: { ...hiddenIn(signedIn.text), action: "continue" },
+    headers: { cookie: cookies },
+  });
+  expect(confirmed.status).toBe(200);
+  await show("device_approval", confirmed.statements);
+
+  const tokens = await sent("/oauth/token", { form: asks, headers: basic(app) });
+  expect([tokens.status, tokens.statements.length]).toEqual([200, 2]);
+  await show("device_tokens", tokens.statements);
 });
 
 test("expired things are cleared away by the statements of their file", async () => {

@@ -80,6 +80,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "contract",
     "deps",
     "errors",
+    "guards/capacity",
     "guards/rate_limits",
     "guarded_services",
     "observability",
@@ -123,6 +124,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   provider: [
     ...["gen", "gateway", "deps", "errors", "events", "messages", "security", "services"],
     ...["postgres/connect#Sql", "postgres/failure"],
+    // No guard stands before a page, and pages lose the races that calls lose.
+    "guards/retry",
   ],
   errands: ["config", "events/sweep", "idle_memory", "notify", "provider", "runtime#Runtime", "services"],
   bootstrap: everything,

@@ -12,6 +12,7 @@ const shipped = [
   "BSD-3-Clause",
   "0BSD",
   "Unlicense",
+  "(MIT OR Apache-2.0)",
 ];
 // Tools that never leave the machine of a developer.
 const used = [...shipped, "MIT OR Apache-2.0", "MPL-2.0"];

@@ -355,6 +355,19 @@ test("a clock skew above five seconds is a problem", () => {
   ]);
 });
 
+test("a back-channel logout URI is absolute and https, without user information and fragment, also in development", () => {
+  const places = (backChannelLogoutUri: string) => placesOf({ backChannelLogoutUri, devMode: true });
+  for (const uri of ["", "https://app.example/logout", "https://app.example:8443/logout?tenant=1", "HTTPS://10.0.0.1/"])
+    expect(places(uri), uri).toEqual({});
+  const unusable = [
+    ...["http://app.example/logout", "http://localhost/logout", "/logout", "app.example/logout", "com.example:/out"],
+    ...["https://app.example/logout#top", "https://user@app.example/", "https://*.example/", "https://", "https:/a"],
+    ...["javascript:alert(1)", "https://app.example/\u202eout", "https://app example/"],
+  ];
+  for (const uri of unusable)
+    expect(places(uri), uri).toEqual({ BACK_CHANNEL_LOGOUT_URI_UNUSABLE: ["backChannelLogoutUri"] });
+});
+
 test("wildcards are seen in hosts that hide them", () => {
   for (const uri of [
     "https://*.a.example/",

@@ -10,6 +10,8 @@ import {
   signedUp,
   startPostern,
 } from "../harness.ts";
+import { answerIn, authorizeUrl } from "../provider/application.ts";
+import { held } from "../provider/holding.ts";
 
 let postern: Postern;
 let other: Postern;
@@ -277,6 +279,16 @@ const table: Readonly<Record<Kind, Readonly<Record<string, Check>>>> = {
     },
   },
   "user grant": {
+    async "signing in"() {
+      const { app, admin, browser, grantId, scope } = await held(postern, "holder");
+      const silently = async () =>
+        answerIn(await browser.open(authorizeUrl(postern.url, app, { prompt: "none", scope }))).error;
+      done(await admin.post(`/v1/user-grants/${grantId}:deactivate`));
+      expect(await silently()).toBe("access_denied");
+      done(await admin.post(`/v1/user-grants/${grantId}:reactivate`));
+      expect(await silently()).toBe(undefined);
+      return undefined;
+    },
     async "adding grants"(it, shut) {
       await shut();
       expect(refused(await grant(it.projectId, it.userId, it.here))).toEqual([409, "USER_GRANT_EXISTS"]);

@@ -27,38 +27,34 @@ order by a.name asc, a.app_id asc limit $5) found
 where "isMatch" or "isLast" order by key asc, id asc limit $6;
 
 select * from (
-select w.object_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
-a.active, a.version, a.created, a.changed,
-exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", w.term as key,
-  true and coalesce(a.active, false) and (w.term = (select left(folded($1), 50)) or not exists (select from terms e where e.noun = 'application' and e.scope = a.project_id and e.object_id = a.app_id and e.term >= (select left(folded($2), 50))
-and e.term < (select left(folded($3), 50) || chr(1114111))
-and e.term < w.term offset 0)) as "isMatch",
-  row_number() over (order by w.term asc, w.object_id asc) = $4 as "isLast"
-from (select * from terms where noun = 'application' and scope = $5) w cross join lateral (
-  select * from applications a where a.project_id = $6 and a.app_id = w.object_id limit 1
-) a
-where w.term >= (select left(folded($7), 50))
-and w.term < (select left(folded($8), 50) || chr(1114111))
-  and true
-order by w.term asc, w.object_id asc limit $9) found
-where "isMatch" or "isLast" order by key asc, id asc limit $10;
+  select w.object_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+  a.active, a.version, a.created, a.changed,
+  exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", w.term as key,
+    true and coalesce(a.active, false) and strpos(a.words, (select ' ' || left(folded($1), 50))) = strpos(a.words, ' ' || w.term || ' ') as "isMatch",
+    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
+  from (select * from terms where noun = 'application' and scope = $3) w cross join lateral (
+    select * from applications a where a.project_id = $4 and a.app_id = w.object_id limit 1
+  ) a
+  where
+w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50) || chr(1114111))
+    and true
+  order by w.term asc, w.object_id asc limit $7) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $8;
 
 select * from (
-select w.object_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
-a.active, a.version, a.created, a.changed,
-exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", w.term as key,
-  true and (w.term = (select left(folded($1), 50)) or not exists (select from terms e where e.noun = 'application' and e.scope = a.project_id and e.object_id = a.app_id and e.term >= (select left(folded($2), 50))
-and e.term < (select left(folded($3), 50) || chr(1114111))
-and e.term < w.term offset 0)) as "isMatch",
-  row_number() over (order by w.term asc, w.object_id asc) = $4 as "isLast"
-from (select * from terms where noun = 'application' and scope = $5) w cross join lateral (
-  select * from applications a where a.project_id = $6 and a.app_id = w.object_id limit 1
-) a
-where w.term >= (select left(folded($7), 50))
-and w.term < (select left(folded($8), 50) || chr(1114111))
-  and true
-order by w.term asc, w.object_id asc limit $9) found
-where "isMatch" or "isLast" order by key asc, id asc limit $10;
+  select w.object_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+  a.active, a.version, a.created, a.changed,
+  exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", w.term as key,
+    true and strpos(a.words, (select ' ' || left(folded($1), 50))) = strpos(a.words, ' ' || w.term || ' ') as "isMatch",
+    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
+  from (select * from terms where noun = 'application' and scope = $3) w cross join lateral (
+    select * from applications a where a.project_id = $4 and a.app_id = w.object_id limit 1
+  ) a
+  where
+w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50) || chr(1114111))
+    and true
+  order by w.term asc, w.object_id asc limit $7) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $8;
 
 select * from (
 select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,

@@ -15,19 +15,17 @@ order by o.name asc, o.organization_id asc limit $4) found
 where "isMatch" or "isLast" order by key asc, id asc limit $5;
 
 select * from (
-select w.object_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, w.term as key,
-  true and coalesce(not o.deleted, false) and (w.term = (select left(folded($1), 50)) or not exists (select from terms e where e.noun = 'organization' and e.scope = '' and e.object_id = o.organization_id and e.term >= (select left(folded($2), 50))
-and e.term < (select left(folded($3), 50) || chr(1114111))
-and e.term < w.term offset 0)) as "isMatch",
-  row_number() over (order by w.term asc, w.object_id asc) = $4 as "isLast"
-from (select * from terms where noun = 'organization' and scope = '') w cross join lateral (
-  select * from organizations o where true and o.organization_id = w.object_id limit 1
-) o
-where w.term >= (select left(folded($5), 50))
-and w.term < (select left(folded($6), 50) || chr(1114111))
-  and true
-order by w.term asc, w.object_id asc limit $7) found
-where "isMatch" or "isLast" order by key asc, id asc limit $8;
+  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, w.term as key,
+    true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch",
+    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
+  from (select * from terms where noun = 'organization' and scope = '') w cross join lateral (
+    select * from organizations o where true and o.organization_id = w.object_id limit 1
+  ) o
+  where
+w.term >= (select left(folded($3), 50)) and w.term < (select left(folded($4), 50) || chr(1114111))
+    and true
+  order by w.term asc, w.object_id asc limit $5) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $6;
 
 select * from (
 select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, o.name as key, true as "isMatch",
@@ -38,19 +36,17 @@ order by o.name asc, o.organization_id asc limit $3) found
 where "isMatch" or "isLast" order by key asc, id asc limit $4;
 
 select * from (
-select w.object_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, w.term as key,
-  true and coalesce(not o.deleted, false) and (w.term = (select left(folded($1), 50)) or not exists (select from terms e where e.noun = 'organization' and e.scope = '' and e.object_id = o.organization_id and e.term >= (select left(folded($2), 50))
-and e.term < (select left(folded($3), 50) || chr(1114111))
-and e.term < w.term offset 0)) as "isMatch",
-  row_number() over (order by w.term asc, w.object_id asc) = $4 as "isLast"
-from (select * from terms where noun = 'organization' and scope = '' and object_id = any($5) offset 0) w cross join lateral (
-  select * from organizations o where true and o.organization_id = w.object_id limit 1
-) o
-where w.term >= (select left(folded($6), 50))
-and w.term < (select left(folded($7), 50) || chr(1114111))
-  and true
-order by w.term asc, w.object_id asc limit $8) found
-where "isMatch" or "isLast" order by key asc, id asc limit $9;
+  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, w.term as key,
+    true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch",
+    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
+  from (select * from terms where noun = 'organization' and scope = '' and object_id = any($3) offset 0) w cross join lateral (
+    select * from organizations o where true and o.organization_id = w.object_id limit 1
+  ) o
+  where
+w.term >= (select left(folded($4), 50)) and w.term < (select left(folded($5), 50) || chr(1114111))
+    and true
+  order by w.term asc, w.object_id asc limit $6) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $7;
 
 select * from (
 select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, o.name as key, true as "isMatch",

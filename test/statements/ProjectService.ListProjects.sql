@@ -43,33 +43,29 @@ order by p.name asc, p.project_id asc limit $8)) found
 where "isMatch" or "isLast" order by key asc, id asc limit $9;
 
 select * from ((
-select w.object_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, w.term as key,
-  true and (w.term = (select left(folded($1), 50)) or not exists (select from terms e where e.noun = 'project' and e.scope = p.owner and e.object_id = p.project_id and e.term >= (select left(folded($2), 50))
-and e.term < (select left(folded($3), 50) || chr(1114111))
-and e.term < w.term offset 0)) as "isMatch",
-  row_number() over (order by w.term asc, w.object_id asc) = $4 as "isLast"
-from (select * from terms where noun = 'project' and scope = $5 and object_id = any($6) offset 0) w cross join lateral (
-  select * from projects p where p.owner = $7 and p.project_id = w.object_id limit 1
-) p
-where w.term >= (select left(folded($8), 50))
-and w.term < (select left(folded($9), 50) || chr(1114111))
-  and true
-order by w.term asc, w.object_id asc limit $10) union all (
-select w.object_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, w.term as key,
-  true and (w.term = (select left(folded($11), 50)) or not exists (select from terms e where e.noun = 'project' and e.scope = p.owner and e.object_id = p.project_id and e.term >= (select left(folded($12), 50))
-and e.term < (select left(folded($13), 50) || chr(1114111))
-and e.term < w.term offset 0)) as "isMatch",
-  row_number() over (order by w.term asc, w.object_id asc) = $14 as "isLast"
-from (select t.* from project_grants g
-  join terms t on t.noun = 'project' and t.scope = g.owner and t.object_id = g.project_id where g.granted_organization_id = $15 and g.project_grant_id = any($16)
-and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) w cross join lateral (
-  select * from projects p where true and p.project_id = w.object_id limit 1
-) p
-where w.term >= (select left(folded($17), 50))
-and w.term < (select left(folded($18), 50) || chr(1114111))
-  and true
-order by w.term asc, w.object_id asc limit $19)) found
-where "isMatch" or "isLast" order by key asc, id asc limit $20;
+  select w.object_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, w.term as key,
+    true and strpos(p.words, (select ' ' || left(folded($1), 50))) = strpos(p.words, ' ' || w.term || ' ') as "isMatch",
+    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
+  from (select * from terms where noun = 'project' and scope = $3 and object_id = any($4) offset 0) w cross join lateral (
+    select * from projects p where p.owner = $5 and p.project_id = w.object_id limit 1
+  ) p
+  where
+w.term >= (select left(folded($6), 50)) and w.term < (select left(folded($7), 50) || chr(1114111))
+    and true
+  order by w.term asc, w.object_id asc limit $8) union all (
+  select w.object_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, w.term as key,
+    true and strpos(p.words, (select ' ' || left(folded($9), 50))) = strpos(p.words, ' ' || w.term || ' ') as "isMatch",
+    row_number() over (order by w.term asc, w.object_id asc) = $10 as "isLast"
+  from (select t.* from project_grants g
+    join terms t on t.noun = 'project' and t.scope = g.owner and t.object_id = g.project_id where g.granted_organization_id = $11 and g.project_grant_id = any($12)
+  and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) w cross join lateral (
+    select * from projects p where true and p.project_id = w.object_id limit 1
+  ) p
+  where
+w.term >= (select left(folded($13), 50)) and w.term < (select left(folded($14), 50) || chr(1114111))
+    and true
+  order by w.term asc, w.object_id asc limit $15)) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $16;
 
 select * from ((
 select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",

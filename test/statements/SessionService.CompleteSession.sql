@@ -38,7 +38,7 @@ on conflict (user_id) do update set attempts = a.attempts + 1,
     + least($4 * 2 ^ least((a.attempts + 1) / $5 - 1, 16), $6)
     * interval '1 second' end
 where a.blocked_until is null or a.blocked_until <= $7
-returning attempts;
+returning blocked_until as until;
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text, kind text)

@@ -60,6 +60,12 @@ select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version
     cross join lateral (select * from projects p where p.project_id = g.project_id limit 1) p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h;
 
+with page as materialized (select array(
+  select k.user_grant_id from user_grant_roles k
+  where
+(k.project_id collate "C") = $1 and (k.role_key collate "C") = $2 and (k.owner collate "C") = $3 and true
+  and true
+  order by (k.user_grant_id collate "C") desc limit $4) as ids)
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
@@ -68,14 +74,12 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
   from projects p join organizations h on h.organization_id = p.owner
-  where p.project_id = g.project_id) as "shutBy",
-array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from
-user_grant_roles k cross join lateral (
-  select * from user_grants where user_grant_id = k.user_grant_id limit 1) g
-where (k.project_id collate "C") = $1 and (k.role_key collate "C") = $2
-  and (k.owner collate "C") = $3 and true
-  and true
-  order by (k.user_grant_id collate "C") desc limit $4;
+  where p.project_id = g.project_id) as "shutBy", r."roleKeys" from user_grants g join (
+  select user_grant_id, array_agg(role_key order by role_key) as "roleKeys"
+  from user_grant_roles where user_grant_id = any((select ids from page)::text[]) group by user_grant_id
+) r on r.user_grant_id = g.user_grant_id
+where g.user_grant_id = any((select ids from page)::text[])
+order by (g.user_grant_id collate "C") desc;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
@@ -194,8 +198,8 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
     from
 user_grant_roles k cross join lateral (
   select * from user_grants where user_grant_id = k.user_grant_id limit 1) g
-where (k.project_id collate "C") = $2 and (k.role_key collate "C") = $3
-  and (k.owner collate "C") = $4 and true
+where
+(k.project_id collate "C") = $2 and (k.role_key collate "C") = $3 and (k.owner collate "C") = $4 and true
   and true
   order by (k.user_grant_id collate "C") desc limit $5) g
   where g."isMatch" or g."isLast" order by g.key desc limit $6;

@@ -42,31 +42,27 @@ u.version, u.created, u.changed, '' as key,
 select * from (
   select (u.user_id collate "C") as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
 u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
-u.version, u.created, u.changed, (folded(u.email) collate "C") as key, true and coalesce(exists (select from terms e where e.noun = 'user' and e.scope = u.owner and e.object_id = u.user_id and e.term >= (select left(folded($1), 50))
-  and e.term < (select left(folded($2), 50) || chr(1114111)) offset 0), false) and coalesce((u.kind collate "C") = $3, false) and coalesce(u.active = true, false) and coalesce(not (u.locked and (u.locked_until is null or u.locked_until > $4)), false) as "isMatch",
-    row_number() over (order by (folded(u.email) collate "C") asc, (u.user_id collate "C") asc) = $5 as "isLast"
-  from users u where (u.owner collate "C") = $6 and (folded(u.email) collate "C") = (select folded($7))
+u.version, u.created, u.changed, (folded(u.email) collate "C") as key, true and coalesce(strpos(u.words, (select ' ' || left(folded($1), 50))) > 0, false) and coalesce((u.kind collate "C") = $2, false) and coalesce(u.active = true, false) and coalesce(not (u.locked and (u.locked_until is null or u.locked_until > $3)), false) as "isMatch",
+    row_number() over (order by (folded(u.email) collate "C") asc, (u.user_id collate "C") asc) = $4 as "isLast"
+  from users u where (u.owner collate "C") = $5 and (folded(u.email) collate "C") = (select folded($6))
     and true
-  order by (folded(u.email) collate "C") asc, (u.user_id collate "C") asc limit $8) found
-  where "isMatch" or "isLast" order by id asc limit $9;
+  order by (folded(u.email) collate "C") asc, (u.user_id collate "C") asc limit $7) found
+  where "isMatch" or "isLast" order by id asc limit $8;
 
 select * from (
   select w.object_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
 u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
 u.version, u.created, u.changed, w.term as key,
-    true and coalesce(exists (select from terms e where e.noun = 'user' and e.scope = u.owner and e.object_id = u.user_id and e.term >= (select left(folded($1), 50))
-  and e.term < (select left(folded($2), 50) || chr(1114111)) offset 0), false) and (w.term = (select left(folded($3), 50)) or not exists (select from terms e where e.noun = 'user' and e.scope = u.owner and e.object_id = u.user_id and e.term >= (select left(folded($4), 50))
-  and e.term < (select left(folded($5), 50) || chr(1114111))
-  and e.term < w.term offset 0)) as "isMatch",
-    row_number() over (order by w.term asc, w.object_id asc) = $6 as "isLast"
-  from (select * from terms where noun = 'user' and scope = $7) w cross join lateral (
-    select * from users u where u.owner = $8 and u.user_id = w.object_id limit 1
+    true and coalesce(strpos(u.words, (select ' ' || left(folded($1), 50))) > 0, false) and strpos(u.words, (select ' ' || left(folded($2), 50))) = strpos(u.words, ' ' || w.term || ' ') as "isMatch",
+    row_number() over (order by w.term asc, w.object_id asc) = $3 as "isLast"
+  from (select * from terms where noun = 'user' and scope = $4) w cross join lateral (
+    select * from users u where u.owner = $5 and u.user_id = w.object_id limit 1
   ) u
-  where w.term >= (select left(folded($9), 50))
-  and w.term < (select left(folded($10), 50) || chr(1114111))
+  where
+w.term >= (select left(folded($6), 50)) and w.term < (select left(folded($7), 50) || chr(1114111))
     and true
-  order by w.term asc, w.object_id asc limit $11) found
-  where "isMatch" or "isLast" order by key asc, id asc limit $12;
+  order by w.term asc, w.object_id asc limit $8) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $9;
 
 select * from (
   select (u.user_id collate "C") as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
@@ -82,15 +78,13 @@ select * from (
   select w.object_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
 u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified", u.name, u.active, u.locked, u.locked_until as "lockedUntil",
 u.version, u.created, u.changed, w.term as key,
-    true and (w.term = (select left(folded($1), 50)) or not exists (select from terms e where e.noun = 'user' and e.scope = u.owner and e.object_id = u.user_id and e.term >= (select left(folded($2), 50))
-  and e.term < (select left(folded($3), 50) || chr(1114111))
-  and e.term < w.term offset 0)) as "isMatch",
-    row_number() over (order by w.term asc, w.object_id asc) = $4 as "isLast"
-  from (select * from terms where noun = 'user' and scope = $5) w cross join lateral (
-    select * from users u where u.owner = $6 and u.user_id = w.object_id limit 1
+    true and strpos(u.words, (select ' ' || left(folded($1), 50))) = strpos(u.words, ' ' || w.term || ' ') as "isMatch",
+    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
+  from (select * from terms where noun = 'user' and scope = $3) w cross join lateral (
+    select * from users u where u.owner = $4 and u.user_id = w.object_id limit 1
   ) u
-  where w.term >= (select left(folded($7), 50))
-  and w.term < (select left(folded($8), 50) || chr(1114111))
-    and (w.term, w.object_id) > ($9, $10)
-  order by w.term asc, w.object_id asc limit $11) found
-  where "isMatch" or "isLast" order by key asc, id asc limit $12;
+  where
+w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50) || chr(1114111))
+    and (w.term, w.object_id) > ($7, $8)
+  order by w.term asc, w.object_id asc limit $9) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $10;

@@ -9,3 +9,5 @@ select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenNa
   join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
   where o.scope = m.scope and o.scope_id = m.scope_id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) and o.user_id <> m.user_id)) as "lastOwner"
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id;
+
+select from factor_attempts where user_id = $1 and blocked_until > $2;

@@ -2,7 +2,8 @@ with due as materialized (
   select request_id from password_reset_requests where due <= now() order by due limit $1 for update skip locked
 )
 update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
-returning r.request_id as id, r.login_name as "loginName", r.email, r.language;
+returning r.request_id as id, r.login_name as "loginName", r.email,
+  r.name_or_email as "nameOrEmail", r.language;
 
 with named as materialized (
   select v.user_id, lower(v.email) as email from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id

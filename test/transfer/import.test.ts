@@ -65,11 +65,15 @@ const refusedOf = async (path: string) =>
 
 const clientSecretHash = createHash("sha256").update("secret").digest("hex");
 
+const backChannelLogoutUri = "https://shop.example/logout";
+
 async function shop(organizationId: string) {
   const [ada, bob] = [named("ada"), named("bob")];
   const lines = [
     { project: { name: "Shop", roles: [{ key: "viewer", displayName: "Viewer" }, { key: "editor" }] } },
-    { application: { project: "Shop", name: "Web", clientId: named("client"), clientSecretHash } },
+    {
+      application: { project: "Shop", name: "Web", clientId: named("client"), clientSecretHash, backChannelLogoutUri },
+    },
     human(ada),
     { ...human(bob, { userId: named("bob-id") }), inactive: true },
     { machine: { username: named("robot"), name: "Robot" } },
@@ -233,6 +237,7 @@ test("a realm of Keycloak becomes a project, applications, users who sign in, an
         secret: "s3cret",
         redirectUris: ["https://shop.example/cb"],
         webOrigins: ["+"],
+        attributes: { "backchannel.logout.url": "https://shop.example/logout" },
       },
       { clientId: named("masked"), secret: "**********", protocol: "openid-connect" },
       { clientId: named("spa"), publicClient: true },
@@ -252,7 +257,9 @@ test("a realm of Keycloak becomes a project, applications, users who sign in, an
   expect(users.map((user: { state: string }) => user.state).sort()).toEqual([
     ...["USER_STATE_ACTIVE", "USER_STATE_ACTIVE", "USER_STATE_INACTIVE"],
   ]);
-  expect(apps).toHaveLength(3);
+  expect(apps.map(({ oidc }: { oidc: { backChannelLogoutUri: string } }) => oidc.backChannelLogoutUri).sort()).toEqual([
+    ...["", "", "https://shop.example/logout"],
+  ]);
   expect(userGrants).toMatchObject([{ userId: id, roleKeys: ["reader", "shop/buyer"] }]);
   expect((await signIn(username, "password")).status).toBe(200);
 });

@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/organization.proto.
  */
 export const file_postern_v1_organization: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wb3N0ZXJuL3YxL29yZ2FuaXphdGlvbi5wcm90bxIKcG9zdGVybi52MSJ8CgxPcmdhbml6YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIMCgRuYW1lGAMgASgJEiwKBXN0YXRlGAQgASgOMh0ucG9zdGVybi52MS5Pcmdhbml6YXRpb25TdGF0ZSJeChlDcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhwKBG5hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBEiMKDW93bmVyX3VzZXJfaWQYAiABKAlCDLpIBXIDGMgBqLUYASJbChpDcmVhdGVPcmdhbml6YXRpb25SZXNwb25zZRIXCg9vcmdhbml6YXRpb25faWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI9ChZHZXRPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJJChdHZXRPcmdhbml6YXRpb25SZXNwb25zZRIuCgxvcmdhbml6YXRpb24YASABKAsyGC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbiKtAQoYTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjQDxIuCgZmaWx0ZXIYAyABKAsyHi5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZpbHRlchIkCgVvcmRlchgEIAEoDjIVLnBvc3Rlcm4udjEuTmFtZU9yZGVyImUKGUxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2USLwoNb3JnYW5pemF0aW9ucxgBIAMoCzIYLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJWCgxJbnN0YW5jZUZhY3QSMwoHY3JlYXRlZBgBIAEoCzIgLnBvc3Rlcm4udjEuSW5zdGFuY2VGYWN0LkNyZWF0ZWRIABoJCgdDcmVhdGVkQgYKBGZhY3Qi4wMKEE9yZ2FuaXphdGlvbkZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5DcmVhdGVkSAASPwoLZGVhY3RpdmF0ZWQYFCABKAsyKC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuRGVhY3RpdmF0ZWRIABI/CgtyZWFjdGl2YXRlZBgVIAEoCzIoLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5SZWFjdGl2YXRlZEgAEjcKB2RlbGV0ZWQYFiABKAsyJC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuRGVsZXRlZEgAEjUKBnB1cmdlZBgXIAEoCzIjLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5QdXJnZWRIABI3CgdjaGFuZ2VkGB4gASgLMiQucG9zdGVybi52MS5Pcmdhbml6YXRpb25GYWN0LkNoYW5nZWRIABoXCgdDcmVhdGVkEgwKBG5hbWUYASABKAkaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWQaCQoHRGVsZXRlZBoICgZQdXJnZWQaFwoHQ2hhbmdlZBIMCgRuYW1lGAEgASgJQgYKBGZhY3QiRAodRGVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSIwoPb3JnYW5pemF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkYKHkRlYWN0aXZhdGVPcmdhbml6YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIkQKHVJlYWN0aXZhdGVPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJGCh5SZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJAChlEZWxldGVPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJCChpEZWxldGVPcmdhbml6YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIkAKEk9yZ2FuaXphdGlvblVwZGF0ZRIhCgRuYW1lGAEgASgJQg66SAdyBRABGMgBkLUYAUgAiAEBQgcKBV9uYW1lIuUBChlVcGRhdGVPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIARI8Cgxvcmdhbml6YXRpb24YAiABKAsyHi5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvblVwZGF0ZUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIeChFleHBlY3RlZF9zZXF1ZW5jZRgEIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJCChpVcGRhdGVPcmdhbml6YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIp8BChJPcmdhbml6YXRpb25GaWx0ZXISGgoEbmFtZRgBIAEoCUIMukgFcgMYyAGQtRgBEiEKC25hbWVfcHJlZml4GAIgASgJQgy6SAVyAxjIAZC1GAESHAoGc2VhcmNoGAMgASgJQgy6SAVyAxjIAZC1GAESLAoFc3RhdGUYBCABKA4yHS5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvblN0YXRlKncKEU9yZ2FuaXphdGlvblN0YXRlEiIKHk9SR0FOSVpBVElPTl9TVEFURV9VTlNQRUNJRklFRBAAEh0KGU9SR0FOSVpBVElPTl9TVEFURV9BQ1RJVkUQARIfChtPUkdBTklaQVRJT05fU1RBVEVfSU5BQ1RJVkUQAjL0CQoTT3JnYW5pemF0aW9uU2VydmljZRKxAQoSQ3JlYXRlT3JnYW5pemF0aW9uEiUucG9zdGVybi52MS5DcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0GiYucG9zdGVybi52MS5DcmVhdGVPcmdhbml6YXRpb25SZXNwb25zZSJMirUYLIoBCU9SR19PV05FUpIBDW93bmVyX3VzZXJfaWQaDmluc3RhbmNlLndyaXRlgtPkkwIWOgEqIhEvdjEvb3JnYW5pemF0aW9ucxKrAQoPR2V0T3JnYW5pemF0aW9uEiIucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXF1ZXN0GiMucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXNwb25zZSJPkAIBirUYHTgBQg9vcmdhbml6YXRpb25faWQaCG9yZy5yZWFkgtPkkwIlEiMvdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfRKOAQoRTGlzdE9yZ2FuaXphdGlvbnMSJC5wb3N0ZXJuLnYxLkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBolLnBvc3Rlcm4udjEuTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZSIskAIBirUYDFgBGghvcmcucmVhZILT5JMCExIRL3YxL29yZ2FuaXphdGlvbnMSvgEKFkRlYWN0aXZhdGVPcmdhbml6YXRpb24SKS5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVPcmdhbml6YXRpb25SZXF1ZXN0GioucG9zdGVybi52MS5EZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVzcG9uc2UiTYq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIzOgEqIi4vdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfTpkZWFjdGl2YXRlEr4BChZSZWFjdGl2YXRlT3JnYW5pemF0aW9uEikucG9zdGVybi52MS5SZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVxdWVzdBoqLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIk2KtRgQGg5pbnN0YW5jZS53cml0ZYLT5JMCMzoBKiIuL3YxL29yZ2FuaXphdGlvbnMve29yZ2FuaXphdGlvbl9pZH06cmVhY3RpdmF0ZRKkAQoSRGVsZXRlT3JnYW5pemF0aW9uEiUucG9zdGVybi52MS5EZWxldGVPcmdhbml6YXRpb25SZXF1ZXN0GiYucG9zdGVybi52MS5EZWxldGVPcmdhbml6YXRpb25SZXNwb25zZSI/irUYEBoOaW5zdGFuY2Uud3JpdGWC0+STAiUqIy92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9EsABChJVcGRhdGVPcmdhbml6YXRpb24SJS5wb3N0ZXJuLnYxLlVwZGF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaJi5wb3N0ZXJuLnYxLlVwZGF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIluKtRgeOAFCD29yZ2FuaXphdGlvbl9pZBoJb3JnLndyaXRlgtPkkwIzOgxvcmdhbml6YXRpb24yIy92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9QqABCg5jb20ucG9zdGVybi52MUIRT3JnYW5pemF0aW9uUHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_postern_v1_details, file_postern_v1_list_order, file_postern_v1_options]);
+  fileDesc("Ch1wb3N0ZXJuL3YxL29yZ2FuaXphdGlvbi5wcm90bxIKcG9zdGVybi52MSJ8CgxPcmdhbml6YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIMCgRuYW1lGAMgASgJEiwKBXN0YXRlGAQgASgOMh0ucG9zdGVybi52MS5Pcmdhbml6YXRpb25TdGF0ZSJeChlDcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhwKBG5hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBEiMKDW93bmVyX3VzZXJfaWQYAiABKAlCDLpIBXIDGMgBqLUYASJbChpDcmVhdGVPcmdhbml6YXRpb25SZXNwb25zZRIXCg9vcmdhbml6YXRpb25faWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI9ChZHZXRPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJJChdHZXRPcmdhbml6YXRpb25SZXNwb25zZRIuCgxvcmdhbml6YXRpb24YASABKAsyGC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbiKtAQoYTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjQDxIuCgZmaWx0ZXIYAyABKAsyHi5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZpbHRlchIkCgVvcmRlchgEIAEoDjIVLnBvc3Rlcm4udjEuTmFtZU9yZGVyImUKGUxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2USLwoNb3JnYW5pemF0aW9ucxgBIAMoCzIYLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJWCgxJbnN0YW5jZUZhY3QSMwoHY3JlYXRlZBgBIAEoCzIgLnBvc3Rlcm4udjEuSW5zdGFuY2VGYWN0LkNyZWF0ZWRIABoJCgdDcmVhdGVkQgYKBGZhY3Qi2QUKEE9yZ2FuaXphdGlvbkZhY3QSNwoHY3JlYXRlZBgBIAEoCzIkLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5DcmVhdGVkSAASPwoLZGVhY3RpdmF0ZWQYFCABKAsyKC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuRGVhY3RpdmF0ZWRIABI/CgtyZWFjdGl2YXRlZBgVIAEoCzIoLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5SZWFjdGl2YXRlZEgAEjcKB2RlbGV0ZWQYFiABKAsyJC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuRGVsZXRlZEgAEjUKBnB1cmdlZBgXIAEoCzIjLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5QdXJnZWRIABI3CgdjaGFuZ2VkGB4gASgLMiQucG9zdGVybi52MS5Pcmdhbml6YXRpb25GYWN0LkNoYW5nZWRIABJACgxicmFuZGluZ19zZXQYHyABKAsyKC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3QuQnJhbmRpbmdTZXRIABJECg5icmFuZGluZ19yZXNldBggIAEoCzIqLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdC5CcmFuZGluZ1Jlc2V0SAAaFwoHQ3JlYXRlZBIMCgRuYW1lGAEgASgJGg0KC0RlYWN0aXZhdGVkGg0KC1JlYWN0aXZhdGVkGgkKB0RlbGV0ZWQaCAoGUHVyZ2VkGhcKB0NoYW5nZWQSDAoEbmFtZRgBIAEoCRpbCgtCcmFuZGluZ1NldBImCghicmFuZGluZxgBIAEoCzIULnBvc3Rlcm4udjEuQnJhbmRpbmcSEQoJbG9nb19oYXNoGAIgASgJEhEKCWxvZ29fdHlwZRgDIAEoCRoPCg1CcmFuZGluZ1Jlc2V0QgYKBGZhY3QiRAodRGVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSIwoPb3JnYW5pemF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkYKHkRlYWN0aXZhdGVPcmdhbml6YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIkQKHVJlYWN0aXZhdGVPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJGCh5SZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJAChlEZWxldGVPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIASJCChpEZWxldGVPcmdhbml6YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIkAKEk9yZ2FuaXphdGlvblVwZGF0ZRIhCgRuYW1lGAEgASgJQg66SAdyBRABGMgBkLUYAUgAiAEBQgcKBV9uYW1lIuUBChlVcGRhdGVPcmdhbml6YXRpb25SZXF1ZXN0EiMKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUIKukgHcgUQARjIARI8Cgxvcmdhbml6YXRpb24YAiABKAsyHi5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvblVwZGF0ZUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIeChFleHBlY3RlZF9zZXF1ZW5jZRgEIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJCChpVcGRhdGVPcmdhbml6YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIp8BChJPcmdhbml6YXRpb25GaWx0ZXISGgoEbmFtZRgBIAEoCUIMukgFcgMYyAGQtRgBEiEKC25hbWVfcHJlZml4GAIgASgJQgy6SAVyAxjIAZC1GAESHAoGc2VhcmNoGAMgASgJQgy6SAVyAxjIAZC1GAESLAoFc3RhdGUYBCABKA4yHS5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvblN0YXRlIvABCghCcmFuZGluZxIzCgxhY2NlbnRfY29sb3IYASABKAlCHbpIGnIYGAcyFF4oI1swLTlBLUZhLWZdezZ9KT8kEjcKEGJhY2tncm91bmRfY29sb3IYAiABKAlCHbpIGnIYGAcyFF4oI1swLTlBLUZhLWZdezZ9KT8kEjgKEWRhcmtfYWNjZW50X2NvbG9yGAMgASgJQh26SBpyGBgHMhReKCNbMC05QS1GYS1mXXs2fSk/JBI8ChVkYXJrX2JhY2tncm91bmRfY29sb3IYBCABKAlCHbpIGnIYGAcyFF4oI1swLTlBLUZhLWZdezZ9KT8kIlEKC1Nob3duQ29sb3JzEhQKDGFjY2VudF9jb2xvchgBIAEoCRISCgp0ZXh0X2NvbG9yGAIgASgJEhgKEGJhY2tncm91bmRfY29sb3IYAyABKAkiJgoSR2V0QnJhbmRpbmdSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIItkBChNHZXRCcmFuZGluZ1Jlc3BvbnNlEiYKCGJyYW5kaW5nGAEgASgLMhQucG9zdGVybi52MS5CcmFuZGluZxIRCglsb2dvX3BhdGgYAiABKAkSJgoFbGlnaHQYAyABKAsyFy5wb3N0ZXJuLnYxLlNob3duQ29sb3JzEiUKBGRhcmsYBCABKAsyFy5wb3N0ZXJuLnYxLlNob3duQ29sb3JzEhIKCmlzX2RlZmF1bHQYBSABKAgSJAoHZGV0YWlscxgGIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJ9ChJTZXRCcmFuZGluZ1JlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgSLgoIYnJhbmRpbmcYAiABKAsyFC5wb3N0ZXJuLnYxLkJyYW5kaW5nQga6SAPIAQESHAoEbG9nbxgDIAEoDEIJukgGegQYgIAESACIAQFCBwoFX2xvZ28iOwoTU2V0QnJhbmRpbmdSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIigKFFJlc2V0QnJhbmRpbmdSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIj0KFVJlc2V0QnJhbmRpbmdSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzKncKEU9yZ2FuaXphdGlvblN0YXRlEiIKHk9SR0FOSVpBVElPTl9TVEFURV9VTlNQRUNJRklFRBAAEh0KGU9SR0FOSVpBVElPTl9TVEFURV9BQ1RJVkUQARIfChtPUkdBTklaQVRJT05fU1RBVEVfSU5BQ1RJVkUQAjKuDQoTT3JnYW5pemF0aW9uU2VydmljZRKxAQoSQ3JlYXRlT3JnYW5pemF0aW9uEiUucG9zdGVybi52MS5DcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0GiYucG9zdGVybi52MS5DcmVhdGVPcmdhbml6YXRpb25SZXNwb25zZSJMirUYLIoBCU9SR19PV05FUpIBDW93bmVyX3VzZXJfaWQaDmluc3RhbmNlLndyaXRlgtPkkwIWOgEqIhEvdjEvb3JnYW5pemF0aW9ucxKrAQoPR2V0T3JnYW5pemF0aW9uEiIucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXF1ZXN0GiMucG9zdGVybi52MS5HZXRPcmdhbml6YXRpb25SZXNwb25zZSJPkAIBirUYHTgBQg9vcmdhbml6YXRpb25faWQaCG9yZy5yZWFkgtPkkwIlEiMvdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfRKOAQoRTGlzdE9yZ2FuaXphdGlvbnMSJC5wb3N0ZXJuLnYxLkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBolLnBvc3Rlcm4udjEuTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZSIskAIBirUYDFgBGghvcmcucmVhZILT5JMCExIRL3YxL29yZ2FuaXphdGlvbnMSvgEKFkRlYWN0aXZhdGVPcmdhbml6YXRpb24SKS5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVPcmdhbml6YXRpb25SZXF1ZXN0GioucG9zdGVybi52MS5EZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVzcG9uc2UiTYq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIzOgEqIi4vdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfTpkZWFjdGl2YXRlEr4BChZSZWFjdGl2YXRlT3JnYW5pemF0aW9uEikucG9zdGVybi52MS5SZWFjdGl2YXRlT3JnYW5pemF0aW9uUmVxdWVzdBoqLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIk2KtRgQGg5pbnN0YW5jZS53cml0ZYLT5JMCMzoBKiIuL3YxL29yZ2FuaXphdGlvbnMve29yZ2FuaXphdGlvbl9pZH06cmVhY3RpdmF0ZRKkAQoSRGVsZXRlT3JnYW5pemF0aW9uEiUucG9zdGVybi52MS5EZWxldGVPcmdhbml6YXRpb25SZXF1ZXN0GiYucG9zdGVybi52MS5EZWxldGVPcmdhbml6YXRpb25SZXNwb25zZSI/irUYEBoOaW5zdGFuY2Uud3JpdGWC0+STAiUqIy92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9EsABChJVcGRhdGVPcmdhbml6YXRpb24SJS5wb3N0ZXJuLnYxLlVwZGF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaJi5wb3N0ZXJuLnYxLlVwZGF0ZU9yZ2FuaXphdGlvblJlc3BvbnNlIluKtRgeOAFCD29yZ2FuaXphdGlvbl9pZBoJb3JnLndyaXRlgtPkkwIzOgxvcmdhbml6YXRpb24yIy92MS9vcmdhbml6YXRpb25zL3tvcmdhbml6YXRpb25faWR9EoQBCgtHZXRCcmFuZGluZxIeLnBvc3Rlcm4udjEuR2V0QnJhbmRpbmdSZXF1ZXN0Gh8ucG9zdGVybi52MS5HZXRCcmFuZGluZ1Jlc3BvbnNlIjSQAgGKtRgZOAFKCGluc3RhbmNlgAEBGghvcmcucmVhZILT5JMCDhIML3YxL2JyYW5kaW5nEpgBCgtTZXRCcmFuZGluZxIeLnBvc3Rlcm4udjEuU2V0QnJhbmRpbmdSZXF1ZXN0Gh8ucG9zdGVybi52MS5TZXRCcmFuZGluZ1Jlc3BvbnNlIkiKtRgnOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoJb3JnLndyaXRlmLUYgIAGgtPkkwIROgEqGgwvdjEvYnJhbmRpbmcSlQEKDVJlc2V0QnJhbmRpbmcSIC5wb3N0ZXJuLnYxLlJlc2V0QnJhbmRpbmdSZXF1ZXN0GiEucG9zdGVybi52MS5SZXNldEJyYW5kaW5nUmVzcG9uc2UiP4q1GCc4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGglvcmcud3JpdGWC0+STAg4qDC92MS9icmFuZGluZ0KgAQoOY29tLnBvc3Rlcm4udjFCEU9yZ2FuaXphdGlvblByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_postern_v1_details, file_postern_v1_list_order, file_postern_v1_options]);
 
 /**
  * An organization owns users, projects, applications and grants.
@@ -316,6 +316,22 @@ export type OrganizationFact = Message<"postern.v1.OrganizationFact"> & {
      */
     value: OrganizationFact_Changed;
     case: "changed";
+  } | {
+    /**
+     * The branding was set.
+     *
+     * @generated from field: postern.v1.OrganizationFact.BrandingSet branding_set = 31;
+     */
+    value: OrganizationFact_BrandingSet;
+    case: "brandingSet";
+  } | {
+    /**
+     * The branding was removed.
+     *
+     * @generated from field: postern.v1.OrganizationFact.BrandingReset branding_reset = 32;
+     */
+    value: OrganizationFact_BrandingReset;
+    case: "brandingReset";
   } | { case: undefined; value?: undefined };
 };
 
@@ -419,6 +435,52 @@ export type OrganizationFact_Changed = Message<"postern.v1.OrganizationFact.Chan
  */
 export const OrganizationFact_ChangedSchema: GenMessage<OrganizationFact_Changed> = /*@__PURE__*/
   messageDesc(file_postern_v1_organization, 8, 5);
+
+/**
+ * @generated from message postern.v1.OrganizationFact.BrandingSet
+ */
+export type OrganizationFact_BrandingSet = Message<"postern.v1.OrganizationFact.BrandingSet"> & {
+  /**
+   * The colours from now on.
+   *
+   * @generated from field: postern.v1.Branding branding = 1;
+   */
+  branding?: Branding | undefined;
+
+  /**
+   * The SHA-256 of the logo in hexadecimal; empty without one. Its bytes are in no event.
+   *
+   * @generated from field: string logo_hash = 2;
+   */
+  logoHash: string;
+
+  /**
+   * The media type of the logo; empty without one.
+   *
+   * @generated from field: string logo_type = 3;
+   */
+  logoType: string;
+};
+
+/**
+ * Describes the message postern.v1.OrganizationFact.BrandingSet.
+ * Use `create(OrganizationFact_BrandingSetSchema)` to create a new message.
+ */
+export const OrganizationFact_BrandingSetSchema: GenMessage<OrganizationFact_BrandingSet> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 8, 6);
+
+/**
+ * @generated from message postern.v1.OrganizationFact.BrandingReset
+ */
+export type OrganizationFact_BrandingReset = Message<"postern.v1.OrganizationFact.BrandingReset"> & {
+};
+
+/**
+ * Describes the message postern.v1.OrganizationFact.BrandingReset.
+ * Use `create(OrganizationFact_BrandingResetSchema)` to create a new message.
+ */
+export const OrganizationFact_BrandingResetSchema: GenMessage<OrganizationFact_BrandingReset> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 8, 7);
 
 /**
  * @generated from message postern.v1.DeactivateOrganizationRequest
@@ -658,6 +720,246 @@ export const OrganizationFilterSchema: GenMessage<OrganizationFilter> = /*@__PUR
   messageDesc(file_postern_v1_organization, 18);
 
 /**
+ * The colours that the pages of an organization are shown in, each as `#rrggbb`; one that is empty is ours.
+ *
+ * @generated from message postern.v1.Branding
+ */
+export type Branding = Message<"postern.v1.Branding"> & {
+  /**
+   * The colour of buttons and links.
+   *
+   * @generated from field: string accent_color = 1;
+   */
+  accentColor: string;
+
+  /**
+   * The colour around the form.
+   *
+   * @generated from field: string background_color = 2;
+   */
+  backgroundColor: string;
+
+  /**
+   * The colour of buttons and links for users who prefer dark pages; when empty, accent_color as far as it can be read there.
+   *
+   * @generated from field: string dark_accent_color = 3;
+   */
+  darkAccentColor: string;
+
+  /**
+   * The colour around the form for users who prefer dark pages.
+   *
+   * @generated from field: string dark_background_color = 4;
+   */
+  darkBackgroundColor: string;
+};
+
+/**
+ * Describes the message postern.v1.Branding.
+ * Use `create(BrandingSchema)` to create a new message.
+ */
+export const BrandingSchema: GenMessage<Branding> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 19);
+
+/**
+ * The colours of a page, as they are shown: brought to a contrast of 4.5:1 with what they stand on, or what stands on them.
+ *
+ * @generated from message postern.v1.ShownColors
+ */
+export type ShownColors = Message<"postern.v1.ShownColors"> & {
+  /**
+   * The colour of buttons and links.
+   *
+   * @generated from field: string accent_color = 1;
+   */
+  accentColor: string;
+
+  /**
+   * The colour of the text on buttons.
+   *
+   * @generated from field: string text_color = 2;
+   */
+  textColor: string;
+
+  /**
+   * The colour around the form.
+   *
+   * @generated from field: string background_color = 3;
+   */
+  backgroundColor: string;
+};
+
+/**
+ * Describes the message postern.v1.ShownColors.
+ * Use `create(ShownColorsSchema)` to create a new message.
+ */
+export const ShownColorsSchema: GenMessage<ShownColors> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 20);
+
+/**
+ * @generated from message postern.v1.GetBrandingRequest
+ */
+export type GetBrandingRequest = Message<"postern.v1.GetBrandingRequest"> & {
+  /**
+   * The instance's default, in place of the organization's own.
+   *
+   * @generated from field: bool instance = 1;
+   */
+  instance: boolean;
+};
+
+/**
+ * Describes the message postern.v1.GetBrandingRequest.
+ * Use `create(GetBrandingRequestSchema)` to create a new message.
+ */
+export const GetBrandingRequestSchema: GenMessage<GetBrandingRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 21);
+
+/**
+ * @generated from message postern.v1.GetBrandingResponse
+ */
+export type GetBrandingResponse = Message<"postern.v1.GetBrandingResponse"> & {
+  /**
+   * The colours in force, as they were set.
+   *
+   * @generated from field: postern.v1.Branding branding = 1;
+   */
+  branding?: Branding | undefined;
+
+  /**
+   * The path of the logo below PUBLIC_URL; empty without one.
+   *
+   * @generated from field: string logo_path = 2;
+   */
+  logoPath: string;
+
+  /**
+   * The colours of pages for users who prefer light ones.
+   *
+   * @generated from field: postern.v1.ShownColors light = 3;
+   */
+  light?: ShownColors | undefined;
+
+  /**
+   * The colours of pages for users who prefer dark ones.
+   *
+   * @generated from field: postern.v1.ShownColors dark = 4;
+   */
+  dark?: ShownColors | undefined;
+
+  /**
+   * The instance's default is in force, not a branding of the organization's own.
+   *
+   * @generated from field: bool is_default = 5;
+   */
+  isDefault: boolean;
+
+  /**
+   * The version of the branding in force, its dates and its owner; absent where none is set.
+   *
+   * @generated from field: postern.v1.Details details = 6;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.GetBrandingResponse.
+ * Use `create(GetBrandingResponseSchema)` to create a new message.
+ */
+export const GetBrandingResponseSchema: GenMessage<GetBrandingResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 22);
+
+/**
+ * @generated from message postern.v1.SetBrandingRequest
+ */
+export type SetBrandingRequest = Message<"postern.v1.SetBrandingRequest"> & {
+  /**
+   * The instance's default, in place of the organization's own.
+   *
+   * @generated from field: bool instance = 1;
+   */
+  instance: boolean;
+
+  /**
+   * The colours from now on, as a whole.
+   *
+   * @generated from field: postern.v1.Branding branding = 2;
+   */
+  branding?: Branding | undefined;
+
+  /**
+   * A PNG, JPEG or WebP image with at most 2,000 pixels each way. When absent the logo stays as it is; an empty one removes it.
+   *
+   * @generated from field: optional bytes logo = 3;
+   */
+  logo?: Uint8Array | undefined;
+};
+
+/**
+ * Describes the message postern.v1.SetBrandingRequest.
+ * Use `create(SetBrandingRequestSchema)` to create a new message.
+ */
+export const SetBrandingRequestSchema: GenMessage<SetBrandingRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 23);
+
+/**
+ * @generated from message postern.v1.SetBrandingResponse
+ */
+export type SetBrandingResponse = Message<"postern.v1.SetBrandingResponse"> & {
+  /**
+   * The version of the branding, its dates and its owner.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.SetBrandingResponse.
+ * Use `create(SetBrandingResponseSchema)` to create a new message.
+ */
+export const SetBrandingResponseSchema: GenMessage<SetBrandingResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 24);
+
+/**
+ * @generated from message postern.v1.ResetBrandingRequest
+ */
+export type ResetBrandingRequest = Message<"postern.v1.ResetBrandingRequest"> & {
+  /**
+   * The instance's default, in place of the organization's own.
+   *
+   * @generated from field: bool instance = 1;
+   */
+  instance: boolean;
+};
+
+/**
+ * Describes the message postern.v1.ResetBrandingRequest.
+ * Use `create(ResetBrandingRequestSchema)` to create a new message.
+ */
+export const ResetBrandingRequestSchema: GenMessage<ResetBrandingRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 25);
+
+/**
+ * @generated from message postern.v1.ResetBrandingResponse
+ */
+export type ResetBrandingResponse = Message<"postern.v1.ResetBrandingResponse"> & {
+  /**
+   * The last version of the branding, with its dates and its owner; absent where nothing was set.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ResetBrandingResponse.
+ * Use `create(ResetBrandingResponseSchema)` to create a new message.
+ */
+export const ResetBrandingResponseSchema: GenMessage<ResetBrandingResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_organization, 26);
+
+/**
  * Whether an organization is open.
  *
  * @generated from enum postern.v1.OrganizationState
@@ -772,6 +1074,38 @@ export const OrganizationService: GenService<{
     methodKind: "unary";
     input: typeof UpdateOrganizationRequestSchema;
     output: typeof UpdateOrganizationResponseSchema;
+  },
+  /**
+   * Reads the branding in force in the organization, or the instance's default.
+   *
+   * @generated from rpc postern.v1.OrganizationService.GetBranding
+   */
+  getBranding: {
+    methodKind: "unary";
+    input: typeof GetBrandingRequestSchema;
+    output: typeof GetBrandingResponseSchema;
+  },
+  /**
+   * Sets the branding of the organization, or the instance's default: the colours as a whole, and the logo where the request has one. A
+   * branding that is set already changes nothing.
+   *
+   * @generated from rpc postern.v1.OrganizationService.SetBranding
+   */
+  setBranding: {
+    methodKind: "unary";
+    input: typeof SetBrandingRequestSchema;
+    output: typeof SetBrandingResponseSchema;
+  },
+  /**
+   * Removes the branding of the organization with its logo, so that the instance's default is in force, or the instance's default.
+   * Where nothing was set it changes nothing.
+   *
+   * @generated from rpc postern.v1.OrganizationService.ResetBranding
+   */
+  resetBranding: {
+    methodKind: "unary";
+    input: typeof ResetBrandingRequestSchema;
+    output: typeof ResetBrandingResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_organization, 0);

@@ -2789,7 +2789,7 @@ export const UserService: GenService<{
     output: typeof ReactivateUserResponseSchema;
   },
   /**
-   * Ends the lock that too many wrong passwords set.
+   * Ends the lock that too many wrong passwords set, and the wait after too many wrong codes of factors.
    *
    * @generated from rpc postern.v1.UserService.UnlockUser
    */

@@ -18,8 +18,11 @@ export type Page = {
   readonly inColors: (scheme: "light" | "dark") => Promise<void>;
   /** Shows the page on a screen of this width, as a telephone does. */
   readonly narrow: (width: number) => Promise<void>;
-  /** Gives the page a platform authenticator whose user is always there, as a telephone with a fingerprint has one. */
-  readonly withAuthenticator: () => Promise<void>;
+  /**
+   * Gives the page a platform authenticator, as a telephone with a fingerprint has one. Its user is there, until the function that
+   * comes back is called with false.
+   */
+  readonly withAuthenticator: () => Promise<(isThere: boolean) => Promise<void>>;
   /** The messages of the console, and the refusals of the content security policy among them. */
   readonly messages: readonly string[];
   /** The requests of the page, preflights included, as `METHOD path`. */
@@ -135,7 +138,10 @@ async function openPage({ ask, events }: DevTools, url: string): Promise<Page> {
     await ask("WebAuthn.enable", {}, sessionId);
     const abilities = { hasResidentKey: true, hasUserVerification: true, isUserVerified: true };
     const options = { protocol: "ctap2", transport: "internal", ...abilities, automaticPresenceSimulation: true };
-    await ask("WebAuthn.addVirtualAuthenticator", { options }, sessionId);
+    const { authenticatorId } = await ask("WebAuthn.addVirtualAuthenticator", { options }, sessionId);
+    return async (enabled: boolean) => {
+      await ask("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled }, sessionId);
+    };
   };
   return { run, leave, inColors, narrow, withAuthenticator, messages, requests, protocols };
 }

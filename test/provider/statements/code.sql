@@ -32,25 +32,50 @@ select n, jsonb_build_object(
     join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
     where b.session_id = o.session_id and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id))
+          or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = '')) and (o.organization_id = u.owner or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = o.organization_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = ''))
       and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id)))) from authorization_codes g join sign_ons o on o.sign_on_id = g.sign_on_id
      where g.hash = decode(asked.hash, 'hex')) as found
     from asked join client_ids c on c.client_id = asked.client_id
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
-with used as (
-      update authorization_codes set used = $1
-      where hash = $2 and used is null and expiration_date > $3 returning sign_on_id
+with held as materialized (
+      select o.sign_on_id from authorization_codes c join sign_ons o on o.sign_on_id = c.sign_on_id
+      where c.hash = $1 for no key update of o
     ),
-    kept as (update sign_ons o set expiration_date = $4 from used where o.sign_on_id = used.sign_on_id),
+    used as (
+      update authorization_codes c set used = $2 from held
+      where c.hash = $3 and c.used is null and c.expiration_date > $4 returning c.sign_on_id
+    ),
+    kept as (
+      update sign_ons o set expiration_date = $5 from used where o.sign_on_id = used.sign_on_id
+      returning o.session_id, o.app_id
+    ),
+    served as (
+      insert into session_applications (session_id, app_id, created)
+      select session_id, app_id, $6 from kept on conflict do nothing
+    ),
     accessed as (
       insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
-      select $5, sign_on_id, $6, $7, $8 from used
+      select $7, sign_on_id, $8, $9, $10 from used
     ),
     refreshed as (
       insert into refresh_tokens (hash, sign_on_id, expiration_date)
-      select $9, sign_on_id, $10 from used
-      where $11
+      select $11, sign_on_id, $12 from used
+      where $13
     )
     select from used;

@@ -31,5 +31,17 @@ with gone as (
   )
   select count(*)::int as count, max(expiration_date) as last from gone;
 
+with gone as (
+    delete from device_codes where hash in (
+      select hash from device_codes
+      where expiration_date >= $1 and expiration_date <= $2 and sign_on_id is null
+      order by expiration_date limit $3 for update skip locked)
+    returning expiration_date
+  )
+  select count(*)::int as count, max(expiration_date) as last from gone;
+
+delete from device_attempts where (key, minute) in (
+    select key, minute from device_attempts where minute < $1 limit $2 for update skip locked);
+
 select kid, algorithm, version, public_key as "publicKey", sealed, signs_from as "signsFrom"
     from signing_keys order by algorithm, version;

@@ -33,23 +33,41 @@ select n, jsonb_build_object(
     join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
     where b.session_id = o.session_id and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id))
+          or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = '')) and (o.organization_id = u.owner or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = o.organization_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = ''))
       and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id)))) from refresh_tokens g join sign_ons o on o.sign_on_id = g.sign_on_id
      where g.hash = decode(asked.hash, 'hex')) as found
     from asked join client_ids c on c.client_id = asked.client_id
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
-with replaced as (
-      update refresh_tokens set replaced = $1, successor = $2
-      where hash = $3 and replaced is null returning sign_on_id
+with held as materialized (
+      select o.sign_on_id from refresh_tokens r join sign_ons o on o.sign_on_id = r.sign_on_id
+      where r.hash = $1 for key share of o
+    ),
+    replaced as (
+      update refresh_tokens r set replaced = $2, successor = $3 from held
+      where r.hash = $4 and r.replaced is null returning r.sign_on_id
     ),
     accessed as (
       insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
-      select $4, sign_on_id, $5, $6, $7 from replaced
+      select $5, sign_on_id, $6, $7, $8 from replaced
     ),
     refreshed as (
       insert into refresh_tokens (hash, sign_on_id, expiration_date)
-      select $8, sign_on_id, $9 from replaced
+      select $9, sign_on_id, $10 from replaced
     )
     select from replaced;

@@ -32,7 +32,21 @@ select n, jsonb_build_object(
     join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
     where b.session_id = o.session_id and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id))
+          or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = '')) and (o.organization_id = u.owner or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = o.organization_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = ''))
       and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id)))) from sign_on_tokens g join sign_ons o on o.sign_on_id = g.sign_on_id
      where g.hash = decode(asked.hash, 'hex') and g.expiration_date > asked.now) as found
     from asked join client_ids c on c.client_id = asked.client_id
@@ -74,7 +88,21 @@ select n, jsonb_build_object(
     join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
     where b.session_id = o.session_id and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g where g.user_id = u.user_id and g.project_id = p.project_id))
+          or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = '')) and (o.organization_id = u.owner or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = o.organization_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = ''))
       and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id)))) from refresh_tokens g join sign_ons o on o.sign_on_id = g.sign_on_id
      where g.hash = decode(asked.hash, 'hex')) as found
     from asked join client_ids c on c.client_id = asked.client_id

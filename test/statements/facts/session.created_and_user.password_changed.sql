@@ -22,11 +22,14 @@ facts as (
 "session.created/1" as (insert into bearers (hash, owner, user_id, session_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
          (i.payload->>'expirationDate')::timestamptz from (select * from input where type = 'session.created') i where i.secret->>'hash' is not null),
-"session.created/2" as (insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date)
+"session.created/2" as (insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date,
+         earlier_session_id)
        select i.stream, i.owner, i.payload->>'userId', decode(i.secret->>'cookie', 'hex'), i.time,
          case when jsonb_array_length(coalesce(i.payload->'amr', '[]')) = 0 then '{pwd}'
   else array(select jsonb_array_elements_text(i.payload->'amr')) end, (i.secret->>'idleDate')::timestamptz,
-         (i.payload->>'expirationDate')::timestamptz
+         (i.payload->>'expirationDate')::timestamptz,
+         (select e.session_id from browser_sessions e
+          where e.hash = decode(i.secret->>'earlier', 'hex') and e.user_id = i.payload->>'userId')
        from (select * from input where type = 'session.created') i where i.secret->>'cookie' is not null),
 "session.created/3" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
      imported = p.imported and checked.rehashed is null

@@ -1,0 +1,17 @@
+import type { Texts } from "./language.ts";
+
+/** Texts of violations of a branding. */
+export const brandingTexts = {
+  LOGO_TYPE: {
+    en: "Must be a PNG, JPEG or WebP image.",
+    de: "Das muss ein Bild in PNG, JPEG oder WebP sein.",
+    fr: "Doit être une image PNG, JPEG ou WebP.",
+    es: "Debe ser una imagen PNG, JPEG o WebP.",
+  },
+  LOGO_TOO_LARGE: {
+    en: "Must have between 1 and {max} pixels each way.",
+    de: "Das Bild muss in jeder Richtung zwischen 1 und {max} Pixel haben.",
+    fr: "L'image doit avoir entre 1 et {max} pixels dans chaque sens.",
+    es: "La imagen debe tener entre 1 y {max} píxeles en cada sentido.",
+  },
+} as const satisfies Record<string, Texts>;

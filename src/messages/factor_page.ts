@@ -1,0 +1,148 @@
+import type { Texts } from "./language.ts";
+
+/** The texts of the pages that ask for factors, and of those where factors are enrolled. */
+export const factorPageTexts = {
+  factor_title: {
+    en: "Second factor",
+    de: "Zweiter Faktor",
+    fr: "Second facteur",
+    es: "Segundo factor",
+  },
+  factor_text: {
+    en: "Enter the code that your authenticator shows, or a recovery code.",
+    de: "Geben Sie den Code Ihrer Authenticator-App oder einen Wiederherstellungscode ein.",
+    fr: "Saisissez le code de votre application d’authentification, ou un code de récupération.",
+    es: "Introduzca el código de su aplicación de autenticación o un código de recuperación.",
+  },
+  code: { en: "Code", de: "Code", fr: "Code", es: "Código" },
+  wrong_code: {
+    en: "The code is wrong, or was used already.",
+    de: "Der Code ist falsch oder wurde schon verwendet.",
+    fr: "Le code est incorrect, ou a déjà été utilisé.",
+    es: "El código no es correcto o ya se ha usado.",
+  },
+  sign_in_over: {
+    en: "This took too long, or something has changed. Sign in again.",
+    de: "Das hat zu lange gedauert, oder etwas hat sich geändert. Melden Sie sich erneut an.",
+    fr: "Cela a pris trop de temps, ou quelque chose a changé. Connectez-vous de nouveau.",
+    es: "Ha tardado demasiado o algo ha cambiado. Inicie sesión de nuevo.",
+  },
+  factor_passkey_text: {
+    en: "Use one of your passkeys to go on.",
+    de: "Verwenden Sie einen Ihrer Passkeys, um fortzufahren.",
+    fr: "Utilisez l’une de vos clés d’accès pour continuer.",
+    es: "Use una de sus claves de acceso para continuar.",
+  },
+  passkey_use: {
+    en: "Sign in with a passkey",
+    de: "Mit einem Passkey anmelden",
+    fr: "Se connecter avec une clé d’accès",
+    es: "Iniciar sesión con una clave de acceso",
+  },
+  passkey_failed: {
+    en: "That did not work. Try again, or choose another way.",
+    de: "Das hat nicht geklappt. Versuchen Sie es erneut, oder wählen Sie einen anderen Weg.",
+    fr: "Cela n’a pas fonctionné. Réessayez, ou choisissez un autre moyen.",
+    es: "No ha funcionado. Vuelva a intentarlo o elija otra forma.",
+  },
+  passkey_script: {
+    en: "Passkeys need JavaScript, which is off in this browser.",
+    de: "Passkeys brauchen JavaScript, das in diesem Browser ausgeschaltet ist.",
+    fr: "Les clés d’accès exigent JavaScript, qui est désactivé dans ce navigateur.",
+    es: "Las claves de acceso necesitan JavaScript, que está desactivado en este navegador.",
+  },
+  passkey_wrong: {
+    en: "The passkey could not be verified.",
+    de: "Der Passkey ließ sich nicht überprüfen.",
+    fr: "La clé d’accès n’a pas pu être vérifiée.",
+    es: "No se ha podido verificar la clave de acceso.",
+  },
+  enrol_title: {
+    en: "Set up a second factor",
+    de: "Zweiten Faktor einrichten",
+    fr: "Configurer un second facteur",
+    es: "Configurar un segundo factor",
+  },
+  enrol_needed: {
+    en: "You need a second factor to continue to {application}.",
+    de: "Um zu {application} zu gelangen, brauchen Sie einen zweiten Faktor.",
+    fr: "Il vous faut un second facteur pour continuer vers {application}.",
+    es: "Necesita un segundo factor para continuar a {application}.",
+  },
+  enrol_choose: {
+    en: "Choose what you want to sign in with, besides your password.",
+    de: "Wählen Sie, womit Sie sich neben Ihrem Passwort anmelden wollen.",
+    fr: "Choisissez ce qui servira à vous connecter, outre votre mot de passe.",
+    es: "Elija con qué quiere iniciar sesión, además de su contraseña.",
+  },
+  enrol_app: {
+    en: "Authenticator app",
+    de: "Authenticator-App",
+    fr: "Application d’authentification",
+    es: "Aplicación de autenticación",
+  },
+  enrol_passkey: { en: "Passkey", de: "Passkey", fr: "Clé d’accès", es: "Clave de acceso" },
+  enrol_app_text: {
+    en: "Scan the picture with your authenticator app, or type the secret into it. Then enter the code that it shows.",
+    de: "Scannen Sie das Bild mit Ihrer Authenticator-App, oder geben Sie dort das Geheimnis ein. Geben Sie dann den Code ein, den sie zeigt.",
+    fr: "Scannez l’image avec votre application d’authentification, ou saisissez-y le secret. Entrez ensuite le code qu’elle affiche.",
+    es: "Escanee la imagen con su aplicación de autenticación o escriba en ella el secreto. Después introduzca el código que muestre.",
+  },
+  qr_label: {
+    en: "QR code with the secret",
+    de: "QR-Code mit dem Geheimnis",
+    fr: "Code QR contenant le secret",
+    es: "Código QR con el secreto",
+  },
+  secret: { en: "Secret", de: "Geheimnis", fr: "Secret", es: "Secreto" },
+  factor_name: {
+    en: "Name of the device (optional)",
+    de: "Name des Geräts (freiwillig)",
+    fr: "Nom de l’appareil (facultatif)",
+    es: "Nombre del dispositivo (opcional)",
+  },
+  confirm: { en: "Confirm", de: "Bestätigen", fr: "Confirmer", es: "Confirmar" },
+  back: { en: "Back", de: "Zurück", fr: "Retour", es: "Volver" },
+  enrol_passkey_text: {
+    en: "Your browser will ask for your fingerprint, your face, a PIN or a security key.",
+    de: "Ihr Browser fragt nach Fingerabdruck, Gesicht, PIN oder Sicherheitsschlüssel.",
+    fr: "Votre navigateur demandera votre empreinte, votre visage, un code PIN ou une clé de sécurité.",
+    es: "Su navegador le pedirá la huella, la cara, un PIN o una llave de seguridad.",
+  },
+  passkey_create: {
+    en: "Create a passkey",
+    de: "Passkey erstellen",
+    fr: "Créer une clé d’accès",
+    es: "Crear una clave de acceso",
+  },
+  enrolled: {
+    en: "Your factor is set up",
+    de: "Ihr Faktor ist eingerichtet",
+    fr: "Votre facteur est configuré",
+    es: "Su factor está configurado",
+  },
+  codes_text: {
+    en: "Keep these recovery codes in a safe place: each signs you in once, if you lose your factor. They are not shown again.",
+    de: "Bewahren Sie diese Wiederherstellungscodes sicher auf: Jeder meldet Sie einmal an, falls Sie Ihren Faktor verlieren. Sie werden nicht noch einmal angezeigt.",
+    fr: "Gardez ces codes de récupération en lieu sûr : chacun vous connecte une fois, si vous perdez votre facteur. Ils ne seront plus affichés.",
+    es: "Guarde estos códigos de recuperación en un lugar seguro: cada uno le permite entrar una vez si pierde su factor. No se volverán a mostrar.",
+  },
+  codes_file: {
+    en: "Save them as a file",
+    de: "Als Datei speichern",
+    fr: "Les enregistrer dans un fichier",
+    es: "Guardarlos en un archivo",
+  },
+  enrol_another: {
+    en: "Set up another factor",
+    de: "Weiteren Faktor einrichten",
+    fr: "Configurer un autre facteur",
+    es: "Configurar otro factor",
+  },
+  enrol_signed_out: {
+    en: "You are not signed in, or not since a short while ago. Sign in at an application, and open this page again.",
+    de: "Sie sind nicht oder nicht vor Kurzem angemeldet worden. Melden Sie sich bei einer Anwendung an, und öffnen Sie diese Seite erneut.",
+    fr: "Vous n’êtes pas connecté, ou pas depuis peu. Connectez-vous à une application, puis ouvrez de nouveau cette page.",
+    es: "No ha iniciado sesión, o no hace poco. Inicie sesión en una aplicación y vuelva a abrir esta página.",
+  },
+} as const satisfies Record<string, Texts>;

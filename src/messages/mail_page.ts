@@ -1,0 +1,163 @@
+import type { Texts } from "./language.ts";
+
+/** The texts of the pages for forgotten passwords, and of those that mails lead to. */
+export const mailPageTexts = {
+  forgotten: {
+    en: "Forgot your password?",
+    de: "Passwort vergessen?",
+    fr: "Mot de passe oublié ?",
+    es: "¿Ha olvidado su contraseña?",
+  },
+  forgotten_title: {
+    en: "Forgotten password",
+    de: "Passwort vergessen",
+    fr: "Mot de passe oublié",
+    es: "Contraseña olvidada",
+  },
+  forgotten_text: {
+    en: "Enter your login name or your e-mail address. A mail with a link to choose a new password will be sent to you.",
+    de: "Geben Sie Ihren Anmeldenamen oder Ihre E-Mail-Adresse ein. Sie erhalten eine E-Mail mit einem Link, um ein neues Passwort zu wählen.",
+    fr: "Saisissez votre identifiant ou votre adresse e-mail. Un message avec un lien pour choisir un nouveau mot de passe vous sera envoyé.",
+    es: "Introduzca su nombre de usuario o su correo electrónico. Recibirá un mensaje con un enlace para elegir una contraseña nueva.",
+  },
+  name_or_email: {
+    en: "Login name or e-mail address",
+    de: "Anmeldename oder E-Mail-Adresse",
+    fr: "Identifiant ou adresse e-mail",
+    es: "Nombre de usuario o correo electrónico",
+  },
+  name_missing: {
+    en: "Enter a login name or an e-mail address.",
+    de: "Geben Sie einen Anmeldenamen oder eine E-Mail-Adresse ein.",
+    fr: "Saisissez un identifiant ou une adresse e-mail.",
+    es: "Introduzca un nombre de usuario o un correo electrónico.",
+  },
+  send: { en: "Send the mail", de: "E-Mail senden", fr: "Envoyer le message", es: "Enviar el mensaje" },
+  mail_title: {
+    en: "Check your mail",
+    de: "Sehen Sie in Ihr Postfach",
+    fr: "Consultez votre messagerie",
+    es: "Revise su correo",
+  },
+  mail_text: {
+    en: "If there is an account with this name or address, a mail is on its way. Its link is valid for one hour.",
+    de: "Gibt es ein Konto mit diesem Namen oder dieser Adresse, ist eine E-Mail unterwegs. Ihr Link gilt eine Stunde.",
+    fr: "S’il existe un compte avec ce nom ou cette adresse, un message est en route. Son lien est valable une heure.",
+    es: "Si existe una cuenta con este nombre o esta dirección, hay un mensaje en camino. Su enlace es válido durante una hora.",
+  },
+  mail_none: {
+    en: "Mails go to confirmed addresses only. If none arrives, ask those who run the service.",
+    de: "E-Mails gehen nur an bestätigte Adressen. Kommt keine an, fragen Sie die Betreiber des Dienstes.",
+    fr: "Les messages ne sont envoyés qu’à des adresses confirmées. Si aucun n’arrive, demandez à ceux qui exploitent le service.",
+    es: "Los mensajes solo se envían a direcciones confirmadas. Si no llega ninguno, pregunte a quienes administran el servicio.",
+  },
+  enter_code: {
+    en: "Enter the code of the mail",
+    de: "Code aus der E-Mail eingeben",
+    fr: "Saisir le code du message",
+    es: "Introducir el código del mensaje",
+  },
+  mailed_code: {
+    en: "Code of the mail",
+    de: "Code aus der E-Mail",
+    fr: "Code du message",
+    es: "Código del mensaje",
+  },
+  new_title: {
+    en: "Choose a new password",
+    de: "Wählen Sie ein neues Passwort",
+    fr: "Choisissez un nouveau mot de passe",
+    es: "Elija una contraseña nueva",
+  },
+  new_text: {
+    en: "With it you will be signed out everywhere.",
+    de: "Damit werden Sie überall abgemeldet.",
+    fr: "Vous serez alors déconnecté partout.",
+    es: "Con ella se cerrarán todas sus sesiones.",
+  },
+  first_title: {
+    en: "Choose your password",
+    de: "Wählen Sie Ihr Passwort",
+    fr: "Choisissez votre mot de passe",
+    es: "Elija su contraseña",
+  },
+  first_text: {
+    en: "An account was made for you. Choose the password that you will sign in with.",
+    de: "Für Sie wurde ein Konto angelegt. Wählen Sie das Passwort, mit dem Sie sich anmelden werden.",
+    fr: "Un compte a été créé pour vous. Choisissez le mot de passe avec lequel vous vous connecterez.",
+    es: "Se ha creado una cuenta para usted. Elija la contraseña con la que iniciará sesión.",
+  },
+  save: {
+    en: "Set the password",
+    de: "Passwort festlegen",
+    fr: "Définir le mot de passe",
+    es: "Establecer la contraseña",
+  },
+  code_missing: {
+    en: "Enter the code and a password.",
+    de: "Geben Sie den Code und ein Passwort ein.",
+    fr: "Saisissez le code et un mot de passe.",
+    es: "Introduzca el código y una contraseña.",
+  },
+  code_over: {
+    en: "The code is wrong, was used already, or has expired.",
+    de: "Der Code ist falsch, wurde schon verwendet oder ist abgelaufen.",
+    fr: "Le code est incorrect, a déjà été utilisé ou a expiré.",
+    es: "El código no es correcto, ya se ha usado o ha caducado.",
+  },
+  ask_again: {
+    en: "Ask for a new mail",
+    de: "Neue E-Mail anfordern",
+    fr: "Demander un nouveau message",
+    es: "Pedir otro mensaje",
+  },
+  invite_again: {
+    en: "If you cannot go on, ask those who invited you for a new mail.",
+    de: "Kommen Sie nicht weiter, bitten Sie die, die Sie eingeladen haben, um eine neue E-Mail.",
+    fr: "Si vous ne pouvez pas continuer, demandez un nouveau message à ceux qui vous ont invité.",
+    es: "Si no puede continuar, pida otro mensaje a quienes le han invitado.",
+  },
+  saved_title: {
+    en: "Your password is set",
+    de: "Ihr Passwort ist festgelegt",
+    fr: "Votre mot de passe est défini",
+    es: "Su contraseña está establecida",
+  },
+  saved_text: {
+    en: "Sign in with it from now on.",
+    de: "Melden Sie sich von nun an damit an.",
+    fr: "Connectez-vous désormais avec celui-ci.",
+    es: "A partir de ahora, inicie sesión con ella.",
+  },
+  confirm_title: {
+    en: "Confirm your e-mail address",
+    de: "Bestätigen Sie Ihre E-Mail-Adresse",
+    fr: "Confirmez votre adresse e-mail",
+    es: "Confirme su correo electrónico",
+  },
+  confirm_text: {
+    en: "Confirm that the mail with this link was meant for you.",
+    de: "Bestätigen Sie, dass die E-Mail mit diesem Link für Sie bestimmt war.",
+    fr: "Confirmez que le message avec ce lien vous était destiné.",
+    es: "Confirme que el mensaje con este enlace era para usted.",
+  },
+  confirm: { en: "Confirm", de: "Bestätigen", fr: "Confirmer", es: "Confirmar" },
+  confirmed_title: {
+    en: "Your e-mail address is confirmed",
+    de: "Ihre E-Mail-Adresse ist bestätigt",
+    fr: "Votre adresse e-mail est confirmée",
+    es: "Su correo electrónico está confirmado",
+  },
+  close_text: {
+    en: "You can close this page.",
+    de: "Sie können diese Seite schließen.",
+    fr: "Vous pouvez fermer cette page.",
+    es: "Puede cerrar esta página.",
+  },
+  link_over: {
+    en: "The link is not valid, or not any more. Open the newest mail, or ask for another one.",
+    de: "Der Link ist nicht oder nicht mehr gültig. Öffnen Sie die neueste E-Mail, oder fordern Sie eine andere an.",
+    fr: "Le lien n’est pas valable, ou ne l’est plus. Ouvrez le message le plus récent, ou demandez-en un autre.",
+    es: "El enlace no es válido, o ya no lo es. Abra el mensaje más reciente o pida otro.",
+  },
+} as const satisfies Record<string, Texts>;

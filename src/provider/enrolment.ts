@@ -1,0 +1,190 @@
+import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import type { Call } from "../deps.ts";
+import { retry } from "../guards/retry.ts";
+import { chooseLanguage } from "../messages/catalogue.ts";
+import { pageText } from "../messages/page.ts";
+import { enrollingUser } from "../services/enrolling_user.ts";
+import { factorService } from "../services/factor.ts";
+import type { SignIns } from "../services/sign_in.ts";
+import { totpQuestion } from "../services/totp_enrolment.ts";
+import type { ProvenRequest } from "./authorization_request.ts";
+import { type BrowserSession, type ClientSession, enrollingSessionsRead } from "./browser_session.ts";
+import { paths } from "./discovery.ts";
+import type { ProviderParts } from "./endpoints.ts";
+import { type Attempt, addedPage, appForm, choiceForm, type EnrolmentForm, newPasskeyForm } from "./enrolment_form.ts";
+import { enrolmentProblem } from "./enrolment_problem.ts";
+import { credentialIn } from "./factor_answer.ts";
+import { html, pageResponse } from "./html.ts";
+import { ownClient } from "./own_client.ts";
+import { freshSignIn, isCancelled, signInTo } from "./own_sign_in.ts";
+import { PageError } from "./page_error.ts";
+import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
+import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
+import { qrCode } from "./qr_code.ts";
+import { refuseForeign } from "./same_origin.ts";
+import { formToken, isFormToken, openRequest, sealRequest } from "./sealed_request.ts";
+import { callOfUser } from "./user_call.ts";
+
+type Parts = ProviderParts & { readonly signIns: SignIns };
+
+/** An enrolment: the browser, its session, and the sign-in that goes on after it, if there is one. */
+type Enrolment = {
+  readonly step: BrowserStep;
+  readonly sessionId: string;
+  readonly proven: ProvenRequest | undefined;
+};
+
+/** A form of an enrolment that came, and the call that its user makes by it. */
+type Submission = { readonly enrolment: Enrolment; readonly form: Parameters; readonly call: Call };
+
+/** The pages on which users enrol factors. */
+export type EnrolmentPages = ReturnType<typeof enrolmentPages>;
+
+/** The route of the pages on which users enrol factors. */
+export const enrolmentRoute = (parts: Parts, enrolment: EnrolmentPages): HttpRoute => ({
+  path: paths.addFactor,
+  methods: ["GET", "POST"],
+  bodyMaxBytes: formMaxBytes,
+  handle(http) {
+    const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
+    return shown(language, parts, () => (http.method === "POST" ? enrolment.submitted(http) : enrolment.opened(http)));
+  },
+});
+
+/** Makes the pages on which users enrol factors: by themselves, or because a sign-in needs one. */
+export function enrolmentPages(parts: Parts, pages: Pages) {
+  const { deps, settings, signIns, issuer } = parts;
+  const { clock } = deps;
+  const { keyring } = deps.secrets;
+  const readSessions = enrollingSessionsRead(deps.sql);
+  const userOf = enrollingUser(deps);
+  const factors = factorService(deps, settings);
+  const question = totpQuestion(deps, settings);
+
+  return {
+    /** Asks a user who has none for a factor, in the midst of a sign-in. */
+    begin: (proven: ProvenRequest, step: BrowserStep, { sessionId }: Pick<BrowserSession, "sessionId">) =>
+      choiceForm(formOf({ step, sessionId, proven }), { app: true, passkey: signIns.passkeys.isPossible }, {}),
+
+    /** Shows the page to a user who is signed in, and was so a short while ago; others sign in first. */
+    async opened(http: HttpRequest): Promise<Response> {
+      const step = stepOf(pages.jar, http, { parameters: parametersIn(""), query: "" });
+      const [session] = await pages.sessionsOf(step, ownClient);
+      if (!session || !isFresh(session)) return isCancelled(http) ? signedOut(step) : signIn(http, session);
+      return choice({ step, sessionId: session.sessionId, proven: undefined }, callOfUser(http, session), {});
+    },
+
+    /** Takes a form. */
+    async submitted(http: HttpRequest): Promise<Response> {
+      refuseForeign(http, issuer());
+      const form = formIn(http.headers, http.body);
+      const query = form.get("request") ? openRequest(keyring, form.get("request"), clock()) : "";
+      if (query === undefined) throw new PageError("expired");
+      const step = stepOf(pages.jar, http, { parameters: parametersIn(query), query });
+      const session = await clickedSession(form, step);
+      const proven = query ? await pages.prove(step.parameters) : undefined;
+      const enrolment = { step, sessionId: session.sessionId, proven };
+      return form.get("action") === "done"
+        ? done(enrolment)
+        : answered({ enrolment, form, call: callOfUser(http, session) });
+    },
+  };
+
+  /** The session that a form was shown to; refuses one of another site, another browser, or another user. */
+  async function clickedSession(form: Parameters, { browser, sessions, signal }: BrowserStep): Promise<ClientSession> {
+    const of = { browser, request: form.get("request") ?? "" };
+    const all = await readSessions(sessions, ownClient, { now: clock(), signal });
+    const session = all.find(({ sessionId }) => isFormToken(keyring, { ...of, sessionId }, form.get("token")));
+    if (!session) throw new PageError("expired", {}, 403);
+    return session;
+  }
+
+  async function answered(submission: Submission): Promise<Response> {
+    const { enrolment, call } = submission;
+    try {
+      return await step(submission);
+    } catch (error) {
+      const problem = enrolmentProblem(error, enrolment.step.language);
+      if (!problem) throw error;
+      if (problem.goesOn === "again") return appPage(enrolment, await question(call), problem);
+      if (problem.goesOn === "anew") return choice(enrolment, call, problem);
+      return enrolment.proven
+        ? pages.askPassword(enrolment.proven, enrolment.step, problem)
+        : signedOut(enrolment.step);
+    }
+  }
+
+  async function step({ enrolment, form, call }: Submission): Promise<Response> {
+    switch (form.get("action")) {
+      case "app":
+        return appPage(enrolment, await factors.startTotp({}, call), {});
+      case "confirm_app":
+        await factors.confirmTotp({ code: codeIn(form), name: nameIn(form) }, call);
+        return added(enrolment, call);
+      case "new_passkey":
+        return newPasskeyForm(formOf(enrolment), (await factors.startPasskey({}, call)).options);
+      case "passkey": {
+        const answer = { credential: credentialIn(form) ?? {}, name: nameIn(form) };
+        await factors.confirmPasskey(answer, call);
+        return added(enrolment, call);
+      }
+      default:
+        return choice(enrolment, call, {});
+    }
+  }
+
+  async function choice(enrolment: Enrolment, call: Call, attempt: Attempt): Promise<Response> {
+    const { factors: held } = await userOf(call);
+    const app = !held.some(({ kind }) => kind === "totp");
+    return choiceForm(formOf(enrolment), { app, passkey: signIns.passkeys.isPossible }, attempt);
+  }
+
+  async function appPage(enrolment: Enrolment, { secret, uri }: { secret: string; uri: string }, attempt: Attempt) {
+    const drawing = await qrCode(uri, pageText("qr_label", enrolment.step.language));
+    return appForm(formOf(enrolment), { secret, drawing }, attempt);
+  }
+
+  /** Shows recovery codes with the first factor; later ones leave them as they are. */
+  async function added(enrolment: Enrolment, call: Call): Promise<Response> {
+    const { factors: held } = await userOf(call);
+    // A whole page that lost a race runs again, and the factor is confirmed by now.
+    const hasCodes = held.some(({ kind }) => kind === "recovery_codes");
+    const { codes } = hasCodes ? { codes: [] } : await retry(() => factors.generateRecoveryCodes({}, call), call);
+    return addedPage(formOf(enrolment), codes);
+  }
+
+  /** Goes on with the sign-in that needed a factor. */
+  async function done({ step, proven, sessionId }: Enrolment): Promise<Response> {
+    const sessions = await pages.sessionsOf(step, ownClient);
+    const session = sessions.find((one) => one.sessionId === sessionId);
+    if (!proven) throw new PageError("expired");
+    if (!session || !isFresh(session)) return pages.askPassword(proven, step, {});
+    return pages.signedIn(proven, step, session);
+  }
+
+  function signIn(http: HttpRequest, session: ClientSession | undefined): Promise<Response> {
+    return signInTo(pages, { http, path: paths.addFactor }, session ? freshSignIn(session, settings) : {});
+  }
+
+  function isFresh({ authTime }: BrowserSession): boolean {
+    return clock().getTime() - authTime.getTime() <= settings.freshSignInSeconds * 1000;
+  }
+
+  function formOf({ step, sessionId, proven }: Enrolment): EnrolmentForm {
+    const { browser, language, query, cookies } = step;
+    const request = query ? sealRequest(keyring, query, clock()) : "";
+    const token = formToken(keyring, { browser, request, sessionId });
+    return { proven, language, request, token, cookies: [...cookies, pages.jar.set("browser", browser)] };
+  }
+
+  function signedOut({ language, cookies }: BrowserStep): Response {
+    const body = html`<p>${pageText("enrol_signed_out", language)}</p>`;
+    return pageResponse({ status: 403, language, cookies, title: pageText("enrol_title", language), body });
+  }
+}
+
+const longestName = 200;
+const longestCode = 20;
+
+const codeIn = (form: Parameters): string => bounded(form, "code", longestCode) ?? "";
+const nameIn = (form: Parameters): string => bounded(form, "name", longestName)?.trim() ?? "";

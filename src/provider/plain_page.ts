@@ -1,0 +1,149 @@
+import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import type { Language } from "../messages/language.ts";
+import { type PageText, pageText } from "../messages/page.ts";
+import { newToken } from "../security/token.ts";
+import { languageIn } from "./authorization_request.ts";
+import type { Brand } from "./brand.ts";
+import { type CookieName, cookieJar, isCookieValue } from "./cookies.ts";
+import type { ProviderParts } from "./endpoints.ts";
+import { type Html, hidden, html, nothing, pageResponse } from "./html.ts";
+import { PageError } from "./page_error.ts";
+import { shown } from "./pages.ts";
+import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
+import { requestProof } from "./prove.ts";
+import { redirect } from "./response.ts";
+import { refuseForeign } from "./same_origin.ts";
+import { formToken, isFormToken, openRequest } from "./sealed_request.ts";
+import { later } from "./settings.ts";
+
+/** A request for a page that is no step of a sign-in, with what its cookies bring. */
+export type PlainPage = {
+  readonly http: HttpRequest;
+  readonly path: string;
+  readonly language: Language;
+  /** The query of the authorization request that is to go on afterwards. */
+  readonly pending: string | undefined;
+  /** The look of the pages on the way to that request's application. */
+  readonly brand?: Brand | undefined;
+  /** Returns the value of a cookie. */
+  readonly cookie: (name: CookieName) => string | undefined;
+  /** Makes the header that keeps a value for an hour; none where a browser would not keep it. */
+  readonly keep: (name: "code" | "link" | "request", value: string) => readonly string[];
+  /** Makes the header that ends a cookie. */
+  readonly drop: (name: CookieName) => string;
+  /** The headers and hidden fields that a form of the page needs. */
+  readonly form: { readonly cookies: readonly string[]; readonly hidden: Html };
+};
+
+/** A page by its path: how it is shown, and what its form does. */
+export type PlainRoute = {
+  readonly path: string;
+  readonly show: (page: PlainPage) => Response;
+  readonly submit: (page: PlainPage, form: Parameters) => Promise<Response>;
+};
+
+/** Makes the route of a page that is no step of a sign-in. */
+export function plainRoute(parts: ProviderParts, { path, show, submit }: PlainRoute): HttpRoute {
+  const open = plainPages(parts);
+  const brandFor = pendingBrand(parts);
+  return {
+    path,
+    methods: ["GET", "HEAD", "POST"],
+    bodyMaxBytes: formMaxBytes,
+    handle(http) {
+      const opened = open(http, path);
+      return shown(opened.language, parts, async () => {
+        const page = { ...opened, brand: await brandFor(opened) };
+        return http.method === "POST" ? submit(page, formOf(page, parts)) : show(page);
+      });
+    },
+  };
+}
+
+/** Finds the look of the application that waits for its sign-in; a page without one has ours. */
+function pendingBrand({ deps }: ProviderParts) {
+  const prove = requestProof(deps.sql);
+  return async ({ pending }: PlainPage): Promise<Brand | undefined> => {
+    if (pending === undefined) return undefined;
+    try {
+      return (await prove(parametersIn(pending), deps.clock())).brand;
+    } catch (error) {
+      // The application was changed or deleted meanwhile: authorize will say so.
+      if (error instanceof PageError) return undefined;
+      throw error;
+    }
+  };
+}
+
+const keptSeconds = 3600;
+
+function plainPages({ deps, issuer }: ProviderParts) {
+  const { clock, secrets } = deps;
+  const jar = cookieJar(issuer);
+  return (http: HttpRequest, path: string): PlainPage => {
+    const cookie = (name: CookieName) => jar.read(http.headers.cookie, name);
+    const browser = cookie("browser") ?? newToken("ob");
+    const pending = openRequest(secrets.keyring, cookie("request"), clock());
+    const token = formToken(secrets.keyring, { browser, request: "", sessionId: "" });
+    return {
+      http,
+      path,
+      language: languageIn(parametersIn(pending ?? ""), http.headers["accept-language"]),
+      pending,
+      cookie,
+      keep: (name, value) => (isCookieValue(name, value) ? [jar.set(name, value, later(clock(), keptSeconds))] : []),
+      drop: (name) => jar.set(name, "", new Date(0)),
+      form: { cookies: [jar.set("browser", browser)], hidden: hidden("token", token) },
+    };
+  };
+}
+
+/** Reads a form; refuses one that another site sent, or that was shown in another browser. */
+function formOf({ http, cookie }: PlainPage, { deps, issuer }: ProviderParts): Parameters {
+  refuseForeign(http, issuer());
+  const form = formIn(http.headers, http.body);
+  const of = { browser: cookie("browser") ?? "", request: form.get("request") ?? "", sessionId: "" };
+  if (!isFormToken(deps.secrets.keyring, of, form.get("token"))) throw new PageError("expired", {}, 403);
+  return form;
+}
+
+/**
+ * Moves the code of a link from its query into a cookie: pages have to work without script, so no fragment brings it, and this way it
+ * stays in no history, in no referrer, and in no log after ours.
+ */
+export function codeMoved(
+  page: PlainPage,
+  name: "code" | "link",
+  read: (code: string) => string,
+): Response | undefined {
+  const code = parametersIn(page.http.query).get("code");
+  if (code === undefined) return undefined;
+  return redirect(page.path, { cookies: page.keep(name, read(code)) });
+}
+
+/** Whether the query of a page has this word, which the page itself put there. */
+export const hasWord = ({ http }: PlainPage, word: string): boolean => parametersIn(http.query).get(word) !== undefined;
+
+/** The content of a page: its title, its sentences, the problems of its form, and what follows. */
+export type PlainContent = {
+  readonly status?: number;
+  readonly title: PageText;
+  readonly texts?: readonly PageText[];
+  readonly problems?: readonly string[];
+  readonly body?: Html;
+};
+
+/** Makes the response of a page. */
+export function plainResponse({ language, form, brand }: PlainPage, content: PlainContent): Response {
+  const { status = 200, title, texts = [], problems = [], body = nothing } = content;
+  return pageResponse({
+    status,
+    language,
+    cookies: form.cookies,
+    brand,
+    title: pageText(title, language),
+    body: html`${texts.map((text) => html`<p>${pageText(text, language)}</p>`)}
+${problems.map((problem) => html`<p class="bad" role="alert">${problem}</p>`)}
+${body}`,
+  });
+}

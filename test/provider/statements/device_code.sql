@@ -1,0 +1,31 @@
+with mine as (
+      insert into device_attempts as a (key, minute, attempts) values ($1, $2, 1)
+      on conflict (key, minute) do update set attempts = a.attempts + 1 where a.attempts < $3
+      returning minute
+    ),
+    counted as (
+      insert into device_attempts as a (key, minute, attempts) select $4, minute, 1 from mine
+      on conflict (key, minute) do update set attempts = a.attempts + 1 where a.attempts < $5
+      returning minute
+    )
+    select exists (select from counted) as "isCounted", (
+      select d.device_id from device_codes d
+      where d.user_code_mac in (select decode(m, 'hex') from unnest(string_to_array($6, ',')) m)
+        and d.expiration_date > $7 and exists (select from counted)) as "deviceId";
+
+update device_attempts set attempts = attempts - 1 where minute = $1 and key in ($2, $3);
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text, now timestamptz)
+)
+select n, d.device_id as "deviceId", d.scope, d.organization_id as "organizationId",
+      d.expiration_date as "expirationDate", jsonb_build_object(
+      'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
+      'active', a.active and p.active and h.active and not h.deleted,
+      'secrets', coalesce((select jsonb_agg(encode(s.hash, 'hex')) from client_secrets s
+        where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
+      'keys', coalesce((select jsonb_agg(jsonb_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
+        from application_keys k where k.app_id = a.app_id), '[]')) as client
+      from asked join device_codes d on d.device_id = asked.id and d.sign_on_id is null and d.denied is null and d.expiration_date > asked.now
+      join applications a on a.app_id = d.app_id
+      join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;

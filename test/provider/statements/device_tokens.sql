@@ -1,0 +1,81 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, client_id text, now timestamptz, hash text)
+)
+select n, jsonb_build_object(
+      'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
+      'active', a.active and p.active and h.active and not h.deleted,
+      'secrets', coalesce((select jsonb_agg(encode(s.hash, 'hex')) from client_secrets s
+        where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
+      'keys', coalesce((select jsonb_agg(jsonb_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
+        from application_keys k where k.app_id = a.app_id), '[]')) as client,
+    (select jsonb_build_object('appId', g.app_id, 'isUsed', g.used is not null, 'isDenied', g.denied is not null,
+      'isExpired', g.expiration_date <= asked.now, 'end', case when o.sign_on_id is not null then jsonb_build_object('signOnId', o.sign_on_id, 'userId', o.user_id,
+        'userOwner', (select v.owner from browser_sessions v where v.session_id = o.session_id), 'appId', o.app_id,
+        'clientId', (select x.client_id from applications x where x.app_id = o.app_id), 'sessionId', o.session_id,
+        'projectId', (select x.project_id from applications x where x.app_id = o.app_id and x.active)) end, 'signOn', (select jsonb_build_object(
+      'signOnId', o.sign_on_id, 'sessionId', o.session_id, 'appId', o.app_id, 'projectId', p.project_id,
+      'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce,
+      'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
+      'methods', to_jsonb(b.methods),
+      'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
+      'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
+      'phoneVerified', u.phone_verified, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', coalesce((
+        select jsonb_object_agg(held.owner, held.roles) from (
+          select g.owner, jsonb_agg(distinct r.role_key order by r.role_key) as roles
+          from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id
+          where g.user_id = u.user_id and g.project_id = p.project_id and g.active and case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end = ''
+          group by g.owner) held), '{}')) from browser_sessions b
+    join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+    where b.session_id = o.session_id and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
+          or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = '')) and (o.organization_id = u.owner or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = o.organization_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = ''))
+      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id)))) from device_codes g left join sign_ons o on o.sign_on_id = g.sign_on_id
+     where g.hash = decode(asked.hash, 'hex')) as found
+    from asked join client_ids c on c.client_id = asked.client_id
+    join applications a on a.owner = c.owner and a.app_id = c.app_id
+    join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
+
+with held as materialized (
+      select o.sign_on_id from device_codes c join sign_ons o on o.sign_on_id = c.sign_on_id
+      where c.hash = $1 for no key update of o
+    ),
+    used as (
+      update device_codes c set used = $2 from held
+      where c.hash = $3 and c.used is null and c.expiration_date > $4 returning c.sign_on_id
+    ),
+    kept as (
+      update sign_ons o set expiration_date = $5 from used where o.sign_on_id = used.sign_on_id
+      returning o.session_id, o.app_id
+    ),
+    served as (
+      insert into session_applications (session_id, app_id, created)
+      select session_id, app_id, $6 from kept on conflict do nothing
+    ),
+    accessed as (
+      insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
+      select $7, sign_on_id, $8, $9, $10 from used
+    ),
+    refreshed as (
+      insert into refresh_tokens (hash, sign_on_id, expiration_date)
+      select $11, sign_on_id, $12 from used
+      where $13
+    )
+    select from used;

@@ -1,0 +1,49 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, client_id text, now timestamptz)
+)
+select n, jsonb_build_object(
+      'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
+      'active', a.active and p.active and h.active and not h.deleted,
+      'secrets', coalesce((select jsonb_agg(encode(s.hash, 'hex')) from client_secrets s
+        where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
+      'keys', coalesce((select jsonb_agg(jsonb_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
+        from application_keys k where k.app_id = a.app_id), '[]')) as client from asked join client_ids c on c.client_id = asked.client_id
+    join applications a on a.owner = c.owner and a.app_id = c.app_id
+    join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
+
+with recursive named as (
+      select b.session_id, b.user_id, b.earlier_session_id, b.expiration_date, value.place::integer as place, 0 as steps
+      from unnest($1::text[]) with ordinality as value (hash, place)
+        join browser_sessions b on b.hash = decode(value.hash, 'hex')
+      union all
+      select b.session_id, b.user_id, b.earlier_session_id, b.expiration_date, null, 0
+      from browser_sessions b where b.session_id = $2
+      union all
+      select b.session_id, b.user_id, b.earlier_session_id, b.expiration_date, null, n.steps + 1
+      from named n join browser_sessions b on b.session_id = n.earlier_session_id and n.steps < $3
+    )
+    select distinct on (n.session_id) n.session_id as id, s.owner, n.user_id as "userId", u.username, s.version, s.created, s.changed,
+      n.expiration_date as "expirationDate", n.place
+    from named n join sessions s on s.session_id = n.session_id join users u on u.user_id = n.user_id
+    order by n.session_id, n.place nulls last;
+
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
+"session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;
