@@ -1,3 +1,4 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import {
   gateway,
@@ -54,25 +55,19 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
   if (operations) opened.use(operations);
   const documents = publicParts(config, shown, limits);
   const signIn = signInRoutes(runtime, config, () => Number(new URL(port.url).port));
+  const ofPages = signIn.map((route) => limitedRoute(asCall(route, bound), limits, limitPage));
   const served = gateway({
     ...guardedServices(runtime, config, { lines, limits, capacity: bound }),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
     onError: lines.onError,
-    refuse: inOurWords,
+    ...ofContract,
     limits: config,
-    limitsOf: (method) => describe(method).limits,
-    ignoresUnknown: isAuthzen,
-    bounds: contractBounds,
-    responseHeaders: headersOf,
     corsOrigins: config.corsOrigins,
     ready,
     readyFields,
     stopping,
     ...documents,
-    httpRoutes: [
-      ...documents.httpRoutes,
-      ...signIn.map((route) => limitedRoute(asCall(route, bound), limits, limitPage)),
-    ],
+    httpRoutes: [...documents.httpRoutes, ...ofPages],
   });
   const port: Listening = opened.use(await served.listen({ ...listening, ...ofCalls(config, observers) }));
   const stack = opened.move();
@@ -132,6 +127,15 @@ function headersOf(values: ContextValues): Readonly<Record<string, string>> {
   const requestId = shownRequestId(values);
   return near ? { "x-request-id": requestId, ...near.fields } : { "x-request-id": requestId };
 }
+
+/** The options of the gateway that follow from our contract. */
+const ofContract = {
+  refuse: inOurWords,
+  limitsOf: (method: DescMethod) => describe(method).limits,
+  ignoresUnknown: isAuthzen,
+  bounds: contractBounds,
+  responseHeaders: headersOf,
+};
 
 /** The gate of health and reflection. Balancers ask for health: no client may use that up, whatever its address. */
 const standardGate =
