@@ -36,6 +36,12 @@ export type Membership = {
   readonly only?: readonly string[];
 };
 
+/** The sign-in to an application that an access token of the provider came of. */
+export type TokenApplication = Readonly<Record<"signOnId" | "appId" | "projectId" | "sessionId", string>> & {
+  /** The origins whose pages may read what the token is answered. */
+  readonly origins: readonly string[];
+};
+
 /** The authenticated caller. */
 export type Caller = {
   readonly userId: string;
@@ -45,6 +51,8 @@ export type Caller = {
   readonly sessionId?: string;
   /** Whether the access token is limited to some permissions: then its user's rights over itself are not the token's. */
   readonly isLimited?: true;
+  /** The first-party application that the token was given to; absent for sessions and personal access tokens. */
+  readonly application?: TokenApplication;
   /** Whether the session may only enrol a factor. */
   readonly isEnrolling?: true;
   readonly memberships: readonly Membership[];
@@ -72,6 +80,9 @@ export const keys = {
   caller: createContextKey<Caller | undefined>(undefined, { description: "caller" }),
   organization: createContextKey<string>("", { description: "organization worked in" }),
   reach: createContextKey<Reach>({ whole: true }, { description: "reach of the permission" }),
+  ownsInstance: createContextKey<boolean>(false, {
+    description: "whether the caller holds instance.write on the instance",
+  }),
   language: createContextKey<Language | undefined>(undefined, { description: "language asked for" }),
   written: createContextKey<boolean>(false, { description: "whether a command of the call was written" }),
   idempotency: createContextKey<IdempotencyRecord | undefined>(undefined, { description: "idempotency record" }),
@@ -97,6 +108,9 @@ export function callerOf(call: Pick<Call, "values">): Caller {
 
 /** The organization that the call works in: the header's, that of the user in question, or the instance. */
 export const organizationOf = (call: Pick<Call, "values">): string => call.values.get(keys.organization);
+
+/** Whether the caller holds `instance.write` on the instance; only for operations whose access option asks for it. */
+export const ownsInstance = (call: Pick<Call, "values">): boolean => call.values.get(keys.ownsInstance);
 
 /** How far the caller's permission reaches. */
 export const reachOf = (call: Pick<Call, "values">): Reach => call.values.get(keys.reach);

@@ -38,6 +38,7 @@ export { cutText, isWithin, maxTextLength, maxViolations, pathsAround, type Viol
 export const reasons = {
   UNAUTHENTICATED: Code.Unauthenticated,
   TOKEN_INVALID: Code.Unauthenticated,
+  TOKEN_IS_JWT: Code.Unauthenticated,
   SIGN_IN_FAILED: Code.Unauthenticated,
   PERMISSION_DENIED: Code.PermissionDenied,
   FACTOR_ENROLMENT_REQUIRED: Code.PermissionDenied,
@@ -110,6 +111,8 @@ export const reasons = {
   PROJECT_INACTIVE: Code.FailedPrecondition,
   EMAIL_UNCHANGED: Code.FailedPrecondition,
   EMAIL_VERIFIED: Code.FailedPrecondition,
+  APPLICATION_NOT_OIDC: Code.FailedPrecondition,
+  APPLICATION_NOT_API: Code.FailedPrecondition,
   CLIENT_SECRET_MISSING: Code.FailedPrecondition,
   APPLICATION_KEYS_MIXED: Code.FailedPrecondition,
   APPLICATION_KEY_LIMIT: Code.FailedPrecondition,

@@ -17,8 +17,11 @@ import { streamLimit } from "./guards/stream_limit.ts";
 import { messageRules } from "./guards/validate.ts";
 import { chooseLanguage } from "./messages/catalogue.ts";
 import { isStatementTimeout, isUnavailable } from "./postgres/failure.ts";
+import { issuerOf } from "./provider/issuer.ts";
+import { resourceMetadataOf } from "./provider/own_api.ts";
 import { routesOf } from "./routes.ts";
 import type { Runtime } from "./runtime.ts";
+import { apiApplicationRules } from "./services/api_application.ts";
 import { applicationRules } from "./services/application.ts";
 import { applicationKeyRules } from "./services/application_key.ts";
 import { authorizationRules } from "./services/authorization.ts";
@@ -38,11 +41,16 @@ import { applicationUpdateRules } from "./services/update_application.ts";
 import { userRules } from "./services/user.ts";
 import { userGrantRules } from "./services/user_grant.ts";
 
-/** The report that writes the line of a call, the limits of calls, and the bound of those at once. */
-export type Lines = { readonly lines: Report; readonly limits: RateLimits; readonly capacity: Capacity };
+/** The report that writes the line of a call, the limits of calls, the bound of those at once, and the issuer of tokens, if there is one. */
+export type Lines = {
+  readonly lines: Report;
+  readonly limits: RateLimits;
+  readonly capacity: Capacity;
+  readonly issuer: () => string | undefined;
+};
 
 /** The services with their gate, interceptors and context values, in the form that the adapters of Connect take. */
-export function guardedServices(runtime: Runtime, config: Config, { lines, limits, capacity }: Lines) {
+export function guardedServices(runtime: Runtime, config: Config, { lines, limits, capacity, issuer }: Lines) {
   return {
     ...guarded(runtime, {
       declared: declaredRules(runtime, config),
@@ -50,6 +58,7 @@ export function guardedServices(runtime: Runtime, config: Config, { lines, limit
       limits,
       capacity,
       streams: streamLimit(config.streamsPerCallerMax),
+      resourceMetadata: () => resourceMetadataOf(issuer()),
     }),
     routes: routesOf(runtime, config),
     contextValues: ({ network }: { readonly network: string | undefined }) =>
@@ -64,6 +73,7 @@ export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAda
     lines,
     limits: rateLimits(config),
     capacity: capacity(config.callsMax),
+    issuer: () => issuerOf(config, config.port),
   });
   const addresses = clientAddresses(config.trustedProxies);
   const networkFrom = (peer: string | undefined, headers: Readonly<Record<string, string | string[] | undefined>>) => {
@@ -84,12 +94,14 @@ type GuardedOptions = Readonly<{
   limits: RateLimits;
   capacity: Capacity;
   streams: Interceptor;
+  resourceMetadata: () => string | undefined;
 }>;
 
 /** The gate that finds the caller, and the interceptors between the gate and the handler. */
-function guarded(runtime: Runtime, { declared, report, limits, capacity: bound, streams }: GuardedOptions) {
+function guarded(runtime: Runtime, options: GuardedOptions) {
+  const { declared, report, limits, capacity: bound, streams, resourceMetadata } = options;
   const { callers, deps } = runtime;
-  const known = { callers, limits };
+  const known = { callers, limits, resourceMetadata };
   const rules = messageRules(declared);
   const outages = { isUnavailable, isStatementTimeout };
   const interceptors = guards({
@@ -111,7 +123,7 @@ function guarded(runtime: Runtime, { declared, report, limits, capacity: bound, 
 function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
   return [
     ...accountRules,
-    ...[applicationRules, applicationUpdateRules, applicationKeyRules].flat(),
+    ...[applicationRules, applicationUpdateRules, applicationKeyRules, apiApplicationRules].flat(),
     ...authorizationRules,
     ...consentRules,
     ...eventRules,

@@ -1,6 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import {
+  type CallerOrigins,
   gateway,
   type HttpRequest,
   type HttpRoute,
@@ -18,6 +19,7 @@ import { type Capacity, capacity } from "./guards/capacity.ts";
 import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
 import { type Observers, observability } from "./observability.ts";
 import { listenForOperators } from "./operations.ts";
+import { registeredOrigins } from "./provider/cross_origin.ts";
 import { issuerOf } from "./provider/issuer.ts";
 import { limitPage } from "./provider/limit_page.ts";
 import { providerRoutes } from "./provider/provider.ts";
@@ -54,20 +56,19 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
   });
   if (operations) opened.use(operations);
   const documents = publicParts(config, shown, limits);
-  const signIn = signInRoutes(runtime, config, () => Number(new URL(port.url).port));
-  const ofPages = signIn.map((route) => limitedRoute(asCall(route, bound), limits, limitPage));
+  const signIn = signInParts(runtime, config, { limits, capacity: bound, url: () => port.url });
   const served = gateway({
-    ...guardedServices(runtime, config, { lines, limits, capacity: bound }),
+    ...guardedServices(runtime, config, { lines, limits, capacity: bound, issuer: signIn.issuer }),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
     onError: lines.onError,
     ...ofContract,
     limits: config,
-    corsOrigins: config.corsOrigins,
+    ...signIn.origins,
     ready,
     readyFields,
     stopping,
     ...documents,
-    httpRoutes: [...documents.httpRoutes, ...ofPages],
+    httpRoutes: [...documents.httpRoutes, ...signIn.routes],
   });
   const port: Listening = opened.use(await served.listen({ ...listening, ...ofCalls(config, observers) }));
   const stack = opened.move();
@@ -100,18 +101,62 @@ const ofCalls = ({ port, trustedProxies }: Config, { parent }: Observers) => ({
   source: parent?.source("calls"),
 });
 
-/** The routes of sign-in at applications; none where PUBLIC_URL cannot be an issuer. */
-function signInRoutes(runtime: Runtime, config: Config, boundPort: () => number): readonly HttpRoute[] {
-  const { deps, instanceId, logger, signIns, resets } = runtime;
+/** The limits of calls, and the URL that is listened on. */
+type SignInPort = { readonly limits: RateLimits; readonly capacity: Capacity; readonly url: () => string };
+
+/** The issuer, the origins whose pages may call, and the routes of sign-in at applications. */
+function signInParts(runtime: Runtime, config: Config, { limits, capacity, url }: SignInPort) {
   // A free port is known only once it is listened on.
-  const issuer = () => issuerOf(config, config.port || boundPort()) ?? "";
+  const issuer = () => issuerOf(config, config.port || Number(new URL(url()).port));
+  const isRegistered = registeredOrigins(runtime.deps.sql);
+  const routes = signInRoutes({ runtime, config, issuer, isRegistered });
+  return {
+    issuer,
+    origins: { corsOrigins: config.corsOrigins, callerOrigins: originsOfApplications(isRegistered, limits) },
+    routes: routes.map((route) => limitedRoute(asCall(route, capacity), limits, limitPage)),
+  };
+}
+
+type IsRegistered = ReturnType<typeof registeredOrigins>;
+
+type SignInOptions = {
+  readonly runtime: Runtime;
+  readonly config: Config;
+  readonly issuer: () => string | undefined;
+  readonly isRegistered: IsRegistered;
+};
+
+/** The origins of applications: their pages may ask, and read what a token of their own application is answered. */
+const originsOfApplications = (isRegistered: IsRegistered, limits: RateLimits): CallerOrigins => ({
+  async mayAsk(origin, values) {
+    limits.ofNetwork(values.get(keys.network), values);
+    return isRegistered(origin);
+  },
+  mayRead: (origin, values) => values.get(keys.caller)?.application?.origins.includes(origin) === true,
+});
+
+/** The routes of sign-in at applications; none where PUBLIC_URL cannot be an issuer. */
+function signInRoutes({ runtime, config, issuer, isRegistered }: SignInOptions): readonly HttpRoute[] {
+  const { deps, instanceId, logger, signIns, resets, tail } = runtime;
   if (config.publicUrl && issuerOf(config, 0) === undefined) {
     logger.warn("PUBLIC_URL has a path, or http to another machine: nobody can sign in to applications through it");
     return [];
   }
   const onError = (error: unknown) => logger.error({ err: error }, "a request of sign-in failed");
-  const keys = signingKeys({ ...deps, instanceId });
-  return providerRoutes({ deps, settings: config, keys, issuer, onError, signIns, resets });
+  const signing = signingKeys({ ...deps, instanceId });
+  tail.listen((events) => {
+    if (events.some(({ type }) => type === "signing_key.added")) signing.forget();
+  });
+  return providerRoutes({
+    deps,
+    settings: config,
+    keys: signing,
+    issuer: () => issuer() ?? "",
+    isRegistered,
+    onError,
+    signIns,
+    resets,
+  });
 }
 
 const portOptions = ({ logger }: Runtime, { host, http2, tlsCertFile, tlsKeyFile }: Config) => ({

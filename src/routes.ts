@@ -17,6 +17,7 @@ import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
 import type { Tail } from "./events/follow.ts";
 import { accountService } from "./services/account.ts";
+import { apiApplications } from "./services/api_application.ts";
 import { applicationService } from "./services/application.ts";
 import { applicationKeys } from "./services/application_key.ts";
 import { authorizationService } from "./services/authorization.ts";
@@ -66,6 +67,7 @@ export const routesOf =
       ...applicationService(deps),
       ...applicationUpdate(deps),
       ...applicationKeys(deps),
+      ...apiApplications(deps),
     });
     router.service(AuthorizationService, authorizationService(deps, config));
     router.service(ConsentService, consentService(deps));

@@ -19,6 +19,7 @@ import { commonPasswords } from "./security/common_passwords.ts";
 import { type MakeFailureRate, ownFailureRate } from "./security/failure_rate.ts";
 import { type Secrets, secretsOf } from "./security/secrets.ts";
 import { accessTokenFolds } from "./services/access_token.ts";
+import { apiApplicationFolds } from "./services/api_configuration.ts";
 import { applicationFolds } from "./services/application.ts";
 import { callerRead } from "./services/caller_lookups.ts";
 import { consentFolds } from "./services/consent.ts";
@@ -44,7 +45,7 @@ export const folds = foldsByType({
   session: sessionFolds,
   project: projectFolds,
   projectGrant: projectGrantFolds,
-  application: applicationFolds,
+  application: { ...applicationFolds, ...apiApplicationFolds },
   userGrant: userGrantFolds,
   member: memberFolds,
   policy: { ...policyFolds, ...factorPolicyFolds },

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -13,6 +14,7 @@ import { readConfig } from "../src/config.ts";
 import type { Deps } from "../src/deps.ts";
 import { factsSince } from "../src/events/committed.ts";
 import { beginning, unsettledSeconds } from "../src/events/follow.ts";
+import { registeredOrigins } from "../src/provider/cross_origin.ts";
 import * as reads from "../src/services/caller_lookups.ts";
 import { denialRead, denialsRead } from "../src/services/decision.ts";
 import { evenTime } from "../src/services/even_time.ts";
@@ -50,6 +52,20 @@ beforeAll(async () => {
     select 'organization' || n % 30, 'object' || n / 3, n % 3 + 1, 'project.created', '{"name": "Year"}',
       'actor' || n % 50, 'load', now() - (${others} - n) * interval '17 minutes'
     from generate_series(1, ${others}) n`);
+  // Applications with origins, each with a sign-in and its token.
+  await client.unsafe(`
+    insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed)
+    select p.owner, 'app' || n, p.project_id, 'App ' || n, 'client' || n,
+      jsonb_build_object('firstParty', true, 'additionalOrigins', jsonb_build_array('https://app' || n || '.example')), 1, now(), now()
+    from generate_series(1, 3000) n, (select owner, project_id from projects order by project_id limit 1) p;
+    insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date)
+    select 'session' || n, 'organization0', 'other' || n, sha256(('cookie' || n)::bytea), now(), '{pwd}', now(), now()
+    from generate_series(1, 3000) n;
+    insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, created, expiration_date)
+    select 'sign_on' || n, 'session' || n, 'other' || n, 'app' || n, 'organization0', 'openid', true, now(), now()
+    from generate_series(1, 3000) n;
+    insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
+    select sha256(('token' || n)::bytea), 'sign_on' || n, 'openid', now(), now() from generate_series(1, 3000) n`);
   // One user with 6,000 grants, of all organizations.
   await client.unsafe(`
     insert into user_grants (owner, user_grant_id, user_id, project_id, version, created, changed)
@@ -126,6 +142,7 @@ const watched = (owner: string, after = beginning): Case["ask"] => {
 };
 
 const hash = Buffer.alloc(32, 7).toString("hex");
+const tokenHash = createHash("sha256").update("token77").digest("hex");
 const object = { instance: true, objectId: "object400" };
 
 // A grant is read with a role, its project and the organization that owns the project: whether it counts depends on all of them.
@@ -248,6 +265,14 @@ const cases: readonly Case[] = [
   {
     ...{ name: "whether any password hash is from elsewhere", index: "passwords_imported", most: 5 },
     ask: ({ sql }) => evenTime(sql)(here().signal, async () => ({ is: "wrong" })),
+  },
+  {
+    ...{ name: "whether any application has an origin", index: "applications_origins", most: 5 },
+    ask: ({ sql }) => registeredOrigins(sql)("https://app77.example"),
+  },
+  {
+    ...{ name: "who calls with the token of an application", index: "sign_on_tokens_pkey", most: 10 },
+    ask: ({ sql }) => reads.callerRead(sql)(tokenHash),
   },
   { name: "who calls", ask: ({ sql }) => reads.callerRead(sql)(hash), index: "bearers_pkey", most: 10 },
   {

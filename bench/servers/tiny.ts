@@ -38,6 +38,7 @@ const limits = rateLimits({
 const known = {
   callers: { cached: () => undefined, wasFound: () => false, find: nothing, forget() {}, forgetAll() {} },
   limits,
+  resourceMetadata: () => undefined,
 };
 const outages = { isUnavailable: () => false, isStatementTimeout: () => false };
 const hashing = { concurrency: 1, queue: 1, memoryKib: 8, iterations: 1, parallelism: 1 };

@@ -5,7 +5,7 @@ import { callerKey, type RequestGate } from "@postern/gateway";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import { type Call, type Caller, keys } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import { hashToken, isWellFormed } from "../security/token.ts";
+import { hashToken, isJwt, isWellFormed } from "../security/token.ts";
 import { forEachMethod } from "./around.ts";
 import type { CallerCache } from "./caller_cache.ts";
 import { type Outages, outage } from "./outage.ts";
@@ -17,18 +17,29 @@ export type Authenticate = (call: Call) => string | undefined | Promise<string |
 // A body may arrive slowly, and a stream lasts: a caller that was found longer ago than this is looked up again.
 const freshMs = 1000;
 
-/** Where callers are found, and the limits of looking for them. */
-export type KnownCallers = { readonly callers: CallerCache; readonly limits: RateLimits };
+/** Where callers are found, the limits of looking for them, and the place that says how to get a token. */
+export type KnownCallers = {
+  readonly callers: CallerCache;
+  readonly limits: RateLimits;
+  /** The URL of our metadata as a protected resource; undefined where nobody can sign in to applications. */
+  readonly resourceMetadata: () => string | undefined;
+};
 
 /** Authenticates the callers of an rpc: at the gate, before a body is read, and again if that was a while ago. */
-export function authenticate(method: DescMethod, { callers, limits }: KnownCallers): Authenticate {
+export function authenticate(method: DescMethod, { callers, limits, resourceMetadata }: KnownCallers): Authenticate {
   if (isForAnyone(method)) return () => undefined;
+  const refused = (reason: TokenReason) => unauthenticated(reason, resourceMetadata());
+  const admitted = (call: Call, caller: Caller | undefined) => {
+    if (!caller) throw refused("TOKEN_INVALID");
+    return admit(call, caller);
+  };
   return (call) => {
     const known = call.values.get(keys.caller);
     if (known && performance.now() - call.values.get(authenticatedKey) < freshMs) return known.userId;
     const token = bearerOf(call.requestHeader.get("authorization"));
-    if (token === undefined) throw refuse.because("UNAUTHENTICATED");
-    if (!isWellFormed(token)) throw refuse.because("TOKEN_INVALID");
+    if (token === undefined) throw refused("UNAUTHENTICATED");
+    if (isJwt(token)) throw refused("TOKEN_IS_JWT");
+    if (!isWellFormed(token)) throw refused("TOKEN_INVALID");
     const hash = hashToken(token).toString("hex");
     const cached = callers.cached(hash);
     if (cached) return admitted(call, cached);
@@ -44,8 +55,16 @@ export const isForAnyone = (method: DescMethod): boolean => getOption(method, ac
 
 const authenticatedKey = createContextKey<number>(0, { description: "when the caller was authenticated" });
 
-function admitted({ values }: Call, caller: Caller | undefined): string {
-  if (!caller) throw refuse.because("TOKEN_INVALID");
+type TokenReason = "UNAUTHENTICATED" | "TOKEN_INVALID" | "TOKEN_IS_JWT";
+
+/** Makes the refusal of a call without a token that counts; RFC 9728, 5.1 says where one comes from. */
+function unauthenticated(reason: TokenReason, resourceMetadata: string | undefined) {
+  if (resourceMetadata === undefined) return refuse.because(reason);
+  const challenge = `Bearer realm="postern", resource_metadata="${resourceMetadata}"`;
+  return refuse.because(reason, { metadata: { "www-authenticate": challenge } });
+}
+
+function admit({ values }: Call, caller: Caller): string {
   values.set(keys.caller, caller);
   values.set(keys.organization, caller.organization);
   values.set(authenticatedKey, performance.now());

@@ -44,13 +44,29 @@ const notLimited: Step = (_request, call) => {
 
 function withPermission(rule: Rule): Step {
   const { method, option } = rule;
-  const [ordinary, onInstance, covered] = [scoped(rule), ofInstance(rule), cover(rule)];
+  const [ordinary, onInstance, covered] = [scoped(rule), ofInstance(rule), afterwards(rule)];
   const isMoved = option.instance ? fieldOf(method.input, option.instance) : () => false;
   return (request, call) => {
     const pending = isMoved(request) ? onInstance(request, call) : ordinary(request, call);
     return pending ? pending.then(() => covered?.(request, call)) : covered?.(request, call);
   };
 }
+
+function afterwards(rule: Rule): Step | undefined {
+  const covered = cover(rule);
+  if (!rule.option.instanceOwner) return covered;
+  if (covered) throw new Error(`${rule.method.name} covers somebody, and asks for the owner of the instance`);
+  return noteOwner;
+}
+
+/** Notes for the handler whether the caller owns the instance: the handler knows what of the request takes that. */
+const noteOwner: Step = (_request, call) => {
+  const held = holding(callerOf(call), "instance.write");
+  call.values.set(
+    keys.ownsInstance,
+    held.some(({ scope }) => scope === "instance"),
+  );
+};
 
 function scoped(rule: Rule): Step {
   if (rule.option.user) return ofUser(rule);

@@ -104,7 +104,10 @@ type Revokes = (one: FoundCaller, stream: string) => boolean;
 const nobody: Revokes = () => false;
 const everyone: Revokes = () => true;
 const user: Revokes = ({ caller }, stream) => caller.userId === stream;
-const session: Revokes = ({ caller }, stream) => caller.sessionId === stream;
+const session: Revokes = ({ caller }, stream) => (caller.sessionId ?? caller.application?.sessionId) === stream;
+const signOn: Revokes = ({ caller }, stream) => caller.application?.signOnId === stream;
+const application: Revokes = ({ caller }, stream) => caller.application?.appId === stream;
+const project: Revokes = ({ caller }, stream) => caller.application?.projectId === stream;
 const token: Revokes = ({ tokenId }, stream) => tokenId === stream;
 
 const revokesBy = {
@@ -142,19 +145,19 @@ const revokesBy = {
   "session.ended": session,
   "session.unrestricted": session,
   "signing_key.added": nobody,
-  // Its tokens are no callers.
-  "sign_on.ended": nobody,
   "consent.given": nobody,
+  // The sign-ins that it ends have facts of their own.
   "consent.withdrawn": nobody,
+  "sign_on.ended": signOn,
   "project.created": nobody,
   // Memberships end with their project or project grant.
   "project.deleted": everyone,
-  // The roles of its members count all the same: they reactivate it.
   "organization.branding_set": nobody,
   "organization.branding_reset": nobody,
-  "project.deactivated": nobody,
+  // The roles of its members count all the same: they reactivate it. Tokens of its applications do not.
+  "project.deactivated": project,
   "project.reactivated": nobody,
-  "project.changed": nobody,
+  "project.changed": project,
   "project.role_added": nobody,
   "project.role_changed": nobody,
   "project.role_removed": nobody,
@@ -163,12 +166,14 @@ const revokesBy = {
   "project_grant.role_removed": nobody,
   "project_grant.revoked": everyone,
   "application.oidc_created": nobody,
-  "application.oidc_changed": nobody,
+  "application.oidc_changed": application,
+  "application.api_created": nobody,
+  "application.api_changed": nobody,
   "application.key_added": nobody,
   "application.key_removed": nobody,
   "application.client_secret_rotated": nobody,
-  "application.deleted": nobody,
-  "application.deactivated": nobody,
+  "application.deleted": application,
+  "application.deactivated": application,
   "application.reactivated": nobody,
   "user_grant.added": nobody,
   "user_grant.changed": nobody,

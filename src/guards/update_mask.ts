@@ -1,5 +1,5 @@
-import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
-import { reflect } from "@bufbuild/protobuf/reflect";
+import { create, type DescField, type DescMessage, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { type FieldMask, FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import { httpRulesOf } from "@postern/gateway";
 
@@ -18,10 +18,29 @@ export function completeMask(method: DescMethod): (request: Message) => void {
     const sent = update[localName] as Message | undefined;
     if (sent === undefined) return;
     const paths = new Set(update.updateMask?.paths);
-    const populated = reflect(type, sent);
-    const named = type.fields.filter((field) => (paths.size === 0 ? populated.isSet(field) : paths.has(field.name)));
+    const named =
+      paths.size === 0 ? populatedPaths(reflect(type, sent)) : pathsOf(type).filter((one) => paths.has(one));
     // Any other path is refused by name, or stands for all fields.
     if (named.length === 0 || named.length < paths.size) return;
-    update.updateMask = create(FieldMaskSchema, { paths: named.map(({ name }) => name) });
+    update.updateMask = create(FieldMaskSchema, { paths: named });
   };
+}
+
+/** Whether updates go into a field: it is a message of ours. */
+const isEntered = (field: DescField): field is DescField & { readonly message: DescMessage } =>
+  field.fieldKind === "message" && field.message.typeName.startsWith("postern.");
+
+/** The paths of an update in the order of the contract, those into its messages after that of the whole. */
+const pathsOf = ({ fields }: DescMessage): string[] =>
+  fields.flatMap((field) =>
+    isEntered(field) ? [field.name, ...pathsOf(field.message).map((path) => `${field.name}.${path}`)] : [field.name],
+  );
+
+/** The paths of what is populated, into messages; one that is empty is named as a whole. */
+function populatedPaths(message: ReflectMessage): string[] {
+  return message.fields.flatMap((field) => {
+    if (!message.isSet(field)) return [];
+    const inner = isEntered(field) ? populatedPaths(message.get(field) as ReflectMessage) : [];
+    return inner.length === 0 ? [field.name] : inner.map((path) => `${field.name}.${path}`);
+  });
 }

@@ -14,6 +14,12 @@ export const callTexts = {
     fr: "Le jeton est inconnu, expiré ou révoqué.",
     es: "El token es desconocido, ha caducado o ha sido revocado.",
   },
+  TOKEN_IS_JWT: {
+    en: "The token is a JWT; this API takes only opaque tokens, those of first-party applications asked for with resource.",
+    de: "Das Token ist ein JWT; diese API nimmt nur undurchsichtige Token, die von First-Party-Anwendungen mit resource erbeten.",
+    fr: "Le jeton est un JWT\u00a0; cette API n'accepte que des jetons opaques, ceux d'applications internes demandés avec resource.",
+    es: "El token es un JWT; esta API solo acepta tokens opacos, los de aplicaciones propias pedidos con resource.",
+  },
   PERMISSION_DENIED: {
     en: "You do not have the permission {permission}.",
     de: "Ihnen fehlt die Berechtigung {permission}.",

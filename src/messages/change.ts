@@ -14,6 +14,12 @@ export const changeTexts = {
     fr: "Aucun champ n'est nommé, et aucun n'est renseigné.",
     es: "No se nombra ningún campo, y ninguno está relleno.",
   },
+  FIRST_PARTY_MARK: {
+    en: "Only an INSTANCE_OWNER can set this.",
+    de: "Nur ein INSTANCE_OWNER kann das setzen.",
+    fr: "Seul un INSTANCE_OWNER peut définir ceci.",
+    es: "Solo un INSTANCE_OWNER puede establecer esto.",
+  },
   FIELD_OR: {
     en: "Is required, or {other} in its place.",
     de: "Diese Angabe fehlt, oder {other} an ihrer Stelle.",

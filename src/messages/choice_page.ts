@@ -52,6 +52,12 @@ export const choiceTexts = {
     fr: "voir votre numéro de téléphone",
     es: "ver su número de teléfono",
   },
+  scope_address: {
+    en: "see your postal address",
+    de: "Ihre Postanschrift sehen",
+    fr: "voir votre adresse postale",
+    es: "ver su dirección postal",
+  },
   scope_roles: {
     en: "see your roles in its project",
     de: "Ihre Rollen in ihrem Projekt sehen",

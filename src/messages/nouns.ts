@@ -194,6 +194,18 @@ export const nounTexts = {
     fr: "Le projet {id} est désactivé.",
     es: "El proyecto {id} está desactivado.",
   },
+  APPLICATION_NOT_OIDC: {
+    en: "The application is an API application, and this is for OIDC applications only.",
+    de: "Die Anwendung ist eine API-Anwendung, und das gibt es nur für OIDC-Anwendungen.",
+    fr: "L'application est une application API, et ceci ne concerne que les applications OIDC.",
+    es: "La aplicación es una aplicación API, y esto es solo para aplicaciones OIDC.",
+  },
+  APPLICATION_NOT_API: {
+    en: "The application is an OIDC application, and this is for API applications only.",
+    de: "Die Anwendung ist eine OIDC-Anwendung, und das gibt es nur für API-Anwendungen.",
+    fr: "L'application est une application OIDC, et ceci ne concerne que les applications API.",
+    es: "La aplicación es una aplicación OIDC, y esto es solo para aplicaciones API.",
+  },
   CLIENT_SECRET_MISSING: {
     en: "This application signs in without a client secret.",
     de: "Diese Anwendung meldet sich ohne Client-Secret an.",

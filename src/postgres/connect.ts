@@ -50,7 +50,7 @@ export type Connection = AsyncDisposable &
     sql: Sql;
     load: Limiter["load"];
     /** Replaces connections, each when its statement has ended: settings that they read at their start may have changed. */
-    renew: () => void;
+    renew: (ageMs?: number) => void;
     /** Ends an idle connection; returns whether there was one. */
     shrink: () => boolean;
     /** Refuses waiting and new statements, and ends the connections of those that still run after the grace. */

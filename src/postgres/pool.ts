@@ -12,8 +12,8 @@ export type Pool = Readonly<{
   give: (client: Client) => void;
   /** Discards a connection that could not be opened, or that no statement should use again. */
   drop: (client: Client, failure: "unopened" | "spoiled") => void;
-  /** Discards each connection that was opened before now, once its statement has ended. */
-  renew: () => void;
+  /** Discards each connection that was opened before now, once its statement has ended; by default only those half a second old. */
+  renew: (ageMs?: number) => void;
   /** Ends an idle connection, so that another pool has room; returns whether there was one. */
   shrink: () => boolean;
   size: () => number;
@@ -56,8 +56,8 @@ export function createPool({ most, make, clients }: PoolOptions): Pool {
       if (failure === "unopened") dialAt = performance.now() + 50 + Math.random() * 50;
       end(client);
     },
-    renew() {
-      renewedAt = performance.now() - youthMs;
+    renew(ageMs = youthMs) {
+      renewedAt = performance.now() - ageMs;
       for (const client of idle.splice(0)) give(client);
     },
     shrink() {

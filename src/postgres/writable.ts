@@ -44,8 +44,8 @@ export function openWritable({ url, log, pooler, pools, own }: WritableOptions):
       last = false;
       const answer = await read(isWritable);
       last = answer;
-      // A connection keeps the `default_transaction_read_only` that it was opened with.
-      if (!answer || !before) for (const pool of [...pools, asking]) pool.renew();
+      // A connection keeps the `default_transaction_read_only` that it was opened with: once writes are taken again, no older one is.
+      if (!answer || !before) for (const pool of [...pools, asking]) pool.renew(answer ? 0 : undefined);
       return answer;
     },
     read,

@@ -4,6 +4,7 @@ import { doctor } from "./doctor.ts";
 import { health } from "./health.ts";
 import { bootstrap, migrate, recover } from "./maintenance.ts";
 import { proto } from "./proto.ts";
+import { rotateSigningKeys } from "./rotate_signing_keys.ts";
 import { serve } from "./serve.ts";
 import { exportAll, importFrom } from "./transfers.ts";
 import { showVersion } from "./version.ts";
@@ -17,6 +18,7 @@ export const commands: Commands = {
   doctor,
   health,
   recover,
+  "rotate-signing-keys": rotateSigningKeys,
   call,
   watch,
   import: importFrom,

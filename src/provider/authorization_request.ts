@@ -11,6 +11,7 @@ import type { Client } from "./client.ts";
 import type { DeviceRequest } from "./device_request.ts";
 import { scopes } from "./discovery.ts";
 import { OauthError, type OauthErrorCode } from "./oauth_error.ts";
+import { apiScopes, asksForApi } from "./own_api.ts";
 import type { Parameters } from "./parameters.ts";
 import { wantsFactor } from "./requested_class.ts";
 
@@ -38,6 +39,8 @@ export type AuthorizationRequest = ProvenRequest & {
   readonly scope: string;
   /** The organization that the user is to be signed in for; the user's own when absent. */
   readonly organizationId: string | undefined;
+  /** Whether it asks for access to our own API. */
+  readonly forApi: boolean;
   readonly nonce: string | undefined;
   readonly challenge: string | undefined;
   readonly prompts: readonly Prompt[];
@@ -63,6 +66,7 @@ const longest: Readonly<Record<string, number>> = {
   login_hint: 200,
   id_token_hint: 4_000,
   ui_locales: 200,
+  resource: 1_000,
 };
 
 const types = {
@@ -92,12 +96,19 @@ export const languageIn = (parameters: Parameters, acceptLanguage: string | unde
   "en";
 
 /** Reads the request of a proven client; refuses it by an error that goes to the application. */
-export function authorizationRequest(proven: ProvenRequest, parameters: Parameters): AuthorizationRequest {
+export function authorizationRequest(
+  proven: ProvenRequest,
+  parameters: Parameters,
+  issuer: string,
+): AuthorizationRequest {
   if (proven.device) return forDevice(proven, proven.device);
   refuseForm(parameters);
   const { client } = proven;
   const responseType = responseTypeFor(client, parameters);
-  const { words: scope, organizationId } = requestedScope(parameters);
+  const forApi = asksForApi(client, parameters, issuer);
+  // RFC 9700, 2.1.2: a token that administers the instance must not stand in the address of a page.
+  if (forApi && responseType !== "code") throw invalid("resource needs the response_type code");
+  const { words: scope, organizationId } = requestedScope(parameters, forApi);
   const nonce = parameters.get("nonce");
   if (responseType !== "code") refuseImplicit(scope, nonce);
   return {
@@ -105,6 +116,7 @@ export function authorizationRequest(proven: ProvenRequest, parameters: Paramete
     responseType,
     scope: scope.join(" "),
     organizationId,
+    forApi,
     nonce,
     challenge: challengeIn(client, responseType, parameters),
     prompts: promptsIn(parameters),
@@ -124,6 +136,7 @@ const forDevice = (proven: ProvenRequest, device: DeviceRequest): AuthorizationR
   challenge: undefined,
   prompts: [],
   maxAge: undefined,
+  forApi: false,
   wantsFactor: false,
   loginHint: "",
   idTokenHint: undefined,
@@ -169,9 +182,9 @@ export const organizationNamed = (parameters: Parameters): string | undefined =>
     .find((word) => word.startsWith(organizationScope))
     ?.slice(organizationScope.length);
 
-/** The scopes of a request that have an effect, others are ignored; and the organization that one of them names. */
-export function requestedScope(parameters: Parameters) {
-  const known: readonly string[] = scopes;
+/** The scopes of a request that have an effect, those of our API only in requests for it; and the organization that one of them names. */
+export function requestedScope(parameters: Parameters, forApi = false) {
+  const known: readonly string[] = forApi ? [...scopes, ...apiScopes] : scopes;
   const all = [...new Set(wordsOf(parameters.get("scope") ?? ""))];
   const words = all.filter((word) => known.includes(word) || word.startsWith(organizationScope));
   return { words, organizationId: organizationIn(words) };

@@ -68,7 +68,8 @@ export function introspectionEndpoint(parts: Parts) {
     if (client.oidc.authMethodType === OidcAuthMethodType.NONE)
       throw new OauthError("invalid_client", "an application without a secret or key cannot ask about tokens");
     const { found } = read ?? {};
-    if (value === undefined || !found?.signOn || found.end.projectId !== client.projectId) return inactive;
+    const isInAudience = found?.end.projectId === client.projectId && !found.signOn?.forApi;
+    if (value === undefined || !found?.signOn || !isInAudience) return inactive;
     return introspected(parts.issuer(), found, found.signOn);
   };
 }
@@ -103,7 +104,9 @@ export function revocationEndpoint(parts: Parts) {
     const client = await authenticate(access?.client, { proof, onClient });
     const end = refresh?.found?.end ?? access?.found?.end;
     if (end && end.appId !== client.appId) throw new OauthError("invalid_grant", "the token is of another client");
-    if (refresh?.found) await endSignOn(deps, call, refresh.found.end, SignOnEnd.REVOKED);
+    const ended = refresh?.found ?? (access?.found?.signOn?.forApi ? access.found : undefined);
+    // Nodes remember callers of our API for a moment: the fact tells all of them. RFC 7009, 2.1 lets the refresh token end with it.
+    if (ended) await endSignOn(deps, call, ended.end, SignOnEnd.REVOKED);
     else if (access?.found) await deps.sql`delete from sign_on_tokens where hash = ${hashToken(value)}`;
   };
 }

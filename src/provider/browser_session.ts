@@ -2,11 +2,11 @@ import type { Deps } from "../deps.ts";
 import { load } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
-import { userInForce } from "../services/in_force.ts";
+import { mayUse, userInForce } from "../services/in_force.ts";
 import type { SessionKind } from "../services/new_session.ts";
 import type { Client } from "./client.ts";
 import { later, type ProviderSettings } from "./settings.ts";
-import { mayActFor, mayUse } from "./subject.ts";
+import { mayActFor } from "./subject.ts";
 
 /** A session of a browser, with its user. */
 export type BrowserSession = {

@@ -26,15 +26,25 @@ const organizationClaims = ({ organizationId }: SignOn): Claims => ({ "urn:poste
 
 /** The claims of a user that scopes ask for (OpenID Connect Core 1.0, 5.4). */
 export function profileClaims(signOn: SignOn, scope: string): Claims {
-  const { email, phone } = signOn;
+  const { email, phone, address } = signOn;
   return {
     ...(hasWord(scope, "profile") ? namesOf(signOn) : {}),
     ...(hasWord(scope, "email") && email !== null ? { email, email_verified: signOn.emailVerified } : {}),
     ...(hasWord(scope, "phone") && phone !== null
       ? { phone_number: phone, phone_number_verified: signOn.phoneVerified }
       : {}),
+    ...(hasWord(scope, "address") && address !== null ? { address: addressClaim(address) } : {}),
   };
 }
+
+/** OpenID Connect Core 1.0, 5.1.1. */
+const addressClaim = ({ streetAddress, locality, region, postalCode, country }: Readonly<Record<string, string>>) => ({
+  ...(streetAddress === undefined ? {} : { street_address: streetAddress }),
+  ...(locality === undefined ? {} : { locality }),
+  ...(region === undefined ? {} : { region }),
+  ...(postalCode === undefined ? {} : { postal_code: postalCode }),
+  ...(country === undefined ? {} : { country }),
+});
 
 function namesOf({ givenName, familyName, username, updatedAt }: SignOn): Claims {
   const name = [givenName, familyName].filter((part) => part !== null).join(" ");

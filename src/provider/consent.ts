@@ -8,8 +8,12 @@ import { wordsOf } from "./claims.ts";
 import type { Client } from "./client.ts";
 import { isOwnClient } from "./own_client.ts";
 
-/** Whether users of an organization are asked before an application of another one learns about them. */
-export const isForeign = (client: Client, owner: string): boolean => !isOwnClient(client) && client.owner !== owner;
+/**
+ * Whether users of an organization are asked before an application of another one learns about them. First-party applications are the
+ * instance's own.
+ */
+export const isForeign = (client: Client, owner: string): boolean =>
+  !isOwnClient(client) && !client.oidc.firstParty && client.owner !== owner;
 
 type Allowing = { readonly isAllowed: boolean };
 
@@ -55,6 +59,7 @@ const sentences: Readonly<Record<string, PageText>> = {
   profile: "scope_profile",
   email: "scope_email",
   phone: "scope_phone",
+  address: "scope_address",
   roles: "scope_roles",
   offline_access: "scope_offline",
 };

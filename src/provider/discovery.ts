@@ -33,7 +33,7 @@ export const paths = {
 export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
 /** The scopes that have an effect, besides the one that names an organization. */
-export const scopes = ["openid", "profile", "email", "phone", "roles", "offline_access"] as const;
+export const scopes = ["openid", "profile", "email", "phone", "address", "roles", "offline_access"] as const;
 
 /** The algorithms of the assertions by which applications authenticate. */
 export const assertionAlgorithms = [
@@ -44,7 +44,7 @@ export const assertionAlgorithms = [
 const claims = [
   ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "at_hash"],
   ...["name", "given_name", "family_name", "preferred_username", "updated_at"],
-  ...["email", "email_verified", "phone_number", "phone_number_verified"],
+  ...["email", "email_verified", "phone_number", "phone_number_verified", "address"],
   ...["roles", "urn:postern:project:roles", "urn:postern:organization:id"],
 ];
 
@@ -83,6 +83,7 @@ export const metadata = (issuer: string) => ({
   authorization_response_iss_parameter_supported: true,
   backchannel_logout_supported: true,
   backchannel_logout_session_supported: true,
+  protected_resources: [issuer],
 });
 
 const methodsWithProof = ["client_secret_basic", "client_secret_post", "private_key_jwt"];

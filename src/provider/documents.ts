@@ -3,6 +3,7 @@ import type { HttpRoute, Response } from "@postern/gateway";
 import { forAnyOrigin } from "./cross_origin.ts";
 import { metadata, paths } from "./discovery.ts";
 import type { ProviderParts } from "./endpoints.ts";
+import { resourceMetadata, resourceMetadataPath } from "./own_api.ts";
 
 /** The documents that anyone may read: the description of the provider, its keys, and the files of its pages. */
 export function documents({ issuer, keys }: ProviderParts): readonly HttpRoute[] {
@@ -10,6 +11,7 @@ export function documents({ issuer, keys }: ProviderParts): readonly HttpRoute[]
   return [
     { path: paths.configuration, handle: description },
     { path: paths.authorizationServer, handle: description },
+    { path: resourceMetadataPath, handle: async () => jsonDocument(resourceMetadata(issuer()), 300) },
     { path: paths.keys, handle: async () => jsonDocument({ keys: await keys.published() }, 300) },
     fileRoute(paths.style, "page.css", "text/css; charset=utf-8"),
     fileRoute(paths.formPost, "form_post.js", "text/javascript; charset=utf-8"),

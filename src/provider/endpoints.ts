@@ -4,7 +4,6 @@ import { introspectionEndpoint, revocationEndpoint, userinfoEndpoint } from "./b
 import type { Client } from "./client.ts";
 import { clientAuthentication, proofIn } from "./client_authentication.ts";
 import { clientKeys } from "./client_keys.ts";
-import { registeredOrigins } from "./cross_origin.ts";
 import { deviceAuthorizationEndpoint } from "./device_authorization.ts";
 import { paths } from "./discovery.ts";
 import { callOf, endpointRoute } from "./endpoint.ts";
@@ -21,13 +20,15 @@ export type ProviderParts = {
   readonly settings: ProviderSettings;
   readonly keys: SigningKeys;
   readonly issuer: () => string;
+  /** Whether any application has an origin: preflights name no client. */
+  readonly isRegistered: (origin: string | undefined) => Promise<boolean>;
   readonly onError: (error: unknown) => void;
 };
 
 /** The endpoints that applications call with a form, and userinfo. */
 export function endpoints(parts: ProviderParts): readonly HttpRoute[] {
-  const { deps, settings, keys, issuer, onError } = parts;
-  const shared = { isRegistered: registeredOrigins(deps.sql), onError };
+  const { deps, settings, keys, issuer, isRegistered, onError } = parts;
+  const shared = { isRegistered, onError };
   const authenticate = clientAuthentication(deps, { issuer, keysOf: clientKeys(outwardFetch(settings)) });
   const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
   const token = tokenEndpoint({ deps, settings, maker, authenticate });

@@ -47,14 +47,13 @@ export function issuing({ deps, settings, maker }: Parts) {
   type Writing = Pick<NewSignOn, "signOnId" | "now" | "sessionId" | "isConsentNeeded">;
 
   async function written(
-    { client, scope, organizationId, nonce }: AuthorizationRequest,
-    more: Omit<NewSignOn, "appId" | "projectId" | "scope" | "organizationId" | "nonce" | "idleDate">,
+    { client, scope, organizationId, forApi, nonce }: AuthorizationRequest,
+    more: Omit<NewSignOn, "appId" | "projectId" | "scope" | "organizationId" | "forApi" | "nonce" | "idleDate">,
   ): Promise<void> {
     const { appId, projectId } = client;
     const idleDate = later(more.now, settings.browserSessionIdleSeconds);
-    const found = await writeSignOn(sql, { ...more, appId, projectId, scope, organizationId, nonce, idleDate }).catch(
-      whenEnded,
-    );
+    const signOn = { ...more, appId, projectId, scope, organizationId, forApi, nonce, idleDate };
+    const found = await writeSignOn(sql, signOn).catch(whenEnded);
     refuseOthers(found);
   }
 

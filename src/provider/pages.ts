@@ -76,7 +76,7 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
     /** Goes on with a request: shows a page, or sends the browser back. */
     proceed: (proven: ProvenRequest, step: BrowserStep): Promise<Response> =>
       withErrors(proven, step, async () => {
-        const request = authorizationRequest(proven, step.parameters);
+        const request = authorizationRequest(proven, step.parameters, issuer());
         const [sessions, expectedUser] = await Promise.all([
           sessionsOf(step, targetOf(request)),
           expectedUserOf(request),
@@ -87,7 +87,7 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
     /** Goes on after a right sign-in, unless another user was expected; for a device it has to confirm. */
     signedIn: (proven: ProvenRequest, step: BrowserStep, session: BegunSession): Promise<Response> =>
       withErrors(proven, step, async () => {
-        const request = authorizationRequest(proven, step.parameters);
+        const request = authorizationRequest(proven, step.parameters, issuer());
         const expectedUser = await expectedUserOf(request);
         if (expectedUser !== undefined && expectedUser !== session.userId)
           throw new OauthError("login_required", "another user signed in than id_token_hint names");

@@ -103,7 +103,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
 
   /** Records that the user allows the application what it asks for, and goes on. */
   async function allow(http: HttpRequest, { step, proven }: Submitted): Promise<Response> {
-    const request = authorizationRequest(proven, step.parameters);
+    const request = authorizationRequest(proven, step.parameters, issuer());
     const sessions = await pages.sessionsOf(step, targetOf(request));
     const session = sessions.find(({ sessionId }) => sessionId === step.chosen);
     const scopes = wordsOf(request.scope);

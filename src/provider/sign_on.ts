@@ -5,8 +5,8 @@ import type { NounFolds } from "../events/fold.ts";
 import { lostRace } from "../events/log.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken } from "../security/token.ts";
-import { userInForce } from "../services/in_force.ts";
-import { mayActFor, mayUse } from "./subject.ts";
+import { mayUse, userInForce } from "../services/in_force.ts";
+import { mayActFor } from "./subject.ts";
 
 /** A sign-in to an application that is to be written, with its code where it has one. */
 export type NewSignOn = {
@@ -17,6 +17,8 @@ export type NewSignOn = {
   /** The organization that the request names. */
   readonly organizationId: string | undefined;
   readonly scope: string;
+  /** Whether its access tokens are for our own API. */
+  readonly forApi?: boolean;
   readonly nonce: string | undefined;
   readonly now: Date;
   /** When the session of the browser ends unless it is used again. */
@@ -49,15 +51,13 @@ export type Permitted = {
  * without a code gets its tokens at once: its application is one of those that learn of the end of the session.
  */
 export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitted | undefined> {
-  const { code, organizationId = null, now, expirationDate } = signOn;
+  const { code, organizationId = null, forApi = false, now, expirationDate } = signOn;
   const device = deviceParts(sql, signOn);
   const isIssuing = code === undefined && signOn.deviceId === undefined;
   const [found] = await sql<Permitted[]>`
     with ${device.locked}found as materialized (
       select b.session_id, b.user_id, w.organization_id, ${sql.unsafe(mayUse)} as permitted,
-        (not ${signOn.isConsentNeeded}::boolean or exists (
-          select from consents c where c.user_id = b.user_id and c.app_id = ${signOn.appId}
-            and c.scopes @> string_to_array(${signOn.scope}, ' '))) as allowed,
+        ${isAllowed(sql, signOn)} as allowed,
         ${sql.unsafe(mayActFor("w.organization_id"))} as reachable${device.isWaiting}
       from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
         join users u on u.user_id = b.user_id and ${sql.unsafe(userInForce)}
@@ -70,8 +70,9 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
       where b.session_id = found.session_id and b.idle_date < ${signOn.idleDate}::timestamptz - interval '5 minutes'
     ),
     made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
-      select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope},
+      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
+        expiration_date)
+      select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope}, ${forApi},
         ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found
       where permitted and allowed and reachable${device.andWaiting}
       returning sign_on_id, session_id, app_id
@@ -88,6 +89,14 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
     select permitted, allowed, reachable${device.orWaiting} from found`;
   return found;
 }
+
+/** The condition that the user allowed the application what it asks for, where that is needed. */
+const isAllowed = (
+  sql: Sql,
+  { isConsentNeeded, appId, scope }: NewSignOn,
+) => sql`(not ${isConsentNeeded}::boolean or exists (
+          select from consents c where c.user_id = b.user_id and c.app_id = ${appId}
+            and c.scopes @> string_to_array(${scope}, ' ')))`;
 
 /** The parts of the statement that sign a device in: of users who approve it at once one does. */
 function deviceParts(sql: Sql, { deviceId, now }: NewSignOn) {

@@ -25,6 +25,20 @@ export type SigningKeys = {
   readonly signer: (algorithm: Algorithm) => Promise<Signer>;
   /** Makes the next key of each algorithm whose key is old, and seals all anew after a rotation of the master key; returns how many. */
   readonly rotate: () => Promise<number>;
+  /** Makes the next key of each algorithm that has none yet, whatever the age of the one that signs; returns the next keys. */
+  readonly renew: () => Promise<readonly NextKey[]>;
+  /** Makes a key of each algorithm that signs at once, and withdraws all others: what they signed is refused. */
+  readonly withdraw: () => Promise<readonly NextKey[]>;
+  /** Reads the keys again when they are next needed: another node or a command has changed them. */
+  readonly forget: () => void;
+};
+
+/** A key that signs next, and those that were withdrawn for it. */
+export type NextKey = {
+  readonly algorithm: Algorithm;
+  readonly kid: string;
+  readonly signsFrom: Date;
+  readonly withdrawn: readonly string[];
 };
 
 type KeyRow = {
@@ -34,6 +48,7 @@ type KeyRow = {
   readonly publicKey: JsonObject;
   readonly sealed: Uint8Array;
   readonly signsFrom: Date;
+  readonly isWithdrawn: boolean;
 };
 
 const dayMs = 86_400_000;
@@ -79,7 +94,40 @@ export function signingKeys(deps: KeyDeps): SigningKeys {
       for (const algorithm of due) await add(algorithm, rows, new Date(clock().getTime() + leadMs));
       return old.length + due.length;
     },
+    renew: () => allOf((rows, algorithm) => renewed(rows, algorithm)),
+    withdraw: () => allOf((rows, algorithm) => replaced(rows, algorithm)),
+    forget,
   };
+
+  type Change = (rows: readonly KeyRow[], algorithm: Algorithm) => Promise<NextKey | undefined>;
+
+  /** Makes a change for every algorithm, again where another node was first. */
+  async function allOf(change: Change): Promise<readonly NextKey[]> {
+    const next: NextKey[] = [];
+    for (const algorithm of algorithms)
+      for (let made: NextKey | undefined; !made; ) {
+        made = await change(await readKeys(sql), algorithm);
+        if (made) next.push(made);
+      }
+    forget();
+    return next;
+  }
+
+  async function renewed(rows: readonly KeyRow[], algorithm: Algorithm): Promise<NextKey | undefined> {
+    const last = lastOf(rows, algorithm);
+    if (last && last.signsFrom > clock()) return { ...last, withdrawn: [] };
+    const signsFrom = last ? new Date(clock().getTime() + leadMs) : clock();
+    const kid = await add(algorithm, rows, signsFrom);
+    return kid === undefined ? undefined : { algorithm, kid, signsFrom, withdrawn: [] };
+  }
+
+  async function replaced(rows: readonly KeyRow[], algorithm: Algorithm): Promise<NextKey | undefined> {
+    const others = rows.filter((row) => row.algorithm === algorithm && !row.isWithdrawn).map(({ kid }) => kid);
+    const signsFrom = clock();
+    const version = nextVersion(rows, algorithm);
+    const kid = await append(deps, { algorithm, version, signsFrom, withdrawsOthers: true });
+    return kid === undefined ? undefined : { algorithm, kid, signsFrom, withdrawn: others };
+  }
 
   function current(): Promise<readonly KeyRow[]> {
     if (known && performance.now() - readAt < refreshMs) return known;
@@ -108,9 +156,8 @@ export function signingKeys(deps: KeyDeps): SigningKeys {
     throw new Error("the keys that sign tokens cannot be made");
   }
 
-  async function add(algorithm: Algorithm, rows: readonly KeyRow[], signsFrom: Date): Promise<void> {
-    const last = rows.findLast((row) => row.algorithm === algorithm);
-    await append(deps, { algorithm, version: (last?.version ?? 0n) + 1n, signsFrom });
+  function add(algorithm: Algorithm, rows: readonly KeyRow[], signsFrom: Date): Promise<string | undefined> {
+    return append(deps, { algorithm, version: nextVersion(rows, algorithm), signsFrom, withdrawsOthers: false });
   }
 
   function privateKeyOf(row: KeyRow): Promise<CryptoKey> {
@@ -129,25 +176,32 @@ export const signingKeyFolds = {
       `insert into signing_keys (kid, algorithm, version, public_key, sealed, signs_from)
        select i.payload->>'kid', i.stream, i.version, i.secret->'publicKey', decode(i.secret->>'sealed', 'hex'),
          (i.payload->>'signsFrom')::timestamptz from $input i`,
+      `update signing_keys k set withdrawn = i.time from $input i
+       where k.algorithm = i.stream and k.version < i.version and k.withdrawn is null
+         and (i.payload->>'withdrawsOthers')::boolean`,
     ],
   },
 } satisfies NounFolds<"signingKey">;
 
-type NewKey = Pick<KeyRow, "algorithm" | "version" | "signsFrom">;
+const lastOf = (rows: readonly KeyRow[], algorithm: Algorithm) => rows.findLast((row) => row.algorithm === algorithm);
 
-/** Makes a key; of nodes that do so at once the log lets one win. */
-async function append({ log, clock, ids, secrets, instanceId }: KeyDeps, key: NewKey): Promise<void> {
-  const { algorithm, version, signsFrom } = key;
+const nextVersion = (rows: readonly KeyRow[], algorithm: Algorithm) => (lastOf(rows, algorithm)?.version ?? 0n) + 1n;
+
+type NewKey = Pick<KeyRow, "algorithm" | "version" | "signsFrom"> & { readonly withdrawsOthers: boolean };
+
+/** Makes a key and returns its name; of nodes that do so at once the log lets one win, and the others have undefined. */
+async function append({ log, clock, ids, secrets, instanceId }: KeyDeps, key: NewKey): Promise<string | undefined> {
+  const { algorithm, version, signsFrom, withdrawsOthers } = key;
   const pair = await generateKeyPair(algorithm, { extractable: true, modulusLength: 2048 });
   const [publicJwk, privateJwk] = await Promise.all([exportJWK(pair.publicKey), exportJWK(pair.privateKey)]);
   const kid = await calculateJwkThumbprint(publicJwk);
   const sealed = secrets.keyring.seal(Buffer.from(JSON.stringify(privateJwk)), contextOf(kid));
   const publicKey = { ...publicJwk, kid, alg: algorithm, use: "sig" } as JsonObject;
   const at = { ...first(instanceId, algorithm, clock()), version };
-  const value = { kid, signsFrom: timestampFromDate(signsFrom) };
+  const value = { kid, signsFrom: timestampFromDate(signsFrom), withdrawsOthers };
   const secret = { publicKey, sealed: Buffer.from(sealed).toString("hex") };
   const added = factOf("signingKey", at, { case: "added", value }, secret);
-  await log.append(systemCall(ids()), [added], true).catch(lostRace);
+  return (await log.append(systemCall(ids()), [added], true).catch(lostRace)) ? kid : undefined;
 }
 
 async function openKey(keyring: Keyring, { kid, sealed, algorithm }: KeyRow): Promise<CryptoKey> {
@@ -169,24 +223,28 @@ async function sealAnew({ sql, secrets }: KeyDeps, { kid, sealed }: KeyRow): Pro
 
 const contextOf = (kid: string) => `signing key ${kid}`;
 
-const signerOf = (rows: readonly KeyRow[], algorithm: Algorithm, now: Date) =>
-  rows.findLast((row) => row.algorithm === algorithm && row.signsFrom <= now);
+/** The key that signs: where the clock of this node is late, a key that is alone signs before its time. */
+function signerOf(rows: readonly KeyRow[], algorithm: Algorithm, now: Date): KeyRow | undefined {
+  const own = rows.filter((row) => row.algorithm === algorithm && !row.isWithdrawn);
+  return own.findLast(({ signsFrom }) => signsFrom <= now) ?? own[0];
+}
 
 function isDue(rows: readonly KeyRow[], algorithm: Algorithm, now: Date): boolean {
-  const last = rows.findLast((row) => row.algorithm === algorithm);
+  const last = lastOf(rows, algorithm);
   return last !== undefined && last.signsFrom.getTime() + signingMs - leadMs <= now.getTime();
 }
 
 function publishedOf(rows: readonly KeyRow[], now: Date): JWK[] {
   const isShown = (row: KeyRow) => {
     const next = rows.find((other) => other.algorithm === row.algorithm && other.version === row.version + 1n);
-    return !next || next.signsFrom.getTime() + retentionMs > now.getTime();
+    return !row.isWithdrawn && (!next || next.signsFrom.getTime() + retentionMs > now.getTime());
   };
   return rows.filter(isShown).map(({ publicKey }) => publicKey as JWK);
 }
 
 async function readKeys(sql: Sql): Promise<readonly KeyRow[]> {
   return sql<KeyRow[]>`
-    select kid, algorithm, version, public_key as "publicKey", sealed, signs_from as "signsFrom"
+    select kid, algorithm, version, public_key as "publicKey", sealed, signs_from as "signsFrom",
+      withdrawn is not null as "isWithdrawn"
     from signing_keys order by algorithm, version`;
 }

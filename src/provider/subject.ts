@@ -1,17 +1,8 @@
-import { grantShutBy, grantShutIn, userInForce } from "../services/in_force.ts";
-
-/** The SQL condition that a grant of the user `u` in the project `p` counts. */
-const holds = (which = "") => `exists (select from user_grants g
-            where g.user_id = u.user_id and g.project_id = p.project_id${which} and g.active and ${grantShutBy} = '')`;
-
-/** The SQL condition that the user `u` may use the applications of the project `p`: by its organization, or by a grant of its own. */
-export const mayUse = `(u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or ${holds()})`;
+import { grantShutIn, holdsGrant, mayUse, userInForce } from "../services/in_force.ts";
 
 /** The SQL condition that the user `u` may sign in to the project `p` for an organization: its own, or one whose grant it holds. */
 export const mayActFor = (organization: string): string =>
-  `(${organization} = u.owner or ${holds(` and g.owner = ${organization}`)})`;
+  `(${organization} = u.owner or ${holdsGrant(` and g.owner = ${organization}`)})`;
 
 /** The roles of the user `u` in the project `p` of the organization `h`, by the organization whose grants give them. */
 const rolesColumn = `coalesce((
@@ -32,6 +23,8 @@ export type Subject = {
   readonly emailVerified: boolean;
   readonly phone: string | null;
   readonly phoneVerified: boolean;
+  /** The postal address by the names of the contract; null without one. */
+  readonly address: Readonly<Record<string, string>> | null;
   /** In seconds since 1970. */
   readonly updatedAt: number;
   /** The roles in the project of the application, by organization. */
@@ -47,6 +40,8 @@ export type SignOn = Subject & {
   readonly organizationId: string;
   readonly scope: string;
   readonly nonce: string | null;
+  /** Whether its access tokens are for our own API. */
+  readonly forApi: boolean;
   /** In seconds since 1970. */
   readonly authTime: number;
   readonly createdAt: number;
@@ -56,12 +51,12 @@ export type SignOn = Subject & {
 /** A sign-in `o` as one jsonb value, with its session `b`, user `u` and project `p`. */
 export const signOnValue = `jsonb_build_object(
       'signOnId', o.sign_on_id, 'sessionId', o.session_id, 'appId', o.app_id, 'projectId', p.project_id,
-      'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce,
+      'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
       'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
       'methods', to_jsonb(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
-      'phoneVerified', u.phone_verified, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn})`;
+      'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn})`;
 
 /**
  * The tables of a sign-in `o` that is in force at the time `asked.now`: nothing of it is while its user may not call, or may not use the

@@ -18,6 +18,7 @@ import {
   type FoundRefresh,
 } from "./grant_read.ts";
 import { OauthError } from "./oauth_error.ts";
+import { refuseTarget } from "./own_api.ts";
 import { type Parameters, required } from "./parameters.ts";
 import { later, type ProviderSettings } from "./settings.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
@@ -77,27 +78,28 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
   };
 
   async function fromCode(request: TokenQuestion): Promise<TokenResponse> {
-    const { form, proof, call } = request;
+    const { form, proof } = request;
     const [code, now] = [required(form, "code", longestToken), clock()];
     const read = await codeOf(proof.clientId, code, now);
     const client = await authenticate(read?.client, request);
     refuseGrantType(client, OidcGrantType.AUTHORIZATION_CODE);
     const found = ofClient(client, read);
     if (!found.isUsed) refuseWrong(found, form);
-    return redeemed(call, { client, found, of: { code, table: "authorization_codes" } });
+    return redeemed(request, { client, found, of: { code, table: "authorization_codes" } });
   }
 
   async function fromDevice(request: TokenQuestion): Promise<TokenResponse> {
     const { client, code, found } = await deviceOf(request);
-    return redeemed(request.call, { client, found, of: { code, table: "device_codes" } });
+    return redeemed(request, { client, found, of: { code, table: "device_codes" } });
   }
 
   /** Exchanges a code that its client may have; one that comes again ends what it gave. */
-  async function redeemed(call: Call, { client, found, of }: Redeemable): Promise<TokenResponse> {
+  async function redeemed({ form, call }: TokenQuestion, { client, found, of }: Redeemable): Promise<TokenResponse> {
     const now = clock();
     const { signOn } = found;
     if (found.isUsed) throw await reused(found, call, SignOnEnd.CODE_REUSED);
     if (!signOn) throw notInForce();
+    refuseTarget(client, signOn, { form, issuer: maker.issuer() });
     const access = await newAccessToken(maker, { client, signOn, now }, signOn.scope);
     const refresh = isRefreshable(client, signOn)
       ? newRefresh(now, later(now, settings.refreshLifetimeSeconds))
@@ -123,6 +125,7 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     const found = ofClient(client, read);
     if (isTooLate(found)) throw await reused(found, call, SignOnEnd.REFRESH_TOKEN_REUSED);
     const signOn = rightRefresh(found);
+    refuseTarget(client, signOn, { form, issuer: maker.issuer() });
     const of = { client, signOn: { ...signOn, nonce: null }, now };
     const access = await newAccessToken(maker, of, narrowed(signOn.scope, form.get("scope")));
     const idToken = await idTokenFor(of);

@@ -29,10 +29,10 @@ export type TokenMaker = {
 /** The client and sign-in of a token, and the time. */
 export type TokenOf = { readonly client: Client; readonly signOn: SignOn; readonly now: Date };
 
-/** Makes an access token: an opaque one, or a JWT where the application asks for those. */
+/** Makes an access token: an opaque one, or a JWT where the application asks for those. For our own API it is always opaque. */
 export async function newAccessToken(maker: TokenMaker, of: TokenOf, scope: string): Promise<AccessToken> {
   const { client, signOn, now } = of;
-  const isJwt = isJwtClient(client);
+  const isJwt = isJwtClient(client) && !signOn.forApi;
   // A JWT counts beyond its time for clients whose clock is late, so it counts here as long.
   const expirationDate = later(now, maker.seconds + (isJwt ? skewOf(client) : 0));
   const token = { scope, created: now, expirationDate };

@@ -11,8 +11,9 @@ const SECRET_BYTES = 20;
 const SECRET_LENGTH = 27;
 const CHECK_LENGTH = 6;
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const OURS = /^(?:ps|pt|cs)_/;
-const SHAPE = /^(?:ps|pt|cs)_[0-9A-Za-z]{33}$/;
+const OURS = /^(?:ps|pt|cs|oa)_/;
+const SHAPE = /^(?:ps|pt|cs|oa)_[0-9A-Za-z]{33}$/;
+const JWT = /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/;
 const FOREIGN_LENGTH = 32;
 
 /** Makes a token of 160 random bits: prefix, secret, and a check sum that detects a mistyped token. */
@@ -27,6 +28,9 @@ export function isWellFormed(token: string): boolean {
   if (!OURS.test(token)) return token.length >= FOREIGN_LENGTH;
   return SHAPE.test(token) && token.endsWith(checkSum(token.slice(0, -CHECK_LENGTH)));
 }
+
+/** Whether a token has the form of a JWT; no bearer of ours has. */
+export const isJwt = (token: string): boolean => JWT.test(token);
 
 /** Returns the form in which a token is stored and looked up: its SHA-256. */
 export function hashToken(token: string): Buffer {

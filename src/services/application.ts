@@ -19,21 +19,25 @@ import { isWithin, lateRule, messageRule, refuse, type Violation } from "../erro
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
-import { errorText } from "../messages/catalogue.ts";
+import { errorText, type Language } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
+import { type apiApplicationFolds, apiConfigurationOf } from "./api_configuration.ts";
 import { applicationState, applicationStateFolds } from "./application_state.ts";
 import { joined, type No } from "./batch_refusal.ts";
-import { complianceOf, isDeviceOnly } from "./compliance.ts";
+import { apiComplianceOf, complianceOf, isDeviceOnly } from "./compliance.ts";
+import { refuseFirstParty, refuseMark } from "./first_party.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "./named_list.ts";
 import { takenId } from "./new_user.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
 import { takenName } from "./taken_name.ts";
 import { originFault, originOf } from "./web_origin.ts";
 
-type Elsewhere = "updateOidcApplication" | "addApplicationKey" | "listApplicationKeys" | "removeApplicationKey";
+type Elsewhere =
+  | ("updateOidcApplication" | "createApiApplication" | "updateApiApplication")
+  | ("addApplicationKey" | "listApplicationKeys" | "removeApplicationKey");
 
-/** The applications of projects; their updates and keys are in files of their own. */
+/** The applications of projects; their updates, their keys and API applications are in files of their own. */
 export const applicationService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
   const projectForName = projectForNameRead(sql);
@@ -47,6 +51,7 @@ export const applicationService = (deps: Deps) => {
     async createOidcApplication(request, call) {
       const { projectId, name } = request;
       const oidc = configurationOf(request);
+      if (oidc.firstParty) refuseMark(call, "firstParty");
       const owner = organizationOf(call);
       const asked = { owner, project: projectId, name, client_id: request.clientId ?? null };
       refuseTaken(request, await projectForName(asked, call.signal));
@@ -78,6 +83,7 @@ export const applicationService = (deps: Deps) => {
 
     async rotateClientSecret(request, call) {
       const row = found(await applicationOf(keyOf(request, call), call.signal), request);
+      refuseFirstParty(row.oidc, call);
       if (!keepsSecret(configurationIn(row))) throw refuse.because("CLIENT_SECRET_MISSING");
       const at = next(row, clock());
       const previousSecretExpirationDate = timestampFromDate(after(at.time, request.overlap));
@@ -163,7 +169,7 @@ export const applicationFolds = {
       `delete from sign_ons s using $facts f where s.app_id = f.stream`,
     ],
   },
-} satisfies NounFolds<"application">;
+} satisfies Omit<NounFolds<"application">, keyof typeof apiApplicationFolds>;
 
 /** Completes the configuration of a request by the default flow. */
 export const configurationOf = (request: CreateOidcApplicationRequest): OidcConfiguration =>
@@ -188,6 +194,7 @@ export function completed(settings: Settings): OidcConfiguration {
     skipNativeAppSuccessPage: settings.skipNativeAppSuccessPage,
     idTokenAlgorithm: settings.idTokenAlgorithm,
     backChannelLogoutUri: settings.backChannelLogoutUri,
+    firstParty: settings.firstParty,
     ...(clockSkew ? { clockSkew } : {}),
   } satisfies Settings);
 }
@@ -288,6 +295,7 @@ export type ApplicationRow = {
   name: string;
   clientId: string;
   oidc: JsonObject;
+  isApi: boolean;
   active: boolean;
   hasKey: boolean;
   version: bigint;
@@ -322,18 +330,14 @@ const isThere = <R extends ApplicationRow>(row: R | Absent): row is R => row.id 
 
 function application(row: ApplicationRow, call: Call) {
   const { id, projectId, name, clientId } = row;
-  const oidc = configurationIn(row);
   const state = row.active ? ApplicationState.ACTIVE : ApplicationState.INACTIVE;
-  return {
-    id,
-    details: details(row),
-    projectId,
-    name,
-    clientId,
-    oidc,
-    state,
-    ...complianceOf(oidc, languageOf(call), row.hasKey),
-  };
+  return { id, details: details(row), projectId, name, clientId, state, ...configurationShown(row, languageOf(call)) };
+}
+
+function configurationShown(row: ApplicationRow, language: Language) {
+  const oidc = configurationIn(row);
+  if (row.isApi) return { api: apiConfigurationOf(oidc), ...apiComplianceOf(oidc, language, row.hasKey) };
+  return { oidc, ...complianceOf(oidc, language, row.hasKey) };
 }
 
 /** The configuration in a row. An older node ignores values that it does not know. */
@@ -364,12 +368,14 @@ function after(time: Date, overlap: Duration | undefined): Date {
   return new Date(time.getTime() + milliseconds);
 }
 
-type ProjectForName = { takenBy: string | null; clientIdUsed: boolean };
+/** The application of the project that has a name, and whether the client id was ever used. */
+export type ProjectForName = { takenBy: string | null; clientIdUsed: boolean };
 
 // Asks for the project alone.
 const unnamed = { name: "", client_id: null } as const;
 
-const projectForNameRead = (sql: Sql) =>
+/** Reads a project, with what of a new application is taken. */
+export const projectForNameRead = (sql: Sql) =>
   loadOne<{ owner: string; project: string; name: string; client_id: string | null }, ProjectForName>(sql, {
     asked: "owner text, project text, name text, client_id text",
     // In a join the name was only a filter while the table was new: every application of the project was read for each key.
@@ -380,12 +386,14 @@ const projectForNameRead = (sql: Sql) =>
   });
 
 /** Refuses an application without its project, and one whose name or client id is taken. */
-function refuseTaken(request: CreateOidcApplicationRequest, project: ProjectForName | undefined): void {
-  const { projectId, name, clientId } = request;
+export function refuseTaken({ projectId, name, clientId }: NewNames, project: ProjectForName | undefined): void {
   if (!project) throw refuse.notFound("project", projectId);
   const no = joined(takenIn({ name, clientId }, project));
   if (no) throw refuse.because(no.reason, no);
 }
+
+/** The names of a new application. */
+export type NewNames = Pick<CreateOidcApplicationRequest, "projectId" | "name" | "clientId">;
 
 /** Finds what another application has: the name in the project, and the client id anywhere. */
 const takenIn = ({ name, clientId }: { name: string; clientId?: string | undefined }, project: ProjectForName) => [
@@ -397,19 +405,30 @@ const takenIn = ({ name, clientId }: { name: string; clientId?: string | undefin
 export function applicationLateRules({ sql }: Pick<Deps, "sql">) {
   const projectForName = projectForNameRead(sql);
   return [
-    lateRule(CreateOidcApplicationRequestSchema, ["projectId"], async (request, call: Call, wrong) => {
-      const isWrong = (name: string) => wrong.some(({ field }) => isWithin(field, name));
-      const named = isWrong("name") ? { name: "" } : { name: request.name };
-      const clientId = isWrong("clientId") ? undefined : request.clientId;
-      const asked = { ...named, owner: organizationOf(call), project: request.projectId, client_id: clientId ?? null };
-      const project = await projectForName(asked, call.signal);
-      return project ? (joined(takenIn({ ...named, clientId }, project))?.violations ?? []) : [];
-    }),
+    lateRule(CreateOidcApplicationRequestSchema, ["projectId"], (request, call: Call, wrong) =>
+      takenInRequest(projectForName, request, { call, wrong }),
+    ),
   ];
 }
 
+type Found = { readonly call: Call; readonly wrong: readonly Violation[] };
+
+/** Finds what of a request for a new application is taken, but for fields that are wrong already. */
+export async function takenInRequest(
+  projectForName: ReturnType<typeof projectForNameRead>,
+  request: NewNames,
+  { call, wrong }: Found,
+): Promise<readonly Violation[]> {
+  const isWrong = (name: string) => wrong.some(({ field }) => isWithin(field, name));
+  const named = isWrong("name") ? { name: "" } : { name: request.name };
+  const clientId = isWrong("clientId") ? undefined : request.clientId;
+  const asked = { ...named, owner: organizationOf(call), project: request.projectId, client_id: clientId ?? null };
+  const project = await projectForName(asked, call.signal);
+  return project ? (joined(takenIn({ ...named, clientId }, project))?.violations ?? []) : [];
+}
+
 /** The columns of an application's row, for reads of it. */
-const listedColumns = `a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+const listedColumns = `a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.is_api as "isApi",
     a.active, a.version, a.created, a.changed,
     exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"`;
 

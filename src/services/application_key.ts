@@ -15,6 +15,7 @@ import { detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { canonicalJwk, type JwkFault, jwkFaults } from "../security/jwk.ts";
+import { refuseFirstParty } from "./first_party.ts";
 
 type Keys = Pick<
   ServiceImpl<typeof ApplicationService>,
@@ -29,6 +30,7 @@ export const applicationKeys = ({ log, sql, clock, ids }: Deps) => {
     async addApplicationKey(request, call) {
       const row = await applicationOf(request, call);
       const added = keyFrom(request);
+      refuseFirstParty(row.oidc, call);
       refuseUnfit(row.keys, added);
       const keyId = ids();
       const at = next(row, clock());
@@ -127,7 +129,7 @@ type KeyRow = {
   readonly jwksUri: string | null;
 };
 
-type Row = Versioned & { readonly keys: readonly KeyRow[] };
+type Row = Versioned & { readonly oidc: JsonObject; readonly keys: readonly KeyRow[] };
 type Absent = { readonly id: null };
 
 const applicationKey = ({ id, created, jwk, jwksUri }: KeyRow) => ({
@@ -144,7 +146,7 @@ const publicKeyOf = (jwk: JsonObject) =>
 const keysRead = (sql: Sql) =>
   loadOne<{ owner: string; project: string; app: string }, Row | Absent>(sql, {
     asked: "owner text, project text, app text",
-    select: `select n, a.app_id as id, a.owner, a.version, a.created, a.changed, coalesce((
+    select: `select n, a.app_id as id, a.owner, a.oidc, a.version, a.created, a.changed, coalesce((
                select jsonb_agg(jsonb_build_object('id', k.key_id, 'created', k.created, 'jwk', k.jwk, 'jwksUri', k.jwks_uri)
                  order by k.version)
                from application_keys k where k.app_id = a.app_id), '[]') as keys

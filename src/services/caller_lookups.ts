@@ -1,7 +1,7 @@
-import type { Caller, Membership } from "../deps.ts";
+import type { Caller, Membership, TokenApplication } from "../deps.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { organizationIsThere, userInForce } from "./in_force.ts";
+import { mayUse, organizationIsThere, userInForce } from "./in_force.ts";
 import { loginNameOf } from "./password.ts";
 
 type Held = { scope: Membership["scope"]; id: string; organization: string; project: string | null; roles: string[] };
@@ -13,6 +13,7 @@ type BearerRow = {
   expires: Date | null;
   enrolmentOnly: boolean | null;
   permissions: string[] | null;
+  application: TokenApplication | null;
   memberships: Held[];
 };
 
@@ -28,29 +29,54 @@ const memberships = (which = "") => `
 // Those of a deactivated organization give a caller nothing; the instance is none.
 const inForce = " and not exists (select from organizations d where d.organization_id = m.owner and not d.active)";
 
-/** Finds the caller by the hash of the token: an active user of an active organization, with a session or an access token in force. */
+// Sessions and personal access tokens.
+const ofBearer = `
+  select b.user_id, s.session_id, t.token_id, coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only,
+    case when t.permissions <> '{}' then t.permissions end as permissions, null::jsonb as application
+  from bearers b
+  left join sessions s on s.session_id = b.session_id
+  left join access_tokens t on t.token_id = b.token_id
+  where b.hash = decode(asked.hash, 'hex') and (s.session_id is not null or t.token_id is not null)`;
+
+// Access tokens of first-party applications for this API, while user, session and application may have them.
+const ofApplication = `
+  select u.user_id, null, null, g.expiration_date, s.enrolment_only, string_to_array(g.scope, ' '),
+    jsonb_build_object('signOnId', o.sign_on_id, 'appId', o.app_id, 'projectId', p.project_id, 'sessionId', o.session_id,
+      'origins', to_jsonb(origins_of(a.oidc)))
+  from sign_on_tokens g
+  join sign_ons o on o.sign_on_id = g.sign_on_id and o.for_api
+  join browser_sessions v on v.session_id = o.session_id
+  left join sessions s on s.session_id = o.session_id
+  join applications a on a.app_id = o.app_id and a.active and (a.oidc->>'firstParty')::boolean
+  join projects p on p.project_id = a.project_id and p.active
+  join organizations h on h.organization_id = p.owner and h.active and not h.deleted
+  join users u on u.user_id = o.user_id and ${mayUse}
+  where g.hash = decode(asked.hash, 'hex') and (s.session_id is not null or v.expiration_date <= now())`;
+
+/**
+ * Finds the caller by the hash of the token: an active user of an active organization, with a session, an access token or one of a
+ * first-party application in force.
+ */
 export function callerRead(sql: Sql) {
   const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
     asked: "hash text",
-    select: `select n, u.user_id as "userId", u.owner as organization, s.session_id as "sessionId", t.token_id as "tokenId",
-               coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only as "enrolmentOnly", t.permissions,
+    select: `select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessionId", b.token_id as "tokenId",
+               b.expires, b.enrolment_only as "enrolmentOnly", b.permissions, b.application,
                ${memberships(inForce)}
-             from asked join bearers b on b.hash = decode(asked.hash, 'hex')
-             join users u on u.user_id = b.user_id and ${userInForce}
-             left join sessions s on s.session_id = b.session_id
-             left join access_tokens t on t.token_id = b.token_id
-             where s.session_id is not null or t.token_id is not null`,
+             from asked join lateral (${ofBearer} union all ${ofApplication}) b on true
+             join users u on u.user_id = b.user_id and ${userInForce}`,
   });
   return async (hash: string) => {
     const row = await bearer({ hash });
     if (!row) return undefined;
-    const only = row.permissions?.length ? row.permissions : undefined;
+    const only = row.permissions ?? undefined;
     const caller: Caller = {
       userId: row.userId,
       organization: row.organization,
       ...(row.sessionId === null ? {} : { sessionId: row.sessionId }),
       ...(only ? { isLimited: true } : {}),
       ...(row.enrolmentOnly ? { isEnrolling: true } : {}),
+      ...(row.application ? { application: row.application } : {}),
       // A password alone gives nothing that a factor is wanted for: not over others either.
       memberships: (row.enrolmentOnly ? [] : row.memberships)
         .map(membership)

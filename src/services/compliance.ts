@@ -21,8 +21,17 @@ export function problemsOf(oidc: OidcConfiguration, hasKey = false): Problem[] {
 }
 
 /** Describes the compliance of a configuration for a response, in the language. */
-export function complianceOf(oidc: OidcConfiguration, language: Language, hasKey = false) {
-  const complianceProblems = problemsOf(oidc, hasKey).map(({ key, fields }) => ({
+export const complianceOf = (oidc: OidcConfiguration, language: Language, hasKey = false) =>
+  described(problemsOf(oidc, hasKey), language);
+
+/** Describes the compliance of an API application, which has nothing but its way to authenticate. */
+export function apiComplianceOf(oidc: OidcConfiguration, language: Language, hasKey: boolean) {
+  const problems = problemsOf(oidc, hasKey).filter(({ key }) => key === "PRIVATE_KEY_JWT_WITHOUT_KEY");
+  return described(problems, language);
+}
+
+function described(problems: readonly Problem[], language: Language) {
+  const complianceProblems = problems.map(({ key, fields }) => ({
     key,
     localizedMessage: text(key, language, { uris: listed(fields) }),
   }));

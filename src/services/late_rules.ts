@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
 import { accountLateRules } from "./account.ts";
 import { userGrantBatchLateRules } from "./add_user_grants.ts";
+import { apiApplicationLateRules } from "./api_application.ts";
 import { applicationLateRules } from "./application.ts";
 import { projectGrantChangeLateRules } from "./change_project_grant.ts";
 import { userBatchLateRules } from "./create_users.ts";
@@ -25,4 +26,5 @@ export const lateRules = (deps: Deps) => [
   ...projectRoleLateRules(deps),
   ...applicationLateRules(deps),
   ...applicationUpdateLateRules(deps),
+  ...apiApplicationLateRules(deps),
 ];

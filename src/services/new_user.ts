@@ -17,6 +17,7 @@ import { hashing, loginNameOf, passwordSecret, policyViolations } from "./passwo
 import type { PhoneSettings } from "./phone_code.ts";
 import { phoneNumber, wrongForSms } from "./phone_number.ts";
 import { type PolicyInForce, policyColumn, policyStreams } from "./policy.ts";
+import { addressOf, addressShown } from "./postal_address.ts";
 import { loginNameTaken, longName } from "./username.ts";
 
 /** A request for a new user. */
@@ -102,7 +103,7 @@ export function createdFact(at: At, request: NewUserRequest, { phone, phoneCodeI
   }
   const { givenName, familyName, email } = request;
   const reached = { ...(phone ? { phone } : {}), ...(phoneCodeId ? { phoneCodeId } : {}) };
-  const value = { ...named, givenName, familyName, email, ...reached };
+  const value = { ...named, givenName, familyName, email, ...reached, ...addressShown(addressOf(request.address)) };
   return factOf("user", at, { case: "humanCreated", value }, secret);
 }
 

@@ -42,13 +42,13 @@ const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => 
   });
 
   return {
-    async createProject({ name }, call) {
+    async createProject({ name, grantRequired }, call) {
       const organization = organizationOf(call);
       const taken = await projectNamed({ organization, name }, call.signal);
       if (taken) throw projectNameTaken({ field: "name", name, projectId: taken.id });
       const projectId = ids();
       const at = first(organization, projectId, clock());
-      const created = factOf("project", at, { case: "created", value: { name } });
+      const created = factOf("project", at, { case: "created", value: { name, grantRequired } });
       return log.append(call, [created], { projectId, details: detailsAfter(at) });
     },
 
@@ -92,8 +92,9 @@ export const projectFolds = {
   ...projectStateFolds,
   created: {
     views: [
-      `insert into projects (owner, project_id, name, version, created, changed)
-       select f.owner, f.stream, f.payload->>'name', f.version, f.time, f.time from $facts f`,
+      `insert into projects (owner, project_id, name, grant_required, version, created, changed)
+       select f.owner, f.stream, f.payload->>'name', coalesce((f.payload->>'grantRequired')::boolean, false),
+         f.version, f.time, f.time from $facts f`,
     ],
   },
   deleted: {
@@ -132,7 +133,15 @@ export const projectFolds = {
       touch("projects", "project_id"),
     ],
   },
-  changed: { views: [touch("projects", "project_id", "name = f.payload->>'name'")] },
+  changed: {
+    views: [
+      touch(
+        "projects",
+        "project_id",
+        "name = f.payload->>'name', grant_required = coalesce((f.payload->>'grantRequired')::boolean, t.grant_required)",
+      ),
+    ],
+  },
   roleChanged: {
     views: [
       `update project_roles r set display_name = f.payload->>'displayName' from $facts f
@@ -164,17 +173,18 @@ export const projectFolds = {
   },
 } satisfies NounFolds<"project">;
 
-const project = ({ id, name, active, ...row }: ProjectRow) => ({
+const project = ({ id, name, active, grantRequired, ...row }: ProjectRow) => ({
   id,
   details: details({ id, ...row }),
   name,
   state: stateOfProject(active),
+  grantRequired,
 });
 
 type Scope = { readonly organization: string; readonly reach: Reach };
 
 const listed = {
-  columns: "p.owner, p.name, p.active, p.version, p.created, p.changed",
+  columns: `p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed`,
   alias: "p",
   id: "p.project_id",
   name: "p.name",

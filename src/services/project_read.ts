@@ -6,7 +6,11 @@ import type { Sql } from "../postgres/connect.ts";
 import { organizationIsThere } from "./in_force.ts";
 
 /** A project as its row holds it. */
-export type ProjectRow = Versioned & { readonly name: string; readonly active: boolean };
+export type ProjectRow = Versioned & {
+  readonly name: string;
+  readonly active: boolean;
+  readonly grantRequired: boolean;
+};
 
 /** Reads a project that the organization may see. */
 export type ReadableProject = ReturnType<typeof readableProject>;
@@ -15,7 +19,8 @@ export type ReadableProject = ReturnType<typeof readableProject>;
 export function readableProject(sql: Sql) {
   const read = loadOne<{ organization: string; id: string }, ProjectRow & { grantId: string | null }>(sql, {
     asked: "organization text, id text",
-    select: `select n, p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, g.project_grant_id as "grantId"
+    select: `select n, p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created,
+               p.changed, g.project_grant_id as "grantId"
              from asked join projects p on p.project_id = asked.id
              left join lateral (
                select project_grant_id from project_grants g

@@ -32,6 +32,7 @@ import {
   settingViolations,
 } from "./application.ts";
 import { complianceOf } from "./compliance.ts";
+import { refuseFirstParty, refuseMark } from "./first_party.ts";
 import { changesOf, refuseOvertaken, updateRule } from "./update_mask.ts";
 
 type Update = Pick<ServiceImpl<typeof ApplicationService>, "updateOidcApplication">;
@@ -43,8 +44,11 @@ export const applicationUpdate = ({ log, sql, clock }: Deps) => {
   return {
     async updateOidcApplication(request, call) {
       const row = found(await applicationToUpdate(lookupKeyOf(request, call), call.signal), request);
+      if (row.isApi) throw refuse.because("APPLICATION_NOT_OIDC", { params: { id: row.id } });
       refuseOvertaken(row, request.expectedSequence);
       const { name, before, oidc } = updated(row, request);
+      if (oidc.firstParty !== before.firstParty) refuseMark(call, `${path}firstParty`);
+      refuseFirstParty(row.oidc, call);
       refuseUnfit(oidc, row, name);
       const compliance = complianceOf(oidc, languageOf(call), row.hasKey);
       const isSame = name === row.name && equals(OidcConfigurationSchema, before, oidc);
@@ -96,14 +100,14 @@ function flowChanges({ application, updateMask }: UpdateOidcApplicationRequest) 
 }
 
 /** Refuses response types and grant types that do not fit, and a name that is taken: both at once. */
-function refuseUnfit(oidc: OidcConfiguration, row: Row, name: string): void {
+function refuseUnfit(oidc: OidcConfiguration, row: ApplicationToUpdate, name: string): void {
   const no = takenBy(name, row);
   const unfit = flowViolations(oidc, path);
   if (unfit.length > 0) throw refuse.invalid([...(no?.violations ?? []), ...unfit]);
   if (no) throw refuse.because(no.reason, no);
 }
 
-const takenBy = (name: string, { takenBy }: Row) =>
+const takenBy = (name: string, { takenBy }: ApplicationToUpdate) =>
   takenBy === null ? undefined : applicationNameTaken({ field: `${path}name`, name, appId: takenBy });
 
 /** Applies an update to an application. */
@@ -115,18 +119,20 @@ function updated(row: ApplicationRow, { application, updateMask }: UpdateOidcApp
   return { name, before, oidc };
 }
 
-type UpdateKey = ApplicationKey & { readonly name: string | null };
+/** The key of an application that is updated, with its new name. */
+export type UpdateKey = ApplicationKey & { readonly name: string | null };
 
 function lookupKeyOf(request: UpdateOidcApplicationRequest, call: Call): UpdateKey {
   const { name = null } = changesOf(OidcApplicationUpdateSchema, request.application, request.updateMask);
   return { ...keyOf(request, call), name };
 }
 
-type Row = ApplicationRow & { readonly takenBy: string | null };
+/** An application that is updated, and the other one of its project that has the new name. */
+export type ApplicationToUpdate = ApplicationRow & { readonly takenBy: string | null };
 
 /** Reads an application, and another one of its project that has the new name. */
-const updateRead = (sql: Sql) =>
-  loadOne<UpdateKey, Row | Absent>(sql, {
+export const updateRead = (sql: Sql) =>
+  loadOne<UpdateKey, ApplicationToUpdate | Absent>(sql, {
     asked: "owner text, project text, app text, name text",
     select: `select n, ${applicationColumns},
                (select t.app_id from applications t

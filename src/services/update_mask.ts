@@ -49,15 +49,24 @@ export function refuseOvertaken({ version }: Pick<Versioned, "version">, expecte
 const everything = "*";
 
 function changedFields(type: DescMessage, message: Message, mask: FieldMask | undefined): readonly DescField[] {
-  const paths = new Set(mask?.paths);
+  const paths = new Set(mask?.paths.map(headOf));
   if (paths.has(everything)) return type.fields;
   if (paths.size > 0) return type.fields.filter(({ name, jsonName }) => paths.has(name) || paths.has(jsonName));
   const populated = reflect(type, message);
   return type.fields.filter((field) => populated.isSet(field));
 }
 
-const isKnown = ({ fields }: DescMessage, path: string): boolean =>
-  path === everything || fields.some(({ name, jsonName }) => path === name || path === jsonName);
+/** The field of an update that a path leads to, or into. */
+const headOf = (path: string): string => path.split(".", 1)[0] ?? "";
+
+const isKnown = (type: DescMessage, path: string): boolean => path === everything || isField(type, path.split("."));
+
+/** Whether a path names a field, also one of a message of ours within. */
+function isField({ fields }: DescMessage, [head, ...rest]: readonly string[]): boolean {
+  const field = fields.find(({ name, jsonName }) => head === name || head === jsonName);
+  if (!field || rest.length === 0) return field !== undefined;
+  return field.fieldKind === "message" && field.message.typeName.startsWith("postern.") && isField(field.message, rest);
+}
 
 function unknownPath(path: string): Violation {
   const shown = path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

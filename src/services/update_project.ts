@@ -27,11 +27,12 @@ export const projectUpdates = ({ log, sql, clock }: Deps) => {
       const row = await projectToUpdate({ owner: organizationOf(call), id, name: changes.name ?? null }, call.signal);
       if (!row) throw refuse.notFound("project", id);
       refuseOvertaken(row, expectedSequence);
-      const { name = row.name } = changes;
+      const { name = row.name, grantRequired = row.grantRequired } = changes;
       if (row.takenBy !== null) throw projectNameTaken({ field: "project.name", name, projectId: row.takenBy });
-      if (name === row.name) return log.append(call, [], { details: details(row) });
+      if (name === row.name && grantRequired === row.grantRequired)
+        return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
-      const changed = factOf("project", at, { case: "changed", value: { name } });
+      const changed = factOf("project", at, { case: "changed", value: { name, grantRequired } });
       return log.append(call, [changed], { details: detailsAfter(at) });
     },
 
@@ -66,13 +67,17 @@ export function projectNameTaken({ field, name, projectId }: Taken) {
 /** A name, the path to it in the request, and the project that has it. */
 type Taken = { readonly field: string; readonly name: string; readonly projectId: string };
 
-type ProjectRow = Versioned & { readonly name: string; readonly takenBy: string | null };
+type ProjectRow = Versioned & {
+  readonly name: string;
+  readonly grantRequired: boolean;
+  readonly takenBy: string | null;
+};
 
 /** Reads a project, and another one of the organization that has the new name. */
 const projectRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string; name: string | null }, ProjectRow>(sql, {
     asked: "owner text, id text, name text",
-    select: `select n, p.project_id as id, p.owner, p.name, p.version, p.created, p.changed,
+    select: `select n, p.project_id as id, p.owner, p.name, p.grant_required as "grantRequired", p.version, p.created, p.changed,
                (select t.project_id from projects t
                 where t.owner = asked.owner and t.name = asked.name and t.project_id <> asked.id) as "takenBy"
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.id`,

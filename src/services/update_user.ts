@@ -12,6 +12,7 @@ import { details, detailsAfter, factOf, next, type Versioned } from "../events/f
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { type AddressColumn, addressAfter, addressInFact, addressShown, isSameAddress } from "./postal_address.ts";
 import { touchUser } from "./touch_user.ts";
 import { changesOf, refuseOvertaken, updateRule } from "./update_mask.ts";
 
@@ -28,10 +29,13 @@ export const userUpdates = ({ log, sql, clock }: Deps) => {
       refuseOvertaken(row, expectedSequence);
       const changes = changesOf(HumanUserUpdateSchema, human, updateMask);
       const { givenName = row.givenName ?? "", familyName = row.familyName ?? "" } = changes;
-      if (givenName === row.givenName && familyName === row.familyName)
+      const address = addressAfter(row.address, human?.address, updateMask?.paths ?? []);
+      const isMoved = !isSameAddress(address, row.address);
+      if (givenName === row.givenName && familyName === row.familyName && !isMoved)
         return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
-      const changed = factOf("user", at, { case: "humanChanged", value: { givenName, familyName } });
+      const value = { givenName, familyName, ...(isMoved ? addressShown(address ?? {}) : {}) };
+      const changed = factOf("user", at, { case: "humanChanged", value });
       return log.append(call, [changed], { details: detailsAfter(at) });
     },
 
@@ -63,7 +67,10 @@ export const userUpdateRules = [
 /** The folds of changed names: they write the user's row. */
 export const userUpdateFolds = {
   humanChanged: {
-    views: [touchUser(`given_name = f.payload->>'givenName', family_name = f.payload->>'familyName'`)],
+    views: [
+      touchUser(`given_name = f.payload->>'givenName', family_name = f.payload->>'familyName',
+        address = case when f.payload ? 'address' then ${addressInFact} else t.address end`),
+    ],
   },
   machineChanged: { views: [touchUser(`name = f.payload->>'name'`)] },
 } satisfies Pick<NounFolds<"user">, "humanChanged" | "machineChanged">;
@@ -73,12 +80,13 @@ type Row = Versioned & {
   readonly givenName: string | null;
   readonly familyName: string | null;
   readonly name: string | null;
+  readonly address: AddressColumn;
 };
 
 const namesRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, Row>(sql, {
     asked: "owner text, id text",
-    select: `select n, u.user_id as id, u.owner, u.kind, u.given_name as "givenName", u.family_name as "familyName", u.name,
+    select: `select n, u.user_id as id, u.owner, u.kind, u.given_name as "givenName", u.family_name as "familyName", u.name, u.address,
                u.version, u.created, u.changed
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
   });

@@ -18,6 +18,7 @@ import { createdFact, newUserRules, newUsers, refuseNew } from "./new_user.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
 import { isLocked, loginNameOf, passwordSecret, passwordUserRead } from "./password.ts";
 import { type PhoneSettings, phoneOfNewUser } from "./phone_code.ts";
+import { type AddressColumn, addressShown } from "./postal_address.ts";
 import { userUpdateRules, userUpdates } from "./update_user.ts";
 import { userColumns as columns, userList, userTexts, wrongPhones } from "./user_list.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
@@ -139,6 +140,7 @@ export type UserRow = Versioned & {
   readonly emailVerified: boolean;
   readonly phone: string | null;
   readonly phoneVerified: boolean;
+  readonly address: AddressColumn;
   readonly name: string | null;
   readonly active: boolean;
   readonly locked: boolean;
@@ -174,10 +176,13 @@ export const user = (row: Omit<UserRow, "lastOwner">, now: Date) => ({
 
 type Kind = Omit<UserRow, "lastOwner">;
 
-const human = ({ givenName, familyName, email, phone, phoneVerified, emailVerified }: Kind) => {
+const human = ({ givenName, familyName, email, phone, phoneVerified, emailVerified, address }: Kind) => {
   const names = { givenName: givenName ?? "", familyName: familyName ?? "" };
   const known = { ...names, email: email ?? "", emailVerified, phoneVerified };
-  return { case: "human", value: { ...known, ...(phone === null ? {} : { phone }) } } as const;
+  return {
+    case: "human",
+    value: { ...known, ...(phone === null ? {} : { phone }), ...addressShown(address) },
+  } as const;
 };
 
 const machine = ({ name }: Kind) => ({ case: "machine", value: { name: name ?? "" } }) as const;

@@ -6,6 +6,7 @@ import { dropAllMailCodes, dropMailCodes, keepMailCode } from "./mail_code.ts";
 import { keepsAnOwner } from "./member.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "./password.ts";
 import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "./phone_code.ts";
+import { addressInFact } from "./postal_address.ts";
 import { touchUser } from "./touch_user.ts";
 import { userUpdateFolds } from "./update_user.ts";
 import { phoneFolds } from "./user_phone.ts";
@@ -62,9 +63,10 @@ export const userFolds = {
   passwordCodeRequested: { views: [touchUser()], credentials: keepMailCode },
   humanCreated: {
     views: [
-      `insert into users (owner, user_id, kind, username, given_name, family_name, email, phone, version, created, changed)
+      `insert into users (owner, user_id, kind, username, given_name, family_name, email, phone, address, version,
+         created, changed)
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
-         f.payload->>'email', f.payload->>'phone', f.version, f.time, f.time from $facts f`,
+         f.payload->>'email', f.payload->>'phone', ${addressInFact}, f.version, f.time, f.time from $facts f`,
       loginName,
       chosenId,
     ],

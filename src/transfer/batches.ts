@@ -11,7 +11,7 @@ export type Batch = { readonly kind: Item["kind"]; readonly items: readonly Plac
 
 // Below the limits of the requests: 1 MiB, 500 users with 50 passwords, 1,000 grants with 10,000 role keys.
 const limits = { bytes: 900_000, passwords: 50, roleKeys: 10_000 };
-const mostItems = { user: 500, grant: 1000, project: 20, application: 20 } as const;
+const mostItems = { user: 500, grant: 1000, project: 20, application: 20, apiApplication: 20 } as const;
 
 /**
  * Puts consecutive items of one kind together. A batch of another kind begins when all before it are done: an item may need those
@@ -59,6 +59,7 @@ function sizeOf(item: Item): Size {
     }
     case "project":
     case "application":
+    case "apiApplication":
       return { bytes: 0, passwords: 0, roleKeys: 0 };
   }
 }

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { type JsonObject, toJson } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
-import { OidcConfigurationSchema } from "../../gen/postern/v1/application_pb.ts";
+import { ApiConfigurationSchema, OidcConfigurationSchema } from "../../gen/postern/v1/application_pb.ts";
 import type { Project } from "../../gen/postern/v1/project_pb.ts";
-import { type User, UserState } from "../../gen/postern/v1/user_pb.ts";
+import { PostalAddressSchema, type User, UserState } from "../../gen/postern/v1/user_pb.ts";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../setting.ts";
 import { type Clients, openClients, type Place } from "./client.ts";
@@ -29,7 +29,8 @@ async function* itemsOf(clients: Clients): AsyncGenerator<JsonObject> {
   const names = new Map<string, string>();
   for await (const project of projectsOf(clients)) {
     names.set(project.id, project.name);
-    yield { project: { name: project.name, roles: await rolesOf(clients, project.id) } };
+    const grantRequired = project.grantRequired ? { grantRequired: true } : {};
+    yield { project: { name: project.name, ...grantRequired, roles: await rolesOf(clients, project.id) } };
     yield* applicationsOf(clients, project);
   }
   yield* usersOf(clients);
@@ -50,9 +51,10 @@ async function rolesOf({ projects }: Clients, projectId: string): Promise<JsonOb
 async function* applicationsOf({ applications }: Clients, project: Project): AsyncGenerator<JsonObject> {
   const list = (page: PageRequest) => applications.listApplications({ projectId: project.id, ...page });
   for await (const { applications: some } of pages(list)) {
-    for (const { name, clientId, oidc } of some) {
-      const configuration = oidc ? (toJson(OidcConfigurationSchema, oidc) as JsonObject) : {};
-      yield { application: { project: project.name, name, clientId, ...configuration } };
+    for (const { name, clientId, oidc, api } of some) {
+      const named = { project: project.name, name, clientId };
+      if (api) yield { apiApplication: { ...named, ...(toJson(ApiConfigurationSchema, api) as JsonObject) } };
+      else yield { application: { ...named, ...(oidc ? (toJson(OidcConfigurationSchema, oidc) as JsonObject) : {}) } };
     }
   }
 }
@@ -65,8 +67,12 @@ async function* usersOf({ users }: Clients): AsyncGenerator<JsonObject> {
 
 function lineOf({ id: userId, username, kind }: User): JsonObject {
   if (kind.case !== "human") return { machine: { userId, username, name: kind.value?.name ?? "" } };
-  const { givenName, familyName, email, phone } = kind.value;
-  return { human: { userId, username, givenName, familyName, email, ...(phone ? { phone } : {}) } };
+  const { givenName, familyName, email, phone, address } = kind.value;
+  const reached = {
+    ...(phone ? { phone } : {}),
+    ...(address ? { address: toJson(PostalAddressSchema, address) as JsonObject } : {}),
+  };
+  return { human: { userId, username, givenName, familyName, email, ...reached } };
 }
 
 /** A grant in a project of the organization names it; one in a project of another organization has its ids. */

@@ -97,6 +97,8 @@ function outcomesOf(kind: Item["kind"], items: readonly Placed[], target: Target
       return oneByOne(itemsOf(items, "project"), (item) => importProject(item, target));
     case "application":
       return oneByOne(itemsOf(items, "application"), (item) => importApplication(item, target));
+    case "apiApplication":
+      return oneByOne(itemsOf(items, "apiApplication"), (item) => importApiApplication(item, target));
   }
 }
 
@@ -171,9 +173,9 @@ const missing = (project: string): Reasons => ({
   message: `there is no project ${JSON.stringify(project)}`,
 });
 
-async function importProject({ name, roles }: ItemOf<"project">, { clients, projects }: Target): Promise<Outcome> {
+async function importProject({ project, roles }: ItemOf<"project">, { clients, projects }: Target): Promise<Outcome> {
   try {
-    const { projectId, isNew } = await projects.create(name);
+    const { projectId, isNew } = await projects.create(project);
     let isChanged = isNew;
     const refused: Reasons[] = [];
     for (const role of roles) {
@@ -201,4 +203,13 @@ async function importApplication(
   const projectId = project === "" ? application.projectId : await projects.idOf(project);
   if (projectId === undefined) return missing(project);
   return madeOrThere(() => applications.createOidcApplication({ ...application, projectId }), "APPLICATION_NAME_TAKEN");
+}
+
+async function importApiApplication(
+  { project, application }: ItemOf<"apiApplication">,
+  { clients: { applications }, projects }: Target,
+): Promise<Outcome> {
+  const projectId = project === "" ? application.projectId : await projects.idOf(project);
+  if (projectId === undefined) return missing(project);
+  return madeOrThere(() => applications.createApiApplication({ ...application, projectId }), "APPLICATION_NAME_TAKEN");
 }

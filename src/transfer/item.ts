@@ -1,5 +1,7 @@
 import { create, fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import {
+  type CreateApiApplicationRequest,
+  CreateApiApplicationRequestSchema,
   type CreateOidcApplicationRequest,
   CreateOidcApplicationRequestSchema,
 } from "../../gen/postern/v1/application_pb.ts";
@@ -15,8 +17,9 @@ import { userIdFor } from "./user_id.ts";
 /** A thing to import, ready for its request. */
 export type Item =
   | { readonly kind: "user"; readonly user: CreateUsersItem; readonly userId: string; readonly inactive: boolean }
-  | { readonly kind: "project"; readonly name: string; readonly roles: readonly Role[] }
+  | { readonly kind: "project"; readonly project: NewProject; readonly roles: readonly Role[] }
   | { readonly kind: "application"; readonly project: string; readonly application: CreateOidcApplicationRequest }
+  | { readonly kind: "apiApplication"; readonly project: string; readonly application: CreateApiApplicationRequest }
   | {
       readonly kind: "grant";
       readonly project: string;
@@ -24,6 +27,9 @@ export type Item =
       readonly username: string | undefined;
       readonly grant: AddUserGrantRequest;
     };
+
+/** A project to create. */
+export type NewProject = { readonly name: string; readonly grantRequired: boolean };
 
 /** A role of a project. */
 export type Role = { readonly key: string; readonly displayName: string };
@@ -33,7 +39,7 @@ export class ItemMalformed extends Error {
   override readonly name = "ItemMalformed";
 }
 
-const kinds = "human, machine, project, application or grant";
+const kinds = "human, machine, project, application, apiApplication or grant";
 
 /** Reads an item out of the JSON of a line, or throws `ItemMalformed`. */
 export function itemOf(json: unknown, organization: string): Item {
@@ -53,6 +59,8 @@ export function itemOf(json: unknown, organization: string): Item {
       return projectOf(value);
     case "application":
       return applicationOf(value);
+    case "apiApplication":
+      return apiApplicationOf(value);
     case "grant":
       return grantOf(value, organization);
     default:
@@ -72,11 +80,12 @@ function userOf(kind: "human" | "machine", value: JsonObject, organization: stri
   return { kind: "user", user: create(CreateUsersItemSchema, { kind: request }), userId } as const;
 }
 
-function projectOf({ name, roles = [], ...more }: JsonObject): Item {
+function projectOf({ name, roles = [], grantRequired = false, ...more }: JsonObject): Item {
   refuseUnknown("project", more);
   if (typeof name !== "string") throw new ItemMalformed("project.name must be a text");
   if (!Array.isArray(roles)) throw new ItemMalformed("project.roles must be a list");
-  return { kind: "project", name: name.trim(), roles: roles.map(roleOf) };
+  if (typeof grantRequired !== "boolean") throw new ItemMalformed("project.grantRequired must be true or false");
+  return { kind: "project", project: { name: name.trim(), grantRequired }, roles: roles.map(roleOf) };
 }
 
 function roleOf(role: JsonValue): Role {
@@ -95,6 +104,12 @@ function applicationOf({ project, ...rest }: JsonObject): Item {
     project: project.trim(),
     application: message(() => fromJson(CreateOidcApplicationRequestSchema, rest)),
   };
+}
+
+function apiApplicationOf({ project, ...rest }: JsonObject): Item {
+  if (typeof project !== "string") throw new ItemMalformed("apiApplication.project must be the name of a project");
+  const application = message(() => fromJson(CreateApiApplicationRequestSchema, rest));
+  return { kind: "apiApplication", project: project.trim(), application };
 }
 
 function grantOf({ project = "", username, ...rest }: JsonObject, organization: string): Item {

@@ -1,11 +1,12 @@
 import type { Clients } from "./client.ts";
+import type { NewProject } from "./item.ts";
 import { refusalIn } from "./outcome.ts";
 
 /** The ids of projects by their names, read when a name is first needed. */
 export type Projects = {
   readonly idOf: (name: string) => Promise<string | undefined>;
   /** Creates the project unless it is there; answers whether it did. */
-  readonly create: (name: string) => Promise<{ readonly projectId: string; readonly isNew: boolean }>;
+  readonly create: (project: NewProject) => Promise<{ readonly projectId: string; readonly isNew: boolean }>;
 };
 
 /** Keeps the projects of the organization by name. */
@@ -29,11 +30,11 @@ export function projectsOf({ projects }: Pick<Clients, "projects">): Projects {
     }
   }
 
-  async function create(name: string) {
+  async function create({ name, grantRequired }: NewProject) {
     const known = ids.get(name);
     if (known !== undefined) return { projectId: known, isNew: false };
     try {
-      const { projectId } = await projects.createProject({ name });
+      const { projectId } = await projects.createProject({ name, grantRequired });
       ids.set(name, projectId);
       return { projectId, isNew: true };
     } catch (error) {

@@ -48,10 +48,11 @@ const larger = {
   "UserGrantService/AddUserGrants": 1_048_576,
   "UserGrantService/ChangeUserGrant": 262_144,
   "UserGrantService/ListUserGrants": 31_744,
-  "UserService/CreateHumanUser": 31_744,
+  "UserService/CreateHumanUser": 45_056,
   "UserService/CreateUsers": 1_048_576,
   "UserService/ListAccessTokens": 26_624,
   "UserService/ListUsers": 46_080,
+  "UserService/UpdateHumanUser": 25_600,
 };
 
 test("each rpc takes messages of so many bytes", () => {

@@ -11,6 +11,7 @@ const json = (type = "application/json") => ({ "content-type": type });
 export const callRows = {
   UNAUTHENTICATED: { by: ({ germanAs }) => germanAs().get("/v1/users/me") },
   TOKEN_INVALID: { by: ({ germanAs }) => germanAs("pt_none").get("/v1/users/me") },
+  TOKEN_IS_JWT: { by: ({ germanAs }) => germanAs("eyJhbGciOiJSUzI1NiJ9.e30.c2ln").get("/v1/users/me") },
   SIGN_IN_FAILED: { by: ({ germanAs }) => germanAs().post("/v1/sessions", { loginName: "nobody", password: "wrong" }) },
   PERMISSION_DENIED: {
     by: async ({ postern, germanAs }) =>

@@ -1,6 +1,6 @@
 import type { Reason } from "../../src/errors.ts";
 import { newJwk } from "../fixture/jwk.ts";
-import { machine, organization, signedUp } from "../harness.ts";
+import { type Answer, machine, organization, signedUp } from "../harness.ts";
 import { fresh, type Row, type Scene } from "./provocation.ts";
 
 const missing = (path: string): Row => ({
@@ -116,6 +116,8 @@ export const nounRows = {
   USER_NOT_MACHINE: {
     by: ({ german, fixture: { userId } }) => german.call("PATCH", `/v1/users/${userId}/machine`, { name: "Robot" }),
   },
+  APPLICATION_NOT_OIDC: { by: (scene) => updated(scene, "api", "oidc") },
+  APPLICATION_NOT_API: { by: (scene) => updated(scene, "oidc", "api") },
   CLIENT_SECRET_MISSING: {
     async by(scene) {
       const { body } = await scene.admin.post(app(scene), {
@@ -262,4 +264,11 @@ async function withVerifiedEmail({ admin, fixture }: Scene): Promise<string> {
   const userId = await fixture.newUser();
   await admin.post(`/v1/users/${userId}/email`, verifiedEmail);
   return userId;
+}
+
+/** An update of an application as one of the other kind. */
+async function updated(scene: Scene, kind: string, other: string): Promise<Answer> {
+  const path = `/v1/projects/${scene.fixture.projectId}/applications`;
+  const { body } = await scene.admin.post(`${path}/${kind}`, { name: fresh("app") });
+  return scene.german.call("PATCH", `${path}/${body.appId}/${other}`, { name: fresh("app") });
 }

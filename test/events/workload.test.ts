@@ -192,6 +192,10 @@ function operationsOn(world: World, chance: () => number) {
     () => made("projects", post("/v1/projects", { name: `Project ${Math.floor(chance() * 12)}` }), (b) => b.projectId),
     () => done(put(`${user()}/username`, { username: name() })),
     () => done(patch(`${user()}/human`, { givenName: unique("Ada") })),
+    () =>
+      done(
+        patch(`${user()}/human`, { address: among(["Bern", "Zug", ""]) ? { locality: among(["Bern", "Zug"]) } : null }),
+      ),
     () => done(patch(`${user()}/machine`, { name: unique("M") })),
     () => done(patch(`/v1/organizations/${among(world.organizations)}`, { name: unique("Organization") })),
     () => done(patch(project(), { name: `Project ${Math.floor(chance() * 12)}` })),
@@ -209,6 +213,12 @@ function operationsOn(world: World, chance: () => number) {
     () => done(put(`${project()}/grants/${among(world.grants)}`, { roleKeys: some() })),
     () => done(remove(`${project()}/grants/${among(world.grants)}`)),
     () => made("apps", post(`${project()}/applications/oidc`, { name: among(["App", "Api", "Web"]) }), (b) => b.appId),
+    async () => {
+      const path = `${project()}/applications`;
+      const { body } = await post(`${path}/api`, { name: unique("API"), authMethodType: Math.floor(chance() * 3) });
+      return done(patch(`${path}/${body.appId ?? "none"}/api`, { authMethodType: Math.floor(chance() * 3) }));
+    },
+    () => done(patch(project(), { grantRequired: chance() < 0.5 })),
     () => done(post(`${project()}/applications/${among(world.apps)}:rotateClientSecret`)),
     () => {
       const authMethodType = among(["BASIC", "POST", "NONE"]);

@@ -52,6 +52,7 @@ const anyone = [
   "ProjectService.GrantProject granted_organization_id",
   // An id that a new object brings; that it is taken is told, as login names tell it.
   "ApplicationService.CreateOidcApplication client_id",
+  "ApplicationService.CreateApiApplication client_id",
   "UserService.CreateHumanUser user_id",
   "UserService.CreateMachineUser user_id",
   "UserService.CreateUsers items.human.user_id",

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Reason } from "../../src/errors.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import type { Fixture } from "../fixture/organization.ts";
+import { apiApplicationRows } from "./api_application_rows.ts";
 import { brandingRows } from "./branding_rows.ts";
 import { consentRows } from "./consent_rows.ts";
 import { factorRows } from "./factor_rows.ts";
@@ -488,6 +489,7 @@ export const rows: Readonly<Record<string, Row>> = {
     reaches: "project",
     request: async (f) => ({ userId: await f.newMember(), projectId: f.projectId, ...f.grant }),
   },
+  ...apiApplicationRows,
   ...consentRows,
   ...factorRows,
   ...policyRows,

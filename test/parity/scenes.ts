@@ -1,3 +1,5 @@
+import { addressScenes } from "./scenes_address.ts";
+import { apiApplicationScenes } from "./scenes_api_application.ts";
 import { applicationScenes } from "./scenes_application.ts";
 import { authorizationScenes } from "./scenes_authorization.ts";
 import { brandingScenes } from "./scenes_branding.ts";
@@ -5,6 +7,7 @@ import { consentScenes } from "./scenes_consent.ts";
 import { emailScenes } from "./scenes_email.ts";
 import { everyScenes } from "./scenes_every.ts";
 import { factorScenes } from "./scenes_factor.ts";
+import { firstPartyScenes } from "./scenes_first_party.ts";
 import { grantScenes } from "./scenes_grant.ts";
 import { importScenes } from "./scenes_import.ts";
 import { keyScenes } from "./scenes_key.ts";
@@ -25,7 +28,7 @@ const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   ...[brandingScenes, stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
   ...[emailScenes, passwordResetScenes, importScenes, lateScenes, takenScenes, authorizationScenes, factorScenes],
-  consentScenes,
+  ...[firstPartyScenes, apiApplicationScenes, addressScenes, consentScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

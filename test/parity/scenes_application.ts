@@ -39,6 +39,7 @@ const every = {
   skipNativeAppSuccessPage: true,
   idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
   backChannelLogoutUri: "https://portal.example/logout",
+  firstParty: true,
 };
 const grant = (name: string) => `OIDC_GRANT_TYPE_${name}`;
 const onlyJson = { binary: "the binary format has numbers only, and a newer client's fields are ignored" };

@@ -80,6 +80,7 @@ const every = {
   skipNativeAppSuccessPage: true,
   idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
   backChannelLogoutUri: "https://portal.example/logout",
+  firstParty: true,
 };
 
 /** An update of a new application with two redirect URIs and a clock skew, with a look at it afterwards. */

@@ -41,6 +41,14 @@ test("the page names application, organization and scopes, and the user is asked
   expect(answerIn(await browser.open(authorizeUrl(issuer, app, silent))).code).toEqual(expect.any(String));
 });
 
+test("a first-party application asks nothing, unless it wants the question", async () => {
+  const { app, person, browser } = await foreigners({ firstParty: true });
+  const scope = { scope: "openid address" };
+  expect(answerIn(await signIn(browser, authorizeUrl(issuer, app, scope), person)).code).toEqual(expect.any(String));
+  const asked = await browser.open(authorizeUrl(issuer, app, { ...scope, prompt: "consent" }));
+  expect([isConsent(asked), asked.text.includes("see your postal address")]).toEqual([[200, true], true]);
+});
+
 test("scopes that grow are asked for again, and what was allowed before stays allowed", async () => {
   const { app, person, browser } = await foreigners();
   const first = await signIn(browser, authorizeUrl(issuer, app, { scope: "openid email" }), person);

@@ -3,6 +3,7 @@ import { createContextValues } from "@connectrpc/connect";
 import type { HttpRoute } from "@postern/gateway";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { keys, newId } from "../../src/deps.ts";
+import { registeredOrigins } from "../../src/provider/cross_origin.ts";
 import { providerChores } from "../../src/provider/expiry.ts";
 import { providerRoutes } from "../../src/provider/provider.ts";
 import { signingKeys } from "../../src/provider/signing_keys.ts";
@@ -25,6 +26,7 @@ beforeAll(async () => {
   const signing = signingKeys({ ...deps, instanceId: "instance" });
   routes = providerRoutes({
     ...{ deps, settings: postern.config, keys: signing, issuer: () => issuer },
+    isRegistered: registeredOrigins(deps.sql),
     onError: (error) => expect.unreachable(String(error)),
     signIns: signInsOf(deps, postern.config),
     resets: passwordResetsOf(deps, postern.config),

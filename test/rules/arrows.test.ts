@@ -39,6 +39,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   main: ["program", "client/usage_error"],
   program: [
     ...["config", "data_folder", "log_format", "server", "bootstrap", "doctor", "health_check", "recover", "transfer"],
+    "rotate_signing_keys",
     ...["contract/proto_folder", "postgres/open", "postgres/migrate", "client", "workers"],
   ],
   preflight: ["config#Config", "data_folder", "setting"],
@@ -114,6 +115,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "cached_lookups",
     "messages/catalogue",
     "postgres/failure",
+    "provider/issuer",
+    "provider/own_api",
     "routes",
     "runtime#Runtime",
     "services",
@@ -123,7 +126,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   // The OpenID Provider: sign-in at applications, over HTTP alone.
   provider: [
     ...["gen", "gateway", "deps", "errors", "events", "messages", "security", "services"],
-    ...["postgres/connect#Sql", "postgres/failure"],
+    ...["postgres/connect#Sql", "postgres/failure", "guards/permissions"],
     // No guard stands before a page, and pages lose the races that calls lose.
     "guards/retry",
   ],
@@ -134,6 +137,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   how_to_begin: everything,
   doctor: everything,
   recover: everything,
+  rotate_signing_keys: everything,
   // It runs every ten seconds beside the service, so it loads nothing else.
   runtime: everything,
   routes: ["gen", "gateway", "services", "config#Config", "deps#Deps", "events/follow#Tail"],

@@ -89,6 +89,7 @@ test("an application with a name and a redirect URI is a confidential web client
       additionalOrigins: [],
       skipNativeAppSuccessPage: false,
       idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_RS256",
+      firstParty: false,
       backChannelLogoutUri: "",
     },
   });
@@ -112,6 +113,7 @@ test("every field is kept as it was given", async () => {
     additionalOrigins: ["https://app.example:8443", "capacitor://localhost"],
     skipNativeAppSuccessPage: true,
     idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
+    firstParty: true,
     backChannelLogoutUri: "https://app.example/logout?tenant=1",
   };
   const { body } = await create(oidc);

@@ -74,7 +74,7 @@ test("an event tells what happened, to what, by whom and when", async () => {
     actorId: postern.adminId,
     requestId: headers.get("x-request-id"),
     time: body.details.creationDate,
-    fact: { project: { created: { name: expect.stringMatching(/^Project/) } } },
+    fact: { project: { created: { name: expect.stringMatching(/^Project/), grantRequired: false } } },
   });
 });
 

@@ -48,7 +48,8 @@ test("a project is created once under a name, read, and deleted", async () => {
   const again = await postern.admin.post("/v1/projects", { name });
   expect(refused(again)).toEqual([409, "PROJECT_NAME_TAKEN"]);
   expect(infoOf(again).metadata).toEqual({ name, projectId });
-  const project = { id: projectId, name, details: created.details, state: "PROJECT_STATE_ACTIVE" };
+  const state = { state: "PROJECT_STATE_ACTIVE", grantRequired: false };
+  const project = { id: projectId, name, details: created.details, ...state };
   expect(answered(await postern.admin.get(`/v1/projects/${projectId}`)).project).toEqual(project);
   const deleted = answered(await postern.admin.delete(`/v1/projects/${projectId}`));
   expect(deleted.details).toMatchObject({ sequence: "2", creationDate: created.details.creationDate });

@@ -1,7 +1,7 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, project text, app text)
 )
-select n, a.app_id as id, a.owner, a.version, a.created, a.changed, coalesce((
+select n, a.app_id as id, a.owner, a.oidc, a.version, a.created, a.changed, coalesce((
                select jsonb_agg(jsonb_build_object('id', k.key_id, 'created', k.created, 'jwk', k.jwk, 'jwksUri', k.jwks_uri)
                  order by k.version)
                from application_keys k where k.app_id = a.app_id), '[]') as keys

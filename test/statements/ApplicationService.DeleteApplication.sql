@@ -1,7 +1,7 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, project text, app text)
 )
-select n, a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+select n, a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.is_api as "isApi",
     a.active, a.version, a.created, a.changed,
     exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"
     from asked join projects p on p.owner = asked.owner and p.project_id = asked.project

@@ -7,7 +7,7 @@ select n, (
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project;
 
 select * from (
-select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.is_api as "isApi",
 a.active, a.version, a.created, a.changed,
 exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", a.name as key, true as "isMatch",
   row_number() over (order by a.name asc, a.app_id asc) = $1 as "isLast"
@@ -17,7 +17,7 @@ order by a.name asc, a.app_id asc limit $3) found
 where "isMatch" or "isLast" order by key asc, id asc limit $4;
 
 select * from (
-select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.is_api as "isApi",
 a.active, a.version, a.created, a.changed,
 exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", a.name as key, true as "isMatch",
   row_number() over (order by a.name asc, a.app_id asc) = $1 as "isLast"
@@ -27,7 +27,7 @@ order by a.name asc, a.app_id asc limit $5) found
 where "isMatch" or "isLast" order by key asc, id asc limit $6;
 
 select * from (
-  select w.object_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+  select w.object_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.is_api as "isApi",
   a.active, a.version, a.created, a.changed,
   exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", w.term as key,
     true and coalesce(a.active, false) and strpos(a.words, (select ' ' || left(folded($1), 50))) = strpos(a.words, ' ' || w.term || ' ') as "isMatch",
@@ -42,7 +42,7 @@ w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50
   where "isMatch" or "isLast" order by key asc, id asc limit $8;
 
 select * from (
-  select w.object_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+  select w.object_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.is_api as "isApi",
   a.active, a.version, a.created, a.changed,
   exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", w.term as key,
     true and strpos(a.words, (select ' ' || left(folded($1), 50))) = strpos(a.words, ' ' || w.term || ' ') as "isMatch",
@@ -57,7 +57,7 @@ w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50
   where "isMatch" or "isLast" order by key asc, id asc limit $8;
 
 select * from (
-select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc,
+select a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.is_api as "isApi",
 a.active, a.version, a.created, a.changed,
 exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", a.name as key, true as "isMatch",
   row_number() over (order by a.name asc, a.app_id asc) = $1 as "isLast"

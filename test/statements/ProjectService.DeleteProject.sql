@@ -1,7 +1,8 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, organization text, id text)
 )
-select n, p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, g.project_grant_id as "grantId"
+select n, p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created,
+               p.changed, g.project_grant_id as "grantId"
              from asked join projects p on p.project_id = asked.id
              left join lateral (
                select project_grant_id from project_grants g

@@ -1,5 +1,5 @@
 select * from (
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
 from projects p where p.owner = $2
   and true
@@ -7,7 +7,7 @@ order by p.name asc, p.project_id asc limit $3) found
 where "isMatch" or "isLast" order by key asc, id asc limit $4;
 
 select * from (
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
 from projects p where p.owner = $2
   and (p.name, p.project_id) > ($3, $4)
@@ -15,12 +15,12 @@ order by p.name asc, p.project_id asc limit $5) found
 where "isMatch" or "isLast" order by key asc, id asc limit $6;
 
 select * from ((
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
 from projects p where p.owner = $2
   and true
 order by p.name asc, p.project_id asc limit $3) union all (
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $4 as "isLast"
 from (select p.* from project_grants g join projects p on p.project_id = g.project_id where g.granted_organization_id = $5 and true
 and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) p where true
@@ -29,12 +29,12 @@ order by p.name asc, p.project_id asc limit $6)) found
 where "isMatch" or "isLast" order by key asc, id asc limit $7;
 
 select * from ((
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
 from (select * from projects where project_id = any($2) offset 0) p where p.owner = $3
   and true
 order by p.name asc, p.project_id asc limit $4) union all (
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $5 as "isLast"
 from (select p.* from project_grants g join projects p on p.project_id = g.project_id where g.granted_organization_id = $6 and g.project_grant_id = any($7)
 and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) p where true
@@ -43,7 +43,7 @@ order by p.name asc, p.project_id asc limit $8)) found
 where "isMatch" or "isLast" order by key asc, id asc limit $9;
 
 select * from ((
-  select w.object_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, w.term as key,
+  select w.object_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, w.term as key,
     true and strpos(p.words, (select ' ' || left(folded($1), 50))) = strpos(p.words, ' ' || w.term || ' ') as "isMatch",
     row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
   from (select * from terms where noun = 'project' and scope = $3 and object_id = any($4) offset 0) w cross join lateral (
@@ -53,7 +53,7 @@ select * from ((
 w.term >= (select left(folded($6), 50)) and w.term < (select left(folded($7), 50) || chr(1114111))
     and true
   order by w.term asc, w.object_id asc limit $8) union all (
-  select w.object_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, w.term as key,
+  select w.object_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, w.term as key,
     true and strpos(p.words, (select ' ' || left(folded($9), 50))) = strpos(p.words, ' ' || w.term || ' ') as "isMatch",
     row_number() over (order by w.term asc, w.object_id asc) = $10 as "isLast"
   from (select t.* from project_grants g
@@ -68,12 +68,12 @@ w.term >= (select left(folded($13), 50)) and w.term < (select left(folded($14), 
   where "isMatch" or "isLast" order by key asc, id asc limit $16;
 
 select * from ((
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $1 as "isLast"
 from projects p where (p.owner collate "C") = $2 and not p.active
   and true
 order by p.name asc, p.project_id asc limit $3) union all (
-select p.project_id as id, p.owner, p.name, p.active, p.version, p.created, p.changed, p.name as key, true as "isMatch",
+select p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, p.name as key, true as "isMatch",
   row_number() over (order by p.name asc, p.project_id asc) = $4 as "isLast"
 from (select p.* from project_grants g join projects p on p.project_id = g.project_id where g.granted_organization_id = $5 and true
 and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) p where true and not p.active

@@ -70,11 +70,18 @@ const backChannelLogoutUri = "https://shop.example/logout";
 async function shop(organizationId: string) {
   const [ada, bob] = [named("ada"), named("bob")];
   const lines = [
-    { project: { name: "Shop", roles: [{ key: "viewer", displayName: "Viewer" }, { key: "editor" }] } },
+    {
+      project: {
+        name: "Shop",
+        grantRequired: true,
+        roles: [{ key: "viewer", displayName: "Viewer" }, { key: "editor" }],
+      },
+    },
     {
       application: { project: "Shop", name: "Web", clientId: named("client"), clientSecretHash, backChannelLogoutUri },
     },
-    human(ada),
+    { apiApplication: { project: "Shop", name: "API", clientId: named("client"), clientSecretHash } },
+    human(ada, { address: { locality: "London", country: "United Kingdom" } }),
     { ...human(bob, { userId: named("bob-id") }), inactive: true },
     { machine: { username: named("robot"), name: "Robot" } },
     { grant: { username: ada, project: "Shop", roleKeys: ["viewer", "editor"] } },
@@ -85,13 +92,16 @@ async function shop(organizationId: string) {
 test("a file with a project, an application, users and a grant is imported, and passed over the second time", async () => {
   const organizationId = await organization(postern);
   const { path, ada, bob, args } = await shop(organizationId);
-  expect(await run("import", path, ...args)).toMatchObject({ code: 0, stdout: "6 made, 0 there already, 0 refused\n" });
+  expect(await run("import", path, ...args)).toMatchObject({ code: 0, stdout: "7 made, 0 there already, 0 refused\n" });
   const made = await within(organizationId);
   expect(made.users.map(({ username }: { username: string }) => username)).toContain(ada);
   expect(made.users.find(({ username }: { username: string }) => username === bob).state).toBe("USER_STATE_INACTIVE");
   expect(made.userGrants).toMatchObject([{ roleKeys: ["editor", "viewer"] }]);
-  expect(made.apps).toMatchObject([{ name: "Web" }]);
-  expect(await run("import", path, ...args)).toMatchObject({ code: 0, stdout: "0 made, 6 there already, 0 refused\n" });
+  expect(made.apps).toMatchObject([
+    { name: "API", api: {} },
+    { name: "Web", oidc: {} },
+  ]);
+  expect(await run("import", path, ...args)).toMatchObject({ code: 0, stdout: "0 made, 7 there already, 0 refused\n" });
   expect((await within(organizationId)).users).toHaveLength(3);
 });
 
@@ -203,13 +213,13 @@ test("what an organization exports another one imports", async () => {
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
-  expect(lines).toHaveLength(6);
+  expect(lines).toHaveLength(7);
   expect(stdout).not.toContain(clientSecretHash);
   // Ids and names are taken where they come from, so they are others here.
   const renamed = stdout.replace(/"(username|userId|clientId)":"([^"]+)"/g, '"$1":"$2-2"');
   const elsewhere = await organization(postern);
   const second = await run("import", await file(renamed), "--organization", elsewhere);
-  expect(second).toMatchObject({ code: 0, stdout: "6 made, 0 there already, 0 refused\n" });
+  expect(second).toMatchObject({ code: 0, stdout: "7 made, 0 there already, 0 refused\n" });
   const there = await run("export", "--organization", elsewhere);
   expect(there.stdout).toBe(renamed);
 });

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/signing_key.proto.
  */
 export const file_postern_v1_signing_key: GenFile = /*@__PURE__*/
-  fileDesc("Chxwb3N0ZXJuL3YxL3NpZ25pbmdfa2V5LnByb3RvEgpwb3N0ZXJuLnYxIpEBCg5TaWduaW5nS2V5RmFjdBIxCgVhZGRlZBgBIAEoCzIgLnBvc3Rlcm4udjEuU2lnbmluZ0tleUZhY3QuQWRkZWRIABpECgVBZGRlZBILCgNraWQYASABKAkSLgoKc2lnbnNfZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBgoEZmFjdEKeAQoOY29tLnBvc3Rlcm4udjFCD1NpZ25pbmdLZXlQcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("Chxwb3N0ZXJuL3YxL3NpZ25pbmdfa2V5LnByb3RvEgpwb3N0ZXJuLnYxIqsBCg5TaWduaW5nS2V5RmFjdBIxCgVhZGRlZBgBIAEoCzIgLnBvc3Rlcm4udjEuU2lnbmluZ0tleUZhY3QuQWRkZWRIABpeCgVBZGRlZBILCgNraWQYASABKAkSLgoKc2lnbnNfZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQd2l0aGRyYXdzX290aGVycxgeIAEoCEIGCgRmYWN0Qp4BCg5jb20ucG9zdGVybi52MUIPU2lnbmluZ0tleVByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * The keys of one algorithm that sign tokens, as the log has them. Their object id is the name of the algorithm.
@@ -58,6 +58,13 @@ export type SigningKeyFact_Added = Message<"postern.v1.SigningKeyFact.Added"> & 
    * @generated from field: google.protobuf.Timestamp signs_from = 2;
    */
   signsFrom?: Timestamp | undefined;
+
+  /**
+   * Whether the keys of the algorithm before it were withdrawn at once, as somebody else may have one of them.
+   *
+   * @generated from field: bool withdraws_others = 30;
+   */
+  withdrawsOthers: boolean;
 };
 
 /**

@@ -8,7 +8,7 @@ import { englishTexts, type Refuse, refuseWith } from "./errors/gateway_error.ts
 import type { Exchange, ResponseFields } from "./http/exchange.ts";
 import { type Listening, type ListenOptions, listen, type ServerLimits } from "./http/server.ts";
 import { restCalls } from "./rest/calls.ts";
-import { corsFor } from "./rpc/cors.ts";
+import { type CallerOrigins, corsFor } from "./rpc/cors.ts";
 import { type HttpRoute, routesByPath } from "./rpc/http_route.ts";
 import { collectRoutes, type RequestGate, type Route, type RouteOptions, type Routes } from "./rpc/router.ts";
 import type { CallLimits, FailedRequest } from "./rpc/rpc_call.ts";
@@ -43,6 +43,8 @@ export type GatewayOptions = {
   readonly registry?: Registry;
   /** Origins whose pages may read responses; `*` is every origin. */
   readonly corsOrigins?: readonly string[];
+  /** Origins that depend on the caller, besides those. */
+  readonly callerOrigins?: CallerOrigins;
   /** Makes the context values of a call. */
   readonly contextValues?: (request: Exchange) => ContextValues;
   /** Headers of every response. */
@@ -124,7 +126,7 @@ export function gateway(options: GatewayOptions): Gateway {
     limits,
     contextValues: options.contextValues ?? createContextValues,
     responseHeaders: options.responseHeaders,
-    cors: corsFor(options.corsOrigins ?? []),
+    cors: corsFor(options.corsOrigins ?? [], options.callerOrigins),
     refuse,
     onError: options.onError,
     stopping: stopping.signal,
@@ -191,6 +193,7 @@ export type { Response } from "./http/exchange.ts";
 export { type Listening, type ListenOptions, listen } from "./http/server.ts";
 export type { ConnectionSource } from "./http/source.ts";
 export type { Certificate } from "./http/tls.ts";
+export type { CallerOrigins } from "./rpc/cors.ts";
 export { type HttpRequest, type HttpRoute, jsonResponse } from "./rpc/http_route.ts";
 export { once, opensAtOnce, single } from "./rpc/pipeline.ts";
 export { codeToString } from "./rpc/protocols/connect_es.ts";

@@ -263,6 +263,7 @@ export const discoveryDifferences: Readonly<Record<string, string>> = {
   introspection_endpoint_auth_methods_supported: "who has no secret may ask about no token",
   introspection_endpoint_auth_signing_alg_values_supported: "ours has the algorithms of more kinds of keys",
   prompt_values_supported: "ours has select_account",
+  protected_resources: "our own API, for applications of the instance",
   request_parameter_supported: "the library leaves out a value that is false by default",
   revocation_endpoint_auth_methods_supported: "an order of the same methods",
   revocation_endpoint_auth_signing_alg_values_supported: "ours has the algorithms of more kinds of keys",

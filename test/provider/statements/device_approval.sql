@@ -21,16 +21,15 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
         b.expiration_date as "expirationDate", exists (
           select from factors f where f.user_id = b.user_id and f.kind <> 'recovery_codes') as "hasFactor",
         (select c.scopes from consents c where c.user_id = b.user_id and c.app_id = asked.app) as allowed,
-        exists (select from projects p where p.project_id = asked.project and (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g
+        exists (select from projects p where p.project_id = asked.project and (exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
-    where p.project_id = g.project_id) = ''))
+    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)))
           and (coalesce(asked.organization, u.owner) = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = coalesce(asked.organization, u.owner) and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
@@ -50,16 +49,15 @@ with device as materialized (
         and expiration_date > $2 for update
     ),
     found as materialized (
-      select b.session_id, b.user_id, w.organization_id, (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g
+      select b.session_id, b.user_id, w.organization_id, (exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
-    where p.project_id = g.project_id) = '')) as permitted,
+    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
         (not $3::boolean or exists (
           select from consents c where c.user_id = b.user_id and c.app_id = $4
             and c.scopes @> string_to_array($5, ' '))) as allowed,
@@ -82,22 +80,23 @@ with device as materialized (
       where b.session_id = found.session_id and b.idle_date < $11::timestamptz - interval '5 minutes'
     ),
     made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
-      select $12, session_id, user_id, $13, organization_id, $14,
-        $15, $16, $17 from found
+      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
+        expiration_date)
+      select $12, session_id, user_id, $13, organization_id, $14, $15,
+        $16, $17, $18 from found
       where permitted and allowed and reachable and is_waiting
       returning sign_on_id, session_id, app_id
     ),
     served as (
       insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, $18 from made where $19 on conflict do nothing
+      select session_id, app_id, $19 from made where $20 on conflict do nothing
     ),
     approved as (
-      update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null from made where d.device_id = $20
+      update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null from made where d.device_id = $21
     ),
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $21, sign_on_id, $22, $23,
-        $24 from made where $25
+      select $22, sign_on_id, $23, $24,
+        $25 from made where $26
     )
     select permitted, allowed, reachable, is_waiting as "isWaiting" from found;

@@ -14,12 +14,12 @@ select n, jsonb_build_object(
         'clientId', (select x.client_id from applications x where x.app_id = o.app_id), 'sessionId', o.session_id,
         'projectId', (select x.project_id from applications x where x.app_id = o.app_id and x.active)) end, 'signOn', (select jsonb_build_object(
       'signOnId', o.sign_on_id, 'sessionId', o.session_id, 'appId', o.app_id, 'projectId', p.project_id,
-      'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce,
+      'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
       'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
       'methods', to_jsonb(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
-      'phoneVerified', u.phone_verified, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', coalesce((
+      'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', coalesce((
         select jsonb_object_agg(held.owner, held.roles) from (
           select g.owner, jsonb_agg(distinct r.role_key order by r.role_key) as roles
           from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id
@@ -30,16 +30,15 @@ select n, jsonb_build_object(
       else '' end = ''
           group by g.owner) held), '{}')) from browser_sessions b
     join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-    where b.session_id = o.session_id and (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g
+    where b.session_id = o.session_id and (exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
-    where p.project_id = g.project_id) = '')) and (o.organization_id = u.owner or exists (select from user_grants g
+    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) and (o.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = o.organization_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (

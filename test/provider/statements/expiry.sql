@@ -43,5 +43,6 @@ with gone as (
 delete from device_attempts where (key, minute) in (
     select key, minute from device_attempts where minute < $1 limit $2 for update skip locked);
 
-select kid, algorithm, version, public_key as "publicKey", sealed, signs_from as "signsFrom"
+select kid, algorithm, version, public_key as "publicKey", sealed, signs_from as "signsFrom",
+      withdrawn is not null as "isWithdrawn"
     from signing_keys order by algorithm, version;

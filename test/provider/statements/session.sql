@@ -27,16 +27,15 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
         b.expiration_date as "expirationDate", exists (
           select from factors f where f.user_id = b.user_id and f.kind <> 'recovery_codes') as "hasFactor",
         (select c.scopes from consents c where c.user_id = b.user_id and c.app_id = asked.app) as allowed,
-        exists (select from projects p where p.project_id = asked.project and (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g
+        exists (select from projects p where p.project_id = asked.project and (exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
-    where p.project_id = g.project_id) = ''))
+    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)))
           and (coalesce(asked.organization, u.owner) = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = coalesce(asked.organization, u.owner) and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
@@ -52,16 +51,15 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
       where not s.enrolment_only and b.idle_date > asked.now and b.expiration_date > asked.now;
 
 with found as materialized (
-      select b.session_id, b.user_id, w.organization_id, (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)
-          or exists (select from user_grants g
+      select b.session_id, b.user_id, w.organization_id, (exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
-    where p.project_id = g.project_id) = '')) as permitted,
+    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
         (not $1::boolean or exists (
           select from consents c where c.user_id = b.user_id and c.app_id = $2
             and c.scopes @> string_to_array($3, ' '))) as allowed,
@@ -84,19 +82,20 @@ with found as materialized (
       where b.session_id = found.session_id and b.idle_date < $9::timestamptz - interval '5 minutes'
     ),
     made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, nonce, created, expiration_date)
-      select $10, session_id, user_id, $11, organization_id, $12,
-        $13, $14, $15 from found
+      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
+        expiration_date)
+      select $10, session_id, user_id, $11, organization_id, $12, $13,
+        $14, $15, $16 from found
       where permitted and allowed and reachable
       returning sign_on_id, session_id, app_id
     ),
     served as (
       insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, $16 from made where $17 on conflict do nothing
+      select session_id, app_id, $17 from made where $18 on conflict do nothing
     ),
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $18, sign_on_id, $19, $20,
-        $21 from made where $22
+      select $19, sign_on_id, $20, $21,
+        $22 from made where $23
     )
     select permitted, allowed, reachable from found;

@@ -8,7 +8,7 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"project.changed/0" as (update projects t set name = f.payload->>'name', version = f.version, changed = f.time
+"project.changed/0" as (update projects t set name = f.payload->>'name', grant_required = coalesce((f.payload->>'grantRequired')::boolean, t.grant_required), version = f.version, changed = f.time
    from (select * from facts where type = 'project.changed') f where t.owner = f.owner and t.project_id = f.stream),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)

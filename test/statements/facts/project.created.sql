@@ -8,8 +8,9 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"project.created/0" as (insert into projects (owner, project_id, name, version, created, changed)
-       select f.owner, f.stream, f.payload->>'name', f.version, f.time, f.time from (select * from facts where type = 'project.created') f),
+"project.created/0" as (insert into projects (owner, project_id, name, grant_required, version, created, changed)
+       select f.owner, f.stream, f.payload->>'name', coalesce((f.payload->>'grantRequired')::boolean, false),
+         f.version, f.time, f.time from (select * from facts where type = 'project.created') f),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created

@@ -11,6 +11,9 @@ facts as (
 "signing_key.added/0" as (insert into signing_keys (kid, algorithm, version, public_key, sealed, signs_from)
        select i.payload->>'kid', i.stream, i.version, i.secret->'publicKey', decode(i.secret->>'sealed', 'hex'),
          (i.payload->>'signsFrom')::timestamptz from (select * from input where type = 'signing_key.added') i),
+"signing_key.added/1" as (update signing_keys k set withdrawn = i.time from (select * from input where type = 'signing_key.added') i
+       where k.algorithm = i.stream and k.version < i.version and k.withdrawn is null
+         and (i.payload->>'withdrawsOthers')::boolean),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created

@@ -8,7 +8,9 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"user.human_changed/0" as (update users t set given_name = f.payload->>'givenName', family_name = f.payload->>'familyName', version = f.version, changed = f.time
+"user.human_changed/0" as (update users t set given_name = f.payload->>'givenName', family_name = f.payload->>'familyName',
+        address = case when f.payload ? 'address' then (
+  select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> '') else t.address end, version = f.version, changed = f.time
    from (select * from facts where type = 'user.human_changed') f where t.owner = f.owner and t.user_id = f.stream),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)

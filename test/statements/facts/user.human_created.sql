@@ -8,9 +8,11 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, phone, version, created, changed)
+"user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, phone, address, version,
+         created, changed)
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
-         f.payload->>'email', f.payload->>'phone', f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),
+         f.payload->>'email', f.payload->>'phone', (
+  select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> ''), f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),
 "user.human_created/1" as (insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.human_created') f),
 "user.human_created/2" as (insert into chosen_ids (id) select f.stream from (select * from facts where type = 'user.human_created') f where (f.payload->>'idChosen')::boolean),

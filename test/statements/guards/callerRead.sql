@@ -1,16 +1,39 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash text)
 )
-select n, u.user_id as "userId", u.owner as organization, s.session_id as "sessionId", t.token_id as "tokenId",
-               coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only as "enrolmentOnly", t.permissions,
+select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessionId", b.token_id as "tokenId",
+               b.expires, b.enrolment_only as "enrolmentOnly", b.permissions, b.application,
   coalesce((
     select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
       'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
     from members m left join project_grants g on g.project_grant_id = m.project_grant_id
     where m.user_id = u.user_id and not exists (select from organizations d where d.organization_id = m.owner and not d.active)
   ), '[]'::jsonb) as memberships
-             from asked join bearers b on b.hash = decode(asked.hash, 'hex')
-             join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-             left join sessions s on s.session_id = b.session_id
-             left join access_tokens t on t.token_id = b.token_id
-             where s.session_id is not null or t.token_id is not null;
+             from asked join lateral (
+  select b.user_id, s.session_id, t.token_id, coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only,
+    case when t.permissions <> '{}' then t.permissions end as permissions, null::jsonb as application
+  from bearers b
+  left join sessions s on s.session_id = b.session_id
+  left join access_tokens t on t.token_id = b.token_id
+  where b.hash = decode(asked.hash, 'hex') and (s.session_id is not null or t.token_id is not null) union all
+  select u.user_id, null, null, g.expiration_date, s.enrolment_only, string_to_array(g.scope, ' '),
+    jsonb_build_object('signOnId', o.sign_on_id, 'appId', o.app_id, 'projectId', p.project_id, 'sessionId', o.session_id,
+      'origins', to_jsonb(origins_of(a.oidc)))
+  from sign_on_tokens g
+  join sign_ons o on o.sign_on_id = g.sign_on_id and o.for_api
+  join browser_sessions v on v.session_id = o.session_id
+  left join sessions s on s.session_id = o.session_id
+  join applications a on a.app_id = o.app_id and a.active and (a.oidc->>'firstParty')::boolean
+  join projects p on p.project_id = a.project_id and p.active
+  join organizations h on h.organization_id = p.owner and h.active and not h.deleted
+  join users u on u.user_id = o.user_id and (exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)))
+  where g.hash = decode(asked.hash, 'hex') and (s.session_id is not null or v.expiration_date <= now())) b on true
+             join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner));

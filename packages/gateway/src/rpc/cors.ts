@@ -1,8 +1,22 @@
+import type { ContextValues } from "@connectrpc/connect";
 import type { Response, ResponseFields } from "../http/exchange.ts";
 import type { Fields } from "./header_fields.ts";
 
-/** Returns the CORS headers of a response to a page of an origin. */
-export type Cors = (origin: string | undefined) => ResponseFields;
+/** The pages of other origins that may call, and read what they are answered. */
+export type Cors = {
+  /** Returns the CORS headers of a response to a page of the origin; undefined where origins do not matter. */
+  readonly headersFor: (origin: string | undefined, values: ContextValues) => ResponseFields | undefined;
+  /** Answers a preflight; undefined where OPTIONS is a method like any other. */
+  readonly preflight: (request: Fields, values: ContextValues) => Promise<Response | undefined>;
+};
+
+/** Origins that are known only when a request comes, besides the listed ones. */
+export type CallerOrigins = {
+  /** Whether a preflight of a page of the origin passes: without a token its caller is unknown. It may throw a refusal. */
+  readonly mayAsk: (origin: string, values: ContextValues) => Promise<boolean>;
+  /** Whether a page of the origin may read the response to the call of these values. */
+  readonly mayRead: (origin: string, values: ContextValues) => boolean;
+};
 
 const exposedHeaders = [
   "grpc-status, grpc-message, grpc-status-details-bin, grpc-encoding, content-encoding, connect-content-encoding",
@@ -11,15 +25,30 @@ const exposedHeaders = [
 
 const varies = { vary: "origin" };
 
-/** Lets pages of these origins read our responses; `*` is every origin. Undefined when there is none. */
-export function corsFor(origins: readonly string[]): Cors | undefined {
+// No cookies are involved: every caller sends a token.
+const readableBy = (origin: string) => ({
+  "access-control-allow-origin": origin,
+  "access-control-expose-headers": exposedHeaders,
+});
+
+/** Lets pages of these origins, and of those of a caller, read our responses; `*` is every origin. Undefined when there is none. */
+export function corsFor(origins: readonly string[], callers?: CallerOrigins): Cors | undefined {
   const [allowsAll, allowed] = [origins.includes("*"), new Set(origins)];
-  if (origins.length === 0) return undefined;
-  return (origin) => {
-    // No cookies are involved: every caller sends a token.
-    if (allowsAll) return { "access-control-allow-origin": "*", "access-control-expose-headers": exposedHeaders };
-    if (!origin || !allowed.has(origin)) return varies;
-    return { ...varies, "access-control-allow-origin": origin, "access-control-expose-headers": exposedHeaders };
+  if (origins.length === 0 && !callers) return undefined;
+  const isListed = (origin: string) => allowsAll || allowed.has(origin);
+
+  return {
+    headersFor(origin, values) {
+      if (allowsAll) return readableBy("*");
+      if (!origin) return origins.length > 0 ? varies : undefined;
+      return isListed(origin) || callers?.mayRead(origin, values) ? { ...varies, ...readableBy(origin) } : varies;
+    },
+
+    async preflight({ origin = "", "access-control-request-headers": requestHeaders }, values) {
+      if (isListed(origin)) return permission(allowsAll ? "*" : origin, requestHeaders);
+      if (origin && (await callers?.mayAsk(origin, values))) return permission(origin, requestHeaders);
+      return origins.length > 0 ? { status: 204, headers: varies } : undefined;
+    },
   };
 }
 
@@ -27,10 +56,11 @@ export function corsFor(origins: readonly string[]): Cors | undefined {
 export const isPreflight = (method: string, headers: Fields): boolean =>
   method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
 
-/** The response to a preflight, without the headers that every response gets. */
-export function preflight(cors: ResponseFields, requestHeaders: string | undefined): Response {
-  if (!cors["access-control-allow-origin"]) return { status: 204, headers: {} };
+/** The response to a preflight that passes. */
+function permission(origin: string, requestHeaders: string | undefined): Response {
   const headers = {
+    ...(origin === "*" ? {} : varies),
+    ...readableBy(origin),
     "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
     ...(requestHeaders && /^[\w, -]*$/.test(requestHeaders) && { "access-control-allow-headers": requestHeaders }),
     "access-control-max-age": "7200",

@@ -5,7 +5,7 @@ import { wrongHeader } from "../errors/problem.ts";
 import { httpDate } from "../http/date.ts";
 import type { Exchange, RequestFault, Response, ResponseFields } from "../http/exchange.ts";
 import { authorityCheck, splitTarget, type Target } from "../http/target.ts";
-import { type Cors, isPreflight, preflight } from "./cors.ts";
+import { type Cors, isPreflight } from "./cors.ts";
 import { type Due, deadlines } from "./deadlines.ts";
 import type { FindCall } from "./find_call.ts";
 import { HeaderFields } from "./header_fields.ts";
@@ -31,7 +31,7 @@ export type RpcServerOptions = {
   readonly contextValues: (request: Exchange) => ContextValues;
   /** Headers of every response, such as the id of the request. */
   readonly responseHeaders: ((values: ContextValues) => ResponseFields) | undefined;
-  /** Sets the CORS headers of a response; absent where no page may read any. */
+  /** Answers preflights, and sets the CORS headers of responses; absent where no page may read any. */
   readonly cors: Cors | undefined;
   readonly refuse: Refuse;
   /** Reports an error that no interceptor has seen, and returns the error to send. */
@@ -56,9 +56,10 @@ export function rpcServer(options: RpcServerOptions): Handle {
       const target = splitTarget(exchange.target);
       if (!target) throw new GatewayError("MALFORMED_REQUEST");
       if (!isAuthority(exchange.authority)) throw wrongHeader(exchange.version === "2" ? ":authority" : "host");
+      const matched = () => dispatch(state, { exchange, values, target, match: match(exchange, target) });
       const isAnswered = isPreflight(exchange.method, exchange.headers) && !answersPreflights(options, target);
-      if (isAnswered && servePreflight(state, exchange, values)) return;
-      dispatch(state, { exchange, values, target, match: match(exchange, target) });
+      if (isAnswered) void servePreflight(state, { exchange, values }, matched);
+      else matched();
     } catch (error) {
       refuseRequest(state, { exchange, values }, { error, negotiated: json, operation: exchange.method });
     }
@@ -146,11 +147,16 @@ async function compressed(response: Response, accepts: string | undefined): Prom
   };
 }
 
-function servePreflight({ options, call }: ServerState, exchange: Exchange, values: ContextValues): boolean {
-  const cors = options.cors?.(exchange.headers.origin);
-  if (!cors) return false;
-  call.respond(exchange, preflight(cors, exchange.headers["access-control-request-headers"]), values);
-  return true;
+/** Answers a preflight; where origins do not matter, OPTIONS is a method like any other. */
+async function servePreflight(state: ServerState, incoming: Incoming, otherwise: () => void): Promise<void> {
+  const { exchange, values } = incoming;
+  try {
+    const response = await state.options.cors?.preflight(exchange.headers, values);
+    if (response) state.call.respond(exchange, response, values);
+    else otherwise();
+  } catch (error) {
+    refuseRequest(state, incoming, { error, negotiated: json, operation: exchange.method });
+  }
 }
 
 type Refusal = { readonly error: unknown; readonly negotiated: Negotiated; readonly operation: string };
@@ -175,9 +181,11 @@ function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders 
   const headersOf: CallOptions["responseHeaders"] = (exchange, headers, values) => {
     const own = responseHeaders?.(values);
     // A route may say itself which pages read it.
-    const forBrowsers = headers["access-control-allow-origin"] ? undefined : cors?.(exchange.headers.origin);
+    const forBrowsers = headers["access-control-allow-origin"]
+      ? undefined
+      : cors?.headersFor(exchange.headers.origin, values);
     if (!forBrowsers) return own ? { ...headers, ...own } : headers;
-    const vary = [headers.vary, forBrowsers.vary].filter(Boolean).join(", ");
+    const vary = [...new Set([headers.vary, forBrowsers.vary])].filter(Boolean).join(", ");
     return vary ? { ...headers, ...own, ...forBrowsers, vary } : { ...headers, ...own, ...forBrowsers };
   };
   return {

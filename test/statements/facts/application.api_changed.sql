@@ -1,0 +1,24 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"application.api_changed/0" as (update applications t set name = f.payload->>'name', oidc = jsonb_strip_nulls(jsonb_build_object(
+  'authMethodType', replace(f.payload->'api'->>'authMethodType', 'API_AUTH_', 'OIDC_AUTH_'))), version = f.version, changed = f.time
+   from (select * from facts where type = 'application.api_changed') f where t.owner = f.owner and t.app_id = f.stream),
+"application.api_changed/1" as (insert into client_secrets (app_id, hash)
+  select i.stream, decode(i.secret->>'hash', 'hex') from (select * from input where type = 'application.api_changed') i where i.secret->>'hash' is not null),
+"application.api_changed/2" as (delete from client_secrets s using (select * from facts where type = 'application.api_changed') f
+       where s.app_id = f.stream and f.payload->'api'->>'authMethodType' = 'API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT'),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;

@@ -1,0 +1,24 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"application.api_created/0" as (insert into applications (owner, app_id, project_id, name, client_id, oidc, is_api, version, created, changed)
+       select f.owner, f.stream, f.payload->>'projectId', f.payload->>'name', f.payload->>'clientId', jsonb_strip_nulls(jsonb_build_object(
+  'authMethodType', replace(f.payload->'api'->>'authMethodType', 'API_AUTH_', 'OIDC_AUTH_'))), true,
+         f.version, f.time, f.time from (select * from facts where type = 'application.api_created') f),
+"application.api_created/1" as (insert into client_ids (client_id, owner, app_id) select f.payload->>'clientId', f.owner, f.stream from (select * from facts where type = 'application.api_created') f),
+"application.api_created/2" as (insert into client_secrets (app_id, hash)
+  select i.stream, decode(i.secret->>'hash', 'hex') from (select * from input where type = 'application.api_created') i where i.secret->>'hash' is not null),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;
