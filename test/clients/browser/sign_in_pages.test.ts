@@ -134,13 +134,18 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     await shown(go, `${issuer}/account/factors`);
     await shown(click, "[value=codes]", {});
     await shown(go, `${issuer}/account/factors`);
+    await shown(click, '[href="/account/factors/add"]', {});
+    await shown(go, `${issuer}/device`);
+    await shown(go, `${issuer}/password/forgotten`);
+    await shown(go, `${issuer}/oauth/end-session`);
     await page.leave(go, `${issuer}/account`);
     await shown(click, "[value=sign_out]", {});
     const consent = "Allow Shop access?";
     expect(titles).toEqual([
       ...["Sign in", "Sign in", consent, "This sign-in cannot go on", "Second factor", consent, "Choose an account"],
       ...["You are signed in", "Your account", "Sessions", "Connected applications", "Continue to Tool?", consent],
-      ...["Choose an account", "Factors", "Your recovery codes", "Factors", "You are signed out"],
+      ...["Choose an account", "Factors", "Your recovery codes", "Factors", "Set up a second factor"],
+      ...["Sign in on a device", "Forgotten password", "Do you want to sign out?", "You are signed out"],
     ]);
     expect(withoutIcon(page.messages)).toEqual([]);
   });
