@@ -8,13 +8,15 @@ import { factorService } from "../services/factor.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import { totpQuestion } from "../services/totp_enrolment.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
-import { type BrowserSession, enrollingSessionRead } from "./browser_session.ts";
+import { type BrowserSession, type ClientSession, enrollingSessionsRead } from "./browser_session.ts";
 import { paths } from "./discovery.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { type Attempt, addedPage, appForm, choiceForm, type EnrolmentForm, newPasskeyForm } from "./enrolment_form.ts";
 import { enrolmentProblem } from "./enrolment_problem.ts";
 import { credentialIn } from "./factor_answer.ts";
 import { html, pageResponse } from "./html.ts";
+import { ownClient } from "./own_client.ts";
+import { freshSignIn, isCancelled, signInTo } from "./own_sign_in.ts";
 import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
@@ -54,7 +56,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
   const { deps, settings, signIns, issuer } = parts;
   const { clock } = deps;
   const { keyring } = deps.secrets;
-  const sessionOf = enrollingSessionRead(deps.sql);
+  const readSessions = enrollingSessionsRead(deps.sql);
   const userOf = enrollingUser(deps);
   const factors = factorService(deps, settings);
   const question = totpQuestion(deps, settings);
@@ -64,11 +66,11 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
     begin: (proven: ProvenRequest, step: BrowserStep, { sessionId }: Pick<BrowserSession, "sessionId">) =>
       choiceForm(formOf({ step, sessionId, proven }), { app: true, passkey: signIns.passkeys.isPossible }, {}),
 
-    /** Shows the page to a user who is signed in, and was so a short while ago. */
+    /** Shows the page to a user who is signed in, and was so a short while ago; others sign in first. */
     async opened(http: HttpRequest): Promise<Response> {
       const step = stepOf(pages.jar, http, { parameters: parametersIn(""), query: "" });
-      const session = await pages.sessionOf(step);
-      if (!session || !isFresh(session)) return signedOut(step);
+      const [session] = await pages.sessionsOf(step, ownClient);
+      if (!session || !isFresh(session)) return isCancelled(http) ? signedOut(step) : signIn(http, session);
       return choice({ step, sessionId: session.sessionId, proven: undefined }, callOfUser(http, session), {});
     },
 
@@ -79,8 +81,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
       const query = form.get("request") ? openRequest(keyring, form.get("request"), clock()) : "";
       if (query === undefined) throw new PageError("expired");
       const step = stepOf(pages.jar, http, { parameters: parametersIn(query), query });
-      const session = await sessionOf(step.session, clock(), step.signal);
-      refuseForged(form, step, session);
+      const session = await clickedSession(form, step);
       const proven = query ? await pages.prove(step.parameters) : undefined;
       const enrolment = { step, sessionId: session.sessionId, proven };
       return form.get("action") === "done"
@@ -89,13 +90,13 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
     },
   };
 
-  function refuseForged(
-    form: Parameters,
-    { browser }: BrowserStep,
-    session: BrowserSession | undefined,
-  ): asserts session is BrowserSession {
-    const of = { browser, request: form.get("request") ?? "", sessionId: session?.sessionId ?? "" };
-    if (!session || !isFormToken(keyring, of, form.get("token"))) throw new PageError("expired", {}, 403);
+  /** The session that a form was shown to; refuses one of another site, another browser, or another user. */
+  async function clickedSession(form: Parameters, { browser, sessions, signal }: BrowserStep): Promise<ClientSession> {
+    const of = { browser, request: form.get("request") ?? "" };
+    const all = await readSessions(sessions, ownClient, { now: clock(), signal });
+    const session = all.find(({ sessionId }) => isFormToken(keyring, { ...of, sessionId }, form.get("token")));
+    if (!session) throw new PageError("expired", {}, 403);
+    return session;
   }
 
   async function answered(submission: Submission): Promise<Response> {
@@ -153,11 +154,16 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
   }
 
   /** Goes on with the sign-in that needed a factor. */
-  async function done({ step, proven }: Enrolment): Promise<Response> {
-    const session = await pages.sessionOf(step);
+  async function done({ step, proven, sessionId }: Enrolment): Promise<Response> {
+    const sessions = await pages.sessionsOf(step, ownClient);
+    const session = sessions.find((one) => one.sessionId === sessionId);
     if (!proven) throw new PageError("expired");
     if (!session || !isFresh(session)) return pages.askPassword(proven, step, {});
     return pages.signedIn(proven, step, session);
+  }
+
+  function signIn(http: HttpRequest, session: ClientSession | undefined): Promise<Response> {
+    return signInTo(pages, { http, path: paths.addFactor }, session ? freshSignIn(session, settings) : {});
   }
 
   function isFresh({ authTime }: BrowserSession): boolean {

@@ -114,5 +114,6 @@ type Content = { readonly status?: number; readonly body: Html; readonly script?
 
 function page({ language, cookies, proven }: EnrolmentForm, title: PageText, content: Content): Response {
   const formAction = proven ? formActionOf(proven.redirectUri) : "";
-  return pageResponse({ ...content, language, cookies, title: pageText(title, language), formAction });
+  const { brand } = proven ?? {};
+  return pageResponse({ ...content, language, cookies, brand, title: pageText(title, language), formAction });
 }

@@ -3,6 +3,7 @@ import { refuse } from "../errors.ts";
 import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
 import type { PasswordResets } from "../services/password_reset.ts";
 import type { SignIns } from "../services/sign_in.ts";
+import { accountRoutes } from "./account.ts";
 import { authorizeRoute } from "./authorize.ts";
 import { brandFiles } from "./brand_files.ts";
 import { choosePasswordRoutes } from "./choose_password.ts";
@@ -27,7 +28,7 @@ export function providerRoutes(parts: ServiceParts): readonly HttpRoute[] {
   const routes = [
     ...[...documents(parts), ...endpoints(parts), ...brandFiles(deps.sql)],
     ...[authorizeRoute(parts, pages), signInRoute(parts, pages, enrolment), enrolmentRoute(parts, enrolment)],
-    ...[deviceRoute(parts, pages), ...endSessionRoutes(parts)],
+    ...[deviceRoute(parts, pages), ...endSessionRoutes(parts), ...accountRoutes(parts, pages)],
     ...[forgottenPasswordRoute(parts), ...choosePasswordRoutes(parts), confirmEmailRoute(parts)],
   ];
   return routes.map(inOutages);
