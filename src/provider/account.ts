@@ -8,15 +8,14 @@ import type { SignIns } from "../services/sign_in.ts";
 import { accountApplications } from "./account_applications.ts";
 import { accountFactors } from "./account_factors.ts";
 import { accountHome } from "./account_home.ts";
-import type { AccountPath, AccountSection, AccountView } from "./account_page.ts";
+import { type AccountPath, type AccountSection, type AccountView, closedPage } from "./account_page.ts";
 import { accountServices } from "./account_services.ts";
 import { accountSessions } from "./account_sessions.ts";
 import type { ClientSession } from "./browser_session.ts";
 import type { ProviderParts } from "./endpoints.ts";
-import { html, pageResponse } from "./html.ts";
 import { endSessions, sessionsToEnd } from "./logout_sessions.ts";
 import { ownClient } from "./own_client.ts";
-import { freshSignIn, isCancelled, signInTo } from "./own_sign_in.ts";
+import { freshSignIn, isCancelled, isFresh, signInTo } from "./own_sign_in.ts";
 import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
@@ -49,7 +48,7 @@ export function accountRoutes(
     const step = stepOf(pages.jar, http, { parameters: parametersIn(""), query: "" });
     const [session] = await pages.sessionsOf(step, ownClient);
     const { path } = section;
-    if (!session) return isCancelled(http) ? closed(step.language) : signInTo(pages, { http, path }, {});
+    if (!session) return isCancelled(http) ? closedPage(step.language, path) : signInTo(pages, { http, path }, {});
     const view = viewOf({ http, step, session }, path);
     if (http.method !== "POST") return section.show(view);
     refuseForeign(http, issuer());
@@ -59,17 +58,13 @@ export function accountRoutes(
   async function submitted(section: AccountSection, view: AccountView, form: Parameters): Promise<Response> {
     const of = { browser: view.browser, request: section.path, sessionId: view.session.sessionId };
     if (!isFormToken(keyring, of, form.get("token"))) throw new PageError("expired", {}, 403);
-    if (section.isSensitive(form) && !isFresh(view.session)) return signInAgain(view);
+    if (section.isSensitive(form) && !isFresh(view.session, settings, deps.clock())) return signInAgain(view);
     try {
       return (await section.act(view, form)) ?? redirect(section.path, { cookies: [] });
     } catch (error) {
       if (reasonOf(error) === "SIGN_IN_NOT_FRESH") return signInAgain(view);
       return section.show(view, problemOf(error, view.language));
     }
-  }
-
-  function isFresh({ authTime }: ClientSession): boolean {
-    return deps.clock().getTime() - authTime.getTime() <= settings.freshSignInSeconds * 1000;
   }
 
   function signInAgain(view: AccountView): Promise<Response> {
@@ -92,15 +87,6 @@ export function accountRoutes(
 }
 
 type Opened = { readonly http: HttpRequest; readonly step: BrowserStep; readonly session: ClientSession };
-
-/** The page of somebody who did not sign in. */
-const closed = (language: Language): Response =>
-  pageResponse({
-    language,
-    title: pageText("account", language),
-    body: html`<p>${pageText("account_closed", language)}</p>
-<a class="button" href="/account">${pageText("sign_in", language)}</a>`,
-  });
 
 /** The reason of a refusal, as the user may see it; nothing where what the form named is gone already. */
 function problemOf(error: unknown, language: Language): string | undefined {

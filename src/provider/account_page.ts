@@ -4,7 +4,7 @@ import type { Language } from "../messages/language.ts";
 import { type PageText, pageText } from "../messages/page.ts";
 import type { ClientSession } from "./browser_session.ts";
 import { type Html, html, nothing, pageResponse } from "./html.ts";
-import { accountPaths } from "./own_client.ts";
+import { accountPaths, type OwnPath } from "./own_client.ts";
 import type { Parameters } from "./parameters.ts";
 
 /** A path of the pages of the account. */
@@ -61,6 +61,15 @@ ${accountPaths.filter((other) => other !== path).map((other) => linkTo(other, la
 const linkTo = (path: AccountPath, language: Language): Html =>
   html`<a href="${path}">${pageText(titles[path], language)}</a>
 `;
+
+/** The page of somebody who did not sign in, with the way to do so. */
+export const closedPage = (language: Language, path: OwnPath): Response =>
+  pageResponse({
+    language,
+    title: pageText("account", language),
+    body: html`<p>${pageText("account_closed", language)}</p>
+<a class="button" href="${path}">${pageText("sign_in", language)}</a>`,
+  });
 
 /** A form of a page of the account. */
 export const accountForm = (

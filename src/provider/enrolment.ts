@@ -7,6 +7,7 @@ import { enrollingUser } from "../services/enrolling_user.ts";
 import { factorService } from "../services/factor.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import { totpQuestion } from "../services/totp_enrolment.ts";
+import { closedPage } from "./account_page.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
 import { type BrowserSession, type ClientSession, enrollingSessionsRead } from "./browser_session.ts";
 import { paths } from "./discovery.ts";
@@ -14,13 +15,13 @@ import type { ProviderParts } from "./endpoints.ts";
 import { type Attempt, addedPage, appForm, choiceForm, type EnrolmentForm, newPasskeyForm } from "./enrolment_form.ts";
 import { enrolmentProblem } from "./enrolment_problem.ts";
 import { credentialIn } from "./factor_answer.ts";
-import { html, pageResponse } from "./html.ts";
 import { ownClient } from "./own_client.ts";
-import { freshSignIn, isCancelled, signInTo } from "./own_sign_in.ts";
+import { freshSignIn, isCancelled, isFresh, signInTo } from "./own_sign_in.ts";
 import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { qrCode } from "./qr_code.ts";
+import { redirect } from "./response.ts";
 import { refuseForeign } from "./same_origin.ts";
 import { formToken, isFormToken, openRequest, sealRequest } from "./sealed_request.ts";
 import { callOfUser } from "./user_call.ts";
@@ -34,8 +35,14 @@ type Enrolment = {
   readonly proven: ProvenRequest | undefined;
 };
 
-/** A form of an enrolment that came, and the call that its user makes by it. */
-type Submission = { readonly enrolment: Enrolment; readonly form: Parameters; readonly call: Call };
+/** A form of an enrolment that came, the session that it was shown to, and the call that its user makes by it. */
+type Submission = {
+  readonly http: HttpRequest;
+  readonly enrolment: Enrolment;
+  readonly session: ClientSession;
+  readonly form: Parameters;
+  readonly call: Call;
+};
 
 /** The pages on which users enrol factors. */
 export type EnrolmentPages = ReturnType<typeof enrolmentPages>;
@@ -70,7 +77,8 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
     async opened(http: HttpRequest): Promise<Response> {
       const step = stepOf(pages.jar, http, { parameters: parametersIn(""), query: "" });
       const [session] = await pages.sessionsOf(step, ownClient);
-      if (!session || !isFresh(session)) return isCancelled(http) ? signedOut(step) : signIn(http, session);
+      if (!session || !isFresh(session, settings, clock()))
+        return isCancelled(http) ? cancelled(step, session) : signIn(http, session);
       return choice({ step, sessionId: session.sessionId, proven: undefined }, callOfUser(http, session), {});
     },
 
@@ -86,7 +94,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
       const enrolment = { step, sessionId: session.sessionId, proven };
       return form.get("action") === "done"
         ? done(enrolment)
-        : answered({ enrolment, form, call: callOfUser(http, session) });
+        : answered({ http, enrolment, session, form, call: callOfUser(http, session) });
     },
   };
 
@@ -100,7 +108,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
   }
 
   async function answered(submission: Submission): Promise<Response> {
-    const { enrolment, call } = submission;
+    const { http, enrolment, session, call } = submission;
     try {
       return await step(submission);
     } catch (error) {
@@ -108,9 +116,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
       if (!problem) throw error;
       if (problem.goesOn === "again") return appPage(enrolment, await question(call), problem);
       if (problem.goesOn === "anew") return choice(enrolment, call, problem);
-      return enrolment.proven
-        ? pages.askPassword(enrolment.proven, enrolment.step, problem)
-        : signedOut(enrolment.step);
+      return enrolment.proven ? pages.askPassword(enrolment.proven, enrolment.step, problem) : signIn(http, session);
     }
   }
 
@@ -158,16 +164,12 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
     const sessions = await pages.sessionsOf(step, ownClient);
     const session = sessions.find((one) => one.sessionId === sessionId);
     if (!proven) throw new PageError("expired");
-    if (!session || !isFresh(session)) return pages.askPassword(proven, step, {});
+    if (!session || !isFresh(session, settings, clock())) return pages.askPassword(proven, step, {});
     return pages.signedIn(proven, step, session);
   }
 
   function signIn(http: HttpRequest, session: ClientSession | undefined): Promise<Response> {
     return signInTo(pages, { http, path: paths.addFactor }, session ? freshSignIn(session, settings) : {});
-  }
-
-  function isFresh({ authTime }: BrowserSession): boolean {
-    return clock().getTime() - authTime.getTime() <= settings.freshSignInSeconds * 1000;
   }
 
   function formOf({ step, sessionId, proven }: Enrolment): EnrolmentForm {
@@ -176,12 +178,11 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
     const token = formToken(keyring, { browser, request, sessionId });
     return { proven, language, request, token, cookies: [...cookies, pages.jar.set("browser", browser)] };
   }
-
-  function signedOut({ language, cookies }: BrowserStep): Response {
-    const body = html`<p>${pageText("enrol_signed_out", language)}</p>`;
-    return pageResponse({ status: 403, language, cookies, title: pageText("enrol_title", language), body });
-  }
 }
+
+/** The way back of somebody who did not sign in once more: to the factors, where somebody is signed in. */
+const cancelled = ({ language }: BrowserStep, session: ClientSession | undefined): Response =>
+  session ? redirect("/account/factors", { cookies: [] }) : closedPage(language, paths.addFactor);
 
 const longestName = 200;
 const longestCode = 20;

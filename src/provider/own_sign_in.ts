@@ -1,5 +1,5 @@
 import type { HttpRequest, Response } from "@postern/gateway";
-import type { ClientSession } from "./browser_session.ts";
+import type { BrowserSession, ClientSession } from "./browser_session.ts";
 import { type OwnPath, ownClientId } from "./own_client.ts";
 import { type Pages, stepOf } from "./pages.ts";
 import { parametersIn } from "./parameters.ts";
@@ -19,6 +19,10 @@ export async function signInTo(
   const parameters = parametersIn(query);
   return pages.proceed(await pages.prove(parameters), stepOf(pages.jar, http, { parameters, query }));
 }
+
+/** Whether the last sign-in of a session was a short while ago: only then its user changes factors. */
+export const isFresh = ({ authTime }: BrowserSession, { freshSignInSeconds }: ProviderSettings, now: Date): boolean =>
+  now.getTime() - authTime.getTime() <= freshSignInSeconds * 1000;
 
 /** The parameters by which the user of a session signs in again, if that was too long ago. */
 export const freshSignIn = ({ username }: ClientSession, { freshSignInSeconds }: ProviderSettings) => ({

@@ -172,6 +172,7 @@ test("who is signed in adds factors, at first with recovery codes, as long as th
   const asked = await browser.submit(more, {}, "new_passkey");
   const added = await sendPasskey(browser, asked, keyFor(postern).create(optionsIn(asked)));
   expect([added.status, codesIn(added)]).toEqual([200, []]);
+  for (const { text } of [more, added]) expect(text).toContain('<a href="/account/factors">Factors</a>');
   const { factors } = (await person.client.get("/v1/users/me/factors")).body;
   expect(factors.map(({ kind }: { kind: string }) => kind).sort()).toEqual(
     ["FACTOR_KIND_PASSKEY", "FACTOR_KIND_RECOVERY_CODES", "FACTOR_KIND_TOTP"].sort(),
@@ -181,11 +182,17 @@ test("who is signed in adds factors, at first with recovery codes, as long as th
     `update browser_sessions set auth_time = auth_time - interval '1 hour' where user_id = '${person.userId}';
      update sessions set created = created - interval '1 hour' where user_id = '${person.userId}'`,
   );
-  expect((await browser.submit(more, {}, "new_passkey")).status).toBe(403);
   const form = await browser.open(addUrl());
   expect([form.status, form.text]).toEqual([200, expect.stringContaining(`value="${person.username}"`)]);
+  const late = await browser.submit(more, {}, "new_passkey");
+  expect([late.status, late.text]).toEqual([200, expect.stringContaining(`value="${person.username}"`)]);
+  const cancelled = await browser.submit(late, {}, "cancel");
+  expect([cancelled.url, cancelled.text]).toEqual([
+    `${issuer}/account/factors`,
+    expect.stringContaining('href="/account/factors/add"'),
+  ]);
   const { username: login_name, password } = person;
-  const factor = await browser.submit(form, { login_name, password });
+  const factor = await browser.submit(late, { login_name, password });
   const again = await browser.submit(factor, { code: codeOf(secret, 1) }, "factor");
   expect([again.url, again.text]).toEqual([addUrl(), expect.stringContaining('value="new_passkey"')]);
 });
@@ -194,8 +201,11 @@ test("nobody who is signed out sees the page, or sends its forms", async () => {
   const browser = openBrowser(issuer);
   const page = await browser.open(addUrl());
   expect([page.status, page.text]).toEqual([200, expect.stringContaining('name="password"')]);
-  const cancelled = await browser.open(`${addUrl()}?error=access_denied`);
-  expect([cancelled.status, cancelled.text]).toEqual([403, expect.stringContaining("You are not signed in")]);
+  const cancelled = await browser.submit(page, {}, "cancel");
+  expect([cancelled.status, cancelled.text]).toEqual([
+    200,
+    expect.stringContaining('<a class="button" href="/account/factors/add">Sign in</a>'),
+  ]);
   const form = new URLSearchParams({ action: "app", token: "AAAA" });
   expect((await browser.send(addUrl(), { method: "POST", body: form })).status).toBe(403);
 });
