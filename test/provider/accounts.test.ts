@@ -136,6 +136,9 @@ test("a browser keeps eight accounts, the latest ones", async () => {
       .reverse()
       .map(({ username }) => username),
   );
+  // The first one is not in the cookie any more, and its session goes on all the same.
+  const kept = await persons[0]?.client.get("/v1/sessions");
+  expect(kept?.body.sessions).toHaveLength(2);
 });
 
 test("the accounts of another browser cannot be chosen, nor those that a cookie makes up", async () => {

@@ -81,6 +81,14 @@ test("without a hint a sign-out is about the present account, which the page nam
   expect(await accountsOf(browser)).toEqual([ben.username, ada.username]);
 });
 
+test("after a sign-out the next request goes on with the account that is left, without a page", async () => {
+  const [ada, ben, browser] = [await signedUp(postern), await signedUp(postern), openBrowser(issuer)];
+  for (const person of [ada, ben]) await enter(browser, person);
+  await browser.submit(await browser.open(endUrl({})), {}, "sign_out");
+  const { code = "" } = answerIn(await browser.open(authorizeUrl(issuer, app, { scope: "openid" })));
+  expect(decodeJwt((await exchange(issuer, app, code)).body.id_token).sub).toBe(ada.userId);
+});
+
 test("a sign-in replaces the session of its user alone, and a sign-out ends both, at an application and at the account", async () => {
   const [ada, ben] = [await signedUp(postern), await signedUp(postern)];
   const byHint = openBrowser(issuer);
