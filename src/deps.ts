@@ -71,6 +71,14 @@ export type Reach =
 /** A limit of calls of which more than half are used, and the headers that say so. */
 export type NearLimit = { readonly share: number; readonly fields: Readonly<Record<string, string>> };
 
+/** Why a request at a route is refused or failed: one of a fixed set of reasons, which never quotes the request. */
+export type RequestFailure = {
+  readonly reason: string;
+  readonly level: "info" | "warn" | "error";
+  /** The error that no client caused. */
+  readonly cause?: unknown;
+};
+
 /** Context keys of the values that guards set for handlers. */
 export const keys = {
   requestId: createContextKey<string>("", { description: "request id" }),
@@ -85,6 +93,10 @@ export const keys = {
   }),
   language: createContextKey<Language | undefined>(undefined, { description: "language asked for" }),
   written: createContextKey<boolean>(false, { description: "whether a command of the call was written" }),
+  failure: createContextKey<RequestFailure | undefined>(undefined, { description: "failure of a request at a route" }),
+  clientId: createContextKey<string | undefined>(undefined, {
+    description: "client that a request was proven to be of",
+  }),
   idempotency: createContextKey<IdempotencyRecord | undefined>(undefined, { description: "idempotency record" }),
 };
 

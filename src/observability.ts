@@ -1,4 +1,5 @@
 import {
+  type ArrivedRequest,
   type CallMetrics,
   callMetrics,
   doorOf,
@@ -8,6 +9,7 @@ import {
   type ProcessMetrics,
   readiness,
   reference,
+  requestMetrics,
   seldom,
   standardServices,
   usageFamilies,
@@ -43,6 +45,7 @@ export type Observers = {
 export function observability(runtime: Runtime, { ownProcess, tracing, parent, isBootstrapped }: Observers) {
   const { logger } = runtime;
   const calls = ownProcess && callMetrics([...services, ...standardServices], "postern");
+  const requests = ownProcess && requestMetrics("postern_sign_in");
   const trace = tracing && tracerOf(tracing, operationsOf(services));
   // Probes come every second: successful ones are counted, but not logged.
   const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
@@ -51,12 +54,15 @@ export function observability(runtime: Runtime, { ownProcess, tracing, parent, i
   // Scrapers are not authenticated, and the load queries the database: at most once a second.
   const load = seldom(() => loadOf(runtime, ready, tracing), 1000);
   const rpcs = describeAll(services);
-  const own = calls && (async () => families(calls, await load(), ownProcess));
+  const counted = calls && requests && [calls, requests];
+  const own = counted && (async () => families(counted, await load(), ownProcess));
   if (own) parent?.onMeasure(own);
   const shown = parent ? async () => nodeFamilies(await parent.gather()) : own;
+  const observers = { observe: calls?.observe, observeRequest: requests?.observe };
+  const reported = { languageOf: chooseLanguage, ...observers };
   return {
-    lines: report({ logger, languageOf: chooseLanguage, trace, observe: calls?.observe }),
-    quietLines: report({ logger: quiet, languageOf: chooseLanguage, observe: calls?.observe }),
+    lines: report({ logger, trace, traceRequest: tracing && requestTracerOf(tracing), ...reported }),
+    quietLines: report({ logger: quiet, ...reported }),
     ready,
     readyFields: parent && (() => ({ workers: readyWorkers(parent.count()) })),
     docs: reference(() => apiOptions(rpcs)),
@@ -65,8 +71,10 @@ export function observability(runtime: Runtime, { ownProcess, tracing, parent, i
   };
 }
 
-function families(calls: CallMetrics, load: InstanceLoad, ownProcess: ProcessMetrics): readonly Family[] {
-  return [...calls.families(), ...instanceFamilies(load), ...ownProcess.families()];
+type Counted = readonly Pick<CallMetrics, "families">[];
+
+function families(counted: Counted, load: InstanceLoad, ownProcess: ProcessMetrics): readonly Family[] {
+  return [...counted.flatMap((one) => one.families()), ...instanceFamilies(load), ...ownProcess.families()];
 }
 
 /** The metrics of all workers together, and of the parent. */
@@ -84,6 +92,11 @@ function tracerOf({ call }: Tracing, operations: ReadonlySet<string>) {
       requestId: values.get(keys.requestId),
     });
 }
+
+const requestTracerOf =
+  ({ request }: Tracing) =>
+  (endpoint: string, { method, headers, values }: ArrivedRequest) =>
+    request({ get: (name) => headers[name] ?? null }, { method, endpoint, requestId: values.get(keys.requestId) });
 
 async function loadOf(
   { databaseLoad, deps, tail }: Runtime,

@@ -17,12 +17,13 @@ import { inOurWords } from "./errors.ts";
 import { guardedServices } from "./guarded_services.ts";
 import { type Capacity, capacity } from "./guards/capacity.ts";
 import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
+import type { Report } from "./guards/report.ts";
 import { type Observers, observability } from "./observability.ts";
 import { listenForOperators } from "./operations.ts";
 import { registeredOrigins } from "./provider/cross_origin.ts";
 import { issuerOf } from "./provider/issuer.ts";
 import { limitPage } from "./provider/limit_page.ts";
-import { providerRoutes } from "./provider/provider.ts";
+import { type ProviderRoutes, providerRoutes } from "./provider/provider.ts";
 import { signingKeys } from "./provider/signing_keys.ts";
 import { services } from "./routes.ts";
 import type { Runtime } from "./runtime.ts";
@@ -56,7 +57,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
   });
   if (operations) opened.use(operations);
   const documents = publicParts(config, shown, limits);
-  const signIn = signInParts(runtime, config, { limits, capacity: bound, url: () => port.url });
+  const signIn = signInParts(runtime, config, { lines, quietLines, limits, capacity: bound, url: () => port.url });
   const served = gateway({
     ...guardedServices(runtime, config, { lines, limits, capacity: bound, issuer: signIn.issuer }),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
@@ -101,19 +102,28 @@ const ofCalls = ({ port, trustedProxies }: Config, { parent }: Observers) => ({
   source: parent?.source("calls"),
 });
 
-/** The limits of calls, and the URL that is listened on. */
-type SignInPort = { readonly limits: RateLimits; readonly capacity: Capacity; readonly url: () => string };
+/** The lines of requests and of files, the limits of calls, and the URL that is listened on. */
+type SignInPort = Readonly<Record<"lines" | "quietLines", Report>> & {
+  readonly limits: RateLimits;
+  readonly capacity: Capacity;
+  readonly url: () => string;
+};
 
 /** The issuer, the origins whose pages may call, and the routes of sign-in at applications. */
-function signInParts(runtime: Runtime, config: Config, { limits, capacity, url }: SignInPort) {
+function signInParts(runtime: Runtime, config: Config, port: SignInPort) {
+  const { lines, quietLines, limits, capacity, url } = port;
   // A free port is known only once it is listened on.
   const issuer = () => issuerOf(config, config.port || Number(new URL(url()).port));
   const isRegistered = registeredOrigins(runtime.deps.sql);
-  const routes = signInRoutes({ runtime, config, issuer, isRegistered });
+  const { files, requests } = signInRoutes({ runtime, config, issuer, isRegistered });
+  const limited = (route: HttpRoute) => limitedRoute(asCall(route, capacity), limits, limitPage);
   return {
     issuer,
     origins: { corsOrigins: config.corsOrigins, callerOrigins: originsOfApplications(isRegistered, limits) },
-    routes: routes.map((route) => limitedRoute(asCall(route, capacity), limits, limitPage)),
+    routes: [
+      ...files.map((route) => quietLines.route(limited(route))),
+      ...requests.map((route) => lines.route(limited(route))),
+    ],
   };
 }
 
@@ -136,13 +146,12 @@ const originsOfApplications = (isRegistered: IsRegistered, limits: RateLimits): 
 });
 
 /** The routes of sign-in at applications; none where PUBLIC_URL cannot be an issuer. */
-function signInRoutes({ runtime, config, issuer, isRegistered }: SignInOptions): readonly HttpRoute[] {
+function signInRoutes({ runtime, config, issuer, isRegistered }: SignInOptions): ProviderRoutes {
   const { deps, instanceId, logger, signIns, resets, tail } = runtime;
   if (config.publicUrl && issuerOf(config, 0) === undefined) {
     logger.warn("PUBLIC_URL has a path, or http to another machine: nobody can sign in to applications through it");
-    return [];
+    return { files: [], requests: [] };
   }
-  const onError = (error: unknown) => logger.error({ err: error }, "a request of sign-in failed");
   const signing = signingKeys({ ...deps, instanceId });
   tail.listen((events) => {
     if (events.some(({ type }) => type === "signing_key.added")) signing.forget();
@@ -153,7 +162,6 @@ function signInRoutes({ runtime, config, issuer, isRegistered }: SignInOptions):
     keys: signing,
     issuer: () => issuer() ?? "",
     isRegistered,
-    onError,
     signIns,
     resets,
   });

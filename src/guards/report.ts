@@ -6,20 +6,18 @@ import {
   type HandlerContext,
   type Interceptor,
 } from "@connectrpc/connect";
-import { type FailedRequest, pathOf, type RequestGate } from "@postern/gateway";
-import type { Logger } from "pino";
+import { type FailedRequest, type HttpRoute, pathOf, type RequestGate } from "@postern/gateway";
 import { type Call, keys } from "../deps.ts";
-import { codeName, localized, reasonOf, refuse } from "../errors.ts";
+import { codeName, localized, reasonOf } from "../errors.ts";
 import { callOf, withMessages } from "./around.ts";
 import { keepCallerRequestId } from "./caller_request_id.ts";
+import { causeOf, endCodes, levelOf, type RefusalLevel, refusalOf } from "./refusal.ts";
+import { type RouteReportOptions, reportedRoute, requestLineOf } from "./report_route.ts";
 
 type Language = NonNullable<typeof keys.language.defaultValue>;
 
 /** Options of the report. */
-export type ReportOptions = {
-  readonly logger: Logger;
-  /** Chooses one of our languages by an accept-language header. */
-  readonly languageOf: (acceptLanguage: string | undefined) => Language | undefined;
+export type ReportOptions = RouteReportOptions & {
   /** Called when a call begins; the function it returns is called when the call ends. */
   readonly observe?:
     | ((operation: string, headers: Call["requestHeader"]) => (code: string, milliseconds: number) => void)
@@ -36,11 +34,13 @@ export type Traced = {
   readonly ended: (outcome: { readonly code: string; readonly reason?: string | undefined }) => void;
 };
 
-/** Writes one line for each call, and lets only our refusals reach the client. */
+/** Writes one line for each call and for each request at a route, and lets only our refusals reach the client. */
 export type Report = {
   /** Begins the line of a call at its gate, and reports what the gate refuses. */
   readonly atGate: (gate: RequestGate) => RequestGate;
   readonly interceptor: Interceptor;
+  /** Begins the line of a request at a route. */
+  readonly route: (route: HttpRoute) => HttpRoute;
   /** Reports errors that no interceptor sees, such as a body that cannot be read. */
   readonly onError: (error: unknown, request: FailedRequest) => ConnectError;
   /** Ends the line of a call that its adapter ended by itself; does nothing if the line has ended. */
@@ -51,9 +51,12 @@ export type Report = {
 export function report(options: ReportOptions): Report {
   return {
     onError(error, request) {
-      const line = request.values.get(lineKey) ?? new Line(options, request, request.operation);
+      const { values, operation } = request;
+      const line = requestLineOf(values) ?? values.get(lineKey) ?? new Line(options, request, operation);
       return line.failed(error);
     },
+
+    route: (route) => reportedRoute(options, route),
 
     ended: ({ values, signal }) => values.get(lineKey)?.ended(signal.reason),
 
@@ -178,14 +181,14 @@ class Line {
   failed(error: unknown): ConnectError {
     // The gateway passes on refusals of the gate, whose line is written already.
     if (error !== undefined && error === this.#refusal) return this.#refusal;
-    const refusal = refusalOf(error, this.call);
+    const refusal = refusalOf(error, this.call.signal);
     this.#refusal = refusal;
     const cause = refusal.cause === undefined ? {} : { error: causeOf(refusal.cause) };
     this.#write(levelOf(refusal), { code: codeName(refusal.code), reason: reasonOf(refusal), ...cause });
     return this.#language ? localized(refusal, this.#language) : refusal;
   }
 
-  #write(level: "info" | "warn" | "error", outcome: LoggedOutcome): void {
+  #write(level: RefusalLevel, outcome: LoggedOutcome): void {
     // A bug gets a line of its own, even after another answer has been sent.
     if (this.#written && level !== "error") return;
     const milliseconds = performance.now() - this.#started;
@@ -207,40 +210,3 @@ class Line {
 const lineKey = createContextKey<Line | undefined>(undefined, { description: "line of the call" });
 
 type LoggedOutcome = { readonly code: string; readonly reason?: string | undefined; readonly error?: object };
-
-function refusalOf(error: unknown, call: Call): ConnectError {
-  if (error instanceof ConnectError && reasonOf(error)) return error;
-  const { signal } = call;
-  const ended = isEnd(error, signal);
-  const late = ended ? isLate(signal.reason) : hasCode(error, Code.DeadlineExceeded);
-  if (late) return refuse.because("DEADLINE_EXCEEDED", { cause: error });
-  if (ended || hasCode(error, Code.Canceled)) return refuse.because("CANCELLED", { cause: error });
-  return refuse.because("INTERNAL", { cause: error });
-}
-
-/** Whether an error only reports that the call was ended from outside. */
-function isEnd(error: unknown, signal: AbortSignal): boolean {
-  const names = ["AbortError", "TimeoutError"];
-  return signal.aborted && (error === signal.reason || (error instanceof Error && names.includes(error.name)));
-}
-
-const endCodes: readonly Code[] = [Code.Canceled, Code.DeadlineExceeded];
-
-const isLate = (reason: unknown) =>
-  hasCode(reason, Code.DeadlineExceeded) || (reason instanceof Error && reason.name === "TimeoutError");
-
-const hasCode = (error: unknown, code: Code) => error instanceof ConnectError && error.code === code;
-
-function levelOf(refusal: ConnectError): "info" | "warn" | "error" {
-  const reason = reasonOf(refusal);
-  if (reason === "INTERNAL") return "error";
-  return refusal.code === Code.Unavailable || reason === "OUTCOME_UNKNOWN" ? "warn" : "info";
-}
-
-// Properties are named one by one: others of a database error hold parameters and whole rows.
-function causeOf(error: unknown): object {
-  if (!(error instanceof Error)) return { message: String(error) };
-  const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
-  const cause = error.cause === undefined ? {} : { cause: causeOf(error.cause) };
-  return { type: error.name, message: error.message, stack: error.stack, ...code, ...cause };
-}

@@ -19,6 +19,7 @@ import { freshSignIn, isCancelled, isFresh, signInTo } from "./own_sign_in.ts";
 import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
+import { noteRefusal } from "./request_notes.ts";
 import { redirect } from "./response.ts";
 import { refuseForeign } from "./same_origin.ts";
 import { formToken, isFormToken } from "./sealed_request.ts";
@@ -40,7 +41,7 @@ export function accountRoutes(
     bodyMaxBytes: formMaxBytes,
     handle(http) {
       const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
-      return shown(language, parts, () => answered(section, http));
+      return shown(http, { language }, () => answered(section, http));
     },
   }));
 
@@ -63,7 +64,9 @@ export function accountRoutes(
       return (await section.act(view, form)) ?? redirect(section.path, { cookies: [] });
     } catch (error) {
       if (reasonOf(error) === "SIGN_IN_NOT_FRESH") return signInAgain(view);
-      return section.show(view, problemOf(error, view.language));
+      const problem = problemOf(error, view.language);
+      noteRefusal(view.http.values, error);
+      return section.show(view, problem);
     }
   }
 

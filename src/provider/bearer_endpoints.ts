@@ -60,11 +60,11 @@ export function introspectionEndpoint(parts: Parts) {
   const { deps, authenticate } = parts;
   const [storedOf, find] = [valueRead(parts), clientAndToken(deps.sql)];
 
-  return async ({ form, proof, onClient }: TokenQuestion): Promise<Claims> => {
+  return async ({ form, proof, call, onClient }: TokenQuestion): Promise<Claims> => {
     const token = required(form, "token", longestToken);
     const value = await storedOf(token);
     const read = await find(proof.clientId, value ?? "", deps.clock());
-    const client = await authenticate(read?.client, { proof, onClient });
+    const client = await authenticate(read?.client, { proof, call, onClient });
     if (client.oidc.authMethodType === OidcAuthMethodType.NONE)
       throw new OauthError("invalid_client", "an application without a secret or key cannot ask about tokens");
     const { found } = read ?? {};
@@ -101,7 +101,7 @@ export function revocationEndpoint(parts: Parts) {
       tokenOf(proof.clientId, value, deps.clock()),
       refreshOf(proof.clientId, token, deps.clock()),
     ]);
-    const client = await authenticate(access?.client, { proof, onClient });
+    const client = await authenticate(access?.client, { proof, call, onClient });
     const end = refresh?.found?.end ?? access?.found?.end;
     if (end && end.appId !== client.appId) throw new OauthError("invalid_grant", "the token is of another client");
     const ended = refresh?.found ?? (access?.found?.signOn?.forApi ? access.found : undefined);

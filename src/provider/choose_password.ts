@@ -9,6 +9,7 @@ import type { ProviderParts } from "./endpoints.ts";
 import { type Html, hidden, html, nothing } from "./html.ts";
 import { bounded, type Parameters } from "./parameters.ts";
 import { codeMoved, hasWord, type PlainPage, plainResponse, plainRoute } from "./plain_page.ts";
+import { noteRefusal } from "./request_notes.ts";
 import { redirect } from "./response.ts";
 import { limitProblem, newPasswordProblem } from "./sign_in_problem.ts";
 
@@ -62,6 +63,7 @@ function chooseRoute(parts: ChooseParts, purpose: Purpose): HttpRoute {
     } catch (error) {
       const problem = problemOf(error, page, verificationCode);
       if (!problem) throw error;
+      noteRefusal(page.http.values, error);
       return choosePage(page, purpose, problem);
     }
   }

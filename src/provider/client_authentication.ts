@@ -1,6 +1,6 @@
 import { decodeJwt, importJWK, type JWK, type JWTPayload, jwtVerify } from "jose";
 import { OidcAuthMethodType } from "../../gen/postern/v1/application_pb.ts";
-import type { Deps } from "../deps.ts";
+import type { Call, Deps } from "../deps.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { sameBytes } from "../security/compare.ts";
 import { hashToken } from "../security/token.ts";
@@ -9,6 +9,7 @@ import type { ClientKeys } from "./client_keys.ts";
 import { assertionAlgorithms } from "./discovery.ts";
 import { OauthError } from "./oauth_error.ts";
 import { type Parameters, required } from "./parameters.ts";
+import { noteClient } from "./request_notes.ts";
 
 /** The proof by which a client presents itself, before it is checked. */
 export type ClientProof = { readonly clientId: string } & (
@@ -84,8 +85,12 @@ const methodOf: Readonly<Record<number, ClientProof["method"]>> = {
   [OidcAuthMethodType.PRIVATE_KEY_JWT]: "assertion",
 } satisfies Record<OidcAuthMethodType, ClientProof["method"]>;
 
-/** The proof of a client; `onClient` gets the client that it names, before it is checked. */
-export type ClientClaim = { readonly proof: ClientProof; readonly onClient: (client: Client) => void };
+/** The proof of a client, and the call that brings it; `onClient` gets the client that it names, before it is checked. */
+export type ClientClaim = {
+  readonly proof: ClientProof;
+  readonly call: Call;
+  readonly onClient: (client: Client) => void;
+};
 
 /** Returns a client that is the one that it says, or refuses. */
 export type Authenticate = (client: Client | undefined, claim: ClientClaim) => Promise<Client>;
@@ -95,10 +100,11 @@ export function clientAuthentication(
   { sql, clock }: Pick<Deps, "sql" | "clock">,
   { issuer, keysOf }: { readonly issuer: () => string; readonly keysOf: ClientKeys },
 ): Authenticate {
-  return async (client, { proof, onClient }) => {
+  return async (client, { proof, call, onClient }) => {
     if (client) onClient(client);
     if (!client?.active || methodOf[client.oidc.authMethodType] !== proof.method || !(await isRight(client, proof)))
       throw new OauthError("invalid_client", "the client is unknown, inactive, or did not authenticate as registered");
+    noteClient(call.values, client);
     return client;
   };
 

@@ -9,6 +9,7 @@ import type { ProviderParts } from "./endpoints.ts";
 import { hidden, html } from "./html.ts";
 import type { Parameters } from "./parameters.ts";
 import { codeMoved, hasWord, type PlainPage, plainResponse, plainRoute } from "./plain_page.ts";
+import { noteRefusal } from "./request_notes.ts";
 import { redirect } from "./response.ts";
 
 const path = paths.confirmEmail;
@@ -58,6 +59,7 @@ function refusedPage(page: PlainPage, error: unknown): Response {
     case "CODE_ATTEMPTS":
     case "USER_NOT_FOUND":
     case "USER_NOT_HUMAN":
+      noteRefusal(page.http.values, error);
       return overPage(page);
     default:
       throw error;

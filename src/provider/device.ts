@@ -33,7 +33,7 @@ export function deviceRoute(parts: ProviderParts, pages: Pages): HttpRoute {
     bodyMaxBytes: formMaxBytes,
     handle(http) {
       const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
-      return shown(language, parts, async () =>
+      return shown(http, { language }, async () =>
         http.method === "POST" ? entered(http, language) : begun(http, language),
       );
     },
@@ -61,7 +61,7 @@ export function deviceRoute(parts: ProviderParts, pages: Pages): HttpRoute {
 
   async function found(http: HttpRequest, query: string): Promise<Response> {
     const parameters = parametersIn(query);
-    return pages.proceed(await pages.prove(parameters), stepOf(pages.jar, http, { parameters, query }));
+    return pages.proceed(await pages.prove(parameters, http), stepOf(pages.jar, http, { parameters, query }));
   }
 
   function askCode(http: HttpRequest, state: Omit<CodeState, "token" | "cookies">): Response {

@@ -43,7 +43,7 @@ export function deviceAuthorizationEndpoint({ deps, settings, issuer, authentica
   const clientOf = clientRead(sql);
 
   return async ({ form, proof, call, onClient }: TokenQuestion): Promise<DeviceAuthorization> => {
-    const client = await authenticate(await clientOf(proof.clientId, clock()), { proof, onClient });
+    const client = await authenticate(await clientOf(proof.clientId, clock()), { proof, call, onClient });
     refuseUnregistered(client);
     bounded(form, "scope", longestScope);
     const { words, organizationId } = requestedScope(form);

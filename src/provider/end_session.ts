@@ -13,6 +13,7 @@ import { PageError } from "./page_error.ts";
 import { shown } from "./pages.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { asGet, refuseLong } from "./query.ts";
+import { noteClient } from "./request_notes.ts";
 import { redirect } from "./response.ts";
 import { refuseForeign } from "./same_origin.ts";
 import { formToken, isFormToken, openRequest, sealRequest } from "./sealed_request.ts";
@@ -33,13 +34,13 @@ type LogoutStep = {
  * its form. The form is shown unless the hint is of the session of this browser.
  */
 export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
-  const { deps, issuer, onError } = parts;
+  const { deps, issuer } = parts;
   const { keyring } = deps.secrets;
   const jar = cookieJar(issuer);
   const read = logoutRequests(parts);
   const withPage = (http: HttpRequest, page: () => Promise<Response>) => {
     const language = languageIn(uiLocalesOf(http.query), http.headers["accept-language"]);
-    return shown(language, { onError, title: "sign_out_error" }, page);
+    return shown(http, { language, title: "sign_out_error" }, page);
   };
 
   return [
@@ -103,6 +104,7 @@ export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
     const parameters = parametersIn(query);
     const language = languageIn(parameters, http.headers["accept-language"]);
     const logout = await read(parameters);
+    if (logout.hint) noteClient(http.values, logout.hint);
     const cookies = jar.readSessions(http.headers.cookie);
     const sessions = await sessionsToEnd(deps.sql, { cookies, hint: logout.hint });
     return { http, query, language, logout, cookies, sessions };

@@ -1,10 +1,10 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import type { Call } from "../deps.ts";
-import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
 import type { Client } from "./client.ts";
 import { allowedOrigin, forOrigin, preflightResponse } from "./cross_origin.ts";
 import { OauthError, TokenMissing } from "./oauth_error.ts";
 import { formMaxBytes } from "./parameters.ts";
+import { isOutage, noteFailure } from "./request_notes.ts";
 
 /** An answer of an endpoint: its JSON, or nothing. */
 export type Answer = { readonly status?: number; readonly body?: object };
@@ -12,8 +12,6 @@ export type Answer = { readonly status?: number; readonly body?: object };
 /** The means that all endpoints share. */
 export type EndpointParts = {
   readonly isRegistered: (origin: string | undefined) => Promise<boolean>;
-  /** Called with an error that no client caused. */
-  readonly onError: (error: unknown) => void;
 };
 
 /** An endpoint that applications call; `handle` reports the client of the request as soon as it is known. */
@@ -22,11 +20,11 @@ export type Endpoint = {
   readonly methods: readonly ("GET" | "POST")[];
   /** How the endpoint authenticates: a client that fails is challenged so. */
   readonly scheme: "Basic" | "Bearer";
-  readonly handle: (request: HttpRequest, onClient: (client: Client) => void) => Promise<Answer>;
+  readonly handle: (request: HttpRequest, onClient: OnClient) => Promise<Answer>;
 };
 
 /** Makes the route of an endpoint, with its errors as OAuth has them, and its cross-origin headers. */
-export const endpointRoute = ({ isRegistered, onError }: EndpointParts, endpoint: Endpoint): HttpRoute => ({
+export const endpointRoute = ({ isRegistered }: EndpointParts, endpoint: Endpoint): HttpRoute => ({
   path: endpoint.path,
   methods: [...endpoint.methods, "OPTIONS"],
   bodyMaxBytes: formMaxBytes,
@@ -34,32 +32,30 @@ export const endpointRoute = ({ isRegistered, onError }: EndpointParts, endpoint
     const { origin } = request.headers;
     if (request.method === "OPTIONS") return preflightResponse((await isRegistered(origin)) ? origin : undefined);
     let client: Client | undefined;
-    const answer = await answered(endpoint, request, {
-      onError,
-      onClient(found) {
-        client = found;
-      },
+    const answer = await answered(endpoint, request, (found) => {
+      client = found;
     });
     return { ...answer, headers: { ...answer.headers, ...forOrigin(client && allowedOrigin(origin, client)) } };
   },
 });
 
-type Callbacks = Pick<EndpointParts, "onError"> & { readonly onClient: (client: Client) => void };
+type OnClient = (client: Client) => void;
 
-async function answered(endpoint: Endpoint, request: HttpRequest, { onClient, onError }: Callbacks): Promise<Response> {
+async function answered(endpoint: Endpoint, request: HttpRequest, onClient: OnClient): Promise<Response> {
   try {
     const { status = 200, body } = await endpoint.handle(request, onClient);
     return body ? jsonOf(status, body) : { status, headers: { pragma: "no-cache" } };
   } catch (error) {
-    const refusal = error instanceof OauthError ? error : failure(error, onError);
+    const refusal = oauthErrorOf(error);
+    noteFailure(request.values, refusal.code, error);
     return refused(endpoint, request, refusal);
   }
 }
 
-/** The refusal for an error that no client caused. */
-export function failure(error: unknown, onError: (error: unknown) => void): OauthError {
-  onError(error);
-  return isUnavailable(error) || isStatementTimeout(error)
+/** The refusal that an application gets for an error. */
+export function oauthErrorOf(error: unknown): OauthError {
+  if (error instanceof OauthError) return error;
+  return isOutage(error)
     ? new OauthError("temporarily_unavailable", "the service cannot answer for the moment")
     : new OauthError("server_error", "the service failed");
 }

@@ -10,6 +10,7 @@ import { callOf, endpointRoute } from "./endpoint.ts";
 import { outwardFetch } from "./fetcher.ts";
 import { OauthError, TokenMissing } from "./oauth_error.ts";
 import { formIn } from "./parameters.ts";
+import { noteClient } from "./request_notes.ts";
 import type { ProviderSettings } from "./settings.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 import { type TokenQuestion, tokenEndpoint } from "./token_endpoint.ts";
@@ -22,13 +23,12 @@ export type ProviderParts = {
   readonly issuer: () => string;
   /** Whether any application has an origin: preflights name no client. */
   readonly isRegistered: (origin: string | undefined) => Promise<boolean>;
-  readonly onError: (error: unknown) => void;
 };
 
 /** The endpoints that applications call with a form, and userinfo. */
 export function endpoints(parts: ProviderParts): readonly HttpRoute[] {
-  const { deps, settings, keys, issuer, isRegistered, onError } = parts;
-  const shared = { isRegistered, onError };
+  const { deps, settings, keys, issuer, isRegistered } = parts;
+  const shared = { isRegistered };
   const authenticate = clientAuthentication(deps, { issuer, keysOf: clientKeys(outwardFetch(settings)) });
   const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
   const token = tokenEndpoint({ deps, settings, maker, authenticate });
@@ -66,7 +66,13 @@ export function endpoints(parts: ProviderParts): readonly HttpRoute[] {
       path: paths.userinfo,
       methods: ["GET", "POST"],
       scheme: "Bearer",
-      handle: async (request, onClient) => ({ body: await userinfo(bearerIn(request), onClient) }),
+      async handle(request, onClient) {
+        const ofToken = (client: Client) => {
+          noteClient(request.values, client);
+          onClient(client);
+        };
+        return { body: await userinfo(bearerIn(request), ofToken) };
+      },
     }),
   ];
 }

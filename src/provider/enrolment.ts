@@ -21,6 +21,7 @@ import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { qrCode } from "./qr_code.ts";
+import { noteRefusal } from "./request_notes.ts";
 import { redirect } from "./response.ts";
 import { refuseForeign } from "./same_origin.ts";
 import { formToken, isFormToken, openRequest, sealRequest } from "./sealed_request.ts";
@@ -48,13 +49,15 @@ type Submission = {
 export type EnrolmentPages = ReturnType<typeof enrolmentPages>;
 
 /** The route of the pages on which users enrol factors. */
-export const enrolmentRoute = (parts: Parts, enrolment: EnrolmentPages): HttpRoute => ({
+export const enrolmentRoute = (enrolment: EnrolmentPages): HttpRoute => ({
   path: paths.addFactor,
   methods: ["GET", "POST"],
   bodyMaxBytes: formMaxBytes,
   handle(http) {
     const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
-    return shown(language, parts, () => (http.method === "POST" ? enrolment.submitted(http) : enrolment.opened(http)));
+    return shown(http, { language }, () =>
+      http.method === "POST" ? enrolment.submitted(http) : enrolment.opened(http),
+    );
   },
 });
 
@@ -90,7 +93,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
       if (query === undefined) throw new PageError("expired");
       const step = stepOf(pages.jar, http, { parameters: parametersIn(query), query });
       const session = await clickedSession(form, step);
-      const proven = query ? await pages.prove(step.parameters) : undefined;
+      const proven = query ? await pages.prove(step.parameters, http) : undefined;
       const enrolment = { step, sessionId: session.sessionId, proven };
       return form.get("action") === "done"
         ? done(enrolment)
@@ -114,6 +117,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
     } catch (error) {
       const problem = enrolmentProblem(error, enrolment.step.language);
       if (!problem) throw error;
+      noteRefusal(enrolment.step.values, error);
       if (problem.goesOn === "again") return appPage(enrolment, await question(call), problem);
       if (problem.goesOn === "anew") return choice(enrolment, call, problem);
       return enrolment.proven ? pages.askPassword(enrolment.proven, enrolment.step, problem) : signIn(http, session);

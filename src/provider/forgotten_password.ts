@@ -7,6 +7,7 @@ import type { ProviderParts } from "./endpoints.ts";
 import { html } from "./html.ts";
 import { bounded, type Parameters } from "./parameters.ts";
 import { hasWord, type PlainPage, plainResponse, plainRoute } from "./plain_page.ts";
+import { noteRefusal } from "./request_notes.ts";
 import { redirect } from "./response.ts";
 import { limitProblem } from "./sign_in_problem.ts";
 
@@ -32,6 +33,7 @@ export function forgottenPasswordRoute(parts: ProviderParts & { readonly resets:
     } catch (error) {
       const problem = limitProblem(error, page.language);
       if (!problem) throw error;
+      noteRefusal(page.http.values, error);
       return askPage(page, problem);
     }
   }

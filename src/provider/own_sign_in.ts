@@ -17,7 +17,7 @@ export async function signInTo(
   const request = { client_id: ownClientId, redirect_uri: path, response_type: "code", ...more };
   const query = new URLSearchParams(request).toString();
   const parameters = parametersIn(query);
-  return pages.proceed(await pages.prove(parameters), stepOf(pages.jar, http, { parameters, query }));
+  return pages.proceed(await pages.prove(parameters, http), stepOf(pages.jar, http, { parameters, query }));
 }
 
 /** Whether the last sign-in of a session was a short while ago: only then its user changes factors. */

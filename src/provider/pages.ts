@@ -1,5 +1,4 @@
 import type { HttpRequest, Response } from "@postern/gateway";
-import { reasonOf } from "../errors.ts";
 import { retry } from "../guards/retry.ts";
 import type { Language } from "../messages/language.ts";
 import { newToken } from "../security/token.ts";
@@ -24,7 +23,7 @@ import { type CookieJar, cookieJar } from "./cookies.ts";
 import { type Clicks, nextStep, type StepState } from "./decision.ts";
 import { deviceCancelled, deviceConfirmation } from "./device_form.ts";
 import { denyDevice } from "./device_proof.ts";
-import { failure } from "./endpoint.ts";
+import { oauthErrorOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { type FactorState, factorForm } from "./factor_form.ts";
 import { issuing, type SessionOfUser } from "./issue.ts";
@@ -34,6 +33,7 @@ import { isOwnClient } from "./own_client.ts";
 import { type ErrorTitle, errorPage, PageError } from "./page_error.ts";
 import type { Parameters } from "./parameters.ts";
 import { requestProof } from "./prove.ts";
+import { noteClient, noteFailure } from "./request_notes.ts";
 import { authorizationResponse, errorResponse, redirect } from "./response.ts";
 import { formSeconds, formToken, sealRequest } from "./sealed_request.ts";
 import { confirmationForm, type Form, type PasswordState, passwordForm } from "./sign_in_form.ts";
@@ -44,6 +44,8 @@ export type BrowserStep = Clicks & {
   readonly parameters: Parameters;
   /** The query of the authorization request, as it was sent. */
   readonly query: string;
+  /** The context values of the request. */
+  readonly values: HttpRequest["values"];
   readonly language: Language;
   /** The value of the cookie of this browser, which its forms are bound to. */
   readonly browser: string;
@@ -60,7 +62,7 @@ export type Pages = ReturnType<typeof signInPages>;
 
 /** Makes the steps of a sign-in, which authorize begins and the forms go on with. */
 export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker; readonly signIns: SignIns }) {
-  const { deps, settings, maker, issuer, keys, onError, signIns } = parts;
+  const { deps, settings, maker, issuer, keys, signIns } = parts;
   const { clock, secrets } = deps;
   const jar = cookieJar(issuer);
   const prove = requestProof(deps.sql);
@@ -70,7 +72,12 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
 
   return {
     jar,
-    prove: (parameters: Parameters) => prove(parameters, clock()),
+    /** Proves client and redirect URI of a request, before which nothing is sent anywhere. */
+    async prove(parameters: Parameters, { values }: Pick<HttpRequest, "values">): Promise<ProvenRequest> {
+      const proven = await prove(parameters, clock());
+      noteClient(values, proven.client);
+      return proven;
+    },
     sessionsOf,
 
     /** Goes on with a request: shows a page, or sends the browser back. */
@@ -170,7 +177,8 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
     try {
       return await work();
     } catch (error) {
-      const refusal = error instanceof OauthError ? error : failure(error, onError);
+      const refusal = oauthErrorOf(error);
+      noteFailure(step.values, refusal.code, error);
       if (proven.device && refusal.code === "access_denied") await denyDevice(deps.sql, proven.device, clock());
       return errorResponse(proven, refusal, contextOf(step));
     }
@@ -236,6 +244,7 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
   const { cookie, "accept-language": accepted } = http.headers;
   return {
     ...of,
+    values: http.values,
     language: languageIn(of.parameters, accepted),
     browser: jar.read(cookie, "browser") ?? newToken("ob"),
     sessions: jar.readSessions(cookie),
@@ -248,28 +257,33 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
   };
 }
 
-/** The means to show errors of pages: the title is that of a sign-in when it is absent. */
-export type ErrorParts = Pick<ProviderParts, "onError"> & { readonly title?: ErrorTitle };
+/** The language of a page's errors, and their title: that of a sign-in when it is absent. */
+export type ErrorTexts = { readonly language: Language; readonly title?: ErrorTitle };
 
 /**
  * Runs a page, again when it lost a race, as the guards run a call again; an error that has nowhere else to go is shown on a page of
  * its own.
  */
 export async function shown(
-  language: Language,
-  { onError, title = "error" }: ErrorParts,
+  { values }: Pick<HttpRequest, "values">,
+  { language, title }: ErrorTexts,
   page: () => Promise<Response>,
 ): Promise<Response> {
   try {
     return await retry(page, { signal: neverAborted });
   } catch (error) {
-    if (error instanceof PageError) return errorPage(error, language, title);
-    if (error instanceof OauthError)
-      return errorPage(new PageError("request_malformed", { problem: error.description }), language, title);
-    const isOurs = reasonOf(error) === undefined || reasonOf(error) === "INTERNAL";
-    if (isOurs) onError(error);
-    return errorPage(new PageError("busy", {}, 503), language, title);
+    const shownError = pageErrorOf(error);
+    noteFailure(values, shownError.problem, error);
+    return errorPage(shownError, language, title);
   }
+}
+
+/** The error that a page shows in place of another one. */
+function pageErrorOf(error: unknown): PageError {
+  if (error instanceof PageError) return error;
+  return error instanceof OauthError
+    ? new PageError("request_malformed", { problem: error.description })
+    : new PageError("busy", {}, 503);
 }
 
 // A page whose browser is gone ends by itself, with another error.

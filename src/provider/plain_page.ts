@@ -52,7 +52,7 @@ export function plainRoute(parts: ProviderParts, { path, show, submit }: PlainRo
     bodyMaxBytes: formMaxBytes,
     handle(http) {
       const opened = open(http, path);
-      return shown(opened.language, parts, async () => {
+      return shown(http, opened, async () => {
         const page = { ...opened, brand: await brandFor(opened) };
         return http.method === "POST" ? submit(page, formOf(page, parts)) : show(page);
       });

@@ -1,6 +1,5 @@
 import type { HttpRoute } from "@postern/gateway";
 import { refuse } from "../errors.ts";
-import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
 import type { PasswordResets } from "../services/password_reset.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import { accountRoutes } from "./account.ts";
@@ -15,23 +14,28 @@ import { endpoints, type ProviderParts } from "./endpoints.ts";
 import { enrolmentPages, enrolmentRoute } from "./enrolment.ts";
 import { forgottenPasswordRoute } from "./forgotten_password.ts";
 import { signInPages } from "./pages.ts";
+import { isOutage } from "./request_notes.ts";
 import { signInRoute } from "./sign_in.ts";
 
 type ServiceParts = ProviderParts & { readonly signIns: SignIns; readonly resets: PasswordResets };
 
+/** The routes of the provider: of files that browsers and libraries load, and of requests. */
+export type ProviderRoutes = { readonly files: readonly HttpRoute[]; readonly requests: readonly HttpRoute[] };
+
 /** The OpenID Provider: sign-in at the applications of this instance, as routes of its port. */
-export function providerRoutes(parts: ServiceParts): readonly HttpRoute[] {
+export function providerRoutes(parts: ServiceParts): ProviderRoutes {
   const { deps, settings, keys, issuer } = parts;
   const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
   const pages = signInPages({ ...parts, maker });
   const enrolment = enrolmentPages(parts, pages);
-  const routes = [
-    ...[...documents(parts), ...endpoints(parts), ...brandFiles(deps.sql)],
-    ...[authorizeRoute(parts, pages), signInRoute(parts, pages, enrolment), enrolmentRoute(parts, enrolment)],
+  const files = [...documents(parts), ...brandFiles(deps.sql)];
+  const requests = [
+    ...endpoints(parts),
+    ...[authorizeRoute(pages), signInRoute(parts, pages, enrolment), enrolmentRoute(enrolment)],
     ...[deviceRoute(parts, pages), ...endSessionRoutes(parts), ...accountRoutes(parts, pages)],
     ...[forgottenPasswordRoute(parts), ...choosePasswordRoutes(parts), confirmEmailRoute(parts)],
   ];
-  return routes.map(inOutages);
+  return { files: files.map(inOutages), requests: requests.map(inOutages) };
 }
 
 /** A route whose requests are told to come again while the database is away. */
@@ -41,7 +45,7 @@ const inOutages = (route: HttpRoute): HttpRoute => ({
     try {
       return await route.handle(request);
     } catch (error) {
-      if (!isUnavailable(error) && !isStatementTimeout(error)) throw error;
+      if (!isOutage(error)) throw error;
       throw refuse.because("UNAVAILABLE", { retrySeconds: 1, cause: error });
     }
   },

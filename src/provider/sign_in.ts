@@ -13,6 +13,7 @@ import { answerIn } from "./factor_answer.ts";
 import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf, targetOf } from "./pages.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
+import { noteRefusal } from "./request_notes.ts";
 import { wantsFactor } from "./requested_class.ts";
 import { refuseForeign } from "./same_origin.ts";
 import { type FormOf, isFormToken, openRequest } from "./sealed_request.ts";
@@ -34,7 +35,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     bodyMaxBytes: formMaxBytes,
     handle(http) {
       const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
-      return shown(language, parts, () => submitted(http));
+      return shown(http, { language }, () => submitted(http));
     },
   };
 
@@ -46,7 +47,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     const query = openRequest(keyring, form.get("request"), deps.clock());
     if (query === undefined) throw new PageError("expired");
     const parameters = parametersIn(query);
-    const proven = await pages.prove(parameters);
+    const proven = await pages.prove(parameters, http);
     const step = await clickedStep(form, stepOf(pages.jar, http, { parameters, query }), proven);
     return act(http, { form, step, proven });
   }
@@ -127,6 +128,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     } catch (error) {
       const problem = signInProblem(error, step.language, newPassword !== undefined);
       if (!problem) throw error;
+      noteRefusal(http.values, error);
       return pages.askPassword(proven, step, { ...problem, loginName });
     }
   }
@@ -147,6 +149,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
   async function again(error: unknown, pendingToken: string, { step, proven }: Omit<Submitted, "form">) {
     const problem = factorProblem(error, step.language);
     if (!problem) throw error;
+    noteRefusal(step.values, error);
     if (problem.isOver) return pages.askPassword(proven, step, problem);
     try {
       return pages.askFactor(proven, step, { ...problem, pending: await signIns.pending.again(pendingToken, step) });
@@ -167,6 +170,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     } catch (error) {
       const problem = factorProblem(error, step.language);
       if (!problem) throw error;
+      noteRefusal(http.values, error);
       return pages.askPassword(proven, step, problem);
     }
   }

@@ -48,7 +48,7 @@ export type TokenResponse = {
 };
 
 /** A request of a client for tokens, or about one: its form, the proof of its client, and the call that it is. */
-export type TokenQuestion = ClientClaim & { readonly form: Parameters; readonly call: Call };
+export type TokenQuestion = ClientClaim & { readonly form: Parameters };
 
 type Parts = {
   readonly deps: Deps;

@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
-import { type Arrived, type CallSpan, callSpan } from "./call_span.ts";
+import { type Arrived, type CallSpan, callSpan, type Spans } from "./call_span.ts";
 import { type Collector, collector } from "./collector.ts";
 import { type ExportLoad, openExporter } from "./exporter.ts";
+import { type ArrivedRequest, type RequestSpan, requestSpan } from "./request_span.ts";
 import { type Sampler, samplingOf } from "./sampling.ts";
 import { contextOf, newTraceId, type SpanContext } from "./span_context.ts";
 import { summaries } from "./statement.ts";
@@ -23,6 +24,8 @@ export type TracingOptions = {
 export type Tracing = AsyncDisposable & {
   /** Begins the span of a call; undefined when the call is not traced. */
   readonly call: (headers: Pick<Headers, "get">, arrived: Arrived) => CallSpan | undefined;
+  /** Begins the span of a request that is no call; undefined when it is not traced. */
+  readonly request: (headers: Pick<Headers, "get">, arrived: ArrivedRequest) => RequestSpan | undefined;
   /** Begins the spans of a statement; undefined when no call that waits for it is traced. */
   readonly statement: (text: string) => StatementSpan | undefined;
   readonly load: () => ExportLoad;
@@ -31,16 +34,19 @@ export type Tracing = AsyncDisposable & {
 /** Opens tracing. */
 export function openTracing({ collector: to, sampler, ratio, onError }: TracingOptions): Tracing {
   const exporter = openExporter({ hand: collector({ ...to, resource: { ...node(), ...to.resource } }), onError });
-  const spans = { calls: new AsyncLocalStorage<readonly SpanContext[]>(), take: exporter.take };
+  const spans: Spans = { calls: new AsyncLocalStorage<readonly SpanContext[]>(), take: exporter.take };
   const sampled = samplingOf(sampler, ratio);
   const summary = summaries();
   const sharing = shareStatements(spans.calls);
 
   return {
     call(headers, arrived) {
-      const parent = parentIn(headers);
-      const traceId = parent?.traceId ?? newTraceId();
-      return sampled(traceId, parent) ? callSpan(spans, arrived, contextOf(traceId, parent)) : undefined;
+      const context = contextIn(headers);
+      return context && callSpan(spans, arrived, context);
+    },
+    request(headers, arrived) {
+      const context = contextIn(headers);
+      return context && requestSpan(spans, arrived, context);
     },
     statement(text) {
       const calls = spans.calls.getStore();
@@ -52,6 +58,13 @@ export function openTracing({ collector: to, sampler, ratio, onError }: TracingO
       await exporter[Symbol.asyncDispose]();
     },
   };
+
+  /** The context of a new span, which continues the trace of its caller; undefined when that is not sampled. */
+  function contextIn(headers: Pick<Headers, "get">): SpanContext | undefined {
+    const parent = parentIn(headers);
+    const traceId = parent?.traceId ?? newTraceId();
+    return sampled(traceId, parent) ? contextOf(traceId, parent) : undefined;
+  }
 }
 
 /** Attributes that distinguish this node from others of the service. */

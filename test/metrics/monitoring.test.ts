@@ -25,6 +25,7 @@ async function scraped(): Promise<string> {
   await postern.admin.get("/v1/users/me");
   await postern.as().get("/v1/users/me");
   await postern.as().post("/v1/sessions", { loginName: "nobody", password: "wrong" });
+  await fetch(`${postern.url}/oauth/userinfo`);
   return (await fetch(`${postern.url}/metrics`)).text();
 }
 

@@ -24,13 +24,13 @@ beforeAll(async () => {
   handlers = openHandlers(postern);
   const { deps } = handlers;
   const signing = signingKeys({ ...deps, instanceId: "instance" });
-  routes = providerRoutes({
+  const { requests } = providerRoutes({
     ...{ deps, settings: postern.config, keys: signing, issuer: () => issuer },
     isRegistered: registeredOrigins(deps.sql),
-    onError: (error) => expect.unreachable(String(error)),
     signIns: signInsOf(deps, postern.config),
     resets: passwordResetsOf(deps, postern.config),
   });
+  routes = requests;
   // The keys are read once in half a minute.
   await signing.published();
 });
@@ -49,6 +49,7 @@ type Request = {
 async function sent(path: string, { query = "", form, headers = {} }: Request) {
   const route = routes.find((one) => one.path === path) ?? expect.unreachable();
   handlers.heard();
+  const values = createContextValues().set(keys.requestId, newId());
   const {
     status,
     headers: fields,
@@ -57,9 +58,10 @@ async function sent(path: string, { query = "", form, headers = {} }: Request) {
     ...{ method: form ? "POST" : "GET", path, query, network: undefined },
     headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
     body: Buffer.from(new URLSearchParams(form).toString()),
-    values: createContextValues().set(keys.requestId, newId()),
+    values,
     signal: new AbortController().signal,
   });
+  expect(values.get(keys.failure)?.cause).toBeUndefined();
   const cookies = [fields["set-cookie"] ?? []].flat().map((cookie) => cookie.split(";")[0] ?? "");
   const location = new URL(String(fields.location ?? issuer), issuer);
   return { status, text: Buffer.from(body).toString(), cookies, location, statements: handlers.heard() };

@@ -83,6 +83,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "errors",
     "guards/capacity",
     "guards/rate_limits",
+    "guards/report#Report",
     "guarded_services",
     "observability",
     "operations",

@@ -194,7 +194,7 @@ export { type Listening, type ListenOptions, listen } from "./http/server.ts";
 export type { ConnectionSource } from "./http/source.ts";
 export type { Certificate } from "./http/tls.ts";
 export type { CallerOrigins } from "./rpc/cors.ts";
-export { type HttpRequest, type HttpRoute, jsonResponse } from "./rpc/http_route.ts";
+export { type ArrivedRequest, type HttpRequest, type HttpRoute, jsonResponse } from "./rpc/http_route.ts";
 export { once, opensAtOnce, single } from "./rpc/pipeline.ts";
 export { codeToString } from "./rpc/protocols/connect_es.ts";
 export { connectStatusOf, httpStatusOf } from "./rpc/protocols/http_error.ts";
@@ -204,6 +204,12 @@ export { callerKey, type FailedRequest } from "./rpc/rpc_call.ts";
 export { httpRulesOf, isRead, type MethodLimits, pathOf, type RpcMethod } from "./rpc/rpc_method.ts";
 export { type CallMetrics, callMetrics, doorOf, operationsOf } from "./services/metrics/calls.ts";
 export { type ProcessMetrics, processMetrics } from "./services/metrics/process.ts";
+export {
+  type ObserveRequest,
+  type RequestMetrics,
+  type RequestOutcome,
+  requestMetrics,
+} from "./services/metrics/requests.ts";
 export { metricsRoute } from "./services/metrics/route.ts";
 export { counter, type Family, gauge, type Sample, type Together, together } from "./services/metrics/text.ts";
 export { type ProcessUsage, usageFamilies } from "./services/metrics/usage.ts";

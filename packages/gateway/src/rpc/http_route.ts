@@ -20,6 +20,9 @@ export type HttpRequest = {
   readonly signal: AbortSignal;
 };
 
+/** A request when it arrives, before its body. */
+export type ArrivedRequest = Pick<HttpRequest, "method" | "headers" | "values">;
+
 /** A handler of a path that is no rpc: health for load balancers, documents, metrics, pages. */
 export type HttpRoute = {
   readonly path: string;
@@ -28,6 +31,8 @@ export type HttpRoute = {
   /** The most bytes that a body may have; a route without it reads no body. */
   readonly bodyMaxBytes?: number;
   readonly handle: (request: HttpRequest) => Promise<Response> | Response;
+  /** Called when a request arrives; the function that it returns is called with the status of the response. */
+  readonly observe?: (request: ArrivedRequest) => ((status: number) => void) | undefined;
   /** Makes what the first request would wait for. A server calls it when it has nothing else to do, or never. */
   readonly prepare?: () => Promise<unknown>;
 };

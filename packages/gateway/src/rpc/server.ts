@@ -94,20 +94,32 @@ type MatchedRequest = { readonly target: Target; readonly match: Match };
 async function serveRoute(state: ServerState, incoming: Incoming & { target: Target }, route: HttpRoute) {
   const { exchange, values } = incoming;
   const { method, headers } = exchange;
+  const ended = route.observe?.({ method, headers, values });
+  const status = await respondTo(state, incoming, route).catch((error) =>
+    refuseRequest(state, { exchange, values }, { error, negotiated: json, operation: method }),
+  );
+  ended?.(status);
+}
+
+/** Sends the response of a route, and returns its status. */
+async function respondTo(
+  state: ServerState,
+  incoming: Incoming & { target: Target },
+  route: HttpRoute,
+): Promise<number> {
+  const { exchange, values } = incoming;
+  const { method, headers } = exchange;
   const methods = route.methods ?? ["GET", "HEAD"];
-  try {
-    if (!methods.includes(method))
-      throw new GatewayError("METHOD_NOT_ALLOWED", { params: { allow: methods.join(", ") } });
-    const response = await route.handle(await routeRequest(state, incoming, route.bodyMaxBytes));
-    const compressedResponse = await compressed(response, headers["accept-encoding"]);
-    state.call.respond(
-      exchange,
-      { ...compressedResponse, headers: { ...defaultHeaders, ...compressedResponse.headers } },
-      values,
-    );
-  } catch (error) {
-    refuseRequest(state, { exchange, values }, { error, negotiated: json, operation: method });
-  }
+  if (!methods.includes(method))
+    throw new GatewayError("METHOD_NOT_ALLOWED", { params: { allow: methods.join(", ") } });
+  const response = await route.handle(await routeRequest(state, incoming, route.bodyMaxBytes));
+  const compressedResponse = await compressed(response, headers["accept-encoding"]);
+  state.call.respond(
+    exchange,
+    { ...compressedResponse, headers: { ...defaultHeaders, ...compressedResponse.headers } },
+    values,
+  );
+  return response.status;
 }
 
 /** The request of a route, with its body where the route takes one. */
@@ -161,17 +173,19 @@ async function servePreflight(state: ServerState, incoming: Incoming, otherwise:
 
 type Refusal = { readonly error: unknown; readonly negotiated: Negotiated; readonly operation: string };
 
-/** Refuses a request that matches no rpc. */
+/** Refuses a request that matches no rpc, and returns the status of the response. */
 function refuseRequest(
   { call }: ServerState,
   { exchange, values }: Incoming,
   { error, negotiated, operation }: Refusal,
-): void {
+): number {
   const requestHeader = new HeaderFields(exchange.headers);
   const signal = neverAborted;
   const refusal = call.onError(error, { values, signal, requestHeader, operation });
   const metadata = { contentType: negotiated.contentType, header: undefined, trailer: undefined };
-  call.respond(exchange, negotiated.protocol.refuse(refusal, metadata), values);
+  const response = negotiated.protocol.refuse(refusal, metadata);
+  call.respond(exchange, response, values);
+  return response.status;
 }
 
 const neverAborted = new AbortController().signal;

@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { pathOf } from "../../rpc/rpc_method.ts";
-import type { Family, Sample } from "./text.ts";
+import { histogram, record, type Series, seriesIn } from "./series.ts";
+import type { Family } from "./text.ts";
 
 /** Called when a call begins; the returned function is called when it ends. */
 export type Observe = (
@@ -10,10 +11,6 @@ export type Observe = (
 
 /** Counts calls and measures their time. */
 export type CallMetrics = { readonly observe: Observe; readonly families: () => Family[] };
-
-const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-type Series = { readonly codes: Map<string, number>; readonly buckets: number[]; sum: number; count: number };
 
 /** Counts the calls of these services; calls of other names are counted as `unknown`. */
 export function callMetrics(served: readonly DescService[], prefix: string): CallMetrics {
@@ -27,7 +24,7 @@ export function callMetrics(served: readonly DescService[], prefix: string): Cal
       return (code, milliseconds) => {
         running -= 1;
         const name = known.has(operation) ? operation : "unknown";
-        count(seriesOf(doorOf(headers), name), code, milliseconds / 1000);
+        record(seriesOf(doorOf(headers), name), code, milliseconds / 1000);
       };
     },
     families: () => familiesOf(doors, running, prefix),
@@ -36,25 +33,13 @@ export function callMetrics(served: readonly DescService[], prefix: string): Cal
   function seriesOf(door: Door, operation: string): Series {
     const inDoor = doors.get(door) ?? new Map<string, Series>();
     doors.set(door, inDoor);
-    const existing = inDoor.get(operation);
-    if (existing) return existing;
-    const created = { codes: new Map<string, number>(), buckets: bounds.map(() => 0), sum: 0, count: 0 };
-    inDoor.set(operation, created);
-    return created;
+    return seriesIn(inDoor, operation);
   }
 }
 
 /** The paths of all rpcs; every other name is chosen by a client, and must not become a label. */
 export function operationsOf(served: readonly DescService[]): ReadonlySet<string> {
   return new Set(served.flatMap(({ methods }) => methods.map(pathOf)));
-}
-
-function count(series: Series, code: string, seconds: number): void {
-  series.codes.set(code, (series.codes.get(code) ?? 0) + 1);
-  series.count += 1;
-  series.sum += seconds;
-  const at = bounds.findIndex((bound) => seconds <= bound);
-  if (at >= 0) series.buckets[at] = (series.buckets[at] ?? 0) + 1;
 }
 
 type Door = "grpc" | "grpc_web" | "connect" | "json";
@@ -74,7 +59,7 @@ function familiesOf(doors: Doors, running: number, prefix: string): Family[] {
     [...byOperation].map(([operation, series]) => ({ labels: { operation, door }, series })),
   );
   const ended = all.flatMap(({ labels, series }) =>
-    [...series.codes].map(([code, value]) => ({ labels: { ...labels, code }, value })),
+    [...series.outcomes].map(([code, value]) => ({ labels: { ...labels, code }, value })),
   );
   return [
     { name: `${prefix}_calls_total`, help: "Calls that ended, by code of gRPC.", type: "counter", samples: ended },
@@ -85,19 +70,5 @@ function familiesOf(doors: Doors, running: number, prefix: string): Family[] {
       type: "histogram",
       samples: all.flatMap(({ labels, series }) => histogram(labels, series)),
     },
-  ];
-}
-
-function histogram(labels: Readonly<Record<string, string>>, { buckets, sum, count }: Series): Sample[] {
-  let below = 0;
-  const cumulated = bounds.map((bound, index) => {
-    below += buckets[index] ?? 0;
-    return { suffix: "_bucket", labels: { ...labels, le: String(bound) }, value: below };
-  });
-  return [
-    ...cumulated,
-    { suffix: "_bucket", labels: { ...labels, le: "+Inf" }, value: count },
-    { suffix: "_sum", labels, value: sum },
-    { suffix: "_count", labels, value: count },
   ];
 }

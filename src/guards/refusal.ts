@@ -1,0 +1,44 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { reasonOf, refuse } from "../errors.ts";
+
+/** The level of the line that a refusal gets in the log. */
+export type RefusalLevel = "info" | "warn" | "error";
+
+/** The refusal that a client gets for an error: the error itself where it is one of ours. */
+export function refusalOf(error: unknown, signal: AbortSignal): ConnectError {
+  if (error instanceof ConnectError && reasonOf(error)) return error;
+  const ended = isEnd(error, signal);
+  const late = ended ? isLate(signal.reason) : hasCode(error, Code.DeadlineExceeded);
+  if (late) return refuse.because("DEADLINE_EXCEEDED", { cause: error });
+  if (ended || hasCode(error, Code.Canceled)) return refuse.because("CANCELLED", { cause: error });
+  return refuse.because("INTERNAL", { cause: error });
+}
+
+/** Whether an error only reports that the request was ended from outside. */
+export function isEnd(error: unknown, signal: AbortSignal): boolean {
+  const names = ["AbortError", "TimeoutError"];
+  return signal.aborted && (error === signal.reason || (error instanceof Error && names.includes(error.name)));
+}
+
+/** The codes of a call that was ended from outside. */
+export const endCodes: readonly Code[] = [Code.Canceled, Code.DeadlineExceeded];
+
+const isLate = (reason: unknown) =>
+  hasCode(reason, Code.DeadlineExceeded) || (reason instanceof Error && reason.name === "TimeoutError");
+
+const hasCode = (error: unknown, code: Code) => error instanceof ConnectError && error.code === code;
+
+/** Finds the level of a refusal: faults of ours are errors, and what passes by itself is a warning. */
+export function levelOf(refusal: ConnectError): RefusalLevel {
+  const reason = reasonOf(refusal);
+  if (reason === "INTERNAL") return "error";
+  return refusal.code === Code.Unavailable || reason === "OUTCOME_UNKNOWN" ? "warn" : "info";
+}
+
+/** Describes an error for the log. Properties are named one by one: others of a database error hold parameters and whole rows. */
+export function causeOf(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
+  const cause = error.cause === undefined ? {} : { cause: causeOf(error.cause) };
+  return { type: error.name, message: error.message, stack: error.stack, ...code, ...cause };
+}

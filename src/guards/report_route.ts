@@ -1,0 +1,112 @@
+import type { ConnectError, ContextValues } from "@connectrpc/connect";
+import { createContextKey } from "@connectrpc/connect";
+import type { ArrivedRequest, HttpRequest, HttpRoute, ObserveRequest, Response } from "@postern/gateway";
+import type { Logger } from "pino";
+import { keys, type RequestFailure } from "../deps.ts";
+import { codeName, localized, reasonOf } from "../errors.ts";
+import { causeOf, isEnd, levelOf, refusalOf } from "./refusal.ts";
+
+type Language = NonNullable<typeof keys.language.defaultValue>;
+type Outcome = Parameters<ReturnType<ObserveRequest>>[0];
+
+/** Options of the report of requests at routes. */
+export type RouteReportOptions = {
+  readonly logger: Logger;
+  /** Chooses one of our languages by an accept-language header. */
+  readonly languageOf: (acceptLanguage: string | undefined) => Language | undefined;
+  /** Called when a request arrives; the function it returns is called when the request ends. */
+  readonly observeRequest?: ObserveRequest | undefined;
+  /** Begins the span of a request; returns undefined if the request is not traced. */
+  readonly traceRequest?: ((endpoint: string, request: ArrivedRequest) => TracedRequest | undefined) | undefined;
+};
+
+/** The span of a traced request. */
+export type TracedRequest = {
+  /** Runs the work of the request. */
+  readonly run: <T>(work: () => T) => T;
+  readonly ended: (outcome: Outcome) => void;
+};
+
+/** A route whose requests each get a line in the log, a span and a place in the metrics; preflights get none, as at the rpcs. */
+export const reportedRoute = (options: RouteReportOptions, route: HttpRoute): HttpRoute => ({
+  ...route,
+  observe(request) {
+    if (request.method === "OPTIONS") return undefined;
+    const line = new RequestLine(options, route.path, request);
+    return (status) => line.ended(status);
+  },
+  handle(request) {
+    const line = requestLineOf(request.values);
+    return line ? line.run(request, route) : route.handle(request);
+  },
+});
+
+/** The line of a request at a reported route; undefined for all others. */
+export const requestLineOf = (values: ContextValues): RequestLine | undefined => values.get(lineKey);
+
+/** The log line of a request, written once, when its response is sent. */
+class RequestLine {
+  readonly #options: RouteReportOptions;
+  readonly #endpoint: string;
+  readonly #request: ArrivedRequest;
+  readonly #language: Language | undefined;
+  readonly #observed: ReturnType<ObserveRequest> | undefined;
+  readonly #span: TracedRequest | undefined;
+  #signal = neverAborted;
+  #started = performance.now();
+
+  constructor(options: RouteReportOptions, endpoint: string, request: ArrivedRequest) {
+    const { headers, values } = request;
+    this.#options = options;
+    this.#endpoint = endpoint;
+    this.#request = request;
+    this.#language = options.languageOf(headers["accept-language"]);
+    this.#observed = options.observeRequest?.(endpoint);
+    this.#span = options.traceRequest?.(endpoint, request);
+    values.set(lineKey, this);
+  }
+
+  /** Answers the request, and restarts the clock: the time of the body is the client's. */
+  run(request: HttpRequest, route: HttpRoute): Promise<Response> | Response {
+    this.#started = performance.now();
+    this.#signal = request.signal;
+    return this.#span ? this.#span.run(() => route.handle(request)) : route.handle(request);
+  }
+
+  /** Notes an error that the route did not answer itself, and returns the refusal for it. */
+  failed(error: unknown): ConnectError {
+    const refusal = refusalOf(error, this.#signal);
+    const reason = reasonOf(refusal) ?? codeName(refusal.code);
+    this.#request.values.set(keys.failure, { reason, level: levelOf(refusal), cause: refusal.cause });
+    return this.#language ? localized(refusal, this.#language) : refusal;
+  }
+
+  ended(status: number): void {
+    const failure = this.#request.values.get(keys.failure);
+    // A client that is gone makes its statements fail, and gets no response.
+    const isGone = failure !== undefined && isEnd(failure.cause, this.#signal);
+    if (isGone) this.#write(goneStatus, { reason: "CANCELLED", level: "info" });
+    else this.#write(status, failure);
+  }
+
+  #write(status: number, failure: RequestFailure | undefined): void {
+    const milliseconds = performance.now() - this.#started;
+    const { reason, level = "info", cause } = failure ?? {};
+    this.#observed?.({ status, reason }, milliseconds);
+    this.#span?.ended({ status, reason });
+    const { logger } = this.#options;
+    if (!logger.isLevelEnabled(level)) return;
+    const { method, values } = this.#request;
+    const error = cause === undefined ? {} : { error: causeOf(cause) };
+    const durationMs = Math.round(milliseconds * 100) / 100;
+    const ids = { clientId: values.get(keys.clientId), requestId: values.get(keys.requestId) };
+    logger[level]({ endpoint: this.#endpoint, method, status, reason, ...error, durationMs, ...ids }, "request");
+  }
+}
+
+// As the gateway answers a client that is gone.
+const goneStatus = 499;
+
+const neverAborted = new AbortController().signal;
+
+const lineKey = createContextKey<RequestLine | undefined>(undefined, { description: "line of the request" });
