@@ -160,6 +160,7 @@ export const applicationFolds = {
   deleted: {
     views: [
       `delete from application_keys k using $facts f where k.app_id = f.stream`,
+      `delete from consents c using $facts f where c.app_id = f.stream`,
       `delete from applications a using $facts f where a.owner = f.owner and a.app_id = f.stream`,
       `delete from client_ids c using $facts f where c.owner = f.owner and c.app_id = f.stream`,
     ],

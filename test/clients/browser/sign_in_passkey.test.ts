@@ -61,6 +61,9 @@ describe.skipIf(!found("chromium"))("the pages in Chromium, with its virtual aut
     await shows(page, "recovery codes");
     expect(await page.run("(() => document.querySelectorAll('.codes li').length)")).toBe(10);
     await submit(page, {}, "done");
+    // The application is another organization's.
+    await shows(page, "Allow App");
+    await submit(page, {}, "allow");
     const claims = await claimsOf(issuer, app, page);
     expect(claims).toMatchObject({ sub: person.userId, amr: ["pwd", "hwk", "user", "mfa"] });
   });
