@@ -14,6 +14,7 @@ export const providerChores = ({ sql, clock }: Deps, keys: SigningKeys): readonl
   return [
     inOrder("expired sign-ins to applications", (stretch) => deleteSignOns(sql, until(), stretch)),
     inOrder("expired access tokens of applications", (stretch) => deleteTokens(sql, until(), stretch)),
+    inOrder("replaced refresh tokens", (stretch) => deleteReplaced(sql, later(clock(), -replacedSeconds), stretch)),
     inOrder("expired sessions of browsers", (stretch) => deleteSessions(sql, until(), stretch)),
     inOrder("expired assertions", (stretch) => deleteAssertions(sql, until(), stretch)),
     inOrder("expired codes of devices", (stretch) => deleteDeviceCodes(sql, until(), stretch)),
@@ -42,6 +43,18 @@ const deleteTokens = (sql: Sql, until: Date, { from, most }: Stretch) => sql<Del
     returning expiration_date
   )
   select count(*)::int as count, max(expiration_date) as last from gone`;
+
+// The successor is shown for a moment after the replacement. Later the family alone tells that a token was replaced.
+const replacedSeconds = 300;
+
+const deleteReplaced = (sql: Sql, until: Date, { from, most }: Stretch) => sql<Deleted[]>`
+  with gone as (
+    delete from refresh_tokens where hash in (
+      select hash from refresh_tokens where in_family and replaced >= ${from} and replaced <= ${until}
+      order by replaced limit ${most} for update skip locked)
+    returning replaced
+  )
+  select count(*)::int as count, max(replaced) as last from gone`;
 
 // The row of a session that anything still came of is left: its deletion would end that.
 const deleteSessions = (sql: Sql, until: Date, { from, most }: Stretch) => sql<Deleted[]>`

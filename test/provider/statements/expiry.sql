@@ -15,6 +15,14 @@ with gone as (
   select count(*)::int as count, max(expiration_date) as last from gone;
 
 with gone as (
+    delete from refresh_tokens where hash in (
+      select hash from refresh_tokens where in_family and replaced >= $1 and replaced <= $2
+      order by replaced limit $3 for update skip locked)
+    returning replaced
+  )
+  select count(*)::int as count, max(replaced) as last from gone;
+
+with gone as (
     delete from browser_sessions where session_id in (
       select b.session_id from browser_sessions b where b.expiration_date >= $1 and b.expiration_date <= $2
         and not exists (select from sign_ons o where o.session_id = b.session_id)
