@@ -1,11 +1,12 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { pureTests, thoroughTests } from "./test/pure.ts";
+import { nameSecondAttempts } from "./test/second_attempt.ts";
 
 const report = process.env.VITEST_JSON;
 
 const every = {
-  // .ci/run counts from the JSON report.
-  reporters: report ? ["dot", ["json", { outputFile: report }]] : ["default"],
+  // .ci/run counts from the JSON report, and ten thousand dots would hide what failed.
+  reporters: report ? ["minimal", ["json", { outputFile: report }], nameSecondAttempts] : ["default", nameSecondAttempts],
   maxWorkers: 2,
   testTimeout: 180_000,
   hookTimeout: 180_000,
@@ -13,8 +14,13 @@ const every = {
   expect: { poll: { timeout: 60_000 } },
 } satisfies ViteUserConfig["test"];
 
-/** Settings of every run with a database. */
-export const shared = { ...every, globalSetup: ["test/global-setup.ts"] } satisfies ViteUserConfig["test"];
+/** Settings of every run with a database: a real server, real sockets, and a machine that others share. */
+export const shared = {
+  ...every,
+  globalSetup: ["test/global-setup.ts"],
+  // A stall of the machine fails no run. The report names what ran twice, so that it is mended and not hidden.
+  retry: 1,
+} satisfies ViteUserConfig["test"];
 
 const pure = [...pureTests];
 const thorough = [...thoroughTests];
@@ -31,6 +37,7 @@ export default defineConfig({
         test: {
           name: "server",
           globalSetup: shared.globalSetup,
+          retry: shared.retry,
           include: ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"],
           // Clients in other languages and some faults need more than npm: `npm run clients` and `npm run faults` run them.
           exclude: [...pure, ...thorough, "test/clients/*/**", "test/faults/*.test.ts", "test/faults/long/**"],

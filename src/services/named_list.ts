@@ -165,16 +165,18 @@ function byWord(sql: Sql, list: NamedList, { word, after }: { word: string; afte
     backwards === "asc"
       ? sql`strpos(${own}, ${beginning(sql, word)}) = strpos(${own}, ' ' || w.term || ' ')`
       : sql`strpos(${own}, ' ' || w.term || ${beginning(sql, word)}) = 0`;
+  // The rows to read are counted before the things are looked up: a join of as many rows as begin with the word gets room for all
+  // of them, which took longer than a page.
   return sql`
-    select w.object_id as id, ${sql.unsafe(list.columns)}, w.term as key,
-      ${rest} and ${isFirst} as "isMatch",
-      row_number() over (order by ${order}) = ${mostRead} as "isLast"
-    from ${list.terms} cross join lateral (
+    select w.object_id as id, ${sql.unsafe(list.columns)}, w.term as key, ${rest} and ${isFirst} as "isMatch", w."isLast"
+    from (
+      select w.term, w.object_id, row_number() over (order by ${order}) = ${mostRead} as "isLast" from ${list.terms}
+      where ${termBegins(sql, word)}
+        and ${after ? sql`(w.term, w.object_id) ${sql.unsafe(beyond)} (${lastKey}, ${lastId})` : sql`true`}
+      order by ${order} limit ${mostRead}
+    ) w cross join lateral (
       select * from ${list.table} where ${within(sql, list)} and ${sql.unsafe(list.id)} = w.object_id limit 1
-    ) ${sql.unsafe(list.alias)}
-    where ${termBegins(sql, word)}
-      and ${after ? sql`(w.term, w.object_id) ${sql.unsafe(beyond)} (${lastKey}, ${lastId})` : sql`true`}
-    order by ${order} limit ${mostRead}`;
+    ) ${sql.unsafe(list.alias)}`;
 }
 
 const unservedIn = ({ served, unserved = [] }: NamedList) => (served ? [served, ...unserved] : unserved);

@@ -36,7 +36,7 @@ export async function openTestLog() {
   return { url, sql, log, statements, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-const usual = { connections: 8, waitMs: 10_000, statementTimeoutMs: 20_000 };
+const usual = { connections: 8, waitMs: 60_000, statementTimeoutMs: 60_000 };
 
 function watched(sql: Sql) {
   const statements: string[] = [];

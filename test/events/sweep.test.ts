@@ -9,7 +9,7 @@ const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 async function openDatabase() {
   await using opened = new AsyncDisposableStack();
   const { url } = opened.use(await freshDatabase());
-  const { sql } = opened.use(connect(url, { connections: 4, waitMs: 5_000, statementTimeoutMs: 5_000, log }));
+  const { sql } = opened.use(connect(url, { connections: 4, waitMs: 60_000, statementTimeoutMs: 60_000, log }));
   const stack = opened.move();
   return { sql, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

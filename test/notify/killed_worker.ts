@@ -8,7 +8,7 @@ import { keyring } from "../../src/security/seal.ts";
 
 const [moment = "", databaseUrl = "", key = "", url = ""] = process.argv.slice(2);
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
-const { sql } = connect(databaseUrl, { connections: 4, waitMs: 5_000, statementTimeoutMs: 5_000, log });
+const { sql } = connect(databaseUrl, { connections: 4, waitMs: 60_000, statementTimeoutMs: 60_000, log });
 const send = webhookSender({ url, secret: Buffer.alloc(32) }, () => new Date());
 
 const die = (now: string) => void (now === moment && process.kill(process.pid, "SIGKILL"));
@@ -39,7 +39,7 @@ startSmsWorker({
   clock: () => new Date(),
   text: "{code}",
   attempts: 10,
-  timeoutMs: 1_000,
+  timeoutMs: 60_000,
   everyMs: 20,
   onDelivery: () => die("at the end"),
   onError: console.error,

@@ -17,7 +17,7 @@ const folds = new Map([[typeOf("user", "phoneCodeRequested"), phoneFolds.phoneCo
 const originOf = () => ({ actor: undefined, requestId: newId(), signal: undefined, idempotency: undefined });
 
 /** Connects to a database as a node does. */
-export const node = (url: string) => connect(url, { connections: 4, waitMs: 5_000, statementTimeoutMs: 5_000, log });
+export const node = (url: string) => connect(url, { connections: 4, waitMs: 60_000, statementTimeoutMs: 60_000, log });
 
 /** A database whose log asks for SMS, and all that a worker needs. */
 export async function openOutbox({ key = randomBytes(32), databaseUrl = "" } = {}) {
@@ -76,7 +76,7 @@ export function startWorker(outbox: Outbox, options: Pick<SmsWorkerOptions, "sen
     clock: () => outbox.clock.now(),
     text: "{code} is your verification code.",
     attempts: 10,
-    timeoutMs: 1_000,
+    timeoutMs: 60_000,
     everyMs: 20,
     onDelivery: ({ id, attempts }, delivery) => deliveries.push({ id, attempts, ...delivery }),
     onError: (error) => console.warn(error),

@@ -4,7 +4,7 @@ import { connect } from "../../src/postgres/connect.ts";
 import { quiet } from "./holder.ts";
 
 const open = () =>
-  connect(inject("databaseUrl"), { connections: 1, waitMs: 5_000, statementTimeoutMs: 10_000, log: quiet });
+  connect(inject("databaseUrl"), { connections: 1, waitMs: 60_000, statementTimeoutMs: 60_000, log: quiet });
 
 const hostile = [
   ...["x", "{x}", "{}", "{", "}", "a,b", ",", '"', '""', "\\", '\\"', "\\\\", "'", "NULL", "null", ""],

@@ -29,7 +29,7 @@ test.each(numbers)("a node with %i connections uses them and never has more", as
     until(async () => {
       counts.push(await count(at.url));
       return (await count(at.url, "wait_event_type = 'Lock'")) === wanted;
-    }, 20_000);
+    });
   const { short, long } = sharesOf(connections);
   // Held up by this, statements that remove users and those that list grants take all the connections that they get; those that
   // list the grants of one user would share a few.
@@ -41,7 +41,7 @@ test.each(numbers)("a node with %i connections uses them and never has more", as
   await waiting(short + long);
   await Promise.all(probed);
   // The one that asks about the others may just be renewed.
-  await until(async () => counts.push(await count(at.url)) > 0 && Math.max(...counts) >= connections, 20_000);
+  await until(async () => counts.push(await count(at.url)) > 0 && Math.max(...counts) >= connections);
   await gate.release();
   await Promise.all([...removed, ...listed]);
   expect(Math.max(...counts)).toBe(connections);
@@ -69,14 +69,17 @@ test("a node that is allowed fewer connections than it may take serves all calls
   await using at = await freshDatabase();
   await using role = await limitedRole(at.url, 4);
   await using postern = await startPostern({
-    ...{ databaseUrl: role.url, migrationDatabaseUrl: at.url, databaseConnections: 16, databaseWaitMs: 20_000 },
+    ...{ databaseUrl: role.url, migrationDatabaseUrl: at.url, databaseConnections: 16, databaseWaitMs: 60_000 },
   });
   const users = await Promise.all(Array.from({ length: 10 }, () => machine(postern)));
   const statuses: number[] = [];
   for (let round = 0; round < 10; round++) {
     const calls = users.flatMap(() => [
       ...Array.from({ length: 4 }, () => postern.admin.get(`/v1/users/${postern.adminId}/grants`)),
-      fetch(`${postern.url}/readyz`),
+      expect
+        .poll(async () => (await fetch(`${postern.url}/readyz`)).status)
+        .toBe(200)
+        .then(() => ({ status: 200 })),
       ...(round === 5 ? [postern.admin.delete(`/v1/users/${users.pop()?.userId}`)] : []),
     ]);
     statuses.push(...(await Promise.all(calls)).map(({ status }) => status));

@@ -85,8 +85,8 @@ test("a node that only probes ask heals as well", async () => {
 
 test("a connection that refuses writes is replaced, and the others run on undisturbed", async () => {
   await using at = await freshDatabase({ empty: true });
-  await using db = connect(at.url, { connections: 2, waitMs: 5_000, statementTimeoutMs: 60_000, log: quiet });
-  await using gate = connect(at.url, { connections: 1, waitMs: 5_000, statementTimeoutMs: 60_000, log: quiet });
+  await using db = connect(at.url, { connections: 2, waitMs: 60_000, statementTimeoutMs: 60_000, log: quiet });
+  await using gate = connect(at.url, { connections: 1, waitMs: 60_000, statementTimeoutMs: 60_000, log: quiet });
   await db.sql`create table written (n int)`;
   await gate.sql`select pg_advisory_lock(1)`;
   const running = db.sql`select 'undisturbed' as way from pg_advisory_xact_lock_shared(1)`.then((rows) => rows);
@@ -108,7 +108,7 @@ test("a stream that begins while the database is away is unavailable as well", a
   proxy.reset();
   const headers = { authorization: `Bearer ${postern.admin.token}` };
   const watching = async () => {
-    for await (const _ of events.watchEvents({}, { headers, timeoutMs: 20_000 })) return "an event";
+    for await (const _ of events.watchEvents({}, { headers, timeoutMs: 60_000 })) return "an event";
     return "the end";
   };
   for (let round = 0; round < 5; round++) {

@@ -13,7 +13,7 @@ const settings = {
 async function openDatabase() {
   await using opened = new AsyncDisposableStack();
   const { url } = opened.use(await freshDatabase());
-  const { sql } = opened.use(connect(url, { connections: 4, waitMs: 5_000, statementTimeoutMs: 5_000, log }));
+  const { sql } = opened.use(connect(url, { connections: 4, waitMs: 60_000, statementTimeoutMs: 60_000, log }));
   const deps = { sql, clock: () => new Date() } as unknown as Deps;
   await sql`insert into organizations (organization_id, name, version, created, changed) values ('o', 'O', 1, now(), now())`;
   await sql`

@@ -29,31 +29,31 @@ where "isMatch" or "isLast" order by key asc, id asc limit $6;
 select * from (
   select w.object_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.is_api as "isApi",
   a.active, a.version, a.created, a.changed,
-  exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", w.term as key,
-    true and coalesce(a.active, false) and strpos(a.words, (select ' ' || left(folded($1), 50))) = strpos(a.words, ' ' || w.term || ' ') as "isMatch",
-    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
-  from (select * from terms where noun = 'application' and scope = $3) w cross join lateral (
-    select * from applications a where a.project_id = $4 and a.app_id = w.object_id limit 1
-  ) a
-  where
-w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50) || chr(1114111))
-    and true
-  order by w.term asc, w.object_id asc limit $7) found
+  exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", w.term as key, true and coalesce(a.active, false) and strpos(a.words, (select ' ' || left(folded($1), 50))) = strpos(a.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  from (
+    select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select * from terms where noun = 'application' and scope = $3) w
+    where
+w.term >= (select left(folded($4), 50)) and w.term < (select left(folded($5), 50) || chr(1114111))
+      and true
+    order by w.term asc, w.object_id asc limit $6
+  ) w cross join lateral (
+    select * from applications a where a.project_id = $7 and a.app_id = w.object_id limit 1
+  ) a) found
   where "isMatch" or "isLast" order by key asc, id asc limit $8;
 
 select * from (
   select w.object_id as id, a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.is_api as "isApi",
   a.active, a.version, a.created, a.changed,
-  exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", w.term as key,
-    true and strpos(a.words, (select ' ' || left(folded($1), 50))) = strpos(a.words, ' ' || w.term || ' ') as "isMatch",
-    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
-  from (select * from terms where noun = 'application' and scope = $3) w cross join lateral (
-    select * from applications a where a.project_id = $4 and a.app_id = w.object_id limit 1
-  ) a
-  where
-w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50) || chr(1114111))
-    and true
-  order by w.term asc, w.object_id asc limit $7) found
+  exists (select from application_keys k where k.app_id = a.app_id) as "hasKey", w.term as key, true and strpos(a.words, (select ' ' || left(folded($1), 50))) = strpos(a.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  from (
+    select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select * from terms where noun = 'application' and scope = $3) w
+    where
+w.term >= (select left(folded($4), 50)) and w.term < (select left(folded($5), 50) || chr(1114111))
+      and true
+    order by w.term asc, w.object_id asc limit $6
+  ) w cross join lateral (
+    select * from applications a where a.project_id = $7 and a.app_id = w.object_id limit 1
+  ) a) found
   where "isMatch" or "isLast" order by key asc, id asc limit $8;
 
 select * from (

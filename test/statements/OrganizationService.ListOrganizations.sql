@@ -15,16 +15,16 @@ order by o.name asc, o.organization_id asc limit $4) found
 where "isMatch" or "isLast" order by key asc, id asc limit $5;
 
 select * from (
-  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, w.term as key,
-    true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch",
-    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
-  from (select * from terms where noun = 'organization' and scope = '') w cross join lateral (
-    select * from organizations o where true and o.organization_id = w.object_id limit 1
-  ) o
-  where
+  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, w.term as key, true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  from (
+    select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select * from terms where noun = 'organization' and scope = '') w
+    where
 w.term >= (select left(folded($3), 50)) and w.term < (select left(folded($4), 50) || chr(1114111))
-    and true
-  order by w.term asc, w.object_id asc limit $5) found
+      and true
+    order by w.term asc, w.object_id asc limit $5
+  ) w cross join lateral (
+    select * from organizations o where true and o.organization_id = w.object_id limit 1
+  ) o) found
   where "isMatch" or "isLast" order by key asc, id asc limit $6;
 
 select * from (
@@ -36,16 +36,16 @@ order by o.name asc, o.organization_id asc limit $3) found
 where "isMatch" or "isLast" order by key asc, id asc limit $4;
 
 select * from (
-  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, w.term as key,
-    true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch",
-    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
-  from (select * from terms where noun = 'organization' and scope = '' and object_id = any($3) offset 0) w cross join lateral (
-    select * from organizations o where true and o.organization_id = w.object_id limit 1
-  ) o
-  where
+  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, w.term as key, true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  from (
+    select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select * from terms where noun = 'organization' and scope = '' and object_id = any($3) offset 0) w
+    where
 w.term >= (select left(folded($4), 50)) and w.term < (select left(folded($5), 50) || chr(1114111))
-    and true
-  order by w.term asc, w.object_id asc limit $6) found
+      and true
+    order by w.term asc, w.object_id asc limit $6
+  ) w cross join lateral (
+    select * from organizations o where true and o.organization_id = w.object_id limit 1
+  ) o) found
   where "isMatch" or "isLast" order by key asc, id asc limit $7;
 
 select * from (

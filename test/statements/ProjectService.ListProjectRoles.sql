@@ -26,16 +26,16 @@ order by r.role_key asc, r.role_key asc limit $5) found
 where "isMatch" or "isLast" order by key asc, id asc limit $6;
 
 select * from (
-  select w.object_id as id, r.display_name as "displayName", w.term as key,
-    true and strpos(r.words, (select ' ' || left(folded($1), 50))) = strpos(r.words, ' ' || w.term || ' ') as "isMatch",
-    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
-  from (select * from terms where noun = 'role' and scope = $3) w cross join lateral (
-    select * from project_roles r where r.project_id = $4 and r.role_key = w.object_id limit 1
-  ) r
-  where
-w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50) || chr(1114111))
-    and true
-  order by w.term asc, w.object_id asc limit $7) found
+  select w.object_id as id, r.display_name as "displayName", w.term as key, true and strpos(r.words, (select ' ' || left(folded($1), 50))) = strpos(r.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  from (
+    select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select * from terms where noun = 'role' and scope = $3) w
+    where
+w.term >= (select left(folded($4), 50)) and w.term < (select left(folded($5), 50) || chr(1114111))
+      and true
+    order by w.term asc, w.object_id asc limit $6
+  ) w cross join lateral (
+    select * from project_roles r where r.project_id = $7 and r.role_key = w.object_id limit 1
+  ) r) found
   where "isMatch" or "isLast" order by key asc, id asc limit $8;
 
 select * from (
@@ -48,15 +48,15 @@ order by r.role_key asc, r.role_key asc limit $4) found
 where "isMatch" or "isLast" order by key asc, id asc limit $5;
 
 select * from (
-  select w.object_id as id, r.display_name as "displayName", w.term as key,
-    true and strpos(r.words, (select ' ' || left(folded($1), 50))) = strpos(r.words, ' ' || w.term || ' ') as "isMatch",
-    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
-  from (select t.* from project_grant_roles g
-  join terms t on t.noun = 'role' and t.scope = g.project_id and t.object_id = g.role_key where g.project_grant_id = $3 offset 0) w cross join lateral (
-    select * from project_roles r where r.project_id = $4 and r.role_key = w.object_id limit 1
-  ) r
-  where
-w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50) || chr(1114111))
-    and true
-  order by w.term asc, w.object_id asc limit $7) found
+  select w.object_id as id, r.display_name as "displayName", w.term as key, true and strpos(r.words, (select ' ' || left(folded($1), 50))) = strpos(r.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  from (
+    select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select t.* from project_grant_roles g
+  join terms t on t.noun = 'role' and t.scope = g.project_id and t.object_id = g.role_key where g.project_grant_id = $3 offset 0) w
+    where
+w.term >= (select left(folded($4), 50)) and w.term < (select left(folded($5), 50) || chr(1114111))
+      and true
+    order by w.term asc, w.object_id asc limit $6
+  ) w cross join lateral (
+    select * from project_roles r where r.project_id = $7 and r.role_key = w.object_id limit 1
+  ) r) found
   where "isMatch" or "isLast" order by key asc, id asc limit $8;

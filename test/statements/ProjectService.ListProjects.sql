@@ -43,28 +43,28 @@ order by p.name asc, p.project_id asc limit $8)) found
 where "isMatch" or "isLast" order by key asc, id asc limit $9;
 
 select * from ((
-  select w.object_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, w.term as key,
-    true and strpos(p.words, (select ' ' || left(folded($1), 50))) = strpos(p.words, ' ' || w.term || ' ') as "isMatch",
-    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
-  from (select * from terms where noun = 'project' and scope = $3 and object_id = any($4) offset 0) w cross join lateral (
-    select * from projects p where p.owner = $5 and p.project_id = w.object_id limit 1
-  ) p
-  where
-w.term >= (select left(folded($6), 50)) and w.term < (select left(folded($7), 50) || chr(1114111))
-    and true
-  order by w.term asc, w.object_id asc limit $8) union all (
-  select w.object_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, w.term as key,
-    true and strpos(p.words, (select ' ' || left(folded($9), 50))) = strpos(p.words, ' ' || w.term || ' ') as "isMatch",
-    row_number() over (order by w.term asc, w.object_id asc) = $10 as "isLast"
-  from (select t.* from project_grants g
+  select w.object_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, w.term as key, true and strpos(p.words, (select ' ' || left(folded($1), 50))) = strpos(p.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  from (
+    select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select * from terms where noun = 'project' and scope = $3 and object_id = any($4) offset 0) w
+    where
+w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50) || chr(1114111))
+      and true
+    order by w.term asc, w.object_id asc limit $7
+  ) w cross join lateral (
+    select * from projects p where p.owner = $8 and p.project_id = w.object_id limit 1
+  ) p) union all (
+  select w.object_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed, w.term as key, true and strpos(p.words, (select ' ' || left(folded($9), 50))) = strpos(p.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  from (
+    select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $10 as "isLast" from (select t.* from project_grants g
     join terms t on t.noun = 'project' and t.scope = g.owner and t.object_id = g.project_id where g.granted_organization_id = $11 and g.project_grant_id = any($12)
-  and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) w cross join lateral (
-    select * from projects p where true and p.project_id = w.object_id limit 1
-  ) p
-  where
+  and (select not d.deleted from organizations d where d.organization_id = g.owner) offset 0) w
+    where
 w.term >= (select left(folded($13), 50)) and w.term < (select left(folded($14), 50) || chr(1114111))
-    and true
-  order by w.term asc, w.object_id asc limit $15)) found
+      and true
+    order by w.term asc, w.object_id asc limit $15
+  ) w cross join lateral (
+    select * from projects p where true and p.project_id = w.object_id limit 1
+  ) p)) found
   where "isMatch" or "isLast" order by key asc, id asc limit $16;
 
 select * from ((

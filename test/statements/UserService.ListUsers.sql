@@ -52,16 +52,16 @@ u.version, u.created, u.changed, (folded(u.email) collate "C") as key, true and 
 select * from (
   select w.object_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
 u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.locked, u.locked_until as "lockedUntil",
-u.version, u.created, u.changed, w.term as key,
-    true and coalesce(strpos(u.words, (select ' ' || left(folded($1), 50))) > 0, false) and strpos(u.words, (select ' ' || left(folded($2), 50))) = strpos(u.words, ' ' || w.term || ' ') as "isMatch",
-    row_number() over (order by w.term asc, w.object_id asc) = $3 as "isLast"
-  from (select * from terms where noun = 'user' and scope = $4) w cross join lateral (
-    select * from users u where u.owner = $5 and u.user_id = w.object_id limit 1
-  ) u
-  where
-w.term >= (select left(folded($6), 50)) and w.term < (select left(folded($7), 50) || chr(1114111))
-    and true
-  order by w.term asc, w.object_id asc limit $8) found
+u.version, u.created, u.changed, w.term as key, true and coalesce(strpos(u.words, (select ' ' || left(folded($1), 50))) > 0, false) and strpos(u.words, (select ' ' || left(folded($2), 50))) = strpos(u.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  from (
+    select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $3 as "isLast" from (select * from terms where noun = 'user' and scope = $4) w
+    where
+w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50) || chr(1114111))
+      and true
+    order by w.term asc, w.object_id asc limit $7
+  ) w cross join lateral (
+    select * from users u where u.owner = $8 and u.user_id = w.object_id limit 1
+  ) u) found
   where "isMatch" or "isLast" order by key asc, id asc limit $9;
 
 select * from (
@@ -77,14 +77,14 @@ u.version, u.created, u.changed, (u.phone collate "C") as key, true and coalesce
 select * from (
   select w.object_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
 u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.locked, u.locked_until as "lockedUntil",
-u.version, u.created, u.changed, w.term as key,
-    true and strpos(u.words, (select ' ' || left(folded($1), 50))) = strpos(u.words, ' ' || w.term || ' ') as "isMatch",
-    row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast"
-  from (select * from terms where noun = 'user' and scope = $3) w cross join lateral (
-    select * from users u where u.owner = $4 and u.user_id = w.object_id limit 1
-  ) u
-  where
-w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50) || chr(1114111))
-    and (w.term, w.object_id) > ($7, $8)
-  order by w.term asc, w.object_id asc limit $9) found
+u.version, u.created, u.changed, w.term as key, true and strpos(u.words, (select ' ' || left(folded($1), 50))) = strpos(u.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  from (
+    select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select * from terms where noun = 'user' and scope = $3) w
+    where
+w.term >= (select left(folded($4), 50)) and w.term < (select left(folded($5), 50) || chr(1114111))
+      and (w.term, w.object_id) > ($6, $7)
+    order by w.term asc, w.object_id asc limit $8
+  ) w cross join lateral (
+    select * from users u where u.owner = $9 and u.user_id = w.object_id limit 1
+  ) u) found
   where "isMatch" or "isLast" order by key asc, id asc limit $10;

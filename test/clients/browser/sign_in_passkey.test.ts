@@ -7,6 +7,7 @@ import { organization, type Postern, signedUp, startPostern } from "../../harnes
 import { type Application, application, authorizeUrl, exchange } from "../../provider/application.ts";
 import { found } from "../toolchains.ts";
 import { type Page, startChromium } from "./chromium.ts";
+import { shows, submit } from "./forms.ts";
 
 /** A port that nobody listens on: a passkey is bound to the port of its page, so that it has to be known before. */
 async function freePort(): Promise<number> {
@@ -16,21 +17,6 @@ async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   return port;
 }
-
-/** Waits for a page that shows a text. While a page goes and another comes nothing can be asked. */
-const shows = (page: Page, text: string) =>
-  vi.waitFor(async () => expect(await page.run("(() => document.body.innerText)")).toContain(text), 60_000);
-
-/** Fills fields of the first form and clicks its button of this value. */
-const submit = (page: Page, fields: Readonly<Record<string, string>>, action: string) =>
-  page.run(
-    `((fields, action) => {
-      for (const [name, value] of Object.entries(fields)) document.forms[0].elements.namedItem(name).value = value;
-      document.querySelector('button[value="' + action + '"]').click();
-    })`,
-    fields,
-    action,
-  );
 
 /** Clicks the button of the form that a script shows. */
 const clickPasskey = (page: Page) =>

@@ -82,20 +82,20 @@ async function installPython(folder: string, archives: readonly string[]) {
 }
 
 async function installGo(folder: string) {
-  const cached = execFileSync("go", ["env", "GOMODCACHE"], { encoding: "utf8" }).trim();
-  const proxies = [join(root, "sdk/dist/goproxy"), join(cached, "cache/download")].map((path) => `file://${path}`);
-  // Modules in a folder of their own: the machine's would keep the first archive of this version for ever.
-  const modules = join(base, "go-modules");
-  await rm(join(modules, "github.com/postern"), { recursive: true, force: true });
-  await rm(join(modules, "cache/download/github.com/postern"), { recursive: true, force: true });
+  // The machine's own settings say where modules come from; ours comes from the folder where it was packed.
+  const names = ["GOMODCACHE", "GOPROXY", "GOFLAGS", "GONOSUMDB"] as const;
+  const own = JSON.parse(execFileSync("go", ["env", "-json", ...names], { encoding: "utf8" }));
+  const [path, packed] = ["github.com/postern", `file://${join(root, "sdk/dist/goproxy")}`];
+  // The cache would keep the first archive of this version for ever.
+  for (const place of [path, join("cache/download", path)])
+    await rm(join(own.GOMODCACHE, place), { recursive: true, force: true });
   const env = {
-    GOPROXY: [...proxies, "https://proxy.golang.org"].join(","),
-    GONOSUMDB: "github.com/postern/*",
-    GOMODCACHE: modules,
-    GOFLAGS: "-modcacherw -mod=mod",
+    GOPROXY: [packed, own.GOPROXY].filter(Boolean).join(","),
+    GONOSUMDB: [own.GONOSUMDB, `${path}/*`].filter(Boolean).join(","),
+    GOFLAGS: [own.GOFLAGS, "-modcacherw", "-mod=mod"].filter(Boolean).join(" "),
   };
   await must(["go", "mod", "init", "example.com/program"], folder, env);
-  await must(["go", "mod", "tidy"], folder, env);
+  await must(["go", "get", "."], folder, env);
   await must(["go", "build", "-buildvcs=false", "-o", "program", "."], folder, env);
   return { command: ["./program"] as const };
 }
