@@ -136,7 +136,7 @@ const forDevice = (proven: ProvenRequest, device: DeviceRequest): AuthorizationR
   challenge: undefined,
   prompts: [],
   maxAge: undefined,
-  forApi: false,
+  forApi: device.forApi,
   wantsFactor: false,
   loginHint: "",
   idTokenHint: undefined,

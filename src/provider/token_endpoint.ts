@@ -3,7 +3,6 @@ import { OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
 import type { Call, Deps } from "../deps.ts";
 import { foreignKey } from "../postgres/failure.ts";
 import { sameBytes } from "../security/compare.ts";
-import { newToken } from "../security/token.ts";
 import { wordsOf } from "./claims.ts";
 import type { Client } from "./client.ts";
 import type { Authenticate, ClientClaim } from "./client_authentication.ts";
@@ -20,6 +19,7 @@ import {
 import { OauthError } from "./oauth_error.ts";
 import { refuseTarget } from "./own_api.ts";
 import { type Parameters, required } from "./parameters.ts";
+import { firstRefreshToken, nextRefreshToken } from "./refresh_token.ts";
 import { later, type ProviderSettings } from "./settings.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";
@@ -104,7 +104,7 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     refuseTarget(client, signOn, { form, issuer: maker.issuer() });
     const access = await newAccessToken(maker, { client, signOn, now }, signOn.scope);
     const refresh = isRefreshable(client, signOn)
-      ? newRefresh(now, later(now, settings.refreshLifetimeSeconds))
+      ? newRefresh(firstRefreshToken(), now, later(now, settings.refreshLifetimeSeconds))
       : undefined;
     const idToken = await idTokenFor({ client, signOn, now }, access);
     const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
@@ -131,7 +131,11 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     const of = { client, signOn: { ...signOn, nonce: null }, now };
     const access = await newAccessToken(maker, of, narrowed(signOn.scope, form.get("scope")));
     const idToken = await idTokenFor(of, access);
-    const successor = newRefresh(now, later(new Date(signOn.createdAt * 1000), settings.refreshLifetimeSeconds));
+    const successor = newRefresh(
+      nextRefreshToken(old),
+      now,
+      later(new Date(signOn.createdAt * 1000), settings.refreshLifetimeSeconds),
+    );
     const sealed = sealSuccessor(secrets.keyring, old, successor.text);
     const replaced = () => replaceRefresh(sql, { old, successor, sealed }, access);
     const isFirst = found.replacedMs === null && (await triedAgain(replaced, call).catch(refuseEnded));
@@ -148,9 +152,9 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     return openSuccessor(secrets.keyring, old, found.successor);
   }
 
-  function newRefresh(now: Date, end: Date) {
+  function newRefresh(text: string, now: Date, end: Date) {
     const idle = later(now, settings.refreshIdleSeconds);
-    return { text: newToken("or"), expirationDate: idle < end ? idle : end };
+    return { text, expirationDate: idle < end ? idle : end };
   }
 
   /** Ends the sign-in whose code or refresh token came again: one of the two who have it stole it. */
@@ -223,7 +227,8 @@ function isVerifier(challenge: string | null, verifier: string | undefined): boo
   return sameBytes(Buffer.from(hash), Buffer.from(challenge));
 }
 
-const isTooLate = ({ replacedMs }: FoundRefresh): boolean => replacedMs !== null && replacedMs > graceMs;
+const isTooLate = ({ replacedMs, isSwept }: FoundRefresh): boolean =>
+  isSwept || (replacedMs !== null && replacedMs > graceMs);
 
 function rightRefresh({ isExpired, signOn }: FoundRefresh): SignOn {
   if (isExpired || !signOn) throw notInForce();
