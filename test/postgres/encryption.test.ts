@@ -34,7 +34,7 @@ afterAll(() => opened[Symbol.asyncDispose]());
 
 const url = (parameters: string, host = "localhost") =>
   `postgresql://postern@${host}:${place.port}/postgres${parameters}`;
-const options = { connections: 2, waitMs: 2_000, statementTimeoutMs: 5_000, log: quiet };
+const options = { connections: 2, waitMs: 60_000, statementTimeoutMs: 60_000, log: quiet };
 
 /** Whether a connection is encrypted, or why there is none. */
 async function encrypted(at: string): Promise<unknown> {
@@ -97,7 +97,7 @@ test("the whole service runs over an encrypted connection", async () => {
 test("a server that falls silent is given up, and the next statement finds it again", async () => {
   await using between = await startBetween(place.port);
   const at = `postgresql://postern@localhost:${between.port}/postgres?sslmode=require`;
-  await using db = connect(at, { ...options, statementTimeoutMs: 300, silenceMs: 200, connectMs: 500 });
+  await using db = connect(at, { ...options, statementTimeoutMs: 1_000, silenceMs: 200, connectMs: 3_000 });
   expect(await db.sql`select 1 as one`).toEqual([{ one: 1 }]);
   between.freeze();
   await expect(db.sql`select 2`).rejects.toMatchObject({ code: "CONNECTION_SILENT" });

@@ -89,7 +89,7 @@ test("a host that refuses, one that hangs up and one that says nothing cost thei
   url.searchParams.set("port", `1,${silent.port},${rude.port},5432`);
   for (const need of ["any", "read-write"]) {
     url.searchParams.set("target_session_attrs", need);
-    await using db = connect(url.href, { ...options, connectMs: 800 });
+    await using db = connect(url.href, { ...options, connectMs: 4_000 });
     expect(await db.sql`select current_database() as name`).toEqual([{ name: url.pathname.slice(1) }]);
   }
 });

@@ -7,10 +7,11 @@ import { Span_SpanKind as Kind } from "../../gen/opentelemetry/proto/trace/v1/tr
 import { readConfig } from "../../src/config.ts";
 import { newToken } from "../../src/security/token.ts";
 import { freshDatabase } from "../database.ts";
-import { eventually, freePort, type Node, readyStatus, startNode } from "../first_start.ts";
+import { eventually, type Node, readyStatus, startNode } from "../first_start.ts";
 import { clientOf, type Postern, signedUp } from "../harness.ts";
 import { openProbe } from "../probe.ts";
 import { attributesOf, hex, startCollector } from "../tracing/collector.ts";
+import { freePort } from "../wire/free_port.ts";
 import {
   type Application,
   answerIn,

@@ -64,7 +64,7 @@ export function signsIn(library: string, { toolchain, login = "/login", callback
     let postern: Postern;
     let program: Pick<Started, "command" | "cwd">;
     beforeAll(async () => {
-      // What it is built from sometimes does not come at once.
+      // Downloads for the build sometimes fail at first.
       program = await build().catch(build);
       postern = opened.use(await startPostern({ codeLifetimeSeconds: 600 }));
     }, timeout);
