@@ -23,7 +23,7 @@ test("the README has at most 1,500 words, and says in its second paragraph what 
   const readme = textOf("README.md");
   expect(readme.split(/\s+/).length).toBeLessThanOrEqual(1500);
   const [, , second = ""] = readme.split("\n\n");
-  expect(second.replaceAll("\n", " ")).toMatch(/^\*\*What it is not\.\*\* Postern is not an OpenID Provider yet/);
+  expect(second.replaceAll("\n", " ")).toMatch(/^\*\*What it is not\.\*\* Postern has no console, no SAML or SCIM/);
 });
 
 const plain = (cell = ""): string => cell.replace(/^\s*`?|`?\s*$/g, "");
