@@ -6,7 +6,9 @@ const report = process.env.VITEST_JSON;
 
 const every = {
   // .ci/run counts from the JSON report, and ten thousand dots would hide what failed.
-  reporters: report ? ["minimal", ["json", { outputFile: report }], nameSecondAttempts] : ["default", nameSecondAttempts],
+  reporters: report
+    ? ["minimal", ["json", { outputFile: report }], nameSecondAttempts]
+    : ["default", nameSecondAttempts],
   maxWorkers: 2,
   testTimeout: 180_000,
   hookTimeout: 180_000,
