@@ -80,6 +80,7 @@ export const reasons = {
   APPLICATION_KEY_NOT_FOUND: Code.NotFound,
   USER_GRANT_NOT_FOUND: Code.NotFound,
   MEMBER_NOT_FOUND: Code.NotFound,
+  CONNECTION_NOT_FOUND: Code.NotFound,
   ORGANIZATION_NAME_TAKEN: Code.AlreadyExists,
   LOGIN_NAME_TAKEN: Code.AlreadyExists,
   PROJECT_NAME_TAKEN: Code.AlreadyExists,

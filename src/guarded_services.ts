@@ -26,6 +26,7 @@ import { applicationRules } from "./services/application.ts";
 import { applicationKeyRules } from "./services/application_key.ts";
 import { authorizationRules } from "./services/authorization.ts";
 import * as lookups from "./services/caller_lookups.ts";
+import { consentRules } from "./services/consent.ts";
 import { eventRules } from "./services/event.ts";
 import { lateRules } from "./services/late_rules.ts";
 import { memberRules } from "./services/member.ts";
@@ -124,6 +125,7 @@ function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
     ...accountRules,
     ...[applicationRules, applicationUpdateRules, applicationKeyRules, apiApplicationRules].flat(),
     ...authorizationRules,
+    ...consentRules,
     ...eventRules,
     ...memberRules,
     ...organizationRules,

@@ -3,6 +3,7 @@ import type { Routes } from "@postern/gateway";
 import { AccountService } from "../gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "../gen/postern/v1/application_pb.ts";
 import { AuthorizationService } from "../gen/postern/v1/authorization_pb.ts";
+import { ConsentService } from "../gen/postern/v1/consent_pb.ts";
 import { EventService } from "../gen/postern/v1/event_pb.ts";
 import { FactorService } from "../gen/postern/v1/factor_pb.ts";
 import { MemberService } from "../gen/postern/v1/member_pb.ts";
@@ -20,6 +21,7 @@ import { apiApplications } from "./services/api_application.ts";
 import { applicationService } from "./services/application.ts";
 import { applicationKeys } from "./services/application_key.ts";
 import { authorizationService } from "./services/authorization.ts";
+import { consentService } from "./services/consent.ts";
 import { eventService } from "./services/event.ts";
 import { factorService } from "./services/factor.ts";
 import { factorPolicies } from "./services/factor_policy.ts";
@@ -39,6 +41,7 @@ export const services: readonly DescService[] = [
   AccountService,
   ApplicationService,
   AuthorizationService,
+  ConsentService,
   EventService,
   FactorService,
   MemberService,
@@ -67,6 +70,7 @@ export const routesOf =
       ...apiApplications(deps),
     });
     router.service(AuthorizationService, authorizationService(deps, config));
+    router.service(ConsentService, consentService(deps));
     router.service(EventService, eventService(deps, tail));
     router.service(FactorService, factorService(deps, config));
     router.service(MemberService, memberService(deps));

@@ -22,6 +22,7 @@ import { accessTokenFolds } from "./services/access_token.ts";
 import { apiApplicationFolds } from "./services/api_configuration.ts";
 import { applicationFolds } from "./services/application.ts";
 import { callerRead } from "./services/caller_lookups.ts";
+import { consentFolds } from "./services/consent.ts";
 import { factorFolds } from "./services/factor_fold.ts";
 import { factorPolicyFolds } from "./services/factor_policy.ts";
 import { memberFolds } from "./services/member.ts";
@@ -51,6 +52,7 @@ export const folds = foldsByType({
   factor: factorFolds,
   signingKey: signingKeyFolds,
   signOn: signOnFolds,
+  consent: consentFolds,
 } satisfies Folds);
 
 /** The parts that the service, the bootstrap and the doctor share, ready for use. */

@@ -9,8 +9,9 @@ import { expect, test } from "vitest";
 import { newToken } from "../src/security/token.ts";
 import { found } from "./clients/toolchains.ts";
 import { freshDatabase } from "./database.ts";
-import { eventually, freePort, type NodeOptions, nodeEnv, readyStatus, startNode } from "./first_start.ts";
+import { eventually, type NodeOptions, nodeEnv, readyStatus, startNode } from "./first_start.ts";
 import { clientOf } from "./harness.ts";
+import { freePort } from "./wire/free_port.ts";
 
 const run = promisify(execFile);
 const program = fileURLToPath(new URL("../src/main.ts", import.meta.url));

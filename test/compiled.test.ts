@@ -20,7 +20,7 @@ const nowhere = {
   POSTERN_MASTER_KEY: Buffer.alloc(32, 1).toString("base64"),
 };
 
-test("the service strips no types, not even at its first start", { timeout: 120_000 }, async () => {
+test("the service strips no types, not even at its first start", { timeout: 600_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "postern-compiled-"));
   await writeFile(join(folder, "witness.cjs"), witness);
   const compiled = join(folder, "compiled");

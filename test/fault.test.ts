@@ -1,11 +1,11 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
 import postgres from "postgres";
 import { expect, test } from "vitest";
 import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
 import { freshDatabase } from "./database.ts";
 import { ask, quiet, until } from "./postgres/holder.ts";
 import { serve } from "./postgres/serving.ts";
+import { freePort } from "./wire/free_port.ts";
 
 test("an error that nothing handles is written down, ends calls as unavailable, and ends the process with a code", async () => {
   await using at = await freshDatabase();
@@ -14,7 +14,10 @@ test("an error that nothing handles is written down, ends calls as unavailable, 
   await gate.unsafe("begin; lock table projects in access exclusive mode");
   const running = Array.from({ length: 40 }, () => postern.admin.get("/v1/projects"));
   await until(async () => {
-    const blocked = await ask(at.url, "select 1 from pg_stat_activity where wait_event_type = 'Lock' limit 1");
+    const blocked = await ask(
+      at.url,
+      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
     return blocked.length > 0;
   });
   const exited = once(postern.child, "close");
@@ -37,18 +40,10 @@ test("an error that nothing handles is written down, ends calls as unavailable, 
 
 test("the reason is written also where the log is silent", async () => {
   await using at = await freshDatabase();
-  await using postern = await serve(at.url, { LOG_LEVEL: "silent", PORT: await freePort() });
+  await using postern = await serve(at.url, { LOG_LEVEL: "silent", PORT: String(await freePort()) });
   const exited = once(postern.child, "close");
   postern.child.kill("SIGUSR2");
   expect(await exited).toEqual([1, null]);
   expect(postern.errors()).toMatch(/^postern: Error: a promise that nobody handles\n {4}at /);
   expect(postern.lines.filter(({ level }) => level !== undefined)).toEqual([]);
 });
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return String(typeof address === "object" ? address?.port : 0);
-}

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
+import { freePort } from "./wire/free_port.ts";
 
 const program = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
@@ -63,16 +63,6 @@ export async function startNode(options: NodeOptions): Promise<Node> {
       await exited;
     },
   };
-}
-
-/** A port that nobody listens on at the moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address ? address.port : 0;
 }
 
 /** Asks again until the answer is there, within a generous time. */

@@ -52,7 +52,7 @@ export async function startPostern(overrides: Partial<Config> = {}): Promise<Pos
 function testConfig(): Config {
   const cheap = { hashMemoryKib: 64, hashIterations: 1, hashQueue: 1000 };
   const quiet = { port: 0, logLevel: "silent", shutdownGraceMs: 1000 } as const;
-  const patient = { databaseConnections: 8, databaseWaitMs: 20_000 };
+  const database = { databaseConnections: 8, databaseWaitMs: 20_000 };
   // Most tests of wrong passwords make more of them than a minute allows.
   const unlimited = {
     signInFailuresPerNamePerMinute: 0,
@@ -60,7 +60,7 @@ function testConfig(): Config {
     passwordResetsPerAddressPerMinute: 0,
   };
   const secrets = { adminToken: newToken("pt"), masterKeys: [randomBytes(32)] };
-  return { ...readConfig({}), ...cheap, ...quiet, ...patient, ...unlimited, ...secrets, http2 };
+  return { ...readConfig({}), ...cheap, ...quiet, ...database, ...unlimited, ...secrets, http2 };
 }
 
 let made = 0;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { checkHealth } from "../src/health_check.ts";
 import { startServer } from "../src/server.ts";
-import { freePort } from "./first_start.ts";
 import { startPostern } from "./harness.ts";
 import { certificateFor } from "./wire/certificate.ts";
+import { freePort } from "./wire/free_port.ts";
 
 const portOf = (url: string | undefined) => Number(new URL(url ?? "").port);
 

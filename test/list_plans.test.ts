@@ -280,7 +280,7 @@ describe.each(["analyzed", "not analyzed"])("ten thousand rows, %s", (state) => 
     await sql.client.unsafe(filling);
     if (state === "analyzed") await sql.client.unsafe("vacuum analyze");
     await planAsTheService(sql.client);
-  }, 120_000);
+  }, 600_000);
   afterAll(async () => {
     await sql?.[Symbol.asyncDispose]();
     await postern?.[Symbol.asyncDispose]();

@@ -11,7 +11,7 @@ const key = Buffer.alloc(32, 1).toString("base64");
 
 function main(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) =>
-    execFile(process.execPath, [program, ...args], { env, timeout: 20_000 }, (error, stdout, stderr) =>
+    execFile(process.execPath, [program, ...args], { env, timeout: 120_000 }, (error, stdout, stderr) =>
       resolve({ code: error?.code ?? 0, stdout, stderr }),
     ),
   );

@@ -109,10 +109,11 @@ test("while a node stops, its port for operators says that it is not ready, and 
   const held = await holdTable(postern.databaseUrl, "projects");
   const writing = postern.admin.post("/v1/projects", { name: "a project" });
   await using probe = openProbe(postern.databaseUrl);
-  await eventually(
-    async () => (await probe.sql`select from pg_stat_activity where wait_event_type = 'Lock'`).count || undefined,
-    "a write that waits",
-  );
+  await eventually(async () => {
+    const waiting = await probe.sql`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return waiting.count || undefined;
+  }, "a write that waits");
   const stopped = postern[Symbol.asyncDispose]();
   expect(await statusesOf(postern.operations, ["/metrics", "/readyz"])).toEqual({ "/metrics": 200, "/readyz": 503 });
   await held[Symbol.asyncDispose]();

@@ -6,9 +6,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { recover } from "../src/recover.ts";
-import { eventually, freePort, type NodeOptions, nodeEnv, readyStatus, startNode } from "./first_start.ts";
+import { eventually, type NodeOptions, nodeEnv, readyStatus, startNode } from "./first_start.ts";
 import { withTotp } from "./fixture/factors.ts";
 import { type Answer, machine, organization, signedUp, startPostern } from "./harness.ts";
+import { freePort } from "./wire/free_port.ts";
 
 const run = promisify(execFile);
 const program = fileURLToPath(new URL("../src/main.ts", import.meta.url));

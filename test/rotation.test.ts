@@ -121,7 +121,7 @@ test("after a rotation factors go on, and are sealed under the new key, so that 
   await using alone = await node(config, [fresh]);
   expect(await completed(alone, { recoveryCode: codes[1] })).toMatch(/^ps_/);
   expect(await completed(alone, { totpCode: person.code() })).toMatch(/^ps_/);
-}, 120_000);
+}, 600_000);
 
 /** The code of the one SMS in the file; an error while it is not written whole. */
 async function codeIn(path: string): Promise<string> {

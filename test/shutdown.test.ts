@@ -8,7 +8,7 @@ test("a node that stops is not ready from the beginning, also while an SMS is on
   const waiting: ServerResponse[] = [];
   await using provider = await startProvider((response) => void waiting.push(response));
   const sms = { smsSender: "webhook", smsWebhookUrl: provider.url, smsWebhookSecret: Buffer.alloc(32, 1) } as const;
-  const postern = await startPostern({ ...sms, smsTimeoutMs: 200_000, shutdownDelayMs: 3000 });
+  const postern = await startPostern({ ...sms, smsTimeoutMs: 200_000, shutdownDelayMs: 6000 });
   const { userId } = await signedUp(postern);
   const sent = await postern.admin.post(`/v1/users/${userId}/phone`, { phone: "+41446681800" });
   expect(sent.status).toBe(200);

@@ -153,7 +153,7 @@ function secondPage({ input, name }: DescMethod, request: JsonObject): HandlerCa
   return [{ request: { ...request, pageToken: tokenOf(query, keys) } }];
 }
 
-const keysOf = (name: string) => (/Users|Organizations|Projects|ProjectRoles|Applications/.test(name) ? 2 : 1);
+const keysOf = (name: string) => (/^List(Users|Organizations|Projects|ProjectRoles|Applications)$/.test(name) ? 2 : 1);
 
 /** Calls of the rpcs that ask something else of the database when their requests are others. */
 async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerCall[]>>> {

@@ -100,10 +100,10 @@ async function userOf(session: string): Promise<oidc.UserInfoResponse | undefine
   }
 }
 
-/** The tokens of a session, fresh ones once the access token expires. */
+/** The tokens of a session, fresh ones in the last minute of the access token. */
 async function tokensOf(session: string): Promise<Tokens | undefined> {
   const tokens = sessions.get(session);
-  if (!tokens || (tokens.expiresIn() ?? 0) > 5) return tokens;
+  if (!tokens || (tokens.expiresIn() ?? 0) > 60) return tokens;
   const fresh = await oidc.refreshTokenGrant(client, tokens.refresh_token ?? "");
   sessions.set(session, fresh);
   return fresh;

@@ -2,6 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Sql } from "../postgres/connect.ts";
 import type { Fold } from "./fold.ts";
 import { makeFoldFunctions } from "./fold_functions.ts";
+import { reaching } from "./reach.ts";
 import { replay } from "./replay.ts";
 import { rewriting } from "./rewrite.ts";
 
@@ -34,7 +35,8 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
     for (const trigger of triggers) await client.unsafe(trigger);
     // A connection that is lost and reopened is outside the transaction: these are missing then, and no fold can run.
     await makeFoldFunctions(client, folds);
-    await replay(client, rewriting(client, [...written, ...followers]));
+    const rewrite = rewriting(client, [...written, ...followers]);
+    await replay(client, { reaching: reaching(folds), rewrite });
     const found = [];
     for (const table of [...compared, ...followers])
       found.push(await difference(client, schema, { table, column: expiries.get(table) }));

@@ -3,15 +3,18 @@ import { foldBatches } from "./fold_functions.ts";
 import { beginning, type Position } from "./follow.ts";
 import type { Rewrite } from "./rewrite.ts";
 
-/** A fact of the log, and the object that it is about. */
-type Entry = Position & { readonly stream: string };
+/** A fact of the log, its type, and the object that it is about. */
+type Entry = Position & { readonly stream: string; readonly type: string };
+
+/** How the log is replayed: the types of facts that share a batch with no others, and how tables are rewritten. */
+export type Replaying = { readonly reaching: ReadonlySet<string>; readonly rewrite: Rewrite };
 
 /** Replays the log in its order, by the functions of this transaction. */
-export async function replay(client: Sql, rewrite: Rewrite): Promise<void> {
+export async function replay(client: Sql, { reaching, rewrite }: Replaying): Promise<void> {
   let late: readonly Entry[] = [];
   let entries: readonly Entry[] = await entriesAfter(client, beginning);
   for (let [head] = entries; head; [head] = entries) {
-    const batches = batchesOf(entries, late);
+    const batches = batchesOf(entries, { late, reaching });
     const folded = await foldBatches(client, batches);
     const failed = batches[folded] ?? [];
     // A fact waits if an earlier fact about its object waits.
@@ -24,15 +27,22 @@ export async function replay(client: Sql, rewrite: Rewrite): Promise<void> {
   }
 }
 
+type Cut = { readonly late: readonly Entry[]; readonly reaching: ReadonlySet<string> };
+
 /** Cuts entries into batches of different objects; while some wait there is one, up to the next fact that must wait too. */
-function batchesOf(entries: readonly Entry[], late: readonly Entry[]): readonly (readonly Entry[])[] {
+function batchesOf(entries: readonly Entry[], { late, reaching }: Cut): readonly (readonly Entry[])[] {
   const waiting = new Set(late.map(({ stream }) => stream));
   const batches: Entry[][] = [];
   let batch: Entry[] = [];
   let seen = new Set<string>();
+  // The facts of a batch are folded type by type: one that reaches further than its object shares it with its own type alone.
+  const isApart = (entry: Entry) => {
+    const before = batch.at(-1)?.type ?? entry.type;
+    return before !== entry.type && (reaching.has(before) || reaching.has(entry.type));
+  };
   for (const entry of entries) {
     if (waiting.has(entry.stream)) break;
-    if (batch.length === 0 || batch.length === largestBatch || seen.has(entry.stream)) {
+    if (batch.length === 0 || batch.length === largestBatch || seen.has(entry.stream) || isApart(entry)) {
       batch = [];
       batches.push(batch);
       seen = new Set();
@@ -68,6 +78,6 @@ const stretch = 1_000;
 const largestBatch = 200;
 
 const entriesAfter = (client: Sql, { epoch, xid, position }: Position) => client<Entry[]>`
-  select epoch, xid::text as xid, position, owner || '/' || stream as stream from events
+  select epoch, xid::text as xid, position, owner || '/' || stream as stream, type from events
   where (events.epoch, events.xid, events.position) > (${epoch}::integer, ${xid}::text::xid8, ${position}::bigint)
   order by events.epoch, events.xid, events.position limit ${stretch}`;

@@ -84,6 +84,23 @@ export function inOrder(name: string, remove: (stretch: Stretch) => Promise<read
   };
 }
 
+/** The rows that a chore deletes once their time has come: their table and its key, the column of the time, and a condition besides. */
+export type DueRows = { readonly table: string; readonly key: string; readonly time?: string; readonly where?: string };
+
+/** Deletes the next rows of a stretch whose time has come. */
+export function deleteDue(sql: Sql, rows: DueRows, { from, until, most }: Stretch & { readonly until: Date }) {
+  const { table, key, time = "expiration_date", where = "true" } = rows;
+  const [tableName, keys, at] = [sql.unsafe(table), sql.unsafe(key), sql.unsafe(time)];
+  return sql<Deleted[]>`
+    with gone as (
+      delete from ${tableName} where (${keys}) in (
+        select ${keys} from ${tableName} where ${at} >= ${from} and ${at} <= ${until} and ${sql.unsafe(where)}
+        order by ${at} limit ${most} for update skip locked)
+      returning ${at}
+    )
+    select count(*)::int as count, max(${at}) as last from gone`;
+}
+
 /** How long an idempotency key is remembered. */
 export type RetentionSettings = { readonly idempotencyRetentionSeconds: number };
 

@@ -145,6 +145,9 @@ const revokesBy = {
   "session.ended": session,
   "session.unrestricted": session,
   "signing_key.added": nobody,
+  "consent.given": nobody,
+  // The sign-ins that it ends have facts of their own.
+  "consent.withdrawn": nobody,
   "sign_on.ended": signOn,
   "project.created": nobody,
   // Memberships end with their project or project grant.

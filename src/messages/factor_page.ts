@@ -139,10 +139,4 @@ export const factorPageTexts = {
     fr: "Configurer un autre facteur",
     es: "Configurar otro factor",
   },
-  enrol_signed_out: {
-    en: "You are not signed in, or not since a short while ago. Sign in at an application, and open this page again.",
-    de: "Sie sind nicht oder nicht vor Kurzem angemeldet worden. Melden Sie sich bei einer Anwendung an, und öffnen Sie diese Seite erneut.",
-    fr: "Vous n’êtes pas connecté, ou pas depuis peu. Connectez-vous à une application, puis ouvrez de nouveau cette page.",
-    es: "No ha iniciado sesión, o no hace poco. Inicie sesión en una aplicación y vuelva a abrir esta página.",
-  },
 } as const satisfies Record<string, Texts>;

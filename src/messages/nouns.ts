@@ -68,6 +68,12 @@ export const nounTexts = {
     fr: "Le membre {id} n'existe pas.",
     es: "El miembro {id} no existe.",
   },
+  CONNECTION_NOT_FOUND: {
+    en: "The user is not connected to application {id}.",
+    de: "Der Benutzer ist nicht mit der Anwendung {id} verbunden.",
+    fr: "L'utilisateur n'est pas connecté à l'application {id}.",
+    es: "El usuario no está conectado a la aplicación {id}.",
+  },
   ORGANIZATION_NAME_TAKEN: {
     en: 'Organization name "{name}" is taken.',
     de: "Der Organisationsname „{name}“ ist schon vergeben.",

@@ -1,3 +1,5 @@
+import { accountTexts } from "./account_page.ts";
+import { choiceTexts } from "./choice_page.ts";
 import { deviceTexts } from "./device.ts";
 import { factorPageTexts } from "./factor_page.ts";
 import type { Language, Texts } from "./language.ts";
@@ -5,6 +7,8 @@ import { mailPageTexts } from "./mail_page.ts";
 
 /** The texts of the sign-in pages. */
 export const pageTexts = {
+  ...choiceTexts,
+  ...accountTexts,
   ...deviceTexts,
   ...factorPageTexts,
   ...mailPageTexts,

@@ -136,7 +136,7 @@ const forDevice = (proven: ProvenRequest, device: DeviceRequest): AuthorizationR
   challenge: undefined,
   prompts: [],
   maxAge: undefined,
-  forApi: false,
+  forApi: device.forApi,
   wantsFactor: false,
   loginHint: "",
   idTokenHint: undefined,
@@ -173,7 +173,8 @@ function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType
   return responseType;
 }
 
-const organizationScope = "urn:postern:organization:id:";
+/** The beginning of the scope that names an organization. */
+export const organizationScope = "urn:postern:organization:id:";
 
 /** The organization that a request names first, before it is known to be right. */
 export const organizationNamed = (parameters: Parameters): string | undefined =>

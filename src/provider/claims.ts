@@ -68,7 +68,7 @@ export const userinfoClaims = ({ oidc }: Client, signOn: SignOn, scope: string):
 /** The issuer and the time of a token, in seconds since 1970. */
 export type Issue = { readonly issuer: string; readonly now: number; readonly seconds: number };
 
-/** The access token that comes with an ID token from the authorization endpoint, and whether none will ever come. */
+/** The access token that comes with an ID token, and whether none will ever come. */
 export type Companion = { readonly accessToken?: string | undefined; readonly isAlone?: boolean };
 
 /** The claims of an ID token. Alone it carries those of the scopes, too (OpenID Connect Core 1.0, 5.4). */
@@ -95,7 +95,7 @@ export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, comp
   };
 }
 
-// OpenID Connect Core 1.0, 3.2.2.9: both algorithms hash by SHA-256.
+// OpenID Connect Core 1.0, 3.1.3.6 and 3.2.2.9: both algorithms hash by SHA-256. Optional beside a code, but go-oidc checks no token without.
 const halfHashOf = (token: string): string =>
   createHash("sha256").update(token).digest().subarray(0, 16).toString("base64url");
 

@@ -10,6 +10,7 @@ import { attemptKey, minuteOf, secondsUntilNext } from "./device_attempts.ts";
 import { paths } from "./discovery.ts";
 import { clientRead } from "./grant_read.ts";
 import { OauthError } from "./oauth_error.ts";
+import { asksForApi } from "./own_api.ts";
 import { bounded } from "./parameters.ts";
 import { later, type ProviderSettings } from "./settings.ts";
 import type { TokenQuestion } from "./token_endpoint.ts";
@@ -32,6 +33,7 @@ type Parts = {
 };
 
 const longestScope = 1_000;
+const longestResource = 1_000;
 // Of 25,600,000,000 user codes one that is made is in use already about never.
 const mostTries = 5;
 /** How many codes of one application may wait for their users. */
@@ -46,8 +48,10 @@ export function deviceAuthorizationEndpoint({ deps, settings, issuer, authentica
     const client = await authenticate(await clientOf(proof.clientId, clock()), { proof, call, onClient });
     refuseUnregistered(client);
     bounded(form, "scope", longestScope);
-    const { words, organizationId } = requestedScope(form);
-    const request = { client, scope: words.join(" "), organizationId, network: call.values.get(keys.network) };
+    bounded(form, "resource", longestResource);
+    const forApi = asksForApi(client, form, issuer());
+    const { words, organizationId } = requestedScope(form, forApi);
+    const request = { client, scope: words.join(" "), organizationId, forApi, network: call.values.get(keys.network) };
     for (let tries = 0; tries < mostTries; tries++) {
       const made = await tried(request);
       if (made) return made;
@@ -65,6 +69,7 @@ export function deviceAuthorizationEndpoint({ deps, settings, issuer, authentica
       appId: client.appId,
       organizationId: of.organizationId ?? null,
       scope: of.scope,
+      forApi: of.forApi,
       pollSeconds: settings.devicePollSeconds,
       now,
       expirationDate: later(now, settings.deviceCodeLifetimeSeconds),
@@ -93,6 +98,7 @@ type Request = {
   readonly client: Client;
   readonly scope: string;
   readonly organizationId: string | undefined;
+  readonly forApi: boolean;
   readonly network: string | undefined;
 };
 
@@ -113,6 +119,8 @@ type NewDeviceCode = {
   readonly appId: string;
   readonly organizationId: string | null;
   readonly scope: string;
+  /** Whether it asks for access to our own API. */
+  readonly forApi: boolean;
   readonly pollSeconds: number;
   readonly now: Date;
   readonly expirationDate: Date;
@@ -138,9 +146,9 @@ async function write(sql: Sql, code: NewDeviceCode): Promise<Written> {
     ),
     made as (
       insert into device_codes
-        (hash, device_id, user_code_mac, app_id, organization_id, scope, poll_seconds, created, expiration_date)
+        (hash, device_id, user_code_mac, app_id, organization_id, scope, for_api, poll_seconds, created, expiration_date)
       select ${code.hash}, ${code.deviceId}, ${code.mac}, ${code.appId}, ${code.organizationId}, ${code.scope},
-        ${code.pollSeconds}::integer, ${now}, ${expirationDate} from counted, waiting where not "isFull"
+        ${code.forApi}::boolean, ${code.pollSeconds}::integer, ${now}, ${expirationDate} from counted, waiting where not "isFull"
       on conflict (user_code_mac) do nothing returning hash
     )
     select exists (select from counted) as "isCounted", "isFull", exists (select from made) as "isMade" from waiting`;

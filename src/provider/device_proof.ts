@@ -15,7 +15,7 @@ export function deviceProof(sql: Sql) {
   const find = loadOne<{ id: string; now: string }, Row>(sql, {
     asked: "id text, now timestamptz",
     select: `select n, d.device_id as "deviceId", d.scope, d.organization_id as "organizationId",
-      d.expiration_date as "expirationDate", ${clientColumn}
+      d.for_api as "forApi",      d.expiration_date as "expirationDate", ${clientColumn}
       from asked join device_codes d on d.device_id = asked.id and ${waiting} and d.expiration_date > asked.now
       join applications a on a.app_id = d.app_id
       join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner`,

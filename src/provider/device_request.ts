@@ -8,6 +8,8 @@ export type DeviceRequest = {
   readonly userCode: string;
   readonly scope: string;
   readonly organizationId: string | null;
+  /** Whether it asked for access to our own API. */
+  readonly forApi: boolean;
   readonly expirationDate: Date;
 };
 

@@ -24,6 +24,8 @@ type LogoutStep = {
   readonly query: string;
   readonly logout: LogoutRequest;
   readonly language: Language;
+  /** The values of the sessions of the browser, the present one first. */
+  readonly cookies: readonly string[];
   readonly sessions: FoundSessions;
 };
 
@@ -90,9 +92,9 @@ export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
     if (!isFormToken(keyring, of, form.get("token"))) throw new PageError("expired", {}, 403);
   }
 
-  async function signedOut({ http, logout, language, sessions }: LogoutStep): Promise<Response> {
+  async function signedOut({ http, logout, language, sessions, ...step }: LogoutStep): Promise<Response> {
     await endSessions(deps, sessions.ended, callOf(http));
-    const cookies = [jar.clear("session")];
+    const cookies = jar.setSessions(sessions.kept, step.cookies);
     return logout.location === undefined
       ? logoutEnd("signed_out", language, cookies)
       : redirect(logout.location, { cookies });
@@ -103,8 +105,9 @@ export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
     const language = languageIn(parameters, http.headers["accept-language"]);
     const logout = await read(parameters);
     if (logout.hint) noteClient(http.values, logout.hint);
-    const cookie = jar.read(http.headers.cookie, "session");
-    return { http, query, language, logout, sessions: await sessionsToEnd(deps.sql, { cookie, hint: logout.hint }) };
+    const cookies = jar.readSessions(http.headers.cookie);
+    const sessions = await sessionsToEnd(deps.sql, { cookies, hint: logout.hint });
+    return { http, query, language, logout, cookies, sessions };
   }
 }
 

@@ -7,19 +7,22 @@ import { enrollingUser } from "../services/enrolling_user.ts";
 import { factorService } from "../services/factor.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import { totpQuestion } from "../services/totp_enrolment.ts";
+import { closedPage } from "./account_page.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
-import { type BrowserSession, enrollingSessionRead } from "./browser_session.ts";
+import { type BrowserSession, type ClientSession, enrollingSessionsRead } from "./browser_session.ts";
 import { paths } from "./discovery.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { type Attempt, addedPage, appForm, choiceForm, type EnrolmentForm, newPasskeyForm } from "./enrolment_form.ts";
 import { enrolmentProblem } from "./enrolment_problem.ts";
 import { credentialIn } from "./factor_answer.ts";
-import { html, pageResponse } from "./html.ts";
+import { ownClient } from "./own_client.ts";
+import { freshSignIn, isCancelled, isFresh, signInTo } from "./own_sign_in.ts";
 import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { qrCode } from "./qr_code.ts";
 import { noteRefusal } from "./request_notes.ts";
+import { redirect } from "./response.ts";
 import { refuseForeign } from "./same_origin.ts";
 import { formToken, isFormToken, openRequest, sealRequest } from "./sealed_request.ts";
 import { callOfUser } from "./user_call.ts";
@@ -33,8 +36,14 @@ type Enrolment = {
   readonly proven: ProvenRequest | undefined;
 };
 
-/** A form of an enrolment that came, and the call that its user makes by it. */
-type Submission = { readonly enrolment: Enrolment; readonly form: Parameters; readonly call: Call };
+/** A form of an enrolment that came, the session that it was shown to, and the call that its user makes by it. */
+type Submission = {
+  readonly http: HttpRequest;
+  readonly enrolment: Enrolment;
+  readonly session: ClientSession;
+  readonly form: Parameters;
+  readonly call: Call;
+};
 
 /** The pages on which users enrol factors. */
 export type EnrolmentPages = ReturnType<typeof enrolmentPages>;
@@ -57,7 +66,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
   const { deps, settings, signIns, issuer } = parts;
   const { clock } = deps;
   const { keyring } = deps.secrets;
-  const sessionOf = enrollingSessionRead(deps.sql);
+  const readSessions = enrollingSessionsRead(deps.sql);
   const userOf = enrollingUser(deps);
   const factors = factorService(deps, settings);
   const question = totpQuestion(deps, settings);
@@ -67,11 +76,12 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
     begin: (proven: ProvenRequest, step: BrowserStep, { sessionId }: Pick<BrowserSession, "sessionId">) =>
       choiceForm(formOf({ step, sessionId, proven }), { app: true, passkey: signIns.passkeys.isPossible }, {}),
 
-    /** Shows the page to a user who is signed in, and was so a short while ago. */
+    /** Shows the page to a user who is signed in, and was so a short while ago; others sign in first. */
     async opened(http: HttpRequest): Promise<Response> {
       const step = stepOf(pages.jar, http, { parameters: parametersIn(""), query: "" });
-      const session = await pages.sessionOf(step);
-      if (!session || !isFresh(session)) return signedOut(step);
+      const [session] = await pages.sessionsOf(step, ownClient);
+      if (!session || !isFresh(session, settings, clock()))
+        return isCancelled(http) ? cancelled(step, session) : signIn(http, session);
       return choice({ step, sessionId: session.sessionId, proven: undefined }, callOfUser(http, session), {});
     },
 
@@ -82,27 +92,26 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
       const query = form.get("request") ? openRequest(keyring, form.get("request"), clock()) : "";
       if (query === undefined) throw new PageError("expired");
       const step = stepOf(pages.jar, http, { parameters: parametersIn(query), query });
-      const session = await sessionOf(step.session, clock(), step.signal);
-      refuseForged(form, step, session);
+      const session = await clickedSession(form, step);
       const proven = query ? await pages.prove(step.parameters, http) : undefined;
       const enrolment = { step, sessionId: session.sessionId, proven };
       return form.get("action") === "done"
         ? done(enrolment)
-        : answered({ enrolment, form, call: callOfUser(http, session) });
+        : answered({ http, enrolment, session, form, call: callOfUser(http, session) });
     },
   };
 
-  function refuseForged(
-    form: Parameters,
-    { browser }: BrowserStep,
-    session: BrowserSession | undefined,
-  ): asserts session is BrowserSession {
-    const of = { browser, request: form.get("request") ?? "", sessionId: session?.sessionId ?? "" };
-    if (!session || !isFormToken(keyring, of, form.get("token"))) throw new PageError("expired", {}, 403);
+  /** The session that a form was shown to; refuses one of another site, another browser, or another user. */
+  async function clickedSession(form: Parameters, { browser, sessions, signal }: BrowserStep): Promise<ClientSession> {
+    const of = { browser, request: form.get("request") ?? "" };
+    const all = await readSessions(sessions, ownClient, { now: clock(), signal });
+    const session = all.find(({ sessionId }) => isFormToken(keyring, { ...of, sessionId }, form.get("token")));
+    if (!session) throw new PageError("expired", {}, 403);
+    return session;
   }
 
   async function answered(submission: Submission): Promise<Response> {
-    const { enrolment, call } = submission;
+    const { http, enrolment, session, call } = submission;
     try {
       return await step(submission);
     } catch (error) {
@@ -111,9 +120,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
       noteRefusal(enrolment.step.values, error);
       if (problem.goesOn === "again") return appPage(enrolment, await question(call), problem);
       if (problem.goesOn === "anew") return choice(enrolment, call, problem);
-      return enrolment.proven
-        ? pages.askPassword(enrolment.proven, enrolment.step, problem)
-        : signedOut(enrolment.step);
+      return enrolment.proven ? pages.askPassword(enrolment.proven, enrolment.step, problem) : signIn(http, session);
     }
   }
 
@@ -157,15 +164,16 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
   }
 
   /** Goes on with the sign-in that needed a factor. */
-  async function done({ step, proven }: Enrolment): Promise<Response> {
-    const session = await pages.sessionOf(step);
+  async function done({ step, proven, sessionId }: Enrolment): Promise<Response> {
+    const sessions = await pages.sessionsOf(step, ownClient);
+    const session = sessions.find((one) => one.sessionId === sessionId);
     if (!proven) throw new PageError("expired");
-    if (!session || !isFresh(session)) return pages.askPassword(proven, step, {});
+    if (!session || !isFresh(session, settings, clock())) return pages.askPassword(proven, step, {});
     return pages.signedIn(proven, step, session);
   }
 
-  function isFresh({ authTime }: BrowserSession): boolean {
-    return clock().getTime() - authTime.getTime() <= settings.freshSignInSeconds * 1000;
+  function signIn(http: HttpRequest, session: ClientSession | undefined): Promise<Response> {
+    return signInTo(pages, { http, path: paths.addFactor }, session ? freshSignIn(session, settings) : {});
   }
 
   function formOf({ step, sessionId, proven }: Enrolment): EnrolmentForm {
@@ -174,12 +182,11 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
     const token = formToken(keyring, { browser, request, sessionId });
     return { proven, language, request, token, cookies: [...cookies, pages.jar.set("browser", browser)] };
   }
-
-  function signedOut({ language, cookies }: BrowserStep): Response {
-    const body = html`<p>${pageText("enrol_signed_out", language)}</p>`;
-    return pageResponse({ status: 403, language, cookies, title: pageText("enrol_title", language), body });
-  }
 }
+
+/** The way back of somebody who did not sign in once more: to the factors, where somebody is signed in. */
+const cancelled = ({ language }: BrowserStep, session: ClientSession | undefined): Response =>
+  session ? redirect("/account/factors", { cookies: [] }) : closedPage(language, paths.addFactor);
 
 const longestName = 200;
 const longestCode = 20;

@@ -40,7 +40,8 @@ ${hiddenOf(form)}
 ${addable.app ? button("app", "enrol_app") : nothing}
 ${addable.passkey ? button("new_passkey", "enrol_passkey") : nothing}
 </form>
-${addable.passkey ? html`<noscript><p>${pageText("passkey_script", language)}</p></noscript>` : nothing}`,
+${addable.passkey ? html`<noscript><p>${pageText("passkey_script", language)}</p></noscript>` : nothing}
+${proven ? nothing : factorsLink(language)}`,
   });
 }
 
@@ -86,7 +87,7 @@ export function addedPage(form: EnrolmentForm, codes: readonly string[]): Respon
   const { language, proven } = form;
   return page(form, "enrolled", {
     body: html`${codes.length > 0 ? codeList(codes, language) : nothing}
-${proven ? doneForm(form) : html`<p><a href="${paths.addFactor}">${pageText("enrol_another", language)}</a></p>`}`,
+${proven ? doneForm(form) : html`<p><a href="${paths.addFactor}">${pageText("enrol_another", language)}</a></p>${factorsLink(language)}`}`,
   });
 }
 
@@ -107,6 +108,11 @@ ${hiddenOf(form)}
 <button name="action" value="choice" class="plain">${pageText("back", form.language)}</button>
 </form>`;
 
+/** The way back to the factors of the account, from a page that is no step of a sign-in. */
+const factorsLink = (language: Language): Html => html`<nav aria-label="${pageText("account", language)}">
+<a href="/account/factors">${pageText("account_factors", language)}</a>
+</nav>`;
+
 const nameField = (language: Language): Html => html`<label for="name">${pageText("factor_name", language)}</label>
 <input id="name" name="name" maxlength="200" autocomplete="off">`;
 
@@ -114,5 +120,6 @@ type Content = { readonly status?: number; readonly body: Html; readonly script?
 
 function page({ language, cookies, proven }: EnrolmentForm, title: PageText, content: Content): Response {
   const formAction = proven ? formActionOf(proven.redirectUri) : "";
-  return pageResponse({ ...content, language, cookies, title: pageText(title, language), formAction });
+  const { brand } = proven ?? {};
+  return pageResponse({ ...content, language, cookies, brand, title: pageText(title, language), formAction });
 }

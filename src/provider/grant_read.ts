@@ -2,6 +2,7 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken } from "../security/token.ts";
 import { type Client, type ClientRow, clientColumn, clientOf, clientTables } from "./client.ts";
+import { familyOf } from "./refresh_token.ts";
 import { type SignOn, signOnTables, signOnValue } from "./subject.ts";
 
 type Lookup = { readonly client_id: string; readonly now: string; readonly hash: string };
@@ -28,6 +29,8 @@ export type FoundDevice = {
 
 /** A refresh token with its sign-in. */
 export type FoundRefresh = {
+  /** Whether it was replaced so long ago that its row is gone. */
+  readonly isSwept: boolean;
   readonly isExpired: boolean;
   /** How long ago it was replaced; null for the current one. */
   readonly replacedMs: number | null;
@@ -66,7 +69,8 @@ const epoch = (time: string) => `floor(extract(epoch from ${time}))`;
 const code = `jsonb_build_object('redirectUri', g.redirect_uri, 'challenge', g.challenge, 'isUsed', g.used is not null,
       'isExpired', g.expiration_date <= asked.now, 'end', ${end}, 'signOn', ${signOn})`;
 
-const refresh = `jsonb_build_object('isExpired', g.expiration_date <= asked.now or o.expiration_date <= asked.now,
+const refresh = `jsonb_build_object('isSwept', g.hash is null,
+      'isExpired', g.expiration_date <= asked.now or o.expiration_date <= asked.now,
       'replacedMs', extract(epoch from asked.now - g.replaced) * 1000, 'successor', encode(g.successor, 'hex'),
       'end', ${end}, 'signOn', ${signOn})`;
 
@@ -109,8 +113,25 @@ export const clientAndDevice = (sql: Sql) =>
     from asked join ${clientTables}`,
   });
 
-/** Reads a client and a refresh token. */
-export const clientAndRefresh = (sql: Sql) => readWith<FoundRefresh>(sql, ofClient(refresh, "refresh_tokens"));
+/** Reads a client and a refresh token, also one whose row was swept: the sign-in is known by the part that all of its tokens share. */
+export function clientAndRefresh(sql: Sql) {
+  const read = loadOne<Lookup & { family: string }, { client: ClientRow; found: FoundRefresh | null }>(sql, {
+    asked: "client_id text, now timestamptz, hash text, family text",
+    select: `select n, ${clientColumn},
+    (select ${refresh} from sign_ons o left join refresh_tokens g
+       on g.sign_on_id = o.sign_on_id and g.hash = decode(asked.hash, 'hex')
+     where o.sign_on_id = coalesce((select t.sign_on_id from refresh_tokens t where t.hash = decode(asked.hash, 'hex')),
+       (select f.sign_on_id from sign_ons f where f.refresh_family = decode(asked.family, 'hex')))) as found
+    from asked join ${clientTables}`,
+  });
+  return async (clientId: string, text: string, now: Date): Promise<ClientWith<FoundRefresh> | undefined> => {
+    const of = { client_id: clientId, now: now.toISOString(), hash: hexOf(text) };
+    const row = await read({ ...of, family: hexOf(familyOf(text) ?? "") });
+    return row && { client: clientOf(row.client), found: row.found };
+  };
+}
+
+const hexOf = (text: string): string => (text === "" ? "" : hashToken(text).toString("hex"));
 
 /** Reads a client and an access token of its project that has not expired. */
 export const clientAndToken = (sql: Sql) =>

@@ -2,33 +2,36 @@ import type { Deps } from "../deps.ts";
 import { foreignKey } from "../postgres/failure.ts";
 import { newToken } from "../security/token.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
+import type { BrowserSession } from "./browser_session.ts";
 import { skewOf } from "./claims.ts";
-import type { BrowserSession } from "./decision.ts";
+import { isForeign } from "./consent.ts";
 import type { DeviceRequest } from "./device_request.ts";
 import { signOnRead } from "./grant_read.ts";
 import { OauthError } from "./oauth_error.ts";
 import type { ResponseParameters } from "./response.ts";
 import { later, type ProviderSettings } from "./settings.ts";
-import { type Permitted, writeSignOn } from "./sign_on.ts";
+import { type NewSignOn, type Permitted, writeSignOn } from "./sign_on.ts";
 import { newAccessToken, newIdToken, type TokenMaker, writeAccessToken } from "./tokens.ts";
 
 type Parts = { readonly deps: Deps; readonly settings: ProviderSettings; readonly maker: TokenMaker };
 
-type SessionId = Pick<BrowserSession, "sessionId">;
+/** A session of a browser and the organization of its user. */
+export type SessionOfUser = Pick<BrowserSession, "sessionId" | "owner">;
 
 /** Makes the response to a request of a user who is signed in: a code, or tokens. */
 export function issuing({ deps, settings, maker }: Parts) {
   const { sql, clock, ids } = deps;
   const readSignOn = signOnRead(sql);
 
-  return async (request: AuthorizationRequest, session: SessionId): Promise<ResponseParameters> => {
+  return async (request: AuthorizationRequest, { sessionId, owner }: SessionOfUser): Promise<ResponseParameters> => {
     const [signOnId, now] = [ids(), clock()];
-    if (request.device) return approve(request, request.device, { signOnId, now, ...session });
-    if (request.responseType !== "code") return tokens(request, { signOnId, now, ...session });
+    const writing = { signOnId, now, sessionId, isConsentNeeded: isForeign(request.client, owner) };
+    if (request.device) return approve(request, request.device, writing);
+    if (request.responseType !== "code") return tokens(request, writing);
     const code = newToken("oc");
     const { redirectUri, challenge } = request;
     const expirationDate = later(now, settings.codeLifetimeSeconds);
-    await written(request, { signOnId, now, ...session, expirationDate, code: { code, redirectUri, challenge } });
+    await written(request, { ...writing, expirationDate, code: { code, redirectUri, challenge } });
     return { code };
   };
 
@@ -41,14 +44,11 @@ export function issuing({ deps, settings, maker }: Parts) {
     return {};
   }
 
-  type Writing = SessionId & { readonly signOnId: string; readonly now: Date };
+  type Writing = Pick<NewSignOn, "signOnId" | "now" | "sessionId" | "isConsentNeeded">;
 
   async function written(
     { client, scope, organizationId, forApi, nonce }: AuthorizationRequest,
-    more: Omit<
-      Parameters<typeof writeSignOn>[1],
-      "appId" | "projectId" | "scope" | "organizationId" | "forApi" | "nonce" | "idleDate"
-    >,
+    more: Omit<NewSignOn, "appId" | "projectId" | "scope" | "organizationId" | "forApi" | "nonce" | "idleDate">,
   ): Promise<void> {
     const { appId, projectId } = client;
     const idleDate = later(more.now, settings.browserSessionIdleSeconds);
@@ -57,13 +57,11 @@ export function issuing({ deps, settings, maker }: Parts) {
     refuseOthers(found);
   }
 
-  async function tokens(
-    request: AuthorizationRequest,
-    { signOnId, now, sessionId }: Writing,
-  ): Promise<ResponseParameters> {
+  async function tokens(request: AuthorizationRequest, writing: Writing): Promise<ResponseParameters> {
     const { client, responseType } = request;
+    const { signOnId, now } = writing;
     const expirationDate = later(now, maker.seconds + skewOf(client));
-    await written(request, { signOnId, now, sessionId, expirationDate });
+    await written(request, { ...writing, expirationDate });
     const signOn = await readSignOn(signOnId, now);
     if (!signOn) throw ended();
     const of = { client, signOn, now };
@@ -92,5 +90,6 @@ function refuseOthers(found: Permitted | undefined): void {
   if (!found.permitted) throw new OauthError("access_denied", "the user may not use this application");
   if (!found.reachable)
     throw new OauthError("access_denied", "the user has no part in the organization that scope names");
+  if (!found.allowed) throw new OauthError("access_denied", "the user has not allowed what the application asks for");
   if (found.isWaiting === false) throw new OauthError("expired_token", "the device waits no more");
 }

@@ -16,6 +16,8 @@ export type OauthErrorCode =
   | "expired_token"
   | "login_required"
   | "interaction_required"
+  | "consent_required"
+  | "account_selection_required"
   | "unmet_authentication_requirements"
   | "request_not_supported"
   | "request_uri_not_supported"

@@ -10,28 +10,37 @@ import {
   languageIn,
   type ProvenRequest,
 } from "./authorization_request.ts";
-import { browserSessionRead } from "./browser_session.ts";
+import {
+  type BegunBrowserSession,
+  browserSessionsRead,
+  type ClientSession,
+  type SessionClient,
+} from "./browser_session.ts";
+import { accountsForm, consentForm } from "./choice_form.ts";
+import { wordsOf } from "./claims.ts";
+import { consentNamesRead, isForeign, scopeSentences } from "./consent.ts";
 import { type CookieJar, cookieJar } from "./cookies.ts";
-import { type BrowserSession, nextStep } from "./decision.ts";
+import { type Clicks, nextStep, type StepState } from "./decision.ts";
 import { deviceCancelled, deviceConfirmation } from "./device_form.ts";
 import { denyDevice } from "./device_proof.ts";
 import { oauthErrorOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { type FactorState, factorForm } from "./factor_form.ts";
-import { issuing } from "./issue.ts";
+import { issuing, type SessionOfUser } from "./issue.ts";
 import { claimsOfOwn } from "./jwt.ts";
 import { OauthError } from "./oauth_error.ts";
+import { isOwnClient } from "./own_client.ts";
 import { type ErrorTitle, errorPage, PageError } from "./page_error.ts";
 import type { Parameters } from "./parameters.ts";
 import { requestProof } from "./prove.ts";
 import { noteClient, noteFailure } from "./request_notes.ts";
-import { authorizationResponse, errorResponse } from "./response.ts";
+import { authorizationResponse, errorResponse, redirect } from "./response.ts";
 import { formSeconds, formToken, sealRequest } from "./sealed_request.ts";
 import { confirmationForm, type Form, type PasswordState, passwordForm } from "./sign_in_form.ts";
 import type { TokenMaker } from "./tokens.ts";
 
 /** A step of a sign-in in a browser: the request, its parameters, the cookies that came, and those that are to be set. */
-export type BrowserStep = {
+export type BrowserStep = Clicks & {
   readonly parameters: Parameters;
   /** The query of the authorization request, as it was sent. */
   readonly query: string;
@@ -40,11 +49,13 @@ export type BrowserStep = {
   readonly language: Language;
   /** The value of the cookie of this browser, which its forms are bound to. */
   readonly browser: string;
-  readonly session: string | undefined;
+  /** The values of the sessions of this browser, the present one first. */
+  readonly sessions: readonly string[];
   readonly cookies: string[];
-  readonly isConfirmed: boolean;
   readonly signal: AbortSignal;
 };
+
+type BegunSession = Omit<BegunBrowserSession, "expirationDate" | "enrolmentOnly">;
 
 /** The steps that every page of a sign-in is made of. */
 export type Pages = ReturnType<typeof signInPages>;
@@ -55,7 +66,8 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
   const { clock, secrets } = deps;
   const jar = cookieJar(issuer);
   const prove = requestProof(deps.sql);
-  const sessionOf = browserSessionRead(deps.sql);
+  const readSessions = browserSessionsRead(deps.sql);
+  const namesOf = consentNamesRead(deps.sql);
   const issue = issuing({ deps, settings, maker });
 
   return {
@@ -66,37 +78,33 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
       noteClient(values, proven.client);
       return proven;
     },
+    sessionsOf,
 
     /** Goes on with a request: shows a page, or sends the browser back. */
-    async proceed(proven: ProvenRequest, step: BrowserStep): Promise<Response> {
-      return withErrors(proven, step, async () => {
+    proceed: (proven: ProvenRequest, step: BrowserStep): Promise<Response> =>
+      withErrors(proven, step, async () => {
         const request = authorizationRequest(proven, step.parameters, issuer());
-        const [session, expectedUser] = await Promise.all([
-          sessionOf(step.session, clock(), step.signal),
+        const [sessions, expectedUser] = await Promise.all([
+          sessionsOf(step, targetOf(request)),
           expectedUserOf(request),
         ]);
-        const next = nextStep(request, { session, expectedUser, isConfirmed: step.isConfirmed, now: clock() });
-        const pending = next.is === "factor" && (await signIns.pending.beginAgain(next.session, step));
-        if (pending) return askFactor(proven, step, { pending });
-        if (next.is === "password" || next.is === "factor") return askPassword(proven, step, request);
-        if (next.is === "confirmation") return confirm(proven, step, next.session);
-        return respond(request, step, next.session);
-      });
-    },
+        return shownNext(request, step, { sessions, expectedUser });
+      }),
 
-    /** Sends the browser back after a right sign-in, unless another user was expected; for a device it has to confirm. */
-    async signedIn(proven: ProvenRequest, step: BrowserStep, session: NewBrowserSession) {
-      return withErrors(proven, step, async () => {
-        if (proven.device) return confirm(proven, step, await sessionBegun(step));
+    /** Goes on after a right sign-in, unless another user was expected; for a device it has to confirm. */
+    signedIn: (proven: ProvenRequest, step: BrowserStep, session: BegunSession): Promise<Response> =>
+      withErrors(proven, step, async () => {
         const request = authorizationRequest(proven, step.parameters, issuer());
         const expectedUser = await expectedUserOf(request);
         if (expectedUser !== undefined && expectedUser !== session.userId)
           throw new OauthError("login_required", "another user signed in than id_token_hint names");
         if (request.wantsFactor && !isMultiFactor(session.methods))
           throw new OauthError("unmet_authentication_requirements", "the user has no second factor");
-        return respond(request, step, session);
-      });
-    },
+        if (!isQuestioned(request, session)) return respond(request, step, session);
+        const clicks = { chosen: session.sessionId, isConfirmed: request.device === undefined, isSignedIn: true };
+        const sessions = await sessionsOf({ ...step, sessions: [session.cookie] }, targetOf(request));
+        return shownNext(request, { ...step, ...clicks }, { sessions, expectedUser });
+      }),
 
     askPassword,
     askFactor,
@@ -108,11 +116,56 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
       await denyDevice(deps.sql, proven.device, clock());
       return deviceCancelled(proven, contextOf(step));
     },
-
-    sessionOf: (step: BrowserStep) => sessionOf(step.session, clock(), step.signal),
   };
 
-  async function respond(request: AuthorizationRequest, step: BrowserStep, session: { readonly sessionId: string }) {
+  /** Reads the sessions of a browser, with how their users stand to an application. */
+  function sessionsOf({ sessions, signal }: Pick<BrowserStep, "sessions" | "signal">, client: SessionClient) {
+    return readSessions(sessions, client, { now: clock(), signal });
+  }
+
+  async function shownNext(
+    request: AuthorizationRequest,
+    step: BrowserStep,
+    state: Pick<StepState, "sessions" | "expectedUser">,
+  ): Promise<Response> {
+    const next = nextStep(request, { ...clicksOf(step), ...state, now: clock() });
+    switch (next.is) {
+      case "password":
+        return askPassword(request, step, { loginHint: request.loginHint || (next.session?.username ?? "") });
+      case "factor":
+        return askFurther(request, step, next.session);
+      case "accounts":
+        return accountsForm(formOf(request, step, ""), next.sessions);
+      case "consent":
+        return askConsent(request, step, next.session);
+      case "confirmation":
+        return confirm(request, step, next.session);
+      case "response":
+        return respond(request, step, next.session);
+    }
+  }
+
+  /** Asks a user who is signed in for a factor; for the password where that cannot be. */
+  async function askFurther(request: AuthorizationRequest, step: BrowserStep, session: ClientSession) {
+    const pending = await signIns.pending.beginAgain(session, step);
+    return pending
+      ? askFactor(request, step, { pending })
+      : askPassword(request, step, { loginHint: request.loginHint || session.username });
+  }
+
+  function confirm(request: AuthorizationRequest, step: BrowserStep, { sessionId, username }: ClientSession): Response {
+    const form = formOf(request, step, sessionId);
+    return request.device ? deviceConfirmation(form, request.device, username) : confirmationForm(form, username);
+  }
+
+  async function askConsent(request: AuthorizationRequest, step: BrowserStep, session: ClientSession) {
+    const { owner, organization } = await namesOf(request, session, step.signal);
+    const sentences = scopeSentences(wordsOf(request.scope), organization, step.language);
+    return consentForm(formOf(request, step, session.sessionId), { organization: owner, sentences, session });
+  }
+
+  async function respond(request: AuthorizationRequest, step: BrowserStep, session: SessionOfUser) {
+    if (isOwnClient(request.client)) return redirect(request.redirectUri, step);
     return authorizationResponse(request, await issue(request, session), contextOf(step));
   }
 
@@ -131,18 +184,6 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
     }
   }
 
-  /** The session that the cookie of a step has just begun. */
-  async function sessionBegun(step: BrowserStep): Promise<BrowserSession> {
-    const session = await sessionOf(step.session, clock(), step.signal);
-    if (!session) throw new OauthError("login_required", "the session of the browser has ended");
-    return session;
-  }
-
-  function confirm(proven: ProvenRequest, step: BrowserStep, { sessionId, username }: BrowserSession): Response {
-    const form = formOf(proven, step, sessionId);
-    return proven.device ? deviceConfirmation(form, proven.device, username) : confirmationForm(form, username);
-  }
-
   function askPassword(
     proven: ProvenRequest,
     step: BrowserStep,
@@ -158,9 +199,11 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
     return factorForm(formOf(proven, step, ""), state);
   }
 
-  function formOf(proven: ProvenRequest, { query, browser, language, cookies }: BrowserStep, sessionId: string): Form {
+  function formOf(proven: ProvenRequest, step: BrowserStep, sessionId: string): Form {
+    const { query, browser, language, cookies } = step;
     const request = sealRequest(secrets.keyring, query, clock());
-    const token = formToken(secrets.keyring, { browser, request, sessionId });
+    const isSignedIn = sessionId !== "" && step.isSignedIn;
+    const token = formToken(secrets.keyring, { browser, request, sessionId, isSignedIn });
     return { proven, language, request, token, cookies: [...cookies, jar.set("browser", browser)] };
   }
 
@@ -178,8 +221,23 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
   }
 }
 
-/** The session that a sign-in has just begun. */
-export type NewBrowserSession = Pick<BrowserSession, "sessionId" | "userId" | "methods">;
+/** Whether a user who has just signed in has a question to answer before the response. */
+const isQuestioned = ({ client, device, prompts }: AuthorizationRequest, { owner }: SessionOfUser): boolean =>
+  device !== undefined || isForeign(client, owner) || prompts.includes("consent");
+
+/** The application and the organization of a request. */
+export const targetOf = ({ client, organizationId }: AuthorizationRequest): SessionClient => ({
+  appId: client.appId,
+  projectId: client.projectId,
+  organizationId,
+});
+
+const clicksOf = ({ chosen, isConfirmed, isAllowed, isSignedIn }: BrowserStep): Clicks => ({
+  chosen,
+  isConfirmed,
+  isAllowed,
+  isSignedIn,
+});
 
 /** The step that a request of a browser is. */
 export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, "parameters" | "query">): BrowserStep {
@@ -189,9 +247,12 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
     values: http.values,
     language: languageIn(of.parameters, accepted),
     browser: jar.read(cookie, "browser") ?? newToken("ob"),
-    session: jar.read(cookie, "session"),
+    sessions: jar.readSessions(cookie),
     cookies: [],
+    chosen: undefined,
     isConfirmed: false,
+    isAllowed: false,
+    isSignedIn: false,
     signal: http.signal,
   };
 }

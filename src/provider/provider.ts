@@ -2,6 +2,7 @@ import type { HttpRoute } from "@postern/gateway";
 import { refuse } from "../errors.ts";
 import type { PasswordResets } from "../services/password_reset.ts";
 import type { SignIns } from "../services/sign_in.ts";
+import { accountRoutes } from "./account.ts";
 import { authorizeRoute } from "./authorize.ts";
 import { brandFiles } from "./brand_files.ts";
 import { choosePasswordRoutes } from "./choose_password.ts";
@@ -31,7 +32,7 @@ export function providerRoutes(parts: ServiceParts): ProviderRoutes {
   const requests = [
     ...endpoints(parts),
     ...[authorizeRoute(pages), signInRoute(parts, pages, enrolment), enrolmentRoute(enrolment)],
-    ...[deviceRoute(parts, pages), ...endSessionRoutes(parts)],
+    ...[deviceRoute(parts, pages), ...endSessionRoutes(parts), ...accountRoutes(parts, pages)],
     ...[forgottenPasswordRoute(parts), ...choosePasswordRoutes(parts), confirmEmailRoute(parts)],
   ];
   return { files: files.map(inOutages), requests: requests.map(inOutages) };

@@ -69,7 +69,7 @@ function successPage(
     brand,
     title: pageText("signed_in", language),
     formAction: formActionOf(redirectUri),
-    head: html`<meta http-equiv="refresh" content="1;url=${location}">`,
+    head: html`<meta http-equiv="refresh" content="0;url=${location}">`,
     body: html`<p>${pageText("return_text", language, { application })}</p>
 <a class="button" href="${location}" rel="noreferrer">${pageText("open_application", language, { application })}</a>`,
   });

@@ -28,7 +28,13 @@ export function openRequest(keyring: Keyring, sealed: string | undefined, now: D
 }
 
 /** The browser, the sealed request and the session that a form is for. */
-export type FormOf = { readonly browser: string; readonly request: string; readonly sessionId: string };
+export type FormOf = {
+  readonly browser: string;
+  readonly request: string;
+  readonly sessionId: string;
+  /** The session was begun for this very request. */
+  readonly isSignedIn?: boolean;
+};
 
 /** Makes the token by which a form is known to come from our page, in the browser that it was shown in. */
 export const formToken = (keyring: Keyring, form: FormOf): string =>
@@ -41,4 +47,5 @@ export function isFormToken(keyring: Keyring, form: FormOf, token: string | unde
   return matches.includes(true);
 }
 
-const textOf = ({ browser, request, sessionId }: FormOf) => JSON.stringify([browser, request, sessionId]);
+const textOf = ({ browser, request, sessionId, isSignedIn = false }: FormOf) =>
+  JSON.stringify([browser, request, sessionId, isSignedIn]);

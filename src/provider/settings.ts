@@ -1,12 +1,10 @@
-import type { FactorSettings } from "../services/enrolling_user.ts";
+import type { FactorSignInSettings } from "../services/complete_session.ts";
 import type { MailSettings } from "../services/mail_code.ts";
-import type { SignInLimits } from "../services/sign_in_limit.ts";
 import type { FetchSettings } from "./fetcher.ts";
 
 /** How long things of sign-in at applications last, how many sign-ins may fail, and where keys and the pages of passkeys are. */
-export type ProviderSettings = SignInLimits &
+export type ProviderSettings = FactorSignInSettings &
   FetchSettings &
-  FactorSettings &
   MailSettings & {
     readonly codeLifetimeSeconds: number;
     readonly deviceCodeLifetimeSeconds: number;

@@ -1,21 +1,24 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import { chooseLanguage } from "../messages/catalogue.ts";
+import { consents } from "../services/consent.ts";
 import type { SignIns } from "../services/sign_in.ts";
-import type { ProvenRequest } from "./authorization_request.ts";
-import { type BegunBrowserSession, browserSessions } from "./browser_session.ts";
+import { authorizationRequest, type ProvenRequest } from "./authorization_request.ts";
+import { type BegunBrowserSession, type BrowserSession, browserSessions } from "./browser_session.ts";
+import { wordsOf } from "./claims.ts";
 import { paths } from "./discovery.ts";
 import { callOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import type { EnrolmentPages } from "./enrolment.ts";
 import { answerIn } from "./factor_answer.ts";
 import { PageError } from "./page_error.ts";
-import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
+import { type BrowserStep, type Pages, shown, stepOf, targetOf } from "./pages.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { noteRefusal } from "./request_notes.ts";
 import { wantsFactor } from "./requested_class.ts";
 import { refuseForeign } from "./same_origin.ts";
-import { isFormToken, openRequest } from "./sealed_request.ts";
+import { type FormOf, isFormToken, openRequest } from "./sealed_request.ts";
 import { factorProblem, signInProblem } from "./sign_in_problem.ts";
+import { callOfUser } from "./user_call.ts";
 
 type Parts = ProviderParts & { readonly signIns: SignIns };
 
@@ -24,6 +27,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
   const { deps, settings, signIns, issuer } = parts;
   const { keyring } = deps.secrets;
   const kindOf = browserSessions(deps, settings);
+  const give = consents(deps);
 
   return {
     path: paths.signIn,
@@ -43,24 +47,72 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     const query = openRequest(keyring, form.get("request"), deps.clock());
     if (query === undefined) throw new PageError("expired");
     const parameters = parametersIn(query);
-    const step = stepOf(pages.jar, http, { parameters, query });
-    const action = form.get("action") ?? "";
-    await refuseForged(form, step, signInActions.includes(action));
     const proven = await pages.prove(parameters, http);
-    if (action === "password") return password(http, { form, step, proven });
-    if (action === "factor") return factor(http, { form, step, proven });
-    if (action === "passkey") return (form.get("pending") ? factor : passkey)(http, { form, step, proven });
-    if (action === "other") return pages.askPassword(proven, step, {});
-    return action === "continue"
-      ? pages.proceed(proven, { ...step, isConfirmed: true })
-      : pages.cancelled(proven, step);
+    const step = await clickedStep(form, stepOf(pages.jar, http, { parameters, query }), proven);
+    return act(http, { form, step, proven });
   }
 
-  /** Refuses a form that another site sent, or that was shown in another browser, or to another user. */
-  async function refuseForged(form: Parameters, step: BrowserStep, isSignIn: boolean): Promise<void> {
-    const sessionId = isSignIn ? "" : ((await pages.sessionOf(step))?.sessionId ?? "");
-    const of = { browser: step.browser, request: form.get("request") ?? "", sessionId };
-    if (!isFormToken(keyring, of, form.get("token"))) throw new PageError("expired", {}, 403);
+  async function act(http: HttpRequest, submitted: Submitted): Promise<Response> {
+    const { form, step, proven } = submitted;
+    switch (form.get("account") === undefined ? form.get("action") : "choose") {
+      case "password":
+        return password(http, submitted);
+      case "factor":
+        return factor(http, submitted);
+      case "passkey":
+        return (form.get("pending") ? factor : passkey)(http, submitted);
+      case "other":
+        return pages.askPassword(proven, step, { loginHint: otherHintOf(step) });
+      case "choose":
+        return choose(submitted);
+      case "continue":
+        refuseUnchosen(step);
+        return pages.proceed(proven, { ...step, isConfirmed: true });
+      case "allow":
+        refuseUnchosen(step);
+        return allow(http, submitted);
+      default:
+        return pages.cancelled(proven, step);
+    }
+  }
+
+  /** The step of a form; refuses one that another site sent, or that was shown in another browser, or to another user. */
+  async function clickedStep(form: Parameters, step: BrowserStep, proven: ProvenRequest): Promise<BrowserStep> {
+    const of = { browser: step.browser, request: form.get("request") ?? "" };
+    const isToken = (more: Pick<FormOf, "sessionId" | "isSignedIn">) =>
+      isFormToken(keyring, { ...of, ...more }, form.get("token"));
+    if (isToken({ sessionId: "" })) return step;
+    for (const { sessionId } of await pages.sessionsOf(step, proven.client)) {
+      if (isToken({ sessionId })) return { ...step, chosen: sessionId };
+      if (isToken({ sessionId, isSignedIn: true })) return { ...step, chosen: sessionId, isSignedIn: true };
+    }
+    throw new PageError("expired", {}, 403);
+  }
+
+  /** Goes on with the account that was chosen; it becomes the present one. */
+  async function choose({ form, step, proven }: Submitted): Promise<Response> {
+    const chosen = form.get("account");
+    const sessions = await pages.sessionsOf(step, proven.client);
+    const inOrder = [...sessions.filter(isChosen), ...sessions.filter((session) => !isChosen(session))];
+    const cookies = [...pages.jar.setSessions(inOrder, step.sessions)];
+    return pages.proceed(proven, { ...step, cookies, chosen, isConfirmed: !proven.device });
+
+    function isChosen({ sessionId }: BrowserSession): boolean {
+      return sessionId === chosen;
+    }
+  }
+
+  /** Records that the user allows the application what it asks for, and goes on. */
+  async function allow(http: HttpRequest, { step, proven }: Submitted): Promise<Response> {
+    const request = authorizationRequest(proven, step.parameters, issuer());
+    const sessions = await pages.sessionsOf(step, targetOf(request));
+    const session = sessions.find(({ sessionId }) => sessionId === step.chosen);
+    const scopes = wordsOf(request.scope);
+    if (session?.permitted) {
+      const { owner, userId } = session;
+      await give({ owner, userId, appId: proven.client.appId, scopes }, callOfUser(http, session));
+    }
+    return pages.proceed(proven, { ...step, isConfirmed: true, isAllowed: true });
   }
 
   async function password(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
@@ -70,7 +122,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     const request = { loginName, password, newPassword, call: callOf(http) };
     try {
       const enrolment = wantsFactor(step.parameters) ? "wanted" : "required";
-      const outcome = await signIns.signIn(request, kindOf({ earlier: step.session, enrolment }));
+      const outcome = await signIns.signIn(request, kindOf({ earlier: step.sessions, enrolment }));
       if ("pending" in outcome) return pages.askFactor(proven, step, outcome);
       return await signedIn(outcome.answer, { step, proven });
     } catch (error) {
@@ -85,7 +137,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
   async function factor(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
     const pendingToken = bounded(form, "pending", longestName) ?? "";
     try {
-      const kind = kindOf({ earlier: step.session });
+      const kind = kindOf({ earlier: step.sessions });
       const begun = await signIns.complete({ pendingToken, answer: answerIn(form), call: callOf(http) }, kind);
       return await signedIn(begun, { step, proven });
     } catch (error) {
@@ -112,7 +164,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     const credential = answer.case === "passkey" ? answer.value : {};
     const challengeToken = bounded(form, "challenge", longestToken) ?? "";
     try {
-      const kind = kindOf({ earlier: step.session });
+      const kind = kindOf({ earlier: step.sessions });
       const begun = await signIns.passkeys.complete({ challengeToken, credential, call: callOf(http) }, kind);
       return await signedIn(begun, { step, proven });
     } catch (error) {
@@ -123,19 +175,25 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     }
   }
 
+  /** Goes on with a session that has begun; it takes the place of the one that its user had in the browser. */
   async function signedIn(begun: BegunBrowserSession, { step, proven }: Omit<Submitted, "form">): Promise<Response> {
-    const { cookie, expirationDate, ...session } = begun;
-    const cookies = [pages.jar.set("session", cookie, expirationDate)];
-    const signed = { ...step, cookies, session: cookie };
-    if (session.enrolmentOnly) return enrolment.begin(proven, signed, session);
-    return pages.signedIn(proven, signed, session);
+    const sessions = await pages.sessionsOf(step, proven.client);
+    const others = sessions.filter(({ userId }) => userId !== begun.userId);
+    const signed = { ...step, cookies: [...pages.jar.setSessions([begun, ...others], step.sessions)] };
+    return begun.enrolmentOnly ? enrolment.begin(proven, signed, begun) : pages.signedIn(proven, signed, begun);
   }
 }
 
-type Submitted = { readonly form: Parameters; readonly step: BrowserStep; readonly proven: ProvenRequest };
+/** The login name that the form begins with after a click on "another account": not that of the account which is left. */
+const otherHintOf = ({ chosen, parameters }: BrowserStep): string =>
+  chosen === undefined ? (parameters.get("login_hint")?.slice(0, longestName) ?? "") : "";
 
-// Their forms are shown before anybody is signed in, or whoever is.
-const signInActions: readonly string[] = ["password", "factor", "passkey"];
+/** Refuses the click of a page that was shown to no session. */
+function refuseUnchosen({ chosen }: BrowserStep): void {
+  if (chosen === undefined) throw new PageError("expired", {}, 403);
+}
+
+type Submitted = { readonly form: Parameters; readonly step: BrowserStep; readonly proven: ProvenRequest };
 
 const longestName = 200;
 const longestToken = 1_000;

@@ -24,6 +24,8 @@ export type NewSignOn = {
   /** When the session of the browser ends unless it is used again. */
   readonly idleDate: Date;
   readonly expirationDate: Date;
+  /** Whether the user must have allowed the application the scope. */
+  readonly isConsentNeeded: boolean;
   readonly code?: NewCode;
   /** The device that is signed in, if it still waits. */
   readonly deviceId?: string;
@@ -35,8 +37,14 @@ type NewCode = {
   readonly challenge: string | undefined;
 };
 
-/** Whether the user may use the application, and in the organization that was named; of a device whether it still waits. */
-export type Permitted = { readonly permitted: boolean; readonly reachable: boolean; readonly isWaiting?: boolean };
+/** Whether the user may use the application, has allowed what it asks for, and may sign in for the organization that was named. */
+export type Permitted = {
+  readonly permitted: boolean;
+  readonly allowed: boolean;
+  readonly reachable: boolean;
+  /** Of a device, whether it still waits. */
+  readonly isWaiting?: boolean;
+};
 
 /**
  * Writes a sign-in and its code, if the session is in force and the user may use the application; undefined without the session. One
@@ -49,6 +57,7 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
   const [found] = await sql<Permitted[]>`
     with ${device.locked}found as materialized (
       select b.session_id, b.user_id, w.organization_id, ${sql.unsafe(mayUse)} as permitted,
+        ${isAllowed(sql, signOn)} as allowed,
         ${sql.unsafe(mayActFor("w.organization_id"))} as reachable${device.isWaiting}
       from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
         join users u on u.user_id = b.user_id and ${sql.unsafe(userInForce)}
@@ -64,7 +73,8 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
       insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
         expiration_date)
       select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope}, ${forApi},
-        ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found where permitted and reachable${device.andWaiting}
+        ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found
+      where permitted and allowed and reachable${device.andWaiting}
       returning sign_on_id, session_id, app_id
     ),
     served as (
@@ -76,9 +86,17 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
       select ${hashToken(code?.code ?? "")}, sign_on_id, ${code?.redirectUri ?? ""}, ${code?.challenge ?? null},
         ${expirationDate} from made where ${code !== undefined}
     )
-    select permitted, reachable${device.orWaiting} from found`;
+    select permitted, allowed, reachable${device.orWaiting} from found`;
   return found;
 }
+
+/** The condition that the user allowed the application what it asks for, where that is needed. */
+const isAllowed = (
+  sql: Sql,
+  { isConsentNeeded, appId, scope }: NewSignOn,
+) => sql`(not ${isConsentNeeded}::boolean or exists (
+          select from consents c where c.user_id = b.user_id and c.app_id = ${appId}
+            and c.scopes @> string_to_array(${scope}, ' ')))`;
 
 /** The parts of the statement that sign a device in: of users who approve it at once one does. */
 function deviceParts(sql: Sql, { deviceId, now }: NewSignOn) {

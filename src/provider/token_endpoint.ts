@@ -3,7 +3,6 @@ import { OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
 import type { Call, Deps } from "../deps.ts";
 import { foreignKey } from "../postgres/failure.ts";
 import { sameBytes } from "../security/compare.ts";
-import { newToken } from "../security/token.ts";
 import { wordsOf } from "./claims.ts";
 import type { Client } from "./client.ts";
 import type { Authenticate, ClientClaim } from "./client_authentication.ts";
@@ -20,10 +19,12 @@ import {
 import { OauthError } from "./oauth_error.ts";
 import { refuseTarget } from "./own_api.ts";
 import { type Parameters, required } from "./parameters.ts";
+import { firstRefreshToken, nextRefreshToken } from "./refresh_token.ts";
 import { later, type ProviderSettings } from "./settings.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";
 import {
+  type AccessToken,
   type CodeIn,
   isUsed,
   newAccessToken,
@@ -33,6 +34,7 @@ import {
   replaceRefresh,
   sealSuccessor,
   type TokenMaker,
+  type TokenOf,
   writeAccessToken,
 } from "./tokens.ts";
 import { triedAgain } from "./tried_again.ts";
@@ -102,9 +104,9 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     refuseTarget(client, signOn, { form, issuer: maker.issuer() });
     const access = await newAccessToken(maker, { client, signOn, now }, signOn.scope);
     const refresh = isRefreshable(client, signOn)
-      ? newRefresh(now, later(now, settings.refreshLifetimeSeconds))
+      ? newRefresh(firstRefreshToken(), now, later(now, settings.refreshLifetimeSeconds))
       : undefined;
-    const idToken = await idTokenFor({ client, signOn, now });
+    const idToken = await idTokenFor({ client, signOn, now }, access);
     const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
     const written = () => redeemCode(sql, of, { now, access, refresh, end });
     if (!(await triedAgain(written, call).catch(refuseEnded))) throw await late(found, call, of);
@@ -128,8 +130,12 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     refuseTarget(client, signOn, { form, issuer: maker.issuer() });
     const of = { client, signOn: { ...signOn, nonce: null }, now };
     const access = await newAccessToken(maker, of, narrowed(signOn.scope, form.get("scope")));
-    const idToken = await idTokenFor(of);
-    const successor = newRefresh(now, later(new Date(signOn.createdAt * 1000), settings.refreshLifetimeSeconds));
+    const idToken = await idTokenFor(of, access);
+    const successor = newRefresh(
+      nextRefreshToken(old),
+      now,
+      later(new Date(signOn.createdAt * 1000), settings.refreshLifetimeSeconds),
+    );
     const sealed = sealSuccessor(secrets.keyring, old, successor.text);
     const replaced = () => replaceRefresh(sql, { old, successor, sealed }, access);
     const isFirst = found.replacedMs === null && (await triedAgain(replaced, call).catch(refuseEnded));
@@ -146,9 +152,9 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     return openSuccessor(secrets.keyring, old, found.successor);
   }
 
-  function newRefresh(now: Date, end: Date) {
+  function newRefresh(text: string, now: Date, end: Date) {
     const idle = later(now, settings.refreshIdleSeconds);
-    return { text: newToken("or"), expirationDate: idle < end ? idle : end };
+    return { text, expirationDate: idle < end ? idle : end };
   }
 
   /** Ends the sign-in whose code or refresh token came again: one of the two who have it stole it. */
@@ -157,8 +163,8 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     return notInForce();
   }
 
-  async function idTokenFor(of: { client: Client; signOn: SignOn; now: Date }): Promise<string | undefined> {
-    return wordsOf(of.signOn.scope).includes("openid") ? newIdToken(maker, of) : undefined;
+  async function idTokenFor(of: TokenOf, { text: accessToken }: AccessToken): Promise<string | undefined> {
+    return wordsOf(of.signOn.scope).includes("openid") ? newIdToken(maker, of, { accessToken }) : undefined;
   }
 
   function response({ access, refresh, idToken }: Made): TokenResponse {
@@ -221,7 +227,8 @@ function isVerifier(challenge: string | null, verifier: string | undefined): boo
   return sameBytes(Buffer.from(hash), Buffer.from(challenge));
 }
 
-const isTooLate = ({ replacedMs }: FoundRefresh): boolean => replacedMs !== null && replacedMs > graceMs;
+const isTooLate = ({ replacedMs, isSwept }: FoundRefresh): boolean =>
+  isSwept || (replacedMs !== null && replacedMs > graceMs);
 
 function rightRefresh({ isExpired, signOn }: FoundRefresh): SignOn {
   if (isExpired || !signOn) throw notInForce();

@@ -5,6 +5,7 @@ import { hashToken, newToken } from "../security/token.ts";
 import { accessTokenClaims, type Companion, idTokenClaims, isJwtClient, skewOf } from "./claims.ts";
 import type { Client } from "./client.ts";
 import { signJwt } from "./jwt.ts";
+import { familyOf } from "./refresh_token.ts";
 import { later, secondsOf } from "./settings.ts";
 import type { Algorithm, SigningKeys } from "./signing_keys.ts";
 import type { SignOn } from "./subject.ts";
@@ -71,6 +72,11 @@ export type NewTokens = {
   readonly refresh: RefreshToken | undefined;
 };
 
+const familyHash = (refresh: RefreshToken | undefined): Buffer | null => {
+  const family = refresh && familyOf(refresh.text);
+  return family === undefined ? null : hashToken(family);
+};
+
 /** A code that is exchanged for tokens, and the table that has it. */
 export type CodeIn = { readonly code: string; readonly table: "authorization_codes" | "device_codes" };
 
@@ -94,7 +100,7 @@ export async function redeemCode(
       where c.hash = ${hashToken(code)} and c.used is null and c.expiration_date > ${now} returning c.sign_on_id
     ),
     kept as (
-      update sign_ons o set expiration_date = ${end} from used where o.sign_on_id = used.sign_on_id
+      update sign_ons o set expiration_date = ${end}, refresh_family = ${familyHash(refresh)} from used where o.sign_on_id = used.sign_on_id
       returning o.session_id, o.app_id
     ),
     served as (
@@ -106,8 +112,8 @@ export async function redeemCode(
       select ${hashToken(access.value)}, sign_on_id, ${access.scope}, ${now}, ${access.expirationDate} from used
     ),
     refreshed as (
-      insert into refresh_tokens (hash, sign_on_id, expiration_date)
-      select ${hashToken(refresh?.text ?? "")}, sign_on_id, ${refresh?.expirationDate ?? now} from used
+      insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
+      select ${hashToken(refresh?.text ?? "")}, sign_on_id, true, ${refresh?.expirationDate ?? now} from used
       where ${refresh !== undefined}
     )
     select from used`;
@@ -140,8 +146,9 @@ export async function replaceRefresh(sql: Sql, { old, successor, sealed }: Repla
       select ${hashToken(access.value)}, sign_on_id, ${access.scope}, ${now}, ${access.expirationDate} from replaced
     ),
     refreshed as (
-      insert into refresh_tokens (hash, sign_on_id, expiration_date)
-      select ${hashToken(successor.text)}, sign_on_id, ${successor.expirationDate} from replaced
+      insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
+      select ${hashToken(successor.text)}, sign_on_id, ${familyOf(successor.text) !== undefined},
+        ${successor.expirationDate} from replaced
     )
     select from replaced`;
   return rows.length > 0;

@@ -1,4 +1,4 @@
-import { create, fromJson, type JsonObject, type Message } from "@bufbuild/protobuf";
+import { fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { type Duration, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -11,8 +11,6 @@ import {
   OidcAuthMethodTypeSchema,
   type OidcConfiguration,
   OidcConfigurationSchema,
-  OidcGrantType,
-  OidcResponseType,
 } from "../../gen/postern/v1/application_pb.ts";
 import { type Call, type Deps, keys, organizationOf } from "../deps.ts";
 import { isWithin, lateRule, messageRule, refuse, type Violation } from "../errors.ts";
@@ -25,13 +23,13 @@ import { hashToken, newToken } from "../security/token.ts";
 import { type apiApplicationFolds, apiConfigurationOf } from "./api_configuration.ts";
 import { applicationState, applicationStateFolds } from "./application_state.ts";
 import { joined, type No } from "./batch_refusal.ts";
-import { apiComplianceOf, complianceOf, isDeviceOnly } from "./compliance.ts";
+import { apiComplianceOf, complianceOf } from "./compliance.ts";
 import { refuseFirstParty, refuseMark } from "./first_party.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "./named_list.ts";
 import { takenId } from "./new_user.ts";
+import { configurationOf, flowOf, flowViolations, settingViolations } from "./oidc_configuration.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
 import { takenName } from "./taken_name.ts";
-import { originFault, originOf } from "./web_origin.ts";
 
 type Elsewhere =
   | ("updateOidcApplication" | "createApiApplication" | "updateApiApplication")
@@ -160,6 +158,7 @@ export const applicationFolds = {
   deleted: {
     views: [
       `delete from application_keys k using $facts f where k.app_id = f.stream`,
+      `delete from consents c using $facts f where c.app_id = f.stream`,
       `delete from applications a using $facts f where a.owner = f.owner and a.app_id = f.stream`,
       `delete from client_ids c using $facts f where c.owner = f.owner and c.app_id = f.stream`,
     ],
@@ -169,42 +168,6 @@ export const applicationFolds = {
     ],
   },
 } satisfies Omit<NounFolds<"application">, keyof typeof apiApplicationFolds>;
-
-/** Completes the configuration of a request by the default flow. */
-export const configurationOf = (request: CreateOidcApplicationRequest): OidcConfiguration =>
-  completed({ ...request, additionalOrigins: originsOf(request.additionalOrigins) });
-
-/** Completes settings by the default flow. */
-export function completed(settings: Settings): OidcConfiguration {
-  const { clockSkew } = settings;
-  return create(OidcConfigurationSchema, {
-    ...flowOf(settings),
-    redirectUris: settings.redirectUris,
-    appType: settings.appType,
-    authMethodType: settings.authMethodType,
-    postLogoutRedirectUris: settings.postLogoutRedirectUris,
-    version: settings.version,
-    devMode: settings.devMode,
-    accessTokenType: settings.accessTokenType,
-    accessTokenRoleAssertion: settings.accessTokenRoleAssertion,
-    idTokenRoleAssertion: settings.idTokenRoleAssertion,
-    idTokenUserinfoAssertion: settings.idTokenUserinfoAssertion,
-    additionalOrigins: settings.additionalOrigins,
-    skipNativeAppSuccessPage: settings.skipNativeAppSuccessPage,
-    idTokenAlgorithm: settings.idTokenAlgorithm,
-    backChannelLogoutUri: settings.backChannelLogoutUri,
-    firstParty: settings.firstParty,
-    ...(clockSkew ? { clockSkew } : {}),
-  } satisfies Settings);
-}
-
-/** Normalizes origins to the form that browsers send, each once. */
-export const originsOf = (origins: readonly string[]): string[] => [...new Set(origins.map(originOf))];
-
-/** The settings that make up a configuration. */
-type Settings = Omit<OidcConfiguration, keyof Message>;
-
-type Flow = Pick<OidcConfiguration, "responseTypes" | "grantTypes">;
 
 /** Cross-field rules of requests about applications. */
 export const applicationRules = [
@@ -218,72 +181,9 @@ export const applicationRules = [
   namedRule(ListApplicationsRequestSchema, ["name", "namePrefix"]),
 ];
 
-const { AUTHORIZATION_CODE, IMPLICIT } = OidcGrantType;
-const { CODE } = OidcResponseType;
-
-// RFC 7591, 2: a client that names no response type means the code flow, and each response type has its grant type.
-function flowOf({ responseTypes, grantTypes }: Flow): Flow {
-  if (responseTypes.length === 0 && grantTypes.length === 0)
-    return { responseTypes: [CODE], grantTypes: [AUTHORIZATION_CODE] };
-  if (responseTypes.length === 0)
-    return { responseTypes: grantTypes.includes(AUTHORIZATION_CODE) ? [CODE] : [], grantTypes };
-  if (grantTypes.length > 0) return { responseTypes, grantTypes };
-  const needed = new Set(responseTypes.map(grantTypeOf));
-  return { responseTypes, grantTypes: [AUTHORIZATION_CODE, IMPLICIT].filter((type) => needed.has(type)) };
-}
-
-const grantTypeOf = (type: OidcResponseType) => (type === CODE ? AUTHORIZATION_CODE : IMPLICIT);
-
-/** Finds response types and grant types that do not fit each other; `path` leads to them in the request. */
-export function flowViolations({ responseTypes, grantTypes }: Flow, path = ""): Violation[] {
-  // Other servers store CODE for applications of the device flow, which never use the authorization endpoint.
-  const isIdle = (type: OidcResponseType) => type === CODE && isDeviceOnly({ grantTypes });
-  const uncovered = responseTypes.flatMap((type, index) => {
-    const needed = grantTypeOf(type);
-    return grantTypes.includes(needed) || isIdle(type)
-      ? []
-      : [flowViolation(`${path}responseTypes[${index}]`, `grant type ${grantName[needed]}`)];
-  });
-  const implicit = responseTypes.length === 0 ? grantTypes.indexOf(IMPLICIT) : -1;
-  return implicit < 0
-    ? uncovered
-    : [flowViolation(`${path}grantTypes[${implicit}]`, "response type ID_TOKEN or ID_TOKEN_TOKEN")];
-}
-
-const grantName = { [AUTHORIZATION_CODE]: "AUTHORIZATION_CODE", [IMPLICIT]: "IMPLICIT" } as const;
-
-function flowViolation(field: string, needs: string): Violation {
-  return { field, description: `needs the ${needs}`, reason: "FLOW_INCOMPLETE" };
-}
-
-/** Finds a malformed clock skew and malformed origins; `path` leads to them in the request. */
-export function settingViolations(settings: Pick<Settings, "clockSkew" | "additionalOrigins">, path = ""): Violation[] {
-  const violations = [...skewViolations(settings), ...originViolations(settings)];
-  return violations.map(({ field, ...rest }) => ({ field: `${path}${field}`, ...rest }));
-}
-
 function hashViolations(request: CreateOidcApplicationRequest): Violation[] {
   if (request.clientSecretHash === undefined || keepsSecret(request)) return [];
   return [{ field: "clientSecretHash", description: errorText("SECRET_NOT_KEPT"), reason: "SECRET_NOT_KEPT" }];
-}
-
-const longestSeconds = 315_576_000_000n;
-
-function skewViolations({ clockSkew }: Pick<Settings, "clockSkew">): Violation[] {
-  if (!clockSkew) return [];
-  const { seconds, nanos } = clockSkew;
-  const valid = seconds >= 0n && seconds <= longestSeconds && nanos >= 0 && nanos < 1_000_000_000;
-  return valid
-    ? []
-    : [{ field: "clockSkew", description: "must be a duration of 0 or more", reason: "DURATION_MALFORMED" }];
-}
-
-function originViolations({ additionalOrigins }: Pick<Settings, "additionalOrigins">): Violation[] {
-  return additionalOrigins.flatMap((origin, index) => {
-    const fault = originFault(origin);
-    const description = `must be scheme://hostname[:port]: ${fault}`;
-    return fault ? [{ field: `additionalOrigins[${index}]`, description, reason: "ORIGIN_MALFORMED" }] : [];
-  });
 }
 
 /** An application as its row holds it. */

@@ -1,5 +1,5 @@
 import type { Deps } from "../deps.ts";
-import { type Chore, type Deleted, inOrder, type Stretch } from "../events/sweep.ts";
+import { type Chore, type Deleted, deleteDue, inOrder, type Stretch } from "../events/sweep.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { factorChores } from "./factor_expiry.ts";
 import type { MailSettings } from "./mail_code.ts";
@@ -9,13 +9,15 @@ import type { PhoneSettings } from "./phone_code.ts";
 // of the database, which decides whether a row has to be there when the log is replayed.
 const marginSeconds = 60;
 
+const bearers = { table: "bearers", key: "hash" };
+
 /** Deletes sessions whose time is over, and codes and tokens that can no longer be presented. */
 export const expiryChores = (deps: Deps, settings: PhoneSettings & MailSettings): readonly Chore[] => {
   const { sql, clock } = deps;
   const secondsAgo = (seconds: number) => new Date(clock().getTime() - seconds * 1000);
   return [
     inOrder("expired sessions", (stretch) => deleteSessions(sql, secondsAgo(marginSeconds), stretch)),
-    inOrder("expired bearers", (stretch) => deleteBearers(sql, clock(), stretch)),
+    inOrder("expired bearers", ({ from, most }) => deleteDue(sql, bearers, { from, most, until: clock() })),
     {
       name: "counted sends of codes",
       batch: async (most) => (await deleteSends(sql, secondsAgo(settings.phoneSendWindowSeconds), most)).count,
@@ -38,15 +40,6 @@ const deleteSessions = (sql: Sql, until: Date, { from, most }: Stretch) => sql<D
     returning session_id, expiration_date
   ),
   theirs as (delete from bearers b using gone where b.session_id = gone.session_id)
-  select count(*)::int as count, max(expiration_date) as last from gone`;
-
-const deleteBearers = (sql: Sql, until: Date, { from, most }: Stretch) => sql<Deleted[]>`
-  with gone as (
-    delete from bearers where hash in (
-      select hash from bearers where expiration_date >= ${from} and expiration_date <= ${until}
-      order by expiration_date limit ${most} for update skip locked)
-    returning expiration_date
-  )
   select count(*)::int as count, max(expiration_date) as last from gone`;
 
 const deleteSends = (sql: Sql, before: Date, most: number) => sql`

@@ -1,6 +1,6 @@
 import { refuse } from "../errors.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { firstLockSeconds, longestLockSeconds } from "./password.ts";
+import { firstLockSeconds, longestLockSeconds } from "./password_guess.ts";
 
 /** How many wrong codes in a row make a user wait. */
 export const codesUntilWait = 5;

@@ -4,7 +4,7 @@ import type { Call, Deps } from "../deps.ts";
 import { factOf, next } from "../events/fact.ts";
 import { lostRace } from "../events/log.ts";
 import type { FactorRow } from "./factor_read.ts";
-import { aside } from "./password.ts";
+import { aside } from "./password_guess.ts";
 
 export { FactorRefusal };
 

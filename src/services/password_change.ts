@@ -1,7 +1,8 @@
 import type { Deps } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { firstLockSeconds, type Guess, longestLockSeconds, type TriedUser, verified } from "./password.ts";
+import type { TriedUser } from "./password.ts";
+import { firstLockSeconds, type Guess, longestLockSeconds, verified } from "./password_guess.ts";
 
 /**
  * Checks the old password of a user who changes it; undefined when it is wrong. Wrong ones count apart from those at sign-in, on

@@ -3,7 +3,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { ListSessionsRequestSchema, type SessionService } from "../../gen/postern/v1/session_pb.ts";
 import { callerOf, type Deps, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import { details, detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
+import { type At, details, detailsAfter, factOf, type NewFact, next, type Versioned } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
@@ -49,14 +49,24 @@ export const sessionService = (deps: Deps, options: SessionOptions) => {
       const row = await sessionById({ owner: organizationOf(call), id: sessionId }, call.signal);
       if (!row) throw refuse.notFound("session", sessionId);
       const at = next(row, clock());
-      const ended = factOf("session", at, { case: "ended", value: { userId: row.userId } });
-      return log.append(call, [ended], { details: detailsAfter(at) });
+      return log.append(call, [endedAt(at, row.userId)], { details: detailsAfter(at) });
+    },
+
+    async deleteUserSessions({ userId }, call) {
+      const user = { owner: organizationOf(call), id: userId };
+      if (!(await userExists(user, call.signal))) throw refuse.notFound("user", userId);
+      const kept = callerOf(call).sessionId ?? "";
+      const rows = await sessionsBeside(sql, userId, kept);
+      const ended = rows.map((row) => endedAt(next(row, clock()), userId));
+      return log.append(call, ended, { ended: rows.length });
     },
 
     ...completedSessions(options),
     ...passkeySessions(options),
   } satisfies ServiceImpl<typeof SessionService>;
 };
+
+const endedAt = (at: At, userId: string): NewFact => factOf("session", at, { case: "ended", value: { userId } });
 
 /** Cross-field rules of requests about sessions. */
 export const sessionRules = [pageRule(ListSessionsRequestSchema, 1), ...completionRules];
@@ -85,8 +95,9 @@ export const sessionFolds = {
        select i.stream, i.owner, i.payload->>'userId', decode(i.secret->>'cookie', 'hex'), i.time,
          ${amrOf("i")}, (i.secret->>'idleDate')::timestamptz,
          (i.payload->>'expirationDate')::timestamptz,
-         (select e.session_id from browser_sessions e
-          where e.hash = decode(i.secret->>'earlier', 'hex') and e.user_id = i.payload->>'userId')
+         (select e.session_id from jsonb_array_elements_text(i.secret->'earlier') as value (hash)
+          join browser_sessions e on e.hash = decode(value.hash, 'hex') and e.user_id = i.payload->>'userId'
+          order by e.auth_time desc limit 1)
        from $input i where i.secret->>'cookie' is not null`,
       ...countSignIn,
     ],
@@ -125,6 +136,11 @@ const openConnections = (sql: Sql, userId: string, now: Date, { after, limit }: 
   where s.user_id = ${userId} and s.expiration_date > ${now}
     and ${after ? sql`s.session_id < ${after[0] ?? ""}` : sql`true`}
   order by s.session_id desc limit ${limit}`;
+
+// Nobody has more sessions than one statement may end; of one who does, the oldest go first.
+const sessionsBeside = (sql: Sql, userId: string, kept: string) => sql<SessionRow[]>`
+  select ${sql.unsafe(columns)} from sessions s
+  where s.user_id = ${userId} and s.session_id <> ${kept} order by s.session_id limit 10000`;
 
 const session = ({ userId, expirationDate, amr, enrolmentOnly, ...row }: SessionRow) => ({
   id: row.id,

@@ -12,7 +12,8 @@ import { replacementHash } from "./new_password.ts";
 import { confirmedSessions, newSessions, passwordReplaced, type SessionKind } from "./new_session.ts";
 import { provenPasskey } from "./passkey_proof.ts";
 import { type PasskeySignIn, passkeySignIn } from "./passkey_session.ts";
-import { loginNameOf, mustChange, passwordGuesses, passwordUserByLoginName, type TriedUser } from "./password.ts";
+import { loginNameOf, mustChange, passwordUserByLoginName, type TriedUser } from "./password.ts";
+import { passwordGuesses } from "./password_guess.ts";
 import { type Hashes, type PendingSession, type PendingSessions, pendingSessions } from "./pending_session.ts";
 import { type SignInLimits, signInLimit } from "./sign_in_limit.ts";
 

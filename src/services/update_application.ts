@@ -19,20 +19,17 @@ import {
   type ApplicationRow,
   applicationColumns,
   applicationNameTaken,
-  completed,
   configurationIn,
-  flowViolations,
   found,
   keepsSecret,
   keyOf,
   languageOf,
   newSecret,
   ofApplication,
-  originsOf,
-  settingViolations,
 } from "./application.ts";
 import { complianceOf } from "./compliance.ts";
 import { refuseFirstParty, refuseMark } from "./first_party.ts";
+import { completed, flowViolations, originsOf, settingViolations } from "./oidc_configuration.ts";
 import { changesOf, refuseOvertaken, updateRule } from "./update_mask.ts";
 
 type Update = Pick<ServiceImpl<typeof ApplicationService>, "updateOidcApplication">;

@@ -105,6 +105,7 @@ export const userFolds = {
       `delete from users u using $facts f where u.owner = f.owner and u.user_id = f.stream`,
       gone("login_names"),
       gone("factors"),
+      gone("consents"),
     ],
     credentials: [
       ...[gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode],

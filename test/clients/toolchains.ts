@@ -4,10 +4,10 @@ import { spawnSync } from "node:child_process";
 const toolchains = {
   curl: { clients: "curl", probes: [["curl", "--version"]] },
   chromium: { clients: "the clients in a browser", probes: [["chromium", "--version"]] },
-  go: { clients: "grpc-go, connect-go and grpcurl", probes: [["go", "version"]] },
-  python: { clients: "grpcio", probes: [["python3", "-c", "import ensurepip, venv"]] },
+  go: { clients: "grpc-go, connect-go, grpcurl and go-oidc", probes: [["go", "version"]] },
+  python: { clients: "grpcio and Authlib", probes: [["python3", "-c", "import ensurepip, venv"]] },
   java: {
-    clients: "grpc-java, and the clients that openapi-generator makes",
+    clients: "grpc-java, Spring Security, Keycloak, and the clients that openapi-generator makes",
     probes: [
       ["javac", "-version"],
       ["mvn", "--version"],

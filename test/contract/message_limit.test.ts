@@ -31,6 +31,7 @@ const larger = {
   "ApplicationService/ListApplications": 34_816,
   "AuthorizationService/Evaluate": 65_536,
   "AuthorizationService/EvaluateMany": 1_048_576,
+  "ConsentService/ListConnectedApplications": 26_624,
   "EventService/ListEvents": 150_528,
   "EventService/WatchEvents": 162_816,
   "MemberService/ListMembers": 34_816,

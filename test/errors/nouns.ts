@@ -66,6 +66,10 @@ export const nounRows = {
   },
   USER_GRANT_NOT_FOUND: missing("/v1/user-grants/none"),
   MEMBER_NOT_FOUND: missing("/v1/members/{user}"),
+  CONNECTION_NOT_FOUND: {
+    by: ({ german, fixture: { userId } }) => german.delete(`/v1/users/${userId}/connected-applications/none`),
+    details: ["ResourceInfo"],
+  },
   ORGANIZATION_NAME_TAKEN: nameTaken("/v1/organizations", () => ({ name: fresh("organization") })),
   LOGIN_NAME_TAKEN: nameTaken("/v1/users/machine", () => ({ username: fresh("robot"), name: "Robot" })),
   ID_TAKEN: {

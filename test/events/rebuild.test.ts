@@ -2,8 +2,11 @@ import { expect, test } from "vitest";
 import { factOf, first, type NewFact, next } from "../../src/events/fact.ts";
 import { rebuild } from "../../src/events/rebuild.ts";
 import { folds as allFolds } from "../../src/runtime.ts";
+import { foreignApplication } from "../fixture/connection.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { signedUp, startPostern } from "../harness.ts";
+import { answerIn, authorizeUrl, signIn } from "../provider/application.ts";
+import { openBrowser } from "../provider/browser.ts";
 import { folds, oneConnection, openTestLog, organizationCreated, somebody, unique } from "./log_of.ts";
 
 test("the log replayed gives the tables there are, also when a name passes from one object to another", async () => {
@@ -148,4 +151,21 @@ test("sessions whose time is over may be there or not, others may not be missing
   expect(await rebuild(sql, allFolds)).toEqual({ equal: true, differences: [] });
   await sql`delete from sessions where user_id = ${lasting ?? ""}`;
   expect((await rebuild(sql, allFolds)).differences).toMatchObject([{ table: "sessions", rows: 1 }]);
+});
+
+test("a deletion takes along what was made after another deletion, and what was allowed meanwhile", async () => {
+  await using postern = await startPostern();
+  const person = await signedUp(postern);
+  const other = await signedUp(postern);
+  const app = await foreignApplication(postern, postern.organizationId);
+  const browser = openBrowser(postern.url);
+  const question = await signIn(browser, authorizeUrl(postern.url, app, { scope: "openid" }), person);
+  // Between the two deletions no fact is about an object of an earlier one: nothing but the deletions cuts the log there.
+  await postern.admin.delete(`/v1/users/${other.userId}`);
+  answerIn(await browser.submit(question, {}, "allow"));
+  await postern.admin.delete(`/v1/users/${person.userId}`);
+  await using client = oneConnection(postern.databaseUrl);
+  expect(await client.sql`select from events where type = 'consent.given'`).toHaveLength(1);
+  expect(await client.sql`select from consents`).toHaveLength(0);
+  expect(await rebuild(client.sql, allFolds)).toEqual({ equal: true, differences: [] });
 });

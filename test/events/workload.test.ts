@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
 import { folds } from "../../src/runtime.ts";
 import { deletedOrganizations } from "../../src/services/delete_organization.ts";
+import { connected } from "../fixture/connection.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";
 import { onePixel } from "../fixture/images.ts";
 import { newJwk } from "../fixture/jwk.ts";
@@ -136,7 +137,13 @@ function operationsOn(world: World, chance: () => number) {
     if (chance() < 0.5) await remove("/v1/branding", inside(organizationId));
     return status;
   };
+  const connectedAndNot = async () => {
+    const { app, person: somebody } = await connected(postern);
+    if (chance() < 0.3) return done(remove(`/v1/users/${somebody.userId}`));
+    return done(somebody.client.delete(`/v1/users/me/connected-applications/${app.appId}`));
+  };
   const signedInAndRevoked = async () => {
+    await connectedAndNot();
     const issuer = issuerOf(postern);
     const app = await application(postern.admin, { grantTypes: codeAndRefresh });
     const { code } = await codeFor(issuer, app, await signedUp(postern), { scope: "openid offline_access" });

@@ -8,7 +8,7 @@ const hour = 3_600;
 const inHours = (hours: number) => new Date(Date.now() + hours * hour * 1000).toISOString();
 
 describe.skipIf(!found("faketime"))("a node whose clock jumps", () => {
-  test("loses no acknowledged write and doubles none", { timeout: 300_000 }, async () => {
+  test("loses no acknowledged write and doubles none", { timeout: 900_000 }, async () => {
     await using stage = await openClock();
     await endure(stage, { rounds: 2, projects: 10_000 });
   });

@@ -9,8 +9,8 @@ import { holdTable } from "../fixture/held_row.ts";
 import { ask, postmasterOf, quiet } from "../postgres/holder.ts";
 import { type Fault, type Stage, untilReady } from "./rounds.ts";
 
-const lastsMs = 700;
-const settings = { DATABASE_STATEMENT_TIMEOUT_MS: "400", SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "0" };
+const lastsMs = 1_500;
+const settings = { DATABASE_STATEMENT_TIMEOUT_MS: "1000", SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "0" };
 const endConnections = "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'service'";
 
 /** A node that reaches its database by a role and a password, of which each can be taken away. */

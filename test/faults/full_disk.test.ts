@@ -5,7 +5,7 @@ import { endure, short } from "./rounds.ts";
 
 test.skipIf(!found("mount"))(
   "a full disk loses no acknowledged write and doubles none",
-  { timeout: 300_000 },
+  { timeout: 900_000 },
   async () => {
     await using stage = await openFull();
     await endure(stage, short);

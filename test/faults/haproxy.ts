@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { eventually, freePort } from "../first_start.ts";
+import { eventually } from "../first_start.ts";
+import { freePort } from "../wire/free_port.ts";
 
 /** The configuration that is shipped. */
 export const shippedFile = fileURLToPath(new URL("../../deploy/haproxy.cfg", import.meta.url));

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbedded } from "../../src/postgres/embedded.ts";
 import { newToken } from "../../src/security/token.ts";
-import { freePort, nodeEnv, startNode } from "../first_start.ts";
+import { nodeEnv, startNode } from "../first_start.ts";
 import { ask, postmasterOf, quiet } from "../postgres/holder.ts";
+import { freePort } from "../wire/free_port.ts";
 import { type Stage, untilReady } from "./rounds.ts";
 
 const settings = { SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "0" };

@@ -55,7 +55,7 @@ export function startLoad({ url, token, userIds }: LoadOptions): Load {
 }
 
 async function repeated(write: Write, key: string, failures: string[]): Promise<string> {
-  for (const end = Date.now() + 60_000; ; await pause(50)) {
+  for (const end = Date.now() + 240_000; ; await pause(50)) {
     try {
       return await write(key);
     } catch (error) {
@@ -89,7 +89,7 @@ function restWriter({ url, token, userId }: WriterOptions): Writer {
         },
       );
       asked.on("error", (error) => reject(new Unavailable(`HTTP/1.1: ${error}`)));
-      asked.setTimeout(20_000, () => asked.destroy(new Error("no answer in 20 s")));
+      asked.setTimeout(60_000, () => asked.destroy(new Error("no answer in 60 s")));
       asked.end("{}");
     });
   return { write, close: () => agent.destroy() };
@@ -115,7 +115,7 @@ function grpcWriter({ url, token, userId }: WriterOptions): Writer {
         (bytes) => fromBinary(output, bytes),
         create(CreateAccessTokenRequestSchema, { userId }),
         metadata,
-        { deadline: Date.now() + 20_000 },
+        { deadline: Date.now() + 60_000 },
         (error, answer) => {
           if (answer) resolve(answer.tokenId);
           else if (error?.code === status.UNAVAILABLE) reject(new Unavailable(`gRPC: ${error.message}`));

@@ -8,9 +8,9 @@ import { nodeEnv, startNode } from "../first_start.ts";
 import { type DatabaseProxy, openProxy } from "../postgres/proxy.ts";
 import { type Fault, type Stage, untilReady } from "./rounds.ts";
 
-const lastsMs = 700;
+const lastsMs = 1_500;
 // A statement that was swallowed is given up after this, and what connecting and silence may take.
-const settings = { DATABASE_STATEMENT_TIMEOUT_MS: "500", SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "0" };
+const settings = { DATABASE_STATEMENT_TIMEOUT_MS: "1000", SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "0" };
 
 /** A node whose database is reached through a network that fails. */
 export async function openNetwork(): Promise<Stage> {

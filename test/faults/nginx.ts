@@ -4,7 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { eventually, freePort, readyStatus } from "../first_start.ts";
+import { eventually, readyStatus } from "../first_start.ts";
+import { freePort } from "../wire/free_port.ts";
 
 const shippedFile = fileURLToPath(new URL("../../deploy/nginx.conf", import.meta.url));
 

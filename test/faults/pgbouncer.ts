@@ -4,7 +4,8 @@ import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { eventually, freePort } from "../first_start.ts";
+import { eventually } from "../first_start.ts";
+import { freePort } from "../wire/free_port.ts";
 
 /** A running PgBouncer; the URL leads through it. */
 export type Bouncer = AsyncDisposable & { readonly url: string };

@@ -70,7 +70,7 @@ function expectKind(): never {
 }
 
 async function repeated(write: Write, key: string, counted: ReturnType<typeof tally>): Promise<string> {
-  for (const end = Date.now() + 60_000; ; await pause(50)) {
+  for (const end = Date.now() + 240_000; ; await pause(50)) {
     counted.calls++;
     try {
       return await write(key);

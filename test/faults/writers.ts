@@ -39,7 +39,7 @@ type Writer = {
 };
 
 const restMs = 50;
-const longestMs = 120_000;
+const longestMs = 240_000;
 
 /** Makes the users and their sessions, one after the other: all at once they wait for each other's hashes on a busy machine. */
 export async function subjectsOf(admin: Client): Promise<Subject[]> {

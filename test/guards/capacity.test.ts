@@ -7,18 +7,22 @@ import { startPostern } from "../harness.ts";
 import { ask, until } from "../postgres/holder.ts";
 import { readError, refusalOf } from "../wire/refusal.ts";
 
+const few = { callsMax: 4, databaseStatementTimeoutMs: 60_000 };
+
+/** Counts the statements that wait for a lock in the database. */
+async function waiting(databaseUrl: string): Promise<number> {
+  const text = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  return (await ask(databaseUrl, text)).length;
+}
+
 test("a node that works on as many calls as it may refuses more at once, and says when to try again", async () => {
-  await using postern = await startPostern({ callsMax: 4, metrics: "on" });
+  await using postern = await startPostern({ ...few, metrics: "on" });
   const { admin, url, databaseUrl } = postern;
   const projects = createClient(ProjectService, createGrpcTransport({ baseUrl: url }));
   const headers = { authorization: `Bearer ${admin.token}` };
   const held = await holdTable(databaseUrl, "projects");
   const running = Array.from({ length: 4 }, () => admin.get("/v1/projects"));
-  await until(async () => {
-    const waiting = await ask(databaseUrl, "select 1 from pg_stat_activity where wait_event_type = 'Lock'");
-    // A chore of the node may wait as well.
-    return waiting.length >= 4;
-  });
+  await expect.poll(async () => (await fetch(`${url}/metrics`)).text()).toMatch(/^postern_calls_in_flight 4$/m);
   const { status, body, headers: fields } = await admin.get("/v1/users/me");
   expect([status, body.code, body.details[0].reason]).toEqual([429, Code.ResourceExhausted, "OVERLOADED"]);
   expect(fields.get("retry-after")).toBe("1");
@@ -33,7 +37,7 @@ test("a node that works on as many calls as it may refuses more at once, and say
 });
 
 test("requests of sign-in at applications take places as calls do", async () => {
-  await using postern = await startPostern({ callsMax: 4 });
+  await using postern = await startPostern(few);
   const { admin, url, databaseUrl } = postern;
   const body = new URLSearchParams({ grant_type: "refresh_token", refresh_token: "x", client_id: "nobody" });
   const asks = [
@@ -44,10 +48,7 @@ test("requests of sign-in at applications take places as calls do", async () => 
   await fetch(`${url}/oauth/keys`);
   const held = await holdTable(databaseUrl, "applications");
   const running = [...asks, ...asks].map((ask) => ask());
-  await until(async () => {
-    const waiting = await ask(databaseUrl, "select 1 from pg_stat_activity where wait_event_type = 'Lock'");
-    return waiting.length >= 4;
-  });
+  await until(async () => (await waiting(databaseUrl)) >= 4);
   for (const ask of asks) expect((await ask()).status).toBe(429);
   expect((await admin.get("/v1/users/me")).status).toBe(429);
   await held[Symbol.asyncDispose]();

@@ -3,6 +3,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import { permissionsOf } from "../../src/guards/permissions.ts";
+import { connect, foreignApplication } from "../fixture/connection.ts";
 import { enrolTotp } from "../fixture/factors.ts";
 import { type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { openProbe } from "../probe.ts";
@@ -37,7 +38,7 @@ beforeAll(async () => {
   await person("OTHER_ORG_OWNER", acme);
   const other = { "x-service-orgid": await organization(postern) };
   await postern.admin.post("/v1/members", { userId: idOf("OTHER_ORG_OWNER"), roles: ["ORG_OWNER"] }, other);
-}, 120_000);
+}, 600_000);
 afterAll(() => postern[Symbol.asyncDispose]());
 
 async function person(role: string, organizationId: string, scope?: object): Promise<void> {
@@ -129,18 +130,37 @@ const acts: Readonly<Record<string, Act>> = {
   async "FactorService.RemoveFactor"(caller, userId) {
     return caller.delete(`/v1/users/${userId}/factors/${await newFactor(userId)}`);
   },
+  async "ConsentService.DisconnectApplication"(caller, userId) {
+    return caller.delete(`/v1/users/${userId}/connected-applications/${await newConnection(userId)}`);
+  },
+  async "SessionService.DeleteUserSessions"(caller, userId) {
+    return caller.delete(`/v1/users/${userId}/sessions`);
+  },
   async "SessionService.DeleteSession"(caller, userId) {
     const { body } = await postern.admin.get(`/v1/sessions?userId=${userId}`);
     return caller.delete(`/v1/sessions/${body.sessions[0].id}`);
   },
 };
 
+/** Sets the password of a user, who can sign in with it then. */
+async function withPassword(userId: string) {
+  const password = "Amber-Lantern-19";
+  await postern.admin.put(`/v1/users/${userId}/password`, { newPassword: password });
+  const { username, details } = (await postern.admin.get(`/v1/users/${userId}`)).body.user;
+  return { username: username as string, password, organizationId: details.resourceOwner as string };
+}
+
+/** Connects a user to an application of another organization. */
+async function newConnection(userId: string): Promise<string> {
+  const person = await withPassword(userId);
+  const app = await foreignApplication(postern, person.organizationId);
+  return (await connect(postern, { app, person, scope: "openid" })).app.appId;
+}
+
 /** Enrols a factor for a user, who signs in with a password that the administrator sets. */
 async function newFactor(userId: string): Promise<string> {
-  const newPassword = "Amber-Lantern-19";
-  await postern.admin.put(`/v1/users/${userId}/password`, { newPassword });
-  const { username: loginName } = (await postern.admin.get(`/v1/users/${userId}`)).body.user;
-  const { token } = (await postern.as().post("/v1/sessions", { loginName, password: newPassword })).body;
+  const { username: loginName, password } = await withPassword(userId);
+  const { token } = (await postern.as().post("/v1/sessions", { loginName, password })).body;
   return (await enrolTotp(postern.as(token))).factorId;
 }
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const added = await postern.admin.post("/v1/members", { userId, roles: ["ORG_OWNER"] }, header);
   if (added.status !== 200) throw new Error(JSON.stringify(added.body));
   owner = client;
-}, 120_000);
+}, 600_000);
 afterAll(() => postern[Symbol.asyncDispose]());
 
 /** An object of the other organization, by the name of the field that names one. */

@@ -77,7 +77,7 @@ beforeAll(async () => {
     holders.set(`${role} own`, await holder(role, own));
     holders.set(`${role} other`, await holder(role, elsewhere));
   }
-}, 120_000);
+}, 600_000);
 afterAll(() => postern[Symbol.asyncDispose]());
 
 /** A caller with one role, in the organization of the fixture. */

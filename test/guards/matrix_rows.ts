@@ -4,6 +4,7 @@ import { newJwk } from "../fixture/jwk.ts";
 import type { Fixture } from "../fixture/organization.ts";
 import { apiApplicationRows } from "./api_application_rows.ts";
 import { brandingRows } from "./branding_rows.ts";
+import { consentRows } from "./consent_rows.ts";
 import { factorRows } from "./factor_rows.ts";
 import { policyRows } from "./policy_rows.ts";
 
@@ -87,6 +88,11 @@ export const rows: Readonly<Record<string, Row>> = {
     request: () => ({ loginName: "nobody", password: "wrong" }),
   },
   "SessionService.ListSessions": { needs: "user.write", decides: "user", request: ({ userId }) => ({ userId }) },
+  "SessionService.DeleteUserSessions": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser() }),
+  },
   "SessionService.DeleteSession": {
     needs: "user.write",
     decides: "user",
@@ -484,6 +490,7 @@ export const rows: Readonly<Record<string, Row>> = {
     request: async (f) => ({ userId: await f.newMember(), projectId: f.projectId, ...f.grant }),
   },
   ...apiApplicationRows,
+  ...consentRows,
   ...factorRows,
   ...policyRows,
   ...brandingRows,

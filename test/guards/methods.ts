@@ -2,6 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { file_postern_v1_account } from "../../gen/postern/v1/account_pb.ts";
 import { file_postern_v1_application } from "../../gen/postern/v1/application_pb.ts";
 import { file_postern_v1_authorization } from "../../gen/postern/v1/authorization_pb.ts";
+import { file_postern_v1_consent } from "../../gen/postern/v1/consent_pb.ts";
 import { file_postern_v1_event } from "../../gen/postern/v1/event_pb.ts";
 import { file_postern_v1_factor } from "../../gen/postern/v1/factor_pb.ts";
 import { file_postern_v1_member } from "../../gen/postern/v1/member_pb.ts";
@@ -16,6 +17,7 @@ const files = [
   ...[file_postern_v1_account, file_postern_v1_application, file_postern_v1_event, file_postern_v1_member],
   ...[file_postern_v1_organization, file_postern_v1_policy, file_postern_v1_project, file_postern_v1_session],
   ...[file_postern_v1_user, file_postern_v1_user_grant, file_postern_v1_authorization, file_postern_v1_factor],
+  file_postern_v1_consent,
 ];
 /** Every rpc of ours. */
 export const methods: readonly DescMethod[] = files.flatMap(({ services }) =>

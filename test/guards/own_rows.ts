@@ -1,6 +1,13 @@
 /** The answer to a human without any role that calls with `me` in place of a user's id. */
 export type OwnRow = {
-  readonly says: "OK" | "PERMISSION_DENIED" | "PHONE_MISSING" | "CODE_EXPIRED" | "TOKEN_NOT_FOUND" | "FACTOR_NOT_FOUND";
+  readonly says:
+    | "OK"
+    | "PERMISSION_DENIED"
+    | "PHONE_MISSING"
+    | "CODE_EXPIRED"
+    | "TOKEN_NOT_FOUND"
+    | "FACTOR_NOT_FOUND"
+    | "CONNECTION_NOT_FOUND";
   /** The fields of the request beside the id. */
   readonly request?: Readonly<Record<string, string | object>>;
 };
@@ -10,6 +17,9 @@ const denied: OwnRow = { says: "PERMISSION_DENIED" };
 /** One row for each rpc where `me` stands for the caller. */
 export const ownRows: Readonly<Record<string, OwnRow>> = {
   "SessionService.ListSessions": { says: "OK" },
+  "SessionService.DeleteUserSessions": { says: "OK" },
+  "ConsentService.ListConnectedApplications": { says: "OK" },
+  "ConsentService.DisconnectApplication": { says: "CONNECTION_NOT_FOUND", request: { appId: "none" } },
   "FactorService.ListFactors": { says: "OK" },
   "FactorService.RenameFactor": { says: "FACTOR_NOT_FOUND", request: { factorId: "none", name: "Phone" } },
   "FactorService.RemoveFactor": { says: "FACTOR_NOT_FOUND", request: { factorId: "none" } },

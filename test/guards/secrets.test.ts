@@ -6,11 +6,12 @@ import { expect, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { newToken } from "../../src/security/token.ts";
 import { freshDatabase } from "../database.ts";
-import { eventually, freePort, readyStatus, startNode } from "../first_start.ts";
+import { eventually, readyStatus, startNode } from "../first_start.ts";
 import { fixtureOf } from "../fixture/organization.ts";
 import { callRest } from "../fixture/rest_call.ts";
 import { type Client, clientOf, organization, type Postern } from "../harness.ts";
 import { openProbe, type Probe } from "../probe.ts";
+import { freePort } from "../wire/free_port.ts";
 import { type Row, rows } from "./matrix_rows.ts";
 import { methods, nameOf } from "./methods.ts";
 

@@ -10,7 +10,7 @@ const program = fileURLToPath(new URL("./killed_worker.ts", import.meta.url));
 
 function runUntilKilled(...args: string[]): Promise<NodeJS.Signals | null> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [program, ...args], { timeout: 60_000, killSignal: "SIGTERM" });
+    const child = execFile(process.execPath, [program, ...args], { timeout: 120_000, killSignal: "SIGTERM" });
     child.on("exit", (_code, signal) => resolve(signal));
   });
 }

@@ -24,6 +24,8 @@ const passing: Readonly<Record<string, string>> = {
   expirationDate: "<time>",
   authTime: "<time>",
   lastUsedDate: "<time>",
+  consentDate: "<time>",
+  lastSignInDate: "<time>",
   previousSecretExpirationDate: "<time>",
   date: "<time>",
   time: "<time>",

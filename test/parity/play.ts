@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { AccountService } from "../../gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "../../gen/postern/v1/application_pb.ts";
 import { AuthorizationService } from "../../gen/postern/v1/authorization_pb.ts";
+import { ConsentService } from "../../gen/postern/v1/consent_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { FactorService } from "../../gen/postern/v1/factor_pb.ts";
 import { MemberService } from "../../gen/postern/v1/member_pb.ts";
@@ -24,6 +25,7 @@ const services: readonly DescService[] = [
     AccountService,
     ApplicationService,
     AuthorizationService,
+    ConsentService,
     EventService,
     FactorService,
     MemberService,

@@ -3,6 +3,7 @@ import { apiApplicationScenes } from "./scenes_api_application.ts";
 import { applicationScenes } from "./scenes_application.ts";
 import { authorizationScenes } from "./scenes_authorization.ts";
 import { brandingScenes } from "./scenes_branding.ts";
+import { consentScenes } from "./scenes_consent.ts";
 import { emailScenes } from "./scenes_email.ts";
 import { everyScenes } from "./scenes_every.ts";
 import { factorScenes } from "./scenes_factor.ts";
@@ -27,7 +28,7 @@ const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   ...[brandingScenes, stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
   ...[emailScenes, passwordResetScenes, importScenes, lateScenes, takenScenes, authorizationScenes, factorScenes],
-  ...[firstPartyScenes, apiApplicationScenes, addressScenes],
+  ...[firstPartyScenes, apiApplicationScenes, addressScenes, consentScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

@@ -9,6 +9,7 @@ import { startEmbedded } from "../../src/postgres/embedded.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { startPostern } from "../harness.ts";
 import { certificateFor } from "../wire/certificate.ts";
+import { freePort } from "../wire/free_port.ts";
 import { quiet } from "./holder.ts";
 
 type DatabaseHome = { readonly port: number; readonly ca: string; readonly otherCa: string };
@@ -103,13 +104,6 @@ test("a server that falls silent is given up, and the next statement finds it ag
   between.thaw();
   expect(await db.sql`select 3 as three`).toEqual([{ three: 3 }]);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listening(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 function listening(server: Server): Promise<number> {
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port)));

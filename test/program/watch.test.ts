@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { freshDatabase } from "../database.ts";
-import { freePort } from "../first_start.ts";
 import { machine, startPostern } from "../harness.ts";
+import { freePort } from "../wire/free_port.ts";
 import { postern as program, running } from "./command.ts";
 
 type Line = { readonly type: string; readonly objectId: string };

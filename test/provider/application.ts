@@ -21,14 +21,14 @@ let made = 0;
 export async function application(
   admin: Client,
   settings: Readonly<Record<string, unknown>> = {},
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<Application> {
   const name = `App ${++made} ${randomBytes(3).toString("hex")}`;
-  const project = await admin.post("/v1/projects", { name });
+  const project = await admin.post("/v1/projects", { name }, headers);
   const { projectId } = project.body;
   const redirectUri = "https://app.example/cb";
-  const created = await admin.post(`/v1/projects/${projectId}/applications/oidc`, {
-    ...{ name, redirectUris: [redirectUri], ...settings },
-  });
+  const wanted = { name, redirectUris: [redirectUri], ...settings };
+  const created = await admin.post(`/v1/projects/${projectId}/applications/oidc`, wanted, headers);
   expect([created.status, created.body]).toEqual([200, expect.anything()]);
   const { appId, clientId, clientSecret = "" } = created.body;
   const [first = redirectUri] = (settings.redirectUris as string[] | undefined) ?? [redirectUri];

@@ -256,7 +256,7 @@ describe.each([
       const answer = await from.send(`${there()}/sign-in`, { method: "POST", headers: { origin }, body });
       return [answer.status, /<code>([^<]*)/.exec(answer.text)?.[1]];
     };
-    for (const action of ["password", "factor", "passkey", "continue", "other", "cancel"]) {
+    for (const action of ["password", "factor", "passkey", "choose", "allow", "continue", "other", "cancel"]) {
       const forms = [
         await sent(openBrowser(nodes.one.url), issuer, { action }),
         await sent(theirs, issuer, { action }),

@@ -56,6 +56,11 @@ async function idToken({ url }: Shown) {
   return decodeJwt(body.id_token);
 }
 
+/** Goes on after an enrolment, and allows the application of another organization what it asks for. */
+async function doneAndAllowed(browser: Browser, added: Shown): Promise<Shown> {
+  return browser.submit(await browser.submit(added, {}, "done"), {}, "allow");
+}
+
 const silently = async (browser: Browser) =>
   answerIn(await browser.open(authorizeUrl(issuer, app, { prompt: "none" }))).error;
 
@@ -74,7 +79,7 @@ test("who has to have a factor enrols an app on the way to the application", asy
   expect([added.status, codes.length, new Set(codes).size]).toEqual([200, 10, 10]);
   const file = decodeURIComponent(textIn(added.text, /href="data:text\/plain;charset=utf-8,([^"]*)" download=/));
   expect(file.trim().split("\r\n")).toEqual(codes);
-  const claims = await idToken(await browser.submit(added, {}, "done"));
+  const claims = await idToken(await doneAndAllowed(browser, added));
   expect(claims).toMatchObject({ sub: person.userId, amr: ["pwd", "otp", "mfa"], acr: "urn:postern:acr:multi-factor" });
   expect(await silently(browser)).toBe(undefined);
   const again = await entered(person);
@@ -89,7 +94,7 @@ test("who has to have a factor enrols a passkey on the way to the application, a
   const key = keyFor(postern);
   const added = await sendPasskey(browser, shown, key.create(optionsIn(shown)), { name: "Key" });
   expect(codesIn(added)).toHaveLength(10);
-  const claims = await idToken(await browser.submit(added, {}, "done"));
+  const claims = await idToken(await doneAndAllowed(browser, added));
   expect(claims).toMatchObject({ sub: person.userId, amr: ["pwd", "hwk", "user", "mfa"] });
   const next = openBrowser(issuer);
   const asked = await next.open(authorizeUrl(issuer, app));
@@ -99,7 +104,7 @@ test("who has to have a factor enrols a passkey on the way to the application, a
 test("a session that may only enrol is worth nothing else: no code, no other page, no confirmation", async () => {
   const { browser, page } = await entered(await personUnder("REQUIRED"));
   expect(await silently(browser)).toBe("login_required");
-  expect((await browser.open(addUrl())).status).toBe(403);
+  expect((await browser.open(addUrl())).text).toContain('name="password"');
   const done = await browser.submit(page, {}, "done");
   expect([done.status, done.text]).toEqual([200, expect.stringContaining('name="password"')]);
   const values = new URLSearchParams({ ...hiddenIn(page.text), action: "continue" });
@@ -117,7 +122,7 @@ test("who signs in on a device enrols a factor on the way, and confirms the devi
   const added = await browser.submit(shown, { code: codeOf(secretIn(shown)) }, "confirm_app");
   const confirmation = await browser.submit(added, {}, "done");
   expect(confirmation.text).toContain(`Your device shows the code ${codes.user_code}.`);
-  await browser.submit(confirmation, {}, "continue");
+  await browser.submit(await browser.submit(confirmation, {}, "continue"), {}, "allow");
   const { status, body } = await poll(issuer, devices, codes);
   expect([status, decodeJwt(body.id_token).amr]).toEqual([200, ["pwd", "otp", "mfa"]]);
 });
@@ -132,7 +137,8 @@ async function grantTo(projectId: string, { client }: Person) {
 
 test("administrators have to, where the policy is for them, and others do not", async () => {
   const person = await personUnder("REQUIRED_FOR_ADMINISTRATORS");
-  expect(answerIn((await entered(person)).page).code).toEqual(expect.any(String));
+  const { browser, page } = await entered(person);
+  expect(answerIn(await browser.submit(page, {}, "allow")).code).toEqual(expect.any(String));
   const member = { userId: person.userId, roles: ["PROJECT_OWNER"], projectId: app.projectId };
   const added = await postern.admin.post(`/v1/projects/${app.projectId}/members`, member);
   expect([added.status, added.body]).toEqual([200, expect.anything()]);
@@ -166,6 +172,7 @@ test("who is signed in adds factors, at first with recovery codes, as long as th
   const asked = await browser.submit(more, {}, "new_passkey");
   const added = await sendPasskey(browser, asked, keyFor(postern).create(optionsIn(asked)));
   expect([added.status, codesIn(added)]).toEqual([200, []]);
+  for (const { text } of [more, added]) expect(text).toContain('<a href="/account/factors">Factors</a>');
   const { factors } = (await person.client.get("/v1/users/me/factors")).body;
   expect(factors.map(({ kind }: { kind: string }) => kind).sort()).toEqual(
     ["FACTOR_KIND_PASSKEY", "FACTOR_KIND_RECOVERY_CODES", "FACTOR_KIND_TOTP"].sort(),
@@ -175,14 +182,30 @@ test("who is signed in adds factors, at first with recovery codes, as long as th
     `update browser_sessions set auth_time = auth_time - interval '1 hour' where user_id = '${person.userId}';
      update sessions set created = created - interval '1 hour' where user_id = '${person.userId}'`,
   );
-  expect((await browser.open(addUrl())).status).toBe(403);
-  expect((await browser.submit(more, {}, "new_passkey")).status).toBe(403);
+  const form = await browser.open(addUrl());
+  expect([form.status, form.text]).toEqual([200, expect.stringContaining(`value="${person.username}"`)]);
+  const late = await browser.submit(more, {}, "new_passkey");
+  expect([late.status, late.text]).toEqual([200, expect.stringContaining(`value="${person.username}"`)]);
+  const cancelled = await browser.submit(late, {}, "cancel");
+  expect([cancelled.url, cancelled.text]).toEqual([
+    `${issuer}/account/factors`,
+    expect.stringContaining('href="/account/factors/add"'),
+  ]);
+  const { username: login_name, password } = person;
+  const factor = await browser.submit(late, { login_name, password });
+  const again = await browser.submit(factor, { code: codeOf(secret, 1) }, "factor");
+  expect([again.url, again.text]).toEqual([addUrl(), expect.stringContaining('value="new_passkey"')]);
 });
 
 test("nobody who is signed out sees the page, or sends its forms", async () => {
   const browser = openBrowser(issuer);
   const page = await browser.open(addUrl());
-  expect([page.status, page.text]).toEqual([403, expect.stringContaining("You are not signed in")]);
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining('name="password"')]);
+  const cancelled = await browser.submit(page, {}, "cancel");
+  expect([cancelled.status, cancelled.text]).toEqual([
+    200,
+    expect.stringContaining('<a class="button" href="/account/factors/add">Sign in</a>'),
+  ]);
   const form = new URLSearchParams({ action: "app", token: "AAAA" });
   expect((await browser.send(addUrl(), { method: "POST", body: form })).status).toBe(403);
 });

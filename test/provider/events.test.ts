@@ -66,6 +66,15 @@ const events: Readonly<Record<string, Row>> = {
     },
     expected: none,
   },
+  "all other sessions of the user are ended": {
+    happens: async ({ person }) => done(await person.client.delete("/v1/users/me/sessions")),
+    expected: { ...none, api: 200 },
+  },
+  "the user disconnects the application": {
+    happens: async ({ app, person }) =>
+      done(await person.client.delete(`/v1/users/me/connected-applications/${app.appId}`)),
+    expected: { ...none, session: "code", api: 200 },
+  },
   "the organization of the user and the project is deactivated": {
     happens: async ({ ownerId }) => done(await nodes.one.admin.post(`/v1/organizations/${ownerId}:deactivate`)),
     expected: { ...noApplication, api: 401 },
@@ -213,7 +222,8 @@ test("a user of an organization without a part in the project gets access_denied
   const browser = openBrowser(one.url);
   expect(answerIn(await signIn(browser, authorizeUrl(one.url, app), person)).error).toBe("access_denied");
   done(await one.admin.post(`/v1/projects/${app.projectId}/grants`, { grantedOrganizationId: foreign }));
-  const { code = "" } = answerIn(await browser.open(authorizeUrl(one.url, app, { scope: "openid roles" })));
+  const asked = await browser.open(authorizeUrl(one.url, app, { scope: "openid roles" }));
+  const { code = "" } = answerIn(await browser.submit(asked, {}, "allow"));
   const { body } = await exchange(one.url, app, code);
   const claims = JSON.parse(Buffer.from(body.id_token.split(".")[1], "base64url").toString());
   expect(claims).toMatchObject({ "urn:postern:organization:id": foreign, roles: [] });

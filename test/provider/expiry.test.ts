@@ -4,7 +4,7 @@ import { signingKeys } from "../../src/provider/signing_keys.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { ask } from "../postgres/holder.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
-import { application, codeFor, exchange, issuerOf } from "./application.ts";
+import { type Application, application, basic, codeFor, exchange, issuerOf, post } from "./application.ts";
 
 let postern: Postern;
 let handlers: Handlers;
@@ -56,4 +56,74 @@ test("what has expired is deleted without a word to applications, and a session 
   expect(await swept()).toEqual({ ...rows, sign_on_tokens: 0 });
   await past("sign_ons");
   expect(await swept()).toEqual(Object.fromEntries(Object.keys(rows).map((table) => [table, 0])));
+});
+
+const refreshing = {
+  grantTypes: ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"],
+};
+
+/** The refresh tokens of a sign-in that was refreshed twice a while ago: those that were replaced, and the current one. */
+async function family(app: Application) {
+  const { code } = await codeFor(issuerOf(postern), app, await signedUp(postern), { scope: "openid offline_access" });
+  const first: string = (await exchange(issuerOf(postern), app, code)).body.refresh_token;
+  const second: string = (await refresh(app, first)).body.refresh_token;
+  const current: string = (await refresh(app, second)).body.refresh_token;
+  await ask(postern.databaseUrl, "update refresh_tokens set replaced = replaced - interval '10 minutes'");
+  return { first, second, current };
+}
+
+const refresh = (app: Application, refresh_token: string) =>
+  post(issuerOf(postern), "/oauth/token", { grant_type: "refresh_token", refresh_token }, basic(app));
+
+/** How many rows there are of the sign-ins to an application. */
+async function rowsOf({ appId }: Application) {
+  const [row] = await ask(
+    postern.databaseUrl,
+    `select count(*)::int from refresh_tokens r join sign_ons o using (sign_on_id) where o.app_id = '${appId}'`,
+  );
+  return row && "count" in row ? row.count : undefined;
+}
+
+const lastEnd = async () => {
+  const { events } = (await postern.admin.get("/v1/events?types=sign_on.ended&pageSize=1000")).body;
+  return events.at(-1)?.fact.signOn.ended;
+};
+
+test("of a sign-in that is refreshed one refresh token is kept, and one that was replaced before ends it all the same", async () => {
+  const app = await application(postern.admin, refreshing);
+  const { first, current } = await family(app);
+  expect(await rowsOf(app)).toBe(3);
+  await swept();
+  expect(await rowsOf(app)).toBe(1);
+  const next = await refresh(app, current);
+  expect(next.status).toBe(200);
+  expect((await refresh(app, first)).body.error).toBe("invalid_grant");
+  expect((await refresh(app, next.body.refresh_token)).body.error).toBe("invalid_grant");
+  expect(await rowsOf(app)).toBe(0);
+  expect(await lastEnd()).toMatchObject({ appId: app.appId, reason: "SIGN_ON_END_REFRESH_TOKEN_REUSED" });
+});
+
+test("a refresh token whose row is gone is of no use to another client, and its own can still revoke by it", async () => {
+  const [app, other] = [await application(postern.admin, refreshing), await application(postern.admin, refreshing)];
+  const { first, second, current } = await family(app);
+  await swept();
+  expect((await refresh(other, second)).body.error).toBe("invalid_grant");
+  expect((await post(issuerOf(postern), "/oauth/revoke", { token: second }, basic(other))).status).toBe(400);
+  // One of the same form and of no sign-in.
+  const made = `${first.slice(0, -1)}${first.endsWith("a") ? "b" : "a"}`.replace(/^or_.../, "or_000");
+  expect((await refresh(app, made)).body.error).toBe("invalid_grant");
+  const next = await refresh(app, current);
+  expect(next.status).toBe(200);
+  expect((await post(issuerOf(postern), "/oauth/revoke", { token: second }, basic(app))).status).toBe(200);
+  expect((await refresh(app, next.body.refresh_token)).body.error).toBe("invalid_grant");
+});
+
+test("a refresh token that was replaced a moment ago stays, and so do those of an earlier release", async () => {
+  const app = await application(postern.admin, refreshing);
+  const { current } = await family(app);
+  await ask(postern.databaseUrl, "update refresh_tokens set in_family = false");
+  const { refresh_token } = (await refresh(app, current)).body;
+  await swept();
+  expect(await rowsOf(app)).toBe(4);
+  expect((await refresh(app, current)).body.refresh_token).toBe(refresh_token);
 });

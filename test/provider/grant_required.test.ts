@@ -42,8 +42,12 @@ const grantTo = async ({ userId }: Person, { projectId }: Application, more = {}
 };
 
 const scope = "openid offline_access";
-const outcomeOf = async (app: Application, person: Person) =>
-  answerIn(await signIn(openBrowser(issuer), authorizeUrl(issuer, app, { scope }), person));
+async function outcomeOf(app: Application, person: Person) {
+  const browser = openBrowser(issuer);
+  const shown = await signIn(browser, authorizeUrl(issuer, app, { scope }), person);
+  return answerIn(shown.text.includes('value="allow"') ? await browser.submit(shown, {}, "allow") : shown);
+}
+
 const mayEnter = async (app: Application, person: Person) => {
   const { code, error } = await outcomeOf(app, person);
   return code === undefined ? error : "code";

@@ -55,7 +55,8 @@ export async function held(node: Postern, way: Way, accessTokenType = "OIDC_TOKE
   // The holder of a grant signs in for the organization that gives it.
   const scope = `openid offline_access${way === "holder" || way === "guest" ? ` urn:postern:organization:id:${ownerId}` : ""}`;
   const browser = openBrowser(node.url);
-  const first = await signIn(browser, authorizeUrl(node.url, app, { scope }), person);
+  const shown = await signIn(browser, authorizeUrl(node.url, app, { scope }), person);
+  const first = way === "member" ? shown : await browser.submit(shown, {}, "allow");
   const { body } = await exchange(node.url, app, answerIn(first).code ?? "");
   const { code = "" } = answerIn(await browser.open(authorizeUrl(node.url, app, { scope })));
   const tokens = { refreshToken: body.refresh_token, accessToken: body.access_token };

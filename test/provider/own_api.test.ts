@@ -18,6 +18,7 @@ import {
   signIn,
 } from "./application.ts";
 import { openBrowser } from "./browser.ts";
+import { approve, askForCodes, beginDevice, deviceApplication, poll } from "./device_flow.ts";
 
 // A URL that two nodes share; browsers of tests reach them at ports of their own.
 const issuer = "https://id.example";
@@ -152,6 +153,47 @@ test("who may ask for our API, and how", async () => {
     authorizeUrl(postern.url, implicit, { resource: issuer, response_type: "id_token token" }),
   );
   expect(new URLSearchParams(new URL(url).hash.slice(1)).get("error")).toBe("invalid_request");
+});
+
+test("a device of a first-party application gets a token that calls, narrowed by its scope", async () => {
+  const tool = await deviceApplication(postern.admin, { firstParty: true });
+  const asks = { resource: issuer, scope: "openid offline_access user.read" };
+  const codes = await beginDevice(postern.url, tool, asks);
+  expect((await approve(postern.url, codes, owner)).page.status).toBe(200);
+  const { access_token, refresh_token, scope } = done(await poll(postern.url, tool, codes, { resource: issuer }));
+  expect(scope).toBe(asks.scope);
+  const client = postern.as(access_token);
+  expect((await client.get("/v1/users/me")).body.user.id).toBe(owner.userId);
+  expect((await client.get("/v1/users")).status).toBe(200);
+  expect((await client.post("/v1/projects", { name: "Not made" })).status).toBe(403);
+  const form = { grant_type: "refresh_token", client_id: tool.clientId, refresh_token: refresh_token ?? "" };
+  const { access_token: next } = done(await post(postern.url, "/oauth/token", form));
+  expect((await postern.as(next).get("/v1/users")).status).toBe(200);
+});
+
+test("a device gets no token that calls without the resource, for another one, or without the mark", async () => {
+  const tool = await deviceApplication(postern.admin, { firstParty: true });
+  const errorFor = async (at: Application, resource: string) =>
+    (await askForCodes(postern.url, at, { resource })).body.error;
+  expect(await errorFor(await deviceApplication(postern.admin), issuer)).toBe("invalid_target");
+  expect(await errorFor(tool, "https://other.example")).toBe("invalid_target");
+  expect(await errorFor(tool, `${issuer}/${"x".repeat(1000)}`)).toBe("invalid_request");
+  const codes = await beginDevice(postern.url, tool, { scope: "openid user.read" });
+  await approve(postern.url, codes, owner);
+  expect((await poll(postern.url, tool, codes, { resource: issuer })).body.error).toBe("invalid_target");
+  const { access_token, scope } = done(await poll(postern.url, tool, codes));
+  expect(scope).toBe("openid");
+  expect((await postern.as(access_token).get("/v1/users/me")).status).toBe(401);
+});
+
+test("a device that began before the mark was taken away gets no token", async () => {
+  const tool = await deviceApplication(postern.admin, { firstParty: true });
+  const codes = await beginDevice(postern.url, tool, { scope: "openid user.read", resource: issuer });
+  await approve(postern.url, codes, owner);
+  const path = `/v1/projects/${tool.projectId}/applications/${tool.appId}`;
+  const unmarked = await postern.admin.call("PATCH", `${path}/oidc`, { firstParty: false });
+  expect([unmarked.status, unmarked.body]).toEqual([200, expect.anything()]);
+  expect((await poll(postern.url, tool, codes)).body.error).toBe("invalid_target");
 });
 
 test("the token endpoint takes the resource of the authorization request, and no other", async () => {

@@ -21,6 +21,7 @@ import {
   issuerOf,
   type Person,
   post,
+  signIn as signInThere,
 } from "./application.ts";
 import { openBrowser } from "./browser.ts";
 
@@ -117,6 +118,23 @@ test("an error that goes back to the application, or stays on a page, is named i
   const endSession = { endpoint: "/oauth/end-session", method: "GET" };
   expect(await linesOf(signOut)).toEqual([line({ ...endSession, status: 400, reason: "logout_uri_unknown" })]);
   expect((await scrape()) + node.output()).not.toContain("nowhere");
+});
+
+test("a request for a page of the account has a line, which names what its form was refused for", async () => {
+  const browser = openBrowser(issuer);
+  const clientId = "account pages";
+  const page = await signInThere(browser, `${issuer}/account/factors`, person);
+  expect(await linesOf(page)).toEqual([line({ endpoint: "/account/factors", method: "GET", status: 200 })]);
+  const anonymous = await openBrowser(issuer).open(`${issuer}/account/factors/add`);
+  expect(await linesOf(anonymous)).toEqual([
+    line({ endpoint: "/account/factors/add", method: "GET", status: 200, clientId }),
+  ]);
+  const forged = await browser.send(`${issuer}/account`, {
+    method: "POST",
+    body: new URLSearchParams({ action: "x" }),
+  });
+  const refused = { endpoint: "/account", method: "POST", status: 403, reason: "expired" };
+  expect(await linesOf(forged)).toEqual([line(refused)]);
 });
 
 test("the endpoints for tokens name the error that they answer", async () => {

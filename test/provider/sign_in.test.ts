@@ -1,8 +1,19 @@
-import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
+import { createHash } from "node:crypto";
+import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from "jose";
 import * as oidc from "openid-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
-import { answerIn, application, authorizeUrl, exchange, issuerOf, signIn } from "./application.ts";
+import {
+  answerIn,
+  application,
+  authorizeUrl,
+  basic,
+  codeFor,
+  exchange,
+  issuerOf,
+  post,
+  signIn,
+} from "./application.ts";
 import { openBrowser } from "./browser.ts";
 
 let postern: Postern;
@@ -65,6 +76,19 @@ test("state, nonce and issuer come back as they were sent, and the code comes by
   const keys = createLocalJWKSet((await (await fetch(`${issuer}/oauth/keys`)).json()) as JSONWebKeySet);
   const { payload, protectedHeader } = await jwtVerify(body.id_token, keys, { issuer, audience: app.clientId });
   expect([payload.nonce, payload.sub, protectedHeader.typ]).toEqual(["n1", person.userId, "JWT"]);
+});
+
+test.each(["BEARER", "JWT"])("an ID token names the access token that comes with it: %s", async (type) => {
+  const accessTokenType = `OIDC_TOKEN_TYPE_${type}`;
+  const grantTypes = ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"];
+  const app = await application(postern.admin, { accessTokenType, grantTypes });
+  const { code } = await codeFor(issuer, app, await signedUp(postern), { scope: "openid offline_access" });
+  const first = (await exchange(issuer, app, code)).body;
+  const refresh = { grant_type: "refresh_token", refresh_token: first.refresh_token };
+  for (const { id_token, access_token } of [first, (await post(issuer, "/oauth/token", refresh, basic(app))).body]) {
+    const half = createHash("sha256").update(access_token).digest().subarray(0, 16);
+    expect(decodeJwt(id_token).at_hash).toBe(half.toString("base64url"));
+  }
 });
 
 test("a browser that is signed in signs in to the next application without a page", async () => {

@@ -8,8 +8,8 @@ theirs as (delete from bearers b using gone where b.session_id = gone.session_id
 select count(*)::int as count, max(expiration_date) as last from gone;
 
 with gone as (
-  delete from bearers where hash in (
-    select hash from bearers where expiration_date >= $1 and expiration_date <= $2
+  delete from bearers where (hash) in (
+    select hash from bearers where expiration_date >= $1 and expiration_date <= $2 and true
     order by expiration_date limit $3 for update skip locked)
   returning expiration_date
 )

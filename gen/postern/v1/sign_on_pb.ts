@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/sign_on.proto.
  */
 export const file_postern_v1_sign_on: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL3NpZ25fb24ucHJvdG8SCnBvc3Rlcm4udjEiqAEKClNpZ25PbkZhY3QSLQoFZW5kZWQYASABKAsyHC5wb3N0ZXJuLnYxLlNpZ25PbkZhY3QuRW5kZWRIABpjCgVFbmRlZBIPCgd1c2VyX2lkGAEgASgJEg4KBmFwcF9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEiUKBnJlYXNvbhgEIAEoDjIVLnBvc3Rlcm4udjEuU2lnbk9uRW5kQgYKBGZhY3QqhAEKCVNpZ25PbkVuZBIbChdTSUdOX09OX0VORF9VTlNQRUNJRklFRBAAEhsKF1NJR05fT05fRU5EX0NPREVfUkVVU0VEEAESJAogU0lHTl9PTl9FTkRfUkVGUkVTSF9UT0tFTl9SRVVTRUQQAhIXChNTSUdOX09OX0VORF9SRVZPS0VEEANCmgEKDmNvbS5wb3N0ZXJuLnYxQgtTaWduT25Qcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM");
+  fileDesc("Chhwb3N0ZXJuL3YxL3NpZ25fb24ucHJvdG8SCnBvc3Rlcm4udjEiqAEKClNpZ25PbkZhY3QSLQoFZW5kZWQYASABKAsyHC5wb3N0ZXJuLnYxLlNpZ25PbkZhY3QuRW5kZWRIABpjCgVFbmRlZBIPCgd1c2VyX2lkGAEgASgJEg4KBmFwcF9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEiUKBnJlYXNvbhgEIAEoDjIVLnBvc3Rlcm4udjEuU2lnbk9uRW5kQgYKBGZhY3QqogEKCVNpZ25PbkVuZBIbChdTSUdOX09OX0VORF9VTlNQRUNJRklFRBAAEhsKF1NJR05fT05fRU5EX0NPREVfUkVVU0VEEAESJAogU0lHTl9PTl9FTkRfUkVGUkVTSF9UT0tFTl9SRVVTRUQQAhIXChNTSUdOX09OX0VORF9SRVZPS0VEEAMSHAoYU0lHTl9PTl9FTkRfRElTQ09OTkVDVEVEEApCmgEKDmNvbS5wb3N0ZXJuLnYxQgtTaWduT25Qcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM");
 
 /**
  * The sign-in of a user to an application, as the log has it: with its end all tokens that came of it are worth nothing.
@@ -112,6 +112,13 @@ export const SignOnEnd = {
    * @generated from enum value: SIGN_ON_END_REVOKED = 3;
    */
   REVOKED: 3,
+
+  /**
+   * The user was disconnected from the application.
+   *
+   * @generated from enum value: SIGN_ON_END_DISCONNECTED = 10;
+   */
+  DISCONNECTED: 10,
 } as const;
 
 /**

@@ -12,6 +12,10 @@ export type Browser = AsyncDisposable & { readonly open: (url: string) => Promis
 export type Page = {
   /** Calls a function of the page with values that JSON can carry, and waits for what it answers. */
   readonly run: (name: string, ...given: unknown[]) => Promise<unknown>;
+  /** Calls a function that leaves the page, and waits for the next one. */
+  readonly leave: (name: string, ...given: unknown[]) => Promise<void>;
+  /** Shows the page in light or dark colours, as its user prefers. */
+  readonly inColors: (scheme: "light" | "dark") => Promise<void>;
   /** Shows the page on a screen of this width, as a telephone does. */
   readonly narrow: (width: number) => Promise<void>;
   /**
@@ -118,6 +122,14 @@ async function openPage({ ask, events }: DevTools, url: string): Promise<Page> {
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;
   };
+  const leave: Page["leave"] = async (name, ...given) => {
+    const next = once(events, `${sessionId} Page.loadEventFired`);
+    await run(`(async (...given) => { setTimeout(() => (${name})(...given)); })`, ...given);
+    await next;
+  };
+  const inColors: Page["inColors"] = async (value) => {
+    await ask("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value }] }, sessionId);
+  };
   const narrow = async (width: number) => {
     const screen = { width, height: 740, deviceScaleFactor: 1, mobile: true };
     await ask("Emulation.setDeviceMetricsOverride", screen, sessionId);
@@ -131,7 +143,7 @@ async function openPage({ ask, events }: DevTools, url: string): Promise<Page> {
       await ask("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled }, sessionId);
     };
   };
-  return { run, narrow, withAuthenticator, messages, requests, protocols };
+  return { run, leave, inColors, narrow, withAuthenticator, messages, requests, protocols };
 }
 
 type Evaluated = {

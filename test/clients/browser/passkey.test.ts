@@ -22,7 +22,7 @@ const done = ({ status, body }: Answer) => {
 };
 
 describe.skipIf(!found("chromium"))("in Chromium, with its virtual authenticator", () => {
-  test("a passkey is enrolled, completes a sign-in, and signs in alone", { timeout: 120_000 }, async () => {
+  test("a passkey is enrolled, completes a sign-in, and signs in alone", { timeout: 600_000 }, async () => {
     await using opened = new AsyncDisposableStack();
     const pages = createServer((_request, response) => {
       response.setHeader("content-type", "text/html").end("<!doctype html><title>Passkeys</title>");

@@ -50,9 +50,9 @@ describe.skipIf(!found("chromium"))("the pages in Chromium, with its virtual aut
     await postern.admin.post(`/v1/projects/${app.projectId}/grants`, { grantedOrganizationId: organizationId });
     page = await opened.use(await startChromium()).open(authorize());
     present = await page.withAuthenticator();
-  }, 120_000);
+  }, 600_000);
 
-  test("a passkey is enrolled on the way to the application", { timeout: 120_000 }, async () => {
+  test("a passkey is enrolled on the way to the application", { timeout: 600_000 }, async () => {
     await submit(page, { login_name: person.username, password: person.password }, "password");
     await shows(page, "You need a second factor");
     await submit(page, {}, "new_passkey");
@@ -61,11 +61,14 @@ describe.skipIf(!found("chromium"))("the pages in Chromium, with its virtual aut
     await shows(page, "recovery codes");
     expect(await page.run("(() => document.querySelectorAll('.codes li').length)")).toBe(10);
     await submit(page, {}, "done");
+    // The application is another organization's.
+    await shows(page, "Allow App");
+    await submit(page, {}, "allow");
     const claims = await claimsOf(issuer, app, page);
     expect(claims).toMatchObject({ sub: person.userId, amr: ["pwd", "hwk", "user", "mfa"] });
   });
 
-  test("it signs in alone by a button, beside a form for the password", { timeout: 120_000 }, async () => {
+  test("it signs in alone by a button, beside a form for the password", { timeout: 600_000 }, async () => {
     // Otherwise the passkey that the field of the login name offers is taken at once.
     await present(false);
     await go(authorize({ prompt: "login" }));
@@ -76,13 +79,13 @@ describe.skipIf(!found("chromium"))("the pages in Chromium, with its virtual aut
     expect((await claimsOf(issuer, app, page)).amr).toEqual(["hwk", "user", "mfa"]);
   });
 
-  test("it signs in alone from the list of the login name", { timeout: 120_000 }, async () => {
+  test("it signs in alone from the list of the login name", { timeout: 600_000 }, async () => {
     await go(authorize({ prompt: "login", state: "list" }));
     await vi.waitFor(async () => expect(await page.run("(() => location.search)")).toContain("state=list&iss"), 60_000);
     expect((await claimsOf(issuer, app, page)).amr).toEqual(["hwk", "user", "mfa"]);
   });
 
-  test("it completes a sign-in with the password", { timeout: 120_000 }, async () => {
+  test("it completes a sign-in with the password", { timeout: 600_000 }, async () => {
     await present(false);
     await go(authorize({ prompt: "login" }));
     await shows(page, "Sign in with a passkey");
@@ -93,7 +96,7 @@ describe.skipIf(!found("chromium"))("the pages in Chromium, with its virtual aut
     expect((await claimsOf(issuer, app, page)).amr).toEqual(["pwd", "hwk", "user", "mfa"]);
   });
 
-  test("the page for an app draws its code, and fits a screen of 360 pixels", { timeout: 120_000 }, async () => {
+  test("the page for an app draws its code, and fits a screen of 360 pixels", { timeout: 600_000 }, async () => {
     await go(`${issuer}/account/factors/add`);
     await shows(page, "Authenticator app");
     await submit(page, {}, "app");

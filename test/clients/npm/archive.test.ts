@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventually, freePort, readyStatus } from "../../first_start.ts";
+import { eventually, readyStatus } from "../../first_start.ts";
+import { freePort } from "../../wire/free_port.ts";
 import { found } from "../toolchains.ts";
 import { type Installed, installed } from "./installed.ts";
 

@@ -2,8 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newToken } from "../../../src/security/token.ts";
-import { eventually, freePort, readyStatus, startNode } from "../../first_start.ts";
+import { eventually, readyStatus, startNode } from "../../first_start.ts";
 import { type Client, clientOf } from "../../rest_client.ts";
+import { freePort } from "../../wire/free_port.ts";
 
 /** The user that signs in at every module. */
 export type Login = { readonly loginName: string; readonly password: string };

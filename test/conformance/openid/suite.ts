@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
-import { eventually, freePort } from "../../first_start.ts";
+import { eventually } from "../../first_start.ts";
+import { freePort } from "../../wire/free_port.ts";
 
 /** Options of the suite: its program, the certificate that it shows, and the file of its output. */
 export type SuiteOptions = {

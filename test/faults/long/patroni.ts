@@ -5,8 +5,9 @@ import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually, freePort } from "../../first_start.ts";
+import { eventually } from "../../first_start.ts";
 import { isRoot, postmasterOf, until } from "../../postgres/holder.ts";
+import { freePort } from "../../wire/free_port.ts";
 import { postgresBins } from "../postgres.ts";
 
 // Neither PostgreSQL nor its guardians run as root.

@@ -3,7 +3,7 @@ import { openRefusing } from "../database_states.ts";
 import { endure, short } from "../rounds.ts";
 
 test("a database that refuses its node for a while loses no acknowledged write and doubles none", {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   await using stage = await openRefusing();
   await endure(stage, short);

@@ -3,7 +3,7 @@ import { openKilled } from "../kills.ts";
 import { endure, short } from "../rounds.ts";
 
 test("kills of the node and of its database lose no acknowledged write and double none", {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   await using stage = await openKilled();
   await endure(stage, short);

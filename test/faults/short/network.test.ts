@@ -3,7 +3,7 @@ import { openNetwork } from "../network.ts";
 import { endure, short } from "../rounds.ts";
 
 test("a network that fails between node and database loses no acknowledged write and doubles none", {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   await using stage = await openNetwork();
   await endure(stage, short);

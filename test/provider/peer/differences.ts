@@ -91,13 +91,27 @@ export const differences: Readonly<Record<string, Difference>> = {
   "the header and the claims of an ID token": {
     ours: [
       ["alg", "kid", "typ"],
-      ["acr", "amr", "aud", "auth_time", "exp", "iat", "iss", "nonce", "sid", "sub", "urn:postern:organization:id"],
+      [
+        "acr",
+        "amr",
+        "at_hash",
+        "aud",
+        "auth_time",
+        "exp",
+        "iat",
+        "iss",
+        "nonce",
+        "sid",
+        "sub",
+        "urn:postern:organization:id",
+      ],
       true,
       true,
       true,
     ],
     theirs: [["alg", "kid"], ["aud", "exp", "iat", "iss", "nonce", "sub"], true, true, true],
-    reason: "our ID tokens have a typ, and always say when, how and for which organization the user signed in",
+    reason:
+      "our ID tokens have a typ, always say when, how and for which organization the user signed in, and name their access token",
   },
   "a code without its redirect URI": {
     ours: { status: 400, error: "invalid_grant" },

@@ -33,7 +33,7 @@ export function namesIn(issuer: string, parameters: Readonly<Record<string, unkn
 
 function pageOf(text: string): string {
   if (/name="password"/.test(text)) return "password";
-  return /name="action" value="continue"/.test(text) ? "confirmation" : "error";
+  return /name="action" value="(?:continue|allow)"/.test(text) ? "confirmation" : "error";
 }
 
 /** The outcome of a request to an endpoint. */

@@ -20,7 +20,8 @@ function browserOf(peer: Peer): Promise<Browser> {
 async function codeOf(peer: Peer, name: keyof Clients, changes: Changes = {}): Promise<string> {
   const browser = await browserOf(peer);
   let shown = await browser.open(authorizeUrl(peer.issuer, peer.clients[name], changes));
-  while (new URL(shown.url).origin === peer.issuer) shown = await browser.submit(shown, {}, "continue");
+  for (const action of ["allow", "continue"])
+    if (shown.text.includes(`name="action" value="${action}"`)) shown = await browser.submit(shown, {}, action);
   const { code } = answerIn(shown);
   if (code === undefined) throw new Error(`no code, but ${shown.url}`);
   return code;

@@ -22,9 +22,9 @@ with counted as (
     ),
     made as (
       insert into device_codes
-        (hash, device_id, user_code_mac, app_id, organization_id, scope, poll_seconds, created, expiration_date)
+        (hash, device_id, user_code_mac, app_id, organization_id, scope, for_api, poll_seconds, created, expiration_date)
       select $6, $7, $8, $9, $10, $11,
-        $12::integer, $13, $14 from counted, waiting where not "isFull"
+        $12::boolean, $13::integer, $14, $15 from counted, waiting where not "isFull"
       on conflict (user_code_mac) do nothing returning hash
     )
     select exists (select from counted) as "isCounted", "isFull", exists (select from made) as "isMade" from waiting;

@@ -19,7 +19,7 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text, now timestamptz)
 )
 select n, d.device_id as "deviceId", d.scope, d.organization_id as "organizationId",
-      d.expiration_date as "expirationDate", jsonb_build_object(
+      d.for_api as "forApi",      d.expiration_date as "expirationDate", jsonb_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
       'active', a.active and p.active and h.active and not h.deleted,
       'secrets', coalesce((select jsonb_agg(encode(s.hash, 'hex')) from client_secrets s

@@ -61,20 +61,20 @@ with held as materialized (
       where c.hash = $3 and c.used is null and c.expiration_date > $4 returning c.sign_on_id
     ),
     kept as (
-      update sign_ons o set expiration_date = $5 from used where o.sign_on_id = used.sign_on_id
+      update sign_ons o set expiration_date = $5, refresh_family = $6 from used where o.sign_on_id = used.sign_on_id
       returning o.session_id, o.app_id
     ),
     served as (
       insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, $6 from kept on conflict do nothing
+      select session_id, app_id, $7 from kept on conflict do nothing
     ),
     accessed as (
       insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
-      select $7, sign_on_id, $8, $9, $10 from used
+      select $8, sign_on_id, $9, $10, $11 from used
     ),
     refreshed as (
-      insert into refresh_tokens (hash, sign_on_id, expiration_date)
-      select $11, sign_on_id, $12 from used
-      where $13
+      insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
+      select $12, sign_on_id, true, $13 from used
+      where $14
     )
     select from used;

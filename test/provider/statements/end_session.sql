@@ -12,16 +12,20 @@ select n, jsonb_build_object(
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
 with recursive named as (
-      select b.session_id, b.user_id, b.earlier_session_id, b.hash = $1 as of_browser, 0 as place
-      from browser_sessions b where b.hash = $2 or b.session_id = $3
+      select b.session_id, b.user_id, b.earlier_session_id, b.expiration_date, value.place::integer as place, 0 as steps
+      from unnest($1::text[]) with ordinality as value (hash, place)
+        join browser_sessions b on b.hash = decode(value.hash, 'hex')
       union all
-      select b.session_id, b.user_id, b.earlier_session_id, false, n.place + 1
-      from named n join browser_sessions b on b.session_id = n.earlier_session_id and n.place < $4
+      select b.session_id, b.user_id, b.earlier_session_id, b.expiration_date, null, 0
+      from browser_sessions b where b.session_id = $2
+      union all
+      select b.session_id, b.user_id, b.earlier_session_id, b.expiration_date, null, n.steps + 1
+      from named n join browser_sessions b on b.session_id = n.earlier_session_id and n.steps < $3
     )
     select distinct on (n.session_id) n.session_id as id, s.owner, n.user_id as "userId", u.username, s.version, s.created, s.changed,
-      n.of_browser as "isOfBrowser"
+      n.expiration_date as "expirationDate", n.place
     from named n join sessions s on s.session_id = n.session_id join users u on u.user_id = n.user_id
-    order by n.session_id, n.of_browser desc;
+    order by n.session_id, n.place nulls last;
 
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (

@@ -1,44 +1,50 @@
 with gone as (
-    delete from sign_ons where sign_on_id in (
-      select sign_on_id from sign_ons where expiration_date >= $1 and expiration_date <= $2
-      order by expiration_date limit $3 for update skip locked)
-    returning expiration_date
-  )
-  select count(*)::int as count, max(expiration_date) as last from gone;
+      delete from sign_ons where (sign_on_id) in (
+        select sign_on_id from sign_ons where expiration_date >= $1 and expiration_date <= $2 and true
+        order by expiration_date limit $3 for update skip locked)
+      returning expiration_date
+    )
+    select count(*)::int as count, max(expiration_date) as last from gone;
 
 with gone as (
-    delete from sign_on_tokens where hash in (
-      select hash from sign_on_tokens where expiration_date >= $1 and expiration_date <= $2
-      order by expiration_date limit $3 for update skip locked)
-    returning expiration_date
-  )
-  select count(*)::int as count, max(expiration_date) as last from gone;
+      delete from sign_on_tokens where (hash) in (
+        select hash from sign_on_tokens where expiration_date >= $1 and expiration_date <= $2 and true
+        order by expiration_date limit $3 for update skip locked)
+      returning expiration_date
+    )
+    select count(*)::int as count, max(expiration_date) as last from gone;
 
 with gone as (
-    delete from browser_sessions where session_id in (
-      select b.session_id from browser_sessions b where b.expiration_date >= $1 and b.expiration_date <= $2
-        and not exists (select from sign_ons o where o.session_id = b.session_id)
-      order by b.expiration_date limit $3 for update skip locked)
-    returning expiration_date
-  )
-  select count(*)::int as count, max(expiration_date) as last from gone;
+      delete from browser_sessions where (session_id) in (
+        select session_id from browser_sessions where expiration_date >= $1 and expiration_date <= $2 and not exists (select from sign_ons o where o.session_id = browser_sessions.session_id)
+        order by expiration_date limit $3 for update skip locked)
+      returning expiration_date
+    )
+    select count(*)::int as count, max(expiration_date) as last from gone;
 
 with gone as (
-    delete from client_assertions where (app_id, hash) in (
-      select app_id, hash from client_assertions where expiration_date >= $1 and expiration_date <= $2
-      order by expiration_date limit $3 for update skip locked)
-    returning expiration_date
-  )
-  select count(*)::int as count, max(expiration_date) as last from gone;
+      delete from client_assertions where (app_id, hash) in (
+        select app_id, hash from client_assertions where expiration_date >= $1 and expiration_date <= $2 and true
+        order by expiration_date limit $3 for update skip locked)
+      returning expiration_date
+    )
+    select count(*)::int as count, max(expiration_date) as last from gone;
 
 with gone as (
-    delete from device_codes where hash in (
-      select hash from device_codes
-      where expiration_date >= $1 and expiration_date <= $2 and sign_on_id is null
-      order by expiration_date limit $3 for update skip locked)
-    returning expiration_date
-  )
-  select count(*)::int as count, max(expiration_date) as last from gone;
+      delete from device_codes where (hash) in (
+        select hash from device_codes where expiration_date >= $1 and expiration_date <= $2 and sign_on_id is null
+        order by expiration_date limit $3 for update skip locked)
+      returning expiration_date
+    )
+    select count(*)::int as count, max(expiration_date) as last from gone;
+
+with gone as (
+      delete from refresh_tokens where (hash) in (
+        select hash from refresh_tokens where replaced >= $1 and replaced <= $2 and in_family
+        order by replaced limit $3 for update skip locked)
+      returning replaced
+    )
+    select count(*)::int as count, max(replaced) as last from gone;
 
 delete from device_attempts where (key, minute) in (
     select key, minute from device_attempts where minute < $1 limit $2 for update skip locked);

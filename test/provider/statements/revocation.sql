@@ -53,7 +53,7 @@ select n, jsonb_build_object(
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, client_id text, now timestamptz, hash text)
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, client_id text, now timestamptz, hash text, family text)
 )
 select n, jsonb_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
@@ -62,7 +62,8 @@ select n, jsonb_build_object(
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
       'keys', coalesce((select jsonb_agg(jsonb_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
         from application_keys k where k.app_id = a.app_id), '[]')) as client,
-    (select jsonb_build_object('isExpired', g.expiration_date <= asked.now or o.expiration_date <= asked.now,
+    (select jsonb_build_object('isSwept', g.hash is null,
+      'isExpired', g.expiration_date <= asked.now or o.expiration_date <= asked.now,
       'replacedMs', extract(epoch from asked.now - g.replaced) * 1000, 'successor', encode(g.successor, 'hex'),
       'end', jsonb_build_object('signOnId', o.sign_on_id, 'userId', o.user_id,
         'userOwner', (select v.owner from browser_sessions v where v.session_id = o.session_id), 'appId', o.app_id,
@@ -101,8 +102,10 @@ select n, jsonb_build_object(
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
     where p.project_id = g.project_id) = ''))
-      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id)))) from refresh_tokens g join sign_ons o on o.sign_on_id = g.sign_on_id
-     where g.hash = decode(asked.hash, 'hex')) as found
+      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id)))) from sign_ons o left join refresh_tokens g
+       on g.sign_on_id = o.sign_on_id and g.hash = decode(asked.hash, 'hex')
+     where o.sign_on_id = coalesce((select t.sign_on_id from refresh_tokens t where t.hash = decode(asked.hash, 'hex')),
+       (select f.sign_on_id from sign_ons f where f.refresh_family = decode(asked.family, 'hex')))) as found
     from asked join client_ids c on c.client_id = asked.client_id
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;

@@ -20,12 +20,32 @@ select n, jsonb_build_object(
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash text, now timestamptz)
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hashes text[], app text, project text, organization text, now timestamptz)
 )
-select n, b.session_id as "sessionId", b.user_id as "userId", u.username, b.auth_time as "authTime",
-        u.owner, b.methods, exists (
-          select from factors f where f.user_id = b.user_id and f.kind <> 'recovery_codes') as "hasFactor"
-      from asked join browser_sessions b on b.hash = decode(asked.hash, 'hex')
+select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owner, u.username, u.email,
+        concat_ws(' ', u.given_name, u.family_name) as "displayName", b.auth_time as "authTime", b.methods,
+        b.expiration_date as "expirationDate", exists (
+          select from factors f where f.user_id = b.user_id and f.kind <> 'recovery_codes') as "hasFactor",
+        (select c.scopes from consents c where c.user_id = b.user_id and c.app_id = asked.app) as allowed,
+        exists (select from projects p where p.project_id = asked.project and (exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)))
+          and (coalesce(asked.organization, u.owner) = u.owner or exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = coalesce(asked.organization, u.owner) and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end
+    from projects p join organizations h on h.organization_id = p.owner
+    where p.project_id = g.project_id) = ''))) as permitted
+      from asked cross join unnest(asked.hashes) as value (hash)
+      join browser_sessions b on b.hash = decode(value.hash, 'hex')
       join sessions s on s.session_id = b.session_id
       join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
       where not s.enrolment_only and b.idle_date > asked.now and b.expiration_date > asked.now;
@@ -40,6 +60,9 @@ with found as materialized (
     from projects p join organizations h on h.organization_id = p.owner
     where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
+        (not $1::boolean or exists (
+          select from consents c where c.user_id = b.user_id and c.app_id = $2
+            and c.scopes @> string_to_array($3, ' '))) as allowed,
         (w.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = w.organization_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
@@ -50,28 +73,29 @@ with found as materialized (
     where p.project_id = g.project_id) = '')) as reachable
       from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
         join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-        cross join lateral (select coalesce($1::text, u.owner) as organization_id) w
-        join projects p on p.project_id = $2
-      where b.session_id = $3 and b.expiration_date > $4
+        cross join lateral (select coalesce($4::text, u.owner) as organization_id) w
+        join projects p on p.project_id = $5
+      where b.session_id = $6 and b.expiration_date > $7
     ),
     kept as (
-      update browser_sessions b set idle_date = $5 from found
-      where b.session_id = found.session_id and b.idle_date < $6::timestamptz - interval '5 minutes'
+      update browser_sessions b set idle_date = $8 from found
+      where b.session_id = found.session_id and b.idle_date < $9::timestamptz - interval '5 minutes'
     ),
     made as (
       insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
         expiration_date)
-      select $7, session_id, user_id, $8, organization_id, $9, $10,
-        $11, $12, $13 from found where permitted and reachable
+      select $10, session_id, user_id, $11, organization_id, $12, $13,
+        $14, $15, $16 from found
+      where permitted and allowed and reachable
       returning sign_on_id, session_id, app_id
     ),
     served as (
       insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, $14 from made where $15 on conflict do nothing
+      select session_id, app_id, $17 from made where $18 on conflict do nothing
     ),
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $16, sign_on_id, $17, $18,
-        $19 from made where $20
+      select $19, sign_on_id, $20, $21,
+        $22 from made where $23
     )
-    select permitted, reachable from found;
+    select permitted, allowed, reachable from found;

@@ -9,10 +9,11 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "application.deleted/0" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
-"application.deleted/1" as (delete from applications a using (select * from facts where type = 'application.deleted') f where a.owner = f.owner and a.app_id = f.stream),
-"application.deleted/2" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
-"application.deleted/3" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
-"application.deleted/4" as (delete from sign_ons s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
+"application.deleted/1" as (delete from consents c using (select * from facts where type = 'application.deleted') f where c.app_id = f.stream),
+"application.deleted/2" as (delete from applications a using (select * from facts where type = 'application.deleted') f where a.owner = f.owner and a.app_id = f.stream),
+"application.deleted/3" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
+"application.deleted/4" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
+"application.deleted/5" as (delete from sign_ons s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created

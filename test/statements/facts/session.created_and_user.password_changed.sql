@@ -28,8 +28,9 @@ facts as (
          case when jsonb_array_length(coalesce(i.payload->'amr', '[]')) = 0 then '{pwd}'
   else array(select jsonb_array_elements_text(i.payload->'amr')) end, (i.secret->>'idleDate')::timestamptz,
          (i.payload->>'expirationDate')::timestamptz,
-         (select e.session_id from browser_sessions e
-          where e.hash = decode(i.secret->>'earlier', 'hex') and e.user_id = i.payload->>'userId')
+         (select e.session_id from jsonb_array_elements_text(i.secret->'earlier') as value (hash)
+          join browser_sessions e on e.hash = decode(value.hash, 'hex') and e.user_id = i.payload->>'userId'
+          order by e.auth_time desc limit 1)
        from (select * from input where type = 'session.created') i where i.secret->>'cookie' is not null),
 "session.created/3" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
      imported = p.imported and checked.rehashed is null

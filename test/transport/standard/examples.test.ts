@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Document } from "../../../packages/gateway/src/services/openapi/document.ts";
 import { describeAll } from "../../../src/contract/describe.ts";
 import { services } from "../../../src/routes.ts";
+import { connect, foreignApplication, refreshing } from "../../fixture/connection.ts";
 import { type Caller, callEveryOperation } from "../../fixture/example_calls.ts";
 import { restRequest } from "../../fixture/rest_call.ts";
 import { type Answer, type Postern, startPostern } from "../../harness.ts";
@@ -97,11 +98,16 @@ function steadily(): (value: JsonValue, name?: string) => JsonValue {
 test("every example of the document is a call that succeeds, and has its answer", async () => {
   const steady = steadily();
   const examples: Record<string, JsonValue> = {};
-  await callEveryOperation(async (operationId, request = {}, caller = {}) => {
+  const made = async (operationId: string, request: Record<string, unknown> = {}, caller: Caller = {}) => {
     const answer = await callById(operationId, request as JsonObject, caller);
     expect(answer.status, `${operationId} ${JSON.stringify(answer.body)}`).toBe(200);
     examples[operationId] ??= { request: steady(request as JsonObject), answer: steady(answer.body) };
     return answer.body;
+  };
+  await callEveryOperation(made, async (application, person) => {
+    const app = await foreignApplication(postern, postern.organizationId, { ...application, ...refreshing });
+    await connect(postern, { app, person, scope: "openid email offline_access" });
+    return app.appId;
   });
   const sorted = Object.entries(examples).sort(([a], [b]) => (a < b ? -1 : 1));
   await expect(`${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`).toMatchFileSnapshot(file);

@@ -85,15 +85,14 @@ test("calls of health and reflection are counted like all others", async () => {
 
 test("the runtime and the process tell how they are, in text that Prometheus reads", async () => {
   await using postern = await startPostern();
+  await expect.poll(async () => numberOf(await scrape(postern.url), "postern_ready")).toBe(1);
   const answer = await fetch(`${postern.url}/metrics`);
   expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
   const text = await answer.text();
-  expect(numberOf(text, "postern_ready")).toBe(1);
   for (const name of ["database_statements_waiting", "password_hashes_waiting", "sms_waiting", "sms_dead"])
     expect(numberOf(text, `postern_${name}`), name).toBe(0);
   // Events that others write may be on their way.
-  const behind = async () =>
-    numberOf(await (await fetch(`${postern.url}/metrics`)).text(), "postern_log_behind_seconds");
+  const behind = async () => numberOf(await scrape(postern.url), "postern_log_behind_seconds");
   await expect.poll(behind).toBeLessThan(10);
   expect(numberOf(text, "process_resident_memory_bytes")).toBeGreaterThan(1e6);
   expect(numberOf(text, "nodejs_eventloop_lag_p99_seconds")).toBeGreaterThanOrEqual(0);

@@ -13,7 +13,7 @@ import { http2 } from "./implementation.ts";
 /** A server that answers each request by the network of its client. */
 const open = (options: Partial<ListenOptions> = {}) =>
   listen({
-    ...{ host: "127.0.0.1", port: 0, http2, limits: { ...defaultLimits, headerTimeoutMs: 500 } },
+    ...{ host: "127.0.0.1", port: 0, http2, limits: { ...defaultLimits, headerTimeoutMs: 2000 } },
     handle: (exchange: Exchange) =>
       exchange.answer({
         status: 200,

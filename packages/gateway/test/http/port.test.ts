@@ -105,13 +105,13 @@ test("a client that floods with PING loses the connection", async () => {
 test("an idle connection of HTTP/2 is closed, one with an open call is not", async () => {
   const gate = Promise.withResolvers<void>();
   await using port = await openSample(
-    { idleTimeoutMs: 150 },
+    { idleTimeoutMs: 1000 },
     { handler: async (request) => gate.promise.then(() => request) },
   );
   const [idle, busy] = [connect(port.url), connect(port.url)];
   const stream = busy.request({ ":path": "/one/a" });
   await closed(idle);
-  await pause(300);
+  await pause(1500);
   gate.resolve();
   let text = "";
   for await (const part of stream) text += part;

@@ -8,7 +8,8 @@ import { openSocket, readUntil } from "../../../../test/wire/tcp.ts";
 import type { Certificate } from "../../src/http/tls.ts";
 import { openSample } from "../sample_gateway.ts";
 
-const secured = async (certificate: Certificate) => openSample({ headerTimeoutMs: 500 }, { certificate });
+const secured = async (certificate: Certificate, headerTimeoutMs = 60_000) =>
+  openSample({ headerTimeoutMs }, { certificate });
 const trusting = { rejectUnauthorized: false };
 
 const overHttp1 = (url: string) =>
@@ -40,7 +41,7 @@ test("with a certificate the port speaks TLS, and both versions of HTTP by ALPN"
 
 test("clear text, half a handshake and silence are cut, and end nothing", async () => {
   await using certificate = await certificateFor("localhost");
-  await using port = await secured(certificate);
+  await using port = await secured(certificate, 2000);
   for (const bytes of ["GET / HTTP/1.1\r\nhost: a\r\n\r\n", "\x16\x03\x01\x02\x00\x01", ""]) {
     const socket = await openSocket(port);
     socket.write(bytes, "latin1");

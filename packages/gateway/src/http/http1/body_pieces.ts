@@ -20,6 +20,11 @@ export class BodyPieces {
     return this.#missing !== 0;
   }
 
+  /** Whether chunks of the body are to come. */
+  get isChunked(): boolean {
+    return this.#missing === "chunked";
+  }
+
   /** Starts a body; `ahead` bytes of it were parsed with its head. */
   begin(body: Head["body"], ahead: number): void {
     this.#missing = body === "chunked" ? body : body - ahead;

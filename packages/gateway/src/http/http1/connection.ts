@@ -159,6 +159,9 @@ export class Http1Connection implements ConnectionHandle, Reader {
   }
 
   end(): void {
+    // The parser finds no body beside Upgrade where it does not take the coding for "chunked", as before a tab: what follows would
+    // be read as the next request.
+    if (this.#head.length > 0 && this.#body.isChunked) return void this.#refuse("MALFORMED_REQUEST");
     this.#body.end();
     this.#deadline = Number.POSITIVE_INFINITY;
     this.#exchange?.end();

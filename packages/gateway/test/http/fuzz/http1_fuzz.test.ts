@@ -17,6 +17,8 @@ const shapes: Readonly<Record<string, string>> = {
   "a folded line": "X: a\r\n Content-Length: 44\r\n\r\n",
   "a line feed behind a chunk": "Transfer-Encoding: chunked\r\n\r\n5\nhello\r\n0\r\n\r\n",
   "a line feed in a chunk extension": "Transfer-Encoding: chunked\r\n\r\n5;a=\n\r\nhello\r\n0\r\n\r\n",
+  "a tab behind a coding, and an upgrade":
+    "Transfer-Encoding: chunked\t\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
   "a chunk size that overflows": "Transfer-Encoding: chunked\r\n\r\n10000000000000005\r\nhello\r\n0\r\n\r\n",
 };
 

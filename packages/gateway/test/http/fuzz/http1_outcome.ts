@@ -68,6 +68,6 @@ function outcomeIn(text: string): Outcome {
   const requests = [...text.matchAll(/^x-request: ([\w-]+)\r$/gim)].map(([, encoded = ""]) =>
     JSON.parse(Buffer.from(encoded, "base64url").toString()),
   );
-  const [status = ""] = text.match(/^HTTP\/1\.1 [2-5]\d\d/gm)?.slice(-1) ?? [];
+  const [status = ""] = text.match(/^HTTP\/1\.[01] [2-5]\d\d/gm)?.slice(-1) ?? [];
   return { requests, isRefused: /[45]\d\d$/.test(status) };
 }

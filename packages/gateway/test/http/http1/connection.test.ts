@@ -31,7 +31,7 @@ test("requests in one piece are answered in order, also when the first answer co
     else say(exchange);
   });
   const received = talk(server, [get("/slow") + get("/a") + get("/b", "connection: close")]);
-  await vi.waitFor(() => expect(waiting).toHaveLength(1), 15_000);
+  await vi.waitFor(() => expect(waiting).toHaveLength(1), 60_000);
   waiting[0]?.();
   expect(bodies(await received)).toEqual(["GET /slow", "GET /a", "GET /b"]);
 });
@@ -64,14 +64,19 @@ test("a head without an end is refused when it is too large", async () => {
   expect(bodies(await talk(server, [`GET / HTTP/1.1\r\nx: ${"a".repeat(5000)}`]))).toEqual(["HEADERS_TOO_LARGE"]);
 });
 
-test("chunks that are none refuse their request, and never end it", async () => {
+const upgrade = "Upgrade: h2c\r\nConnection: upgrade";
+
+test.each([
+  ["chunks that are none", "chunked", "5\r\nhello\r\nnonsense\r\n"],
+  ["chunks that the parser overlooks", `chunked\t\r\n${upgrade}`, "5\r\nhello\r\n0\r\n\r\n"],
+])("%s refuse their request, and never end it", async (_, coding, body) => {
   const ended: string[] = [];
   await using server = await serveExchanges((exchange) => {
     if (exchange.fault) return say(exchange);
     exchange.onClose = () => ended.push(exchange.complete ? "answered" : "lost");
     exchange.receive({ overloaded() {}, data: () => {}, end: () => ended.push("complete") });
   });
-  const text = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\nnonsense\r\n";
+  const text = `POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: ${coding}\r\n\r\n${body}`;
   expect(bodies(await talk(server, [text]))).toEqual(["MALFORMED_REQUEST"]);
   expect(ended).toEqual(["lost"]);
 });

@@ -221,19 +221,19 @@ test("expect: 100-continue is answered, then the body is taken", async () => {
 });
 
 test("headers that do not come in time end the connection with 408", async () => {
-  await using port = await openSample({ headerTimeoutMs: 200, bodyTimeoutMs: 200 });
+  await using port = await openSample({ headerTimeoutMs: 1000, bodyTimeoutMs: 1000 });
   expect(await sendBytes(port, "GET /one/a HTTP/1.1\r\nhost:")).toMatch(/^HTTP\/1.1 408 [\s\S]*DEADLINE_EXCEEDED/);
 });
 
 test("a connection that says nothing is closed", async () => {
-  await using port = await openSample({ headerTimeoutMs: 200, bodyTimeoutMs: 200 });
+  await using port = await openSample({ headerTimeoutMs: 1000, bodyTimeoutMs: 1000 });
   const socket = await openSocket(port);
   await readUntil(socket);
   expect(socket.destroyed).toBe(true);
 });
 
 test("a body that does not come in time ends the connection with 408", async () => {
-  await using port = await openSample({ headerTimeoutMs: 200, bodyTimeoutMs: 200 });
+  await using port = await openSample({ headerTimeoutMs: 1000, bodyTimeoutMs: 1000 });
   const head = "POST /do HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 12\r\n\r\n";
   expect(await sendBytes(port, `${head}{"na`)).toMatch(/^HTTP\/1.1 408 /);
 });

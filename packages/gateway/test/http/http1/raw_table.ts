@@ -350,7 +350,7 @@ const expectations = single({
 });
 
 // A busy machine may take its time between a connection and its first bytes.
-const quick = { headerTimeoutMs: 2000, bodyTimeoutMs: 500 };
+const quick = { headerTimeoutMs: 2000, bodyTimeoutMs: 2000 };
 
 const stepwise: Readonly<Record<string, Row>> = {
   "expect: 100-continue, the body when it is asked for": {

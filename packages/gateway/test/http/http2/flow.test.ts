@@ -5,7 +5,7 @@ import { dial, four, frame, type Peer, type ReceivedFrame, request, serveStreams
 
 const { END_STREAM: endStream, END_HEADERS: endHeaders } = Flag;
 const whole = endHeaders | endStream;
-const timeout = { timeout: 15_000 };
+const timeout = { timeout: 60_000 };
 const ok = { status: 200, headers: {} };
 
 const lengthOn = (received: readonly ReceivedFrame[], streamId: number) =>

@@ -7,7 +7,7 @@ import { seeded } from "./seeded.ts";
 
 const { END_STREAM: endStream, END_HEADERS: endHeaders, ACK: ack } = Flag;
 const whole = endHeaders | endStream;
-const timeout = { timeout: 15_000 };
+const timeout = { timeout: 60_000 };
 const largest = 2 ** 31 - 1;
 const isEnd = (id: number) => (received: ReceivedFrame) => received.id === id && (received.flags & endStream) !== 0;
 const aways = (received: readonly ReceivedFrame[]) =>
@@ -90,7 +90,7 @@ test("a connection that was used is closed, one that was not may be left", async
 
 test("an idle connection is closed, also one that sends PING, and one with an open stream is not", async () => {
   const streams: Stream[] = [];
-  await using server = await serveStreams((stream) => void streams.push(stream), { idleTimeoutMs: 100 });
+  await using server = await serveStreams((stream) => void streams.push(stream), { idleTimeoutMs: 1000 });
   await using busy = await dial(server);
   await using idle = await dial(server);
   busy.send(request(1, whole));
@@ -105,7 +105,7 @@ test("an idle connection is closed, also one that sends PING, and one with an op
 
 test("a connection ends at its age, once what runs is answered", async () => {
   const streams: Stream[] = [];
-  await using server = await serveStreams((stream) => void streams.push(stream), { connectionAgeMs: 50 });
+  await using server = await serveStreams((stream) => void streams.push(stream), { connectionAgeMs: 1000 });
   await using peer = await dial(server);
   peer.send(request(1, whole));
   await peer.receives(({ type }) => type === FrameType.GOAWAY);

@@ -1,0 +1,79 @@
+import type { Texts } from "./language.ts";
+
+/** The texts of the pages on which users choose an account, and allow an application what it asks for. */
+export const choiceTexts = {
+  choose_account: {
+    en: "Choose an account",
+    de: "Konto auswählen",
+    fr: "Choisir un compte",
+    es: "Elija una cuenta",
+  },
+  consent_title: {
+    en: "Allow {application} access?",
+    de: "{application} den Zugriff erlauben?",
+    fr: "Autoriser l’accès à {application} ?",
+    es: "¿Permitir el acceso a {application}?",
+  },
+  consent_text: {
+    en: "The application {application} of {organization} asks to:",
+    de: "Die Anwendung {application} von {organization} möchte:",
+    fr: "L’application {application} de {organization} demande à :",
+    es: "La aplicación {application} de {organization} solicita:",
+  },
+  consent_end: {
+    en: "You can end this at any time on the page of your account.",
+    de: "Sie können das jederzeit auf der Seite Ihres Kontos beenden.",
+    fr: "Vous pouvez y mettre fin à tout moment sur la page de votre compte.",
+    es: "Puede ponerle fin en cualquier momento en la página de su cuenta.",
+  },
+  allow: { en: "Allow", de: "Erlauben", fr: "Autoriser", es: "Permitir" },
+  deny: { en: "Deny", de: "Ablehnen", fr: "Refuser", es: "Denegar" },
+  scope_openid: {
+    en: "know who you are and which organization you belong to",
+    de: "wissen, wer Sie sind und zu welcher Organisation Sie gehören",
+    fr: "savoir qui vous êtes et à quelle organisation vous appartenez",
+    es: "saber quién es y a qué organización pertenece",
+  },
+  scope_profile: {
+    en: "see your name and your username",
+    de: "Ihren Namen und Benutzernamen sehen",
+    fr: "voir votre nom et votre nom d’utilisateur",
+    es: "ver su nombre y su nombre de usuario",
+  },
+  scope_email: {
+    en: "see your e-mail address",
+    de: "Ihre E-Mail-Adresse sehen",
+    fr: "voir votre adresse e-mail",
+    es: "ver su dirección de correo electrónico",
+  },
+  scope_phone: {
+    en: "see your phone number",
+    de: "Ihre Telefonnummer sehen",
+    fr: "voir votre numéro de téléphone",
+    es: "ver su número de teléfono",
+  },
+  scope_address: {
+    en: "see your postal address",
+    de: "Ihre Postanschrift sehen",
+    fr: "voir votre adresse postale",
+    es: "ver su dirección postal",
+  },
+  scope_roles: {
+    en: "see your roles in its project",
+    de: "Ihre Rollen in ihrem Projekt sehen",
+    fr: "voir vos rôles dans son projet",
+    es: "ver sus roles en su proyecto",
+  },
+  scope_offline: {
+    en: "stay connected while you are away",
+    de: "verbunden bleiben, während Sie abwesend sind",
+    fr: "rester connectée en votre absence",
+    es: "seguir conectada mientras usted no está",
+  },
+  scope_organization: {
+    en: "sign you in for the organization {organization}",
+    de: "Sie für die Organisation {organization} anmelden",
+    fr: "vous connecter pour l’organisation {organization}",
+    es: "iniciar su sesión para la organización {organization}",
+  },
+} as const satisfies Record<string, Texts>;

@@ -1,0 +1,103 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  FactorKind,
+  FactorService,
+  GenerateRecoveryCodesRequestSchema,
+  ListFactorsRequestSchema,
+  RemoveFactorRequestSchema,
+  RenameFactorRequestSchema,
+} from "../../gen/postern/v1/factor_pb.ts";
+import { pageText } from "../messages/page.ts";
+import { type AccountSection, type AccountView, accountForm, accountPage, dated, listOf } from "./account_page.ts";
+import type { AccountServices } from "./account_services.ts";
+import { paths } from "./discovery.ts";
+import { type Html, html, nothing, pageResponse } from "./html.ts";
+import { bounded, type Parameters } from "./parameters.ts";
+import { contextOfUser } from "./user_call.ts";
+
+const { method } = FactorService;
+const longestName = 200;
+
+/** Makes the page of a user's factors. */
+export const accountFactors = ({ factors }: AccountServices): AccountSection => ({
+  path: "/account/factors",
+  isSensitive: (form) => form.get("action") !== "rename",
+
+  async show(view, problem) {
+    const { http, session, language } = view;
+    const request = create(ListFactorsRequestSchema, { userId: session.userId });
+    const list = (await factors.listFactors(request, contextOfUser(http, session, method.listFactors))).factors;
+    const canHaveCodes = list.some(({ kind }) => kind !== FactorKind.RECOVERY_CODES);
+    const codes = html`<button name="action" value="codes">${pageText("new_codes", language)}</button>`;
+    const items = list.map((one) => item(view, one));
+    return accountPage(
+      view,
+      html`${listOf(view, items)}
+<p><a href="${paths.addFactor}">${pageText(list.length === 0 ? "enrol_title" : "enrol_another", language)}</a></p>
+${canHaveCodes ? accountForm(view, codes) : nothing}`,
+      problem,
+    );
+  },
+
+  async act(view, form) {
+    const { http, session } = view;
+    const { userId } = session;
+    const factorId = bounded(form, "factor", longestName) ?? "";
+    switch (form.get("action")) {
+      case "rename": {
+        const name = nameIn(form);
+        const request = create(RenameFactorRequestSchema, { userId, factorId, name });
+        if (name !== "") await factors.renameFactor(request, contextOfUser(http, session, method.renameFactor));
+        return undefined;
+      }
+      case "remove": {
+        const request = create(RemoveFactorRequestSchema, { userId, factorId });
+        await factors.removeFactor(request, contextOfUser(http, session, method.removeFactor));
+        return undefined;
+      }
+      case "codes": {
+        const request = create(GenerateRecoveryCodesRequestSchema);
+        const context = contextOfUser(http, session, method.generateRecoveryCodes);
+        return shownCodes(view, (await factors.generateRecoveryCodes(request, context)).codes);
+      }
+      default:
+        return undefined;
+    }
+  },
+});
+
+const nameIn = (form: Parameters): string => (bounded(form, "name", longestName) ?? "").trim();
+
+type Listed = Awaited<ReturnType<AccountServices["factors"]["listFactors"]>>["factors"][number];
+
+function item(view: AccountView, factor: Listed): Html {
+  const { language } = view;
+  const { id, name, lastUsedDate } = factor;
+  const used = lastUsedDate ? dated("factor_used", view, lastUsedDate) : nothing;
+  const rename = html`<label for="name-${id}">${pageText("name", language)}</label>
+<input id="name-${id}" name="name" value="${name}" maxlength="${String(longestName)}">
+<button name="action" value="rename" class="plain">${pageText("rename_factor", language)}</button>`;
+  const fields = html`<input type="hidden" name="factor" value="${id}">
+${factor.kind === FactorKind.RECOVERY_CODES ? nothing : rename}
+<button name="action" value="remove" class="plain">${pageText("remove_factor", language)}</button>`;
+  return html`<h2>${kindOf(view, factor)}</h2>
+${used}
+${accountForm(view, fields)}`;
+}
+
+function kindOf({ language }: AccountView, { kind, codesLeft }: Listed): string {
+  if (kind === FactorKind.TOTP) return pageText("factor_totp", language);
+  if (kind === FactorKind.PASSKEY) return pageText("factor_passkey", language);
+  return pageText("factor_recovery", language, { count: String(codesLeft) });
+}
+
+/** The codes, shown this once. */
+const shownCodes = ({ language, path }: AccountView, codes: readonly string[]) =>
+  pageResponse({
+    language,
+    title: pageText("codes_title", language),
+    body: html`<p>${pageText("new_codes_text", language)}</p>
+<ul class="codes">
+${codes.map((code) => html`<li><code>${code}</code></li>\n`)}</ul>
+<a class="button" href="${path}">${pageText("back", language)}</a>`,
+  });

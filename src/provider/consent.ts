@@ -1,0 +1,77 @@
+import { loadOne } from "../events/load.ts";
+import type { Language } from "../messages/language.ts";
+import { type PageText, pageText } from "../messages/page.ts";
+import type { Sql } from "../postgres/connect.ts";
+import { type AuthorizationRequest, organizationScope } from "./authorization_request.ts";
+import type { ClientSession } from "./browser_session.ts";
+import { wordsOf } from "./claims.ts";
+import type { Client } from "./client.ts";
+import { isOwnClient } from "./own_client.ts";
+
+/**
+ * Whether users of an organization are asked before an application of another one learns about them. First-party applications are the
+ * instance's own.
+ */
+export const isForeign = (client: Client, owner: string): boolean =>
+  !isOwnClient(client) && !client.oidc.firstParty && client.owner !== owner;
+
+type Allowing = { readonly isAllowed: boolean };
+
+/**
+ * Whether the user has to allow what the application asks for: where it is another organization's and asks for more than was allowed
+ * before, and where it wants the question. One who may not use the application is not asked.
+ */
+export function asksConsent(request: AuthorizationRequest, session: ClientSession, { isAllowed }: Allowing): boolean {
+  const { client, prompts } = request;
+  if (isAllowed || !session.permitted) return false;
+  if (prompts.includes("consent") && !isOwnClient(client)) return true;
+  return isForeign(client, session.owner) && !wordsOf(request.scope).every((scope) => session.allowed.includes(scope));
+}
+
+/** The names of the organizations that a question for consent is about. */
+export type ConsentNames = {
+  /** The organization that owns the application. */
+  readonly owner: string;
+  /** The organization that the request names, if the user has a part in it. */
+  readonly organization: string | null;
+};
+
+/** Makes the read of the names that a question for consent shows. */
+export function consentNamesRead(sql: Sql) {
+  type Key = Readonly<{ owner: string; organization: string | null; user: string }>;
+  const read = loadOne<Key, ConsentNames>(sql, {
+    asked: `owner text, organization text, "user" text`,
+    select: `select n, h.name as owner,
+        (select o.name from organizations o where o.organization_id = asked.organization and (
+          exists (select from users u where u.user_id = asked."user" and u.owner = o.organization_id)
+          or exists (select from user_grants g where g.user_id = asked."user" and g.owner = o.organization_id))) as organization
+      from asked join organizations h on h.organization_id = asked.owner`,
+  });
+  return async (request: AuthorizationRequest, session: ClientSession, signal: AbortSignal): Promise<ConsentNames> => {
+    const { client, organizationId } = request;
+    const key = { owner: client.owner, organization: organizationId ?? null, user: session.userId };
+    return (await read(key, signal)) ?? { owner: client.owner, organization: null };
+  };
+}
+
+const sentences: Readonly<Record<string, PageText>> = {
+  openid: "scope_openid",
+  profile: "scope_profile",
+  email: "scope_email",
+  phone: "scope_phone",
+  address: "scope_address",
+  roles: "scope_roles",
+  offline_access: "scope_offline",
+};
+
+/** The scopes of a request in plain words; who signs in is known to the application in any case. */
+export function scopeSentences(scopes: readonly string[], organization: string | null, language: Language): string[] {
+  return [...new Set(["openid", ...scopes])].map((scope) => {
+    const sentence = Object.hasOwn(sentences, scope) ? sentences[scope] : undefined;
+    if (sentence) return pageText(sentence, language);
+    if (!scope.startsWith(organizationScope)) return scope;
+    return pageText("scope_organization", language, {
+      organization: organization ?? scope.slice(organizationScope.length),
+    });
+  });
+}

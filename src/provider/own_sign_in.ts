@@ -1,0 +1,34 @@
+import type { HttpRequest, Response } from "@postern/gateway";
+import type { BrowserSession, ClientSession } from "./browser_session.ts";
+import { type OwnPath, ownClientId } from "./own_client.ts";
+import { type Pages, stepOf } from "./pages.ts";
+import { parametersIn } from "./parameters.ts";
+import type { ProviderSettings } from "./settings.ts";
+
+/** A request for one of our own pages. */
+type OwnRequest = { readonly http: HttpRequest; readonly path: OwnPath };
+
+/** Begins a sign-in that leads back to one of our own pages, as a request of an application does. */
+export async function signInTo(
+  pages: Pages,
+  { http, path }: OwnRequest,
+  more: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const request = { client_id: ownClientId, redirect_uri: path, response_type: "code", ...more };
+  const query = new URLSearchParams(request).toString();
+  const parameters = parametersIn(query);
+  return pages.proceed(await pages.prove(parameters, http), stepOf(pages.jar, http, { parameters, query }));
+}
+
+/** Whether the last sign-in of a session was a short while ago: only then its user changes factors. */
+export const isFresh = ({ authTime }: BrowserSession, { freshSignInSeconds }: ProviderSettings, now: Date): boolean =>
+  now.getTime() - authTime.getTime() <= freshSignInSeconds * 1000;
+
+/** The parameters by which the user of a session signs in again, if that was too long ago. */
+export const freshSignIn = ({ username }: ClientSession, { freshSignInSeconds }: ProviderSettings) => ({
+  max_age: String(freshSignInSeconds),
+  login_hint: username,
+});
+
+/** Whether the user came back from such a sign-in without one. */
+export const isCancelled = ({ query }: HttpRequest): boolean => parametersIn(query).get("error") !== undefined;

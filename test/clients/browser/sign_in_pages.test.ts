@@ -1,0 +1,152 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { foreignApplication } from "../../fixture/connection.ts";
+import { withTotp } from "../../fixture/factors.ts";
+import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { application, authorizeUrl, issuerOf } from "../../provider/application.ts";
+import { found } from "../toolchains.ts";
+import { type Browser, type Page, startChromium } from "./chromium.ts";
+
+const axe = await readFile(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+
+// The script of the tests runs beside the policy of the page, which lets none of the page's own run.
+const violations = `(async () => {
+  const { passes, violations } = await axe.run(document);
+  if (passes.length < 10) throw new Error("axe judged hardly anything");
+  return violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html, failureSummary }) => html + " " + failureSummary).join("; "));
+})`;
+const state = `(() => ({
+  url: location.href, title: document.querySelector("h1")?.textContent, width: document.documentElement.scrollWidth,
+}))`;
+const go = "((url) => { location.href = url; })";
+const click = `((button, values) => {
+  for (const [name, value] of Object.entries(values)) document.querySelector('[name="' + name + '"]').value = value;
+  document.querySelector(button).click();
+})`;
+
+type State = { readonly url: string; readonly title: string | null; readonly width: number };
+const stateOf = async (page: Page) => (await page.run(state)) as State;
+
+/** Has axe judge the page in light and dark colours; answers its heading. */
+async function judged(page: Page): Promise<string | null> {
+  await page.run(`(() => { ${axe} })`);
+  for (const scheme of ["light", "dark"] as const) {
+    await page.inColors(scheme);
+    const { title, width } = await stateOf(page);
+    expect([title, scheme, await page.run(violations)]).toEqual([title, scheme, []]);
+    expect([title, width]).toEqual([title, 360]);
+  }
+  return (await stateOf(page)).title;
+}
+
+const password = (loginName: string, secret: string) =>
+  [click, "[value=password]", { login_name: loginName, password: secret }] as const;
+
+/** The messages of the console but those for the icon that no page has, and for pages that are refusals. */
+const withoutIcon = (messages: readonly string[]) => messages.filter((text) => !/favicon|status of 40[01]/.test(text));
+
+/** A server of an application, which remembers the targets of its requests. */
+async function startApplication(opened: AsyncDisposableStack) {
+  const targets: string[] = [];
+  const server = createServer((request, response) => {
+    targets.push(request.url ?? "");
+    response.setHeader("content-type", "text/html").end("<!doctype html><title>App</title><h1>App</h1>");
+  }).listen(0, "localhost");
+  await once(server, "listening");
+  opened.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { targets, redirectUri: `http://localhost:${(server.address() as AddressInfo).port}/cb` };
+}
+
+async function stage(opened: AsyncDisposableStack): Promise<{ postern: Postern; chromium: Browser; issuer: string }> {
+  const [postern, chromium] = [opened.use(await startPostern()), opened.use(await startChromium())];
+  return { postern, chromium, issuer: issuerOf(postern) };
+}
+
+describe.skipIf(!found("chromium"))("in Chromium", () => {
+  test("the policy lets a consent lead back to the application, and no script is needed", {
+    timeout: 120_000,
+  }, async () => {
+    await using opened = new AsyncDisposableStack();
+    const { postern, chromium, issuer } = await stage(opened);
+    const { targets, redirectUri } = await startApplication(opened);
+    const settings = { redirectUris: [redirectUri], devMode: true };
+    const app = await foreignApplication(postern, postern.organizationId, settings);
+    const person = await signedUp(postern);
+    const page = await chromium.open(authorizeUrl(issuer, app));
+    await page.leave(...password(person.username, person.password));
+    expect((await stateOf(page)).title).toMatch(/^Allow App .* access\?$/);
+    await page.leave(click, "[value=allow]", {});
+    expect((await stateOf(page)).url).toMatch(/\/cb\?code=/);
+    await page.leave(go, authorizeUrl(issuer, app, { prompt: "consent" }));
+    await page.leave(click, "[value=cancel]", {});
+    expect(targets.filter((target) => target.startsWith("/cb")).map((target) => target.slice(0, 9))).toEqual([
+      "/cb?code=",
+      "/cb?error",
+    ]);
+    expect(withoutIcon(page.messages)).toEqual([]);
+  });
+
+  test("axe finds nothing in any page, in light and dark colours at 360 px", { timeout: 300_000 }, async () => {
+    await using opened = new AsyncDisposableStack();
+    const { postern, chromium, issuer } = await stage(opened);
+    const app = await foreignApplication(postern, postern.organizationId, { name: "Shop" });
+    const native = await application(postern.admin, {
+      ...{ appType: "OIDC_APP_TYPE_NATIVE", authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE" },
+      ...{ redirectUris: ["com.example.app:/cb"], name: "Tool" },
+    });
+    const [ada, ben] = [await signedUp(postern), await withTotp(postern)];
+    const scope = "openid profile email phone roles offline_access";
+    const page = await chromium.open(authorizeUrl(issuer, app, { scope }));
+    await page.narrow(360);
+    const titles = [await judged(page)];
+    const shown = async (...step: readonly [string, ...unknown[]]) => {
+      await page.leave(...step);
+      titles.push(await judged(page));
+    };
+
+    await shown(...password(ada.username, "wrong"));
+    await shown(...password(ada.username, ada.password));
+    await shown(go, `${issuer}/oauth/authorize?client_id=none`);
+    await page.leave(go, authorizeUrl(issuer, app, { scope, prompt: "login" }));
+    await shown(...password(ben.username, ben.password));
+    await shown(click, "[value=factor]", { code: ben.code() });
+    await shown(go, authorizeUrl(issuer, native));
+    await page.leave(click, "[value=other]", {});
+    await page.leave(...password(ada.username, ada.password));
+    titles.push(await judged(page));
+    await page.leave(go, `${issuer}/account`);
+    titles.push(await judged(page));
+    await shown(go, `${issuer}/account/sessions`);
+    await shown(go, `${issuer}/account/applications`);
+    await shown(go, authorizeUrl(issuer, native, { login_hint: ada.username }));
+    await shown(go, authorizeUrl(issuer, app, { scope, login_hint: ben.username }));
+    await page.leave(go, `${issuer}/account?x=1`);
+    await page.leave(click, "[value=switch]", {});
+    titles.push(await judged(page));
+    await page.leave(click, "button[name=account]:nth-of-type(2)", {});
+    await shown(go, `${issuer}/account/factors`);
+    await shown(click, "[value=codes]", {});
+    await shown(go, `${issuer}/account/factors`);
+    await shown(click, '[href="/account/factors/add"]', {});
+    await shown(go, `${issuer}/device`);
+    await shown(go, `${issuer}/password/forgotten`);
+    await shown(go, `${issuer}/oauth/end-session`);
+    await page.leave(go, `${issuer}/account`);
+    await shown(click, "[value=sign_out]", {});
+    const consent = "Allow Shop access?";
+    expect(titles).toEqual([
+      ...["Sign in", "Sign in", consent, "This sign-in cannot go on", "Second factor", consent, "Choose an account"],
+      ...["You are signed in", "Your account", "Sessions", "Connected applications", "Continue to Tool?", consent],
+      ...["Choose an account", "Factors", "Your recovery codes", "Factors", "Set up a second factor"],
+      ...["Sign in on a device", "Forgotten password", "Do you want to sign out?", "You are signed out"],
+    ]);
+    expect(withoutIcon(page.messages)).toEqual([]);
+  });
+});

@@ -1,0 +1,57 @@
+"""A web server that signs in with Authlib and Flask."""
+
+import os
+import secrets
+
+from authlib.integrations.flask_client import OAuth
+from flask import Flask, session, url_for
+from werkzeug.serving import make_server
+
+app = Flask(__name__)
+app.secret_key = secrets.token_bytes(32)
+oauth = OAuth(app)
+postern = oauth.register(
+    "postern",
+    client_id=os.environ["CLIENT_ID"],
+    client_secret=os.environ["CLIENT_SECRET"] or None,
+    server_metadata_url=os.environ["ISSUER"] + "/.well-known/openid-configuration",
+    client_kwargs={
+        "scope": "openid profile email roles offline_access",
+        "code_challenge_method": "S256",
+        "token_endpoint_auth_method": os.environ["AUTH_METHOD"],
+    },
+)
+# Of the one user, whose cookie would be too small for them.
+tokens = {}
+
+
+@app.get("/login")
+def login():
+    return postern.authorize_redirect(url_for("callback", _external=True))
+
+
+@app.get("/callback")
+def callback():
+    # Checks the state, and verifies the ID token with its nonce.
+    token = postern.authorize_access_token()
+    session["user"] = token["userinfo"]["sub"]
+    tokens[session["user"]] = token
+    return {"claims": token["userinfo"], "userinfo": postern.userinfo(token=token)}
+
+
+@app.get("/refresh")
+def refresh():
+    old = tokens[session["user"]]
+    url = postern.load_server_metadata()["token_endpoint"]
+    with postern._get_oauth_client() as client:
+        token = dict(client.refresh_token(url, refresh_token=old["refresh_token"]))
+    if token["access_token"] == old["access_token"] or token["refresh_token"] == old["refresh_token"]:
+        raise ValueError("the tokens are the old ones")
+    tokens[session["user"]] = token
+    return {"claims": postern.parse_id_token(token, nonce=None), "userinfo": postern.userinfo(token=token)}
+
+
+if __name__ == "__main__":
+    server = make_server("localhost", 0, app)
+    print(f"Open http://localhost:{server.server_port}", flush=True)
+    server.serve_forever()

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connected } from "../fixture/connection.ts";
+import { withTotp } from "../fixture/factors.ts";
+import { type Postern, signedUp, startPostern } from "../harness.ts";
+import { openProbe } from "../probe.ts";
+import { answerIn, application, authorizeUrl, basic, issuerOf, type Person, post, signIn } from "./application.ts";
+import { type Browser, hiddenIn, openBrowser, type Shown } from "./browser.ts";
+
+let postern: Postern;
+let issuer: string;
+beforeAll(async () => {
+  postern = await startPostern();
+  issuer = issuerOf(postern);
+});
+afterAll(() => postern?.[Symbol.asyncDispose]());
+
+/** A browser in which a person signed in to the page of its account. */
+async function atHome(person: Person, browser = openBrowser(issuer)) {
+  const page = await signIn(browser, `${issuer}/account`, person);
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining("<h1>Your account</h1>")]);
+  return { browser, page };
+}
+
+const paths = ["/account", "/account/sessions", "/account/applications", "/account/factors"];
+
+/** Sends the form of an account page by the button of this name and value. */
+async function click(browser: Browser, page: Shown, button: Readonly<Record<string, string>>): Promise<Shown> {
+  const path = /<form method="post" action="(\/account[^"]*)"/.exec(page.text)?.[1] ?? expect.unreachable();
+  const body = new URLSearchParams({ ...hiddenIn(page.text), ...button });
+  const sent = await browser.send(issuer + path, { method: "POST", body, headers: { origin: issuer } });
+  return sent.status === 303 ? browser.open(issuer + sent.headers.get("location")) : sent;
+}
+
+const valuesOf = ({ text }: Shown, name: string) =>
+  [...text.matchAll(new RegExp(`<button name="${name}" value="([^"]*)"`, "g"))].map(([, value]) => value ?? "");
+
+test("each page asks for a sign-in, leads back, and is shown in no frame, to no cache and without script", async () => {
+  const person = await signedUp(postern);
+  for (const path of paths) {
+    const browser = openBrowser(issuer);
+    const page = await signIn(browser, issuer + path, person);
+    expect([page.status, page.url]).toEqual([200, issuer + path]);
+    expect(page.headers.get("content-security-policy")).toBe(
+      "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    );
+    expect(page.headers.get("cache-control")).toBe("no-store");
+    expect(page.text).not.toContain("<script");
+  }
+});
+
+test("whoever cancels the sign-in is told that nobody is signed in", async () => {
+  const browser = openBrowser(issuer);
+  const page = await browser.open(`${issuer}/account`);
+  const closed = await browser.submit(page, {}, "cancel");
+  expect([closed.status, closed.text]).toEqual([200, expect.stringContaining("Nobody is signed in to this page.")]);
+});
+
+test("no application has the client id of our pages, and they give out no code", async () => {
+  const person = await signedUp(postern);
+  const browser = openBrowser(issuer);
+  const query = { client_id: "account pages", redirect_uri: "/account", response_type: "code", scope: "openid" };
+  const back = await signIn(browser, `${issuer}/oauth/authorize?${new URLSearchParams(query)}`, person);
+  expect([back.url, back.status]).toEqual([`${issuer}/account`, 200]);
+  for (const redirect_uri of ["https://evil.example", "//evil.example", "/account/../x", "/oauth/authorize"]) {
+    const refused = await browser.open(`${issuer}/oauth/authorize?${new URLSearchParams({ ...query, redirect_uri })}`);
+    expect([redirect_uri, refused.status]).toEqual([redirect_uri, 400]);
+  }
+  const token = await post(issuer, "/oauth/token", {
+    ...{ grant_type: "authorization_code", code: "x", client_id: "account pages" },
+  });
+  expect(token.body.error).toBe("invalid_client");
+  const taken = await postern.admin.post("/v1/projects", { name: `P ${person.userId}` });
+  const named = { name: "App", clientId: "account pages" };
+  const refused = await postern.admin.post(`/v1/projects/${taken.body.projectId}/applications/oidc`, named);
+  expect(refused.status).toBe(400);
+});
+
+test("sessions are listed, one is ended, and then all others", async () => {
+  const person = await signedUp(postern);
+  const { browser } = await atHome(person);
+  const phone = await atHome(person);
+  await postern.as().post("/v1/sessions", { loginName: person.username, password: person.password });
+  const page = await browser.open(`${issuer}/account/sessions`);
+  expect(page.text.match(/This session/g)).toHaveLength(1);
+  const [last = "", ...others] = valuesOf(page, "session");
+  expect(others).toHaveLength(2);
+  const fewer = await click(browser, page, { session: last });
+  expect(valuesOf(fewer, "session")).toEqual(others);
+  const alone = await click(browser, fewer, { action: "others" });
+  expect([valuesOf(alone, "session"), alone.text.match(/This session/g)?.length]).toEqual([[], 1]);
+  expect((await person.client.get("/v1/users/me")).status).toBe(401);
+  expect((await phone.browser.open(`${issuer}/account`)).text).toContain('name="password"');
+});
+
+test("nobody ends the session of somebody else", async () => {
+  const [person, other] = [await signedUp(postern), await signedUp(postern)];
+  const [{ browser }, victim] = [await atHome(person), await atHome(other)];
+  const [theirs = ""] = valuesOf(await victim.browser.open(`${issuer}/account/sessions`), "session");
+  await click(browser, await browser.open(`${issuer}/account/sessions`), { session: theirs });
+  expect((await other.client.get("/v1/users/me")).status).toBe(200);
+});
+
+test("a connected application is shown in plain words, and disconnected with its tokens", async () => {
+  const one = await connected(postern, { scope: "openid email offline_access", name: "Shop" });
+  const page = await one.browser.open(`${issuer}/account/applications`);
+  const lines = ["<h2>Shop</h2>", "see your e-mail address", "It stays connected while you are away."];
+  for (const line of lines) expect(page.text).toContain(line);
+  const [appId = ""] = valuesOf(page, "application");
+  expect(appId).toBe(one.app.appId);
+  expect((await click(one.browser, page, { application: appId })).text).toContain("There are none.");
+  const introspected = await post(issuer, "/oauth/introspect", { token: one.accessToken }, basic(one.app));
+  expect(introspected.body.active).toBe(false);
+  expect((await click(one.browser, page, { application: appId })).status).toBe(200);
+});
+
+/** A browser of somebody with an app who signed in with both factors. */
+async function withApp() {
+  const person = await withTotp(postern);
+  const browser = openBrowser(issuer);
+  const asked = await signIn(browser, `${issuer}/account/factors`, person);
+  const page = await browser.submit(asked, { code: person.code() }, "factor");
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining("Authenticator app")]);
+  return { person, browser, page };
+}
+
+test("a factor is renamed and removed, and recovery codes are made anew", async () => {
+  const { person, browser, page } = await withApp();
+  const renamed = await click(browser, page, { action: "rename", name: " Old <phone> " });
+  expect(renamed.text).toContain('value="Old &lt;phone&gt;"');
+  const shown = await click(browser, renamed, { action: "codes" });
+  const codes = [...shown.text.matchAll(/<li><code>([^<]*)<\/code><\/li>/g)];
+  expect([codes.length, shown.text]).toEqual([10, expect.stringContaining("Your recovery codes")]);
+  const list = await browser.open(`${issuer}/account/factors`);
+  expect(list.text).toContain("Recovery codes (10 left)");
+  expect((await click(browser, list, { action: "remove", factor: person.factorId })).text).toContain("There are none.");
+  expect((await person.client.get("/v1/users/me/factors")).body.factors).toEqual([]);
+});
+
+test("what changes factors needs a sign-in that is fresh, and the page asks for it", async () => {
+  const { person, browser, page } = await withApp();
+  await using probe = openProbe(postern.databaseUrl);
+  await probe.sql`update browser_sessions set auth_time = auth_time - interval '11 minutes' where user_id = ${person.userId}`;
+  for (const action of ["codes", "remove"]) {
+    const asked = await click(browser, page, { action });
+    expect([asked.status, asked.text]).toEqual([200, expect.stringContaining('name="password"')]);
+    expect(asked.text).toContain(`value="${person.username}"`);
+  }
+  expect((await click(browser, page, { action: "rename", name: "Phone" })).text).toContain('value="Phone"');
+  expect((await person.client.get("/v1/users/me/factors")).body.factors).toHaveLength(1);
+});
+
+test("who signs out ends the session, and the next account takes its place", async () => {
+  const [ada, ben] = [await signedUp(postern), await signedUp(postern)];
+  const { browser } = await atHome(ada);
+  const app = await application(postern.admin);
+  await signIn(browser, authorizeUrl(issuer, app, { prompt: "login" }), ben);
+  const out = await click(browser, await browser.open(`${issuer}/account`), { action: "sign_out" });
+  expect(out.text).toContain("<h1>You are signed out</h1>");
+  const next = await browser.open(`${issuer}/account`);
+  expect(next.text).toContain(`<b>${ada.username}</b>`);
+  await click(browser, next, { action: "sign_out" });
+  expect((await browser.open(`${issuer}/account`)).text).toContain('name="password"');
+  expect(answerIn(await browser.open(authorizeUrl(issuer, app, { prompt: "none" }))).error).toBe("login_required");
+});
+
+test("the account is switched without a password", async () => {
+  const [ada, ben] = [await signedUp(postern), await signedUp(postern)];
+  const { browser } = await atHome(ada);
+  await signIn(browser, authorizeUrl(issuer, await application(postern.admin), { prompt: "login" }), ben);
+  const chooser = await click(browser, await browser.open(`${issuer}/account`), { action: "switch" });
+  const [, second = ""] = valuesOf(chooser, "account");
+  const back = await browser.submit(chooser, { account: second }, "choose");
+  expect([back.url, back.text]).toEqual([`${issuer}/account`, expect.stringContaining(`<b>${ada.username}</b>`)]);
+});
+
+test("a form of another browser, session, page or site changes nothing", async () => {
+  const { browser, page } = await withApp();
+  const other = await atHome(await signedUp(postern));
+  const codes = { action: "codes" };
+  expect((await click(other.browser, page, codes)).status).toBe(403);
+  const home = await browser.open(`${issuer}/account`);
+  const body = new URLSearchParams({ ...hiddenIn(home.text), ...codes });
+  const factors = `${issuer}/account/factors`;
+  expect((await browser.send(factors, { method: "POST", body, headers: { origin: issuer } })).status).toBe(403);
+  const right = new URLSearchParams({ ...hiddenIn(page.text), ...codes });
+  const foreign = { origin: "https://evil.example" };
+  expect((await browser.send(factors, { method: "POST", body: right, headers: foreign })).status).toBe(403);
+  const bare = await browser.send(factors, { method: "POST", body: new URLSearchParams(codes) });
+  expect(bare.status).toBe(403);
+});
+
+test("the pages speak the language of the browser", async () => {
+  const { browser } = await atHome(await signedUp(postern));
+  const titles = { de: "Ihr Konto", fr: "Votre compte", es: "Su cuenta" };
+  for (const [language, title] of Object.entries(titles)) {
+    const { text } = await browser.open(`${issuer}/account`, { "accept-language": language });
+    expect(text).toContain(`<html lang="${language}">`);
+    expect(text).toContain(`<h1>${title}</h1>`);
+  }
+});

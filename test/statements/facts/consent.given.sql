@@ -1,0 +1,22 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"consent.given/0" as (insert into consents as c (owner, consent_id, user_id, app_id, scopes, version, created, changed)
+       select f.owner, f.stream, f.payload->>'userId', f.payload->>'appId',
+         array(select jsonb_array_elements_text(f.payload->'scopes')), f.version, f.time, f.time from (select * from facts where type = 'consent.given') f
+       on conflict (consent_id) do update
+         set scopes = excluded.scopes, version = excluded.version, changed = excluded.changed),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;
