@@ -14,6 +14,7 @@ const titles = [
   ["doors", "Doors: calls, times the peer's"],
   ["operations", "Operations by 1, 32 and 128 callers: calls, times pgbench's"],
   ["peers", "Peers by callers: calls, times OpenFGA's; who am I, users and applications: times Keycloak's"],
+  ["signin", "Whole sign-ons by 1, 32 and 128 browsers: times oidc-provider's"],
   ["hashing", "Hashing: changes of passwords, of what the cores can hash"],
   ["lists", "Lists by each filter: calls in a second of CPU on much data, of those on little"],
   ["scale", "Scale: calls on much data, of the rate on little; and two nodes, of the rate of one"],

@@ -16,6 +16,7 @@ import { memory } from "./memory.ts";
 import { operations } from "./operations.ts";
 import { peers } from "./peers/peers.ts";
 import { scale } from "./scale.ts";
+import { signin } from "./signin.ts";
 import { workers } from "./workers.ts";
 
 const { values, positionals } = parseArgs({
@@ -36,6 +37,7 @@ const parts = {
   doors: () => doors(pace, new URL("./servers/tiny.ts", import.meta.url)),
   operations: () => operations(pace, values.only),
   peers: () => peers(pace, values.only),
+  signin: () => signin(pace, values.only),
   hashing: () => hashing(pace),
   scale: () => scale(pace, { users: Number(values.users), kept: values.data, only: values.only }),
   lists: () => lists(pace, { users: Number(values.users), kept: values.data, only: values.only }),

@@ -1,9 +1,8 @@
-import { generate, type LoadOutcome } from "../../packages/gateway/bench/load/generator.ts";
 import { whyOf } from "../../packages/gateway/bench/load/tools.ts";
 import { type Row, row } from "../../packages/gateway/bench/report.ts";
 import { type Entrant, interleave, middle, type Pace, ratio } from "../../packages/gateway/bench/rounds.ts";
 import { round } from "../../packages/gateway/bench/stats.ts";
-import { cpuSecondsOfFamily } from "../hostile/process.ts";
+import { type CostedOutcome, costed } from "../costed.ts";
 import { type Case, differenceOf, goalsOf, isChosen } from "./cases.ts";
 import { firstGrant, type Question } from "./question.ts";
 import type { Door, System } from "./system.ts";
@@ -22,9 +21,6 @@ export type Comparison = {
   readonly numbers: Map<string, number>;
 };
 
-/** A load, and the CPU of the server and of the database for one call, in milliseconds. */
-type Outcome = LoadOutcome & { readonly serverMs: number; readonly databaseMs: number };
-
 /** Compares the systems in one case; a failure is noted in its row, and the others go on. */
 export async function compared(one: Case, comparison: Comparison): Promise<Row[]> {
   const { pace, only } = comparison;
@@ -38,7 +34,7 @@ export async function compared(one: Case, comparison: Comparison): Promise<Row[]
       await load(call, comparison, { callers: hot, seconds: call.system.warmSeconds });
     for (const callers of counts) {
       const entrants = calls.map(
-        (call): Entrant<Outcome> => ({
+        (call): Entrant<CostedOutcome> => ({
           name: keyOf(call),
           run: (seconds) => load(call, comparison, { callers, seconds }),
         }),
@@ -67,26 +63,23 @@ const keyOf = ({ door, question }: Omit<Call, "system">) => `${door.who} ${quest
 type Size = { readonly callers: number; readonly seconds: number };
 
 /** Asks for some seconds; the numbers of the calls go on where the last load ended. */
-export async function load({ system, door, question }: Call, comparison: Comparison, size: Size): Promise<Outcome> {
+export async function load(
+  { system, door, question }: Call,
+  comparison: Comparison,
+  size: Size,
+): Promise<CostedOutcome> {
   const { numbers, database } = comparison;
   const key = `${system.name} ${question}`;
   const from = numbers.get(key) ?? (question === "grant" ? firstGrant : 0);
-  const before = await cpuOf(system.pid, database);
-  const outcome = await generate({ ...system.callsOf(question, door), url: door.url, settle, from, ...size });
-  const after = await cpuOf(system.pid, database);
+  const one = { ...system.callsOf(question, door), url: door.url, settle, from, ...size };
+  const outcome = await costed(one, { server: system.pid, database });
   numbers.set(key, outcome.next);
-  const each = (which: "server" | "database") => ((after[which] - before[which]) / (outcome.next - from)) * 1000;
-  return { ...outcome, serverMs: each("server"), databaseMs: each("database") };
+  return outcome;
 }
-
-const cpuOf = async (server: number, database: number) => ({
-  server: await cpuSecondsOfFamily(server),
-  database: await cpuSecondsOfFamily(database),
-});
 
 type Found = {
   readonly callers: number;
-  readonly found: ReadonlyMap<string, readonly Outcome[]>;
+  readonly found: ReadonlyMap<string, readonly CostedOutcome[]>;
 };
 
 function rowOf(one: Case, call: Call, { callers, found }: Found): Row {

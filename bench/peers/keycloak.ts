@@ -20,7 +20,7 @@ export const keycloakCan: readonly Question[] = ["grant", "list", "check", "me",
 
 /** Starts Keycloak with a pool of so many connections; nothing where it is missing. */
 export async function startKeycloak(databases: DatabaseServer, pool: number): Promise<System | undefined> {
-  if (!(await answers(file, ["--version"]))) return undefined;
+  if (!(await isThere())) return undefined;
   const databaseUrl = await databases.database("peers_keycloak");
   const password = randomUUID();
   const options = { databaseUrl, pool, password };
@@ -44,9 +44,13 @@ export async function startKeycloak(databases: DatabaseServer, pool: number): Pr
   };
 }
 
+/** Whether the program was found. */
+export const isThere = (): Promise<boolean> => answers(file, ["--version"]);
+
 type Options = { readonly databaseUrl: string; readonly pool: number; readonly password: string };
 
-async function startNode({ databaseUrl, pool, password }: Options) {
+/** Starts the program, until it answers. */
+export async function startNode({ databaseUrl, pool, password }: Options) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const { host, pathname, username } = new URL(databaseUrl);
@@ -64,7 +68,8 @@ async function startNode({ databaseUrl, pool, password }: Options) {
 
 type SignIn = { readonly password: string; readonly client_id: string };
 
-async function tokenOf(url: string, signIn: SignIn): Promise<string> {
+/** A token of the administrator of all realms. */
+export async function tokenOf(url: string, signIn: SignIn): Promise<string> {
   const body = new URLSearchParams({ grant_type: "password", username: "admin", scope: "openid", ...signIn });
   const answer = await fetch(`${url}/realms/master/protocol/openid-connect/token`, { method: "POST", body });
   if (!answer.ok) throw new Error(await answer.text());
@@ -105,7 +110,8 @@ const usersSql = `
 
 type Sending = { readonly token: string; readonly method?: string; readonly body?: object };
 
-async function call(url: string, { token, method = "GET", body }: Sending): Promise<Response> {
+/** Sends a request as the bearer of a token; throws for anything but success. */
+export async function call(url: string, { token, method = "GET", body }: Sending): Promise<Response> {
   const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
   const answer = await fetch(url, { method, headers, body: body ? JSON.stringify(body) : null });
   if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);

@@ -57,7 +57,7 @@ export async function startPostern(databases: DatabaseServer, pool: number): Pro
 }
 
 /** Starts a node, until it answers its administrator. */
-async function startNode(env: Readonly<Record<string, string>>) {
+export async function startNode(env: Readonly<Record<string, string>>) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const headers = { authorization: `Bearer ${env.POSTERN_ADMIN_TOKEN}` };

@@ -1,8 +1,10 @@
-// The part of the library that its stage uses; the package itself has no types.
+// The part of the library that its stages use; the package itself has no types.
 declare module "oidc-provider" {
   import type { IncomingMessage, ServerResponse } from "node:http";
 
   export type Grant = { addOIDCScope(scope: string): void; save(): Promise<string> };
+
+  export const errors: { readonly InvalidGrant: new (detail: string) => Error };
 
   export type Context = {
     readonly oidc: {
@@ -24,7 +26,11 @@ declare module "oidc-provider" {
     interactionDetails(
       request: IncomingMessage,
       response: ServerResponse,
-    ): Promise<{ readonly uid: string; readonly prompt: { readonly name: string } }>;
+    ): Promise<{
+      readonly uid: string;
+      readonly prompt: { readonly name: string };
+      readonly params: { readonly client_id: string; readonly scope?: string; readonly login_hint?: string };
+    }>;
     interactionFinished(
       request: IncomingMessage,
       response: ServerResponse,

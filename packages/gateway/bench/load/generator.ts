@@ -18,8 +18,12 @@ export type Shot = {
 export type Calls =
   | {
       readonly http: "1";
-      readonly bytes: (n: number) => string | Buffer;
-      readonly isRight?: (response: string, n: number) => boolean;
+      /** The first request of a call; callers have numbers of their own, since each has its connection. */
+      readonly bytes: (n: number, caller: number) => string | Buffer;
+      /** The further requests of a call that takes several ones; a response that is wrong makes none, and ends it. */
+      readonly further?: readonly Further[];
+      /** Looks at the last response. */
+      readonly isRight?: Check;
     }
   | {
       readonly http: "2";
@@ -27,6 +31,12 @@ export type Calls =
       readonly body: (n: number) => Uint8Array;
       readonly isRight?: (body: Buffer, n: number) => boolean;
     };
+
+/** Makes the next request of a call of the response to the one before. */
+export type Further = (response: string, n: number, caller: number) => string | undefined;
+
+/** Whether a response is right. */
+export type Check = (response: string, n: number, caller: number) => boolean;
 
 /** One and the same call, or calls that differ: a module that exports `callsOf`, and what it makes them of. */
 export type What =

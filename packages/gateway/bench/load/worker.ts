@@ -12,7 +12,7 @@ parentPort?.postMessage(await Promise.all((workerData as Load[]).map(run)));
 async function run(load: Load): Promise<LoadOutcome> {
   using wires = new DisposableStack();
   const { connect, count } = wiresOf(load, await callsOf(load));
-  const sends = await Promise.all(Array.from({ length: count }, async () => wires.use(await connect()).send));
+  const sends = await Promise.all(Array.from({ length: count }, async (_, at) => wires.use(await connect(at)).send));
   const times: number[] = [];
   let next = load.from;
   let refused = 0;
@@ -45,8 +45,8 @@ async function run(load: Load): Promise<LoadOutcome> {
 }
 
 /** A connection of HTTP/1.1 for each caller, or a few of HTTP/2 for all. */
-function wiresOf({ url, callers }: Load, calls: Calls): { connect: () => Promise<Wire>; count: number } {
-  if (calls.http === "1") return { connect: () => http1Wire(url, calls), count: callers };
+function wiresOf({ url, callers }: Load, calls: Calls): { connect: (caller: number) => Promise<Wire>; count: number } {
+  if (calls.http === "1") return { connect: (caller) => http1Wire(url, calls, caller), count: callers };
   return { connect: () => http2Wire(url, calls), count: Math.min(callers, 4) };
 }
 

@@ -1,0 +1,128 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { whyOf } from "../packages/gateway/bench/load/tools.ts";
+import { type Row, row } from "../packages/gateway/bench/report.ts";
+import { interleave, middle, type Pace, ratio } from "../packages/gateway/bench/rounds.ts";
+import { round } from "../packages/gateway/bench/stats.ts";
+import { openClient } from "../test/fixture/database_client.ts";
+import { type CostedOutcome, costed } from "./costed.ts";
+import { isChosen } from "./peers/cases.ts";
+import { freePort } from "./peers/program.ts";
+import { type DatabaseServer, postmasterOf, startDatabaseServer } from "./server.ts";
+import { startKeycloak } from "./signin/keycloak.ts";
+import { startLibrary } from "./signin/oidc_provider.ts";
+import { startPostern } from "./signin/postern.ts";
+import type { Provider } from "./signin/provider.ts";
+
+const pool = 32;
+const counts = [1, 32, 128];
+const hot = 64;
+const settle = 0.5;
+const subject = "sign on";
+const module = new URL("./signin/sign_on_calls.ts", import.meta.url).href;
+
+const starters = [startPostern, startLibrary, startKeycloak] as const;
+
+const notes: Readonly<Record<Provider["name"], string>> = {
+  Postern: "the state of user, organization, project and grants read each time",
+  "oidc-provider": "its users and clients are in memory, nothing is asked about them; one consent for ever",
+  Keycloak: "sessions, users and clients cached in its process; the access token is a JWT, so it signs twice",
+};
+
+/** Compares whole sign-ons of users whose session is known with those of other providers, on one database server. */
+export async function signin(pace: Pace, only?: string): Promise<Row[]> {
+  await using databases = await startDatabaseServer({ port: await freePort() });
+  await using opened = new AsyncDisposableStack();
+  const providers: Provider[] = [];
+  for (const start of starters) {
+    const provider = await started(start, databases);
+    if (provider) providers.push(opened.use(provider));
+  }
+  const run = { pace, database: await postmasterOf(await databases.database("postgres")), numbers: new Map() };
+  for (const provider of providers) await warm(provider, run);
+  const rows: Row[] = [];
+  for (const callers of counts.filter((count) => isChosen(subject, only, count)))
+    rows.push(...(await compared(providers, run, callers)));
+  return rows;
+}
+
+/** Starts a provider, where it is there and starts. */
+async function started(start: (typeof starters)[number], databases: DatabaseServer): Promise<Provider | undefined> {
+  try {
+    const provider = await start(databases, pool);
+    if (!provider) process.stdout.write("Keycloak is left out: bench/README.md says where it is looked for\n");
+    return provider;
+  } catch (error) {
+    if (start !== startKeycloak) throw error;
+    process.stdout.write(`Keycloak is left out: ${whyOf(error)}\n`);
+    return undefined;
+  }
+}
+
+type Run = {
+  readonly pace: Pace;
+  /** The process of the database server. */
+  readonly database: number;
+  /** The number of the next sign-on by provider. */
+  readonly numbers: Map<string, number>;
+};
+
+/** Has the code of a provider compiled, and its tables looked at, with rows in them. */
+async function warm(provider: Provider, run: Run): Promise<void> {
+  await signOns(provider, run, { callers: hot, seconds: provider.warmSeconds });
+  await using sql = openClient(provider.databaseUrl);
+  await sql.client.unsafe("analyze");
+}
+
+type Size = { readonly callers: number; readonly seconds: number };
+type Outcome = CostedOutcome & { readonly delay: number | undefined };
+
+/** Signs on for some seconds, and asks for the delays of the event loop while it does. */
+async function signOns({ name, url, pid, calls, delay }: Provider, run: Run, size: Size): Promise<Outcome> {
+  const { database, numbers } = run;
+  const from = numbers.get(name) ?? 0;
+  const load = { source: { module, options: calls }, url, settle, from, ...size };
+  const [outcome] = await Promise.all([
+    costed(load, { server: pid, database }),
+    // The delays until now do not count.
+    pause(settle * 1000).then(delay),
+  ]);
+  numbers.set(name, outcome.next);
+  return { ...outcome, delay: await delay?.() };
+}
+
+/** Measures all providers with so many browsers, one alone at a time. */
+async function compared(providers: readonly Provider[], run: Run, callers: number): Promise<Row[]> {
+  const entrants = providers.map((provider) => ({
+    name: provider.name,
+    run: (seconds: number) => signOns(provider, run, { callers, seconds }),
+  }));
+  const found: Found = await interleave(entrants, run.pace);
+  return providers.map(({ name }) => rowOf(name, callers, found));
+}
+
+type Found = ReadonlyMap<string, readonly Outcome[]>;
+
+function rowOf(name: Provider["name"], callers: number, found: Found): Row {
+  const outcomes = found.get(name) ?? [];
+  const figures = {
+    "sign-ons/s": Math.round(middle(outcomes, ({ rate }) => rate)),
+    ...(name === "Postern" ? ratiosOf(found) : {}),
+    "p50 ms": round(middle(outcomes, ({ p50 }) => p50)),
+    "p99 ms": round(middle(outcomes, ({ p99 }) => p99)),
+    "loop p99 ms": round(middle(outcomes, ({ delay = Number.NaN }) => delay)),
+    "server CPU ms": round(middle(outcomes, ({ serverMs }) => serverMs)),
+    "database CPU ms": round(middle(outcomes, ({ databaseMs }) => databaseMs)),
+    wrong: outcomes.reduce((sum, { refused }) => sum + refused, 0),
+  };
+  const goals = { ...(name === "Postern" ? ours : {}), "sign-ons/s": { least: 1 }, wrong: { most: 0 } };
+  return { ...row(`${subject} · ${callers}`, name, figures), goals, note: notes[name] };
+}
+
+const ours = { "x oidc-provider": { least: 2 }, "x Keycloak": { least: 1 }, "loop p99 ms": { most: 20 } };
+
+/** How many times as fast ours is as the others. */
+function ratiosOf(found: Found) {
+  const to = (peer: string) =>
+    found.has(peer) ? round(ratio(found.get("Postern"), found.get(peer), ({ rate }) => rate)) : undefined;
+  return { "x oidc-provider": to("oidc-provider"), "x Keycloak": to("Keycloak") };
+}
