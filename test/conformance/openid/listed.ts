@@ -48,18 +48,6 @@ export const listed: readonly Listed[] = [
     reason: "the parameter `claims` is optional, and discovery says that it is not supported",
   },
   {
-    module: "oidcc-scope-address",
-    result: "SKIPPED",
-    condition: "oidcc-scope-address",
-    reason: "users have no postal address, and discovery lists no scope for it",
-  },
-  {
-    module: "oidcc-scope-all",
-    result: "SKIPPED",
-    condition: "oidcc-scope-all",
-    reason: "it asks for the scope `address` among the others",
-  },
-  {
     module: requestObjects,
     result: "SKIPPED",
     condition: requestObjects,

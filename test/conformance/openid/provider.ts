@@ -55,7 +55,14 @@ let count = 0;
 async function newUser(admin: Client): Promise<Login> {
   const password = "Blue-Kettle-42";
   const names = { username: "ada", givenName: "Ada", familyName: "Byron" };
-  await made(admin, "/v1/users/human", { ...names, email: "ada@example.com", phone: "+442079460000", password });
+  const address = {
+    streetAddress: "12 St James's Square",
+    locality: "London",
+    postalCode: "SW1Y 4JH",
+    country: "United Kingdom",
+  };
+  const reached = { email: "ada@example.com", phone: "+442079460000", address };
+  await made(admin, "/v1/users/human", { ...names, ...reached, password });
   return { loginName: names.username, password };
 }
 
