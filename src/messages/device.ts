@@ -38,6 +38,12 @@ export const deviceTexts = {
     fr: "Votre appareil affiche le code {code}. Si ce n’est pas le cas, ou si vous n’avez pas commencé cela vous-même, annulez : quelqu’un veut utiliser votre compte.",
     es: "Su dispositivo muestra el código {code}. Si no es así, o si no ha empezado esto usted, cancele: alguien quiere usar su cuenta.",
   },
+  device_api: {
+    en: "It gets access to Postern itself, and acts there in your name.",
+    de: "Sie bekommt Zugang zu Postern selbst und handelt dort in Ihrem Namen.",
+    fr: "Elle obtient l’accès à Postern même, et y agit en votre nom.",
+    es: "Obtiene acceso al propio Postern, y allí actúa en su nombre.",
+  },
   device_done: {
     en: "Your device is signed in",
     de: "Ihr Gerät ist angemeldet",

@@ -4,7 +4,7 @@ import { pageText } from "../messages/page.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
 import type { DeviceRequest } from "./device_request.ts";
 import { paths } from "./discovery.ts";
-import { html, pageResponse } from "./html.ts";
+import { html, nothing, pageResponse } from "./html.ts";
 import type { OauthError } from "./oauth_error.ts";
 import { errorPage, PageError } from "./page_error.ts";
 import { type Form, hiddenOf, problemsOf } from "./sign_in_form.ts";
@@ -40,8 +40,8 @@ ${problemsOf(problems)}
   });
 }
 
-/** The form that asks whether to sign a device in: it names the application, the code and the user. */
-export function deviceConfirmation(form: Form, { userCode }: DeviceRequest, name: string): Response {
+/** The form that asks whether to sign a device in: it names the application, the code, the user, and access to our own API. */
+export function deviceConfirmation(form: Form, { userCode, forApi }: DeviceRequest, name: string): Response {
   const { language, proven, cookies } = form;
   const application = proven.client.name;
   return pageResponse({
@@ -49,6 +49,7 @@ export function deviceConfirmation(form: Form, { userCode }: DeviceRequest, name
     cookies,
     title: pageText("device_confirm_title", language, { application }),
     body: html`<p>${pageText("device_confirm_text", language, { code: userCode })}</p>
+${forApi ? html`<p>${pageText("device_api", language)}</p>` : nothing}
 <p>${pageText("continue_text", language, { name })}</p>
 <form method="post" action="${paths.signIn}">
 ${hiddenOf(form)}

@@ -18,7 +18,7 @@ import {
   signIn,
 } from "./application.ts";
 import { openBrowser } from "./browser.ts";
-import { approve, askForCodes, beginDevice, deviceApplication, poll } from "./device_flow.ts";
+import { approve, askForCodes, beginDevice, deviceApplication, poll, untilConfirmation } from "./device_flow.ts";
 
 // A URL that two nodes share; browsers of tests reach them at ports of their own.
 const issuer = "https://id.example";
@@ -159,7 +159,9 @@ test("a device of a first-party application gets a token that calls, narrowed by
   const tool = await deviceApplication(postern.admin, { firstParty: true });
   const asks = { resource: issuer, scope: "openid offline_access user.read" };
   const codes = await beginDevice(postern.url, tool, asks);
-  expect((await approve(postern.url, codes, owner)).page.status).toBe(200);
+  const { page, browser } = await untilConfirmation(postern.url, codes, owner);
+  expect(page.text).toContain("It gets access to Postern itself, and acts there in your name.");
+  expect((await browser.submit(page, {}, "continue")).status).toBe(200);
   const { access_token, refresh_token, scope } = done(await poll(postern.url, tool, codes, { resource: issuer }));
   expect(scope).toBe(asks.scope);
   const client = postern.as(access_token);
@@ -179,7 +181,9 @@ test("a device gets no token that calls without the resource, for another one, o
   expect(await errorFor(tool, "https://other.example")).toBe("invalid_target");
   expect(await errorFor(tool, `${issuer}/${"x".repeat(1000)}`)).toBe("invalid_request");
   const codes = await beginDevice(postern.url, tool, { scope: "openid user.read" });
-  await approve(postern.url, codes, owner);
+  const { page, browser } = await untilConfirmation(postern.url, codes, owner);
+  expect(page.text).not.toContain("access to Postern");
+  await browser.submit(page, {}, "continue");
   expect((await poll(postern.url, tool, codes, { resource: issuer })).body.error).toBe("invalid_target");
   const { access_token, scope } = done(await poll(postern.url, tool, codes));
   expect(scope).toBe("openid");

@@ -36,6 +36,18 @@ export const listed: readonly Listed[] = [
     reason: "as in userinfo",
   },
   {
+    module: "oidcc-scope-all",
+    result: "WARNING",
+    condition: "VerifyScopesReturnedInUserInfoClaims",
+    reason: "the scope `profile` is among them: as in oidcc-scope-profile",
+  },
+  {
+    module: "oidcc-scope-all",
+    result: "WARNING",
+    condition: "VerifyScopesReturnedInAuthorizationEndpointIdToken",
+    reason: "the scope `profile` is among them: as in oidcc-scope-profile",
+  },
+  {
     module: "oidcc-claims-essential",
     result: "WARNING",
     condition: "EnsureUserInfoContainsName",
