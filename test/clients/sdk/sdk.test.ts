@@ -93,6 +93,8 @@ async function installGo(folder: string) {
     GOPROXY: [packed, own.GOPROXY].filter(Boolean).join(","),
     GONOSUMDB: [own.GONOSUMDB, `${path}/*`].filter(Boolean).join(","),
     GOFLAGS: [own.GOFLAGS, "-modcacherw", "-mod=mod"].filter(Boolean).join(" "),
+    // The cache of builds keeps the list of files of a module by its version, also once its archive is another.
+    GODEBUG: "goindex=0",
   };
   await must(["go", "mod", "init", "example.com/program"], folder, env);
   await must(["go", "get", "."], folder, env);
