@@ -32,7 +32,7 @@ import { askedBy, callIn, found, planAsTheService } from "./plan.ts";
 
 const [users, projects, grants, others] = [2_000, 20, 20_000, 30_000];
 const page = 100;
-// What has expired is swept while a busy machine takes its time.
+// Rows that have expired are swept while a busy machine takes its time.
 const later = "now() + interval '1 day'";
 
 let postern: Postern;

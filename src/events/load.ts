@@ -4,24 +4,27 @@ import { inBatches } from "./batch.ts";
 /** A read whose statement concurrent callers share; returns the rows of one key. */
 export type Load<K, R> = (key: K, signal?: AbortSignal) => Promise<R[]>;
 
-/** The SQL of a shared read. */
+/** The SQL of a shared statement. */
 export type Question = {
   /** The key's columns and their types, such as `user_id text`. */
   readonly asked: string;
+  /** Further parts of its `with`. */
+  readonly parts?: string;
   /** A select that reads `asked` (n and the key's columns) and yields asked.n as "n" beside its own columns. */
   readonly select: string;
 };
 
-type Key = Readonly<Record<string, unknown>>;
+/** The columns of a key by their names. */
+export type Key = Readonly<Record<string, unknown>>;
 
-const textOf = ({ asked, select }: Question): string => `with asked as materialized (
+const textOf = ({ asked, parts, select }: Question): string => `with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, ${asked})
-)\n${select}`;
+)${parts === undefined ? "" : `,\n${parts}`}\n${select}`;
 
 const numbered = (keys: readonly Key[]): string => JSON.stringify(keys.map((key, n) => ({ ...key, n })));
 
 /** The statement of a question, and the rows that it answers for each key of a list. */
-function asking<K extends Key, R>(sql: Sql, question: Question) {
+export function asking<K extends Key, R>(sql: Sql, question: Question) {
   const text = textOf(question);
   return (keys: readonly K[]) => sql.unsafe<({ n: number } & R)[]>(text, [numbered(keys)], { prepare: true });
 }

@@ -2,9 +2,10 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { reasonOf, refuse } from "../errors.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { foreignKey, isLockLost, isOutcomeUnknown, unique } from "../postgres/failure.ts";
-import { inBatches, type Waiting } from "./batch.ts";
+import { inBatches } from "./batch.ts";
 import type { NewFact } from "./fact.ts";
 import { type Fold, statementFor } from "./fold.ts";
+import { together } from "./together.ts";
 
 /** The origin of a command, as its events record it. */
 export type CommandOrigin = {
@@ -80,30 +81,15 @@ export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten,
       atOnce: alone ? 8 : 2,
       most: alone ? 1 : 100,
       keysOf: ({ streams }) => streams,
-      run: runner(statementFor(types, folds), alone ? longRunning : sql),
+      run: together({ write: writing(statementFor(types, folds), alone ? longRunning : sql), refusal: lost }),
     });
     queues.set(shape, queue);
     return queue;
   }
-
-  function runner(text: string, on: Sql) {
-    const write = (commands: readonly Command[]) => on.unsafe(text, parametersOf(commands), { prepare: true });
-    return async (batch: readonly Waiting<Command>[]) => {
-      try {
-        await write(batch.map(({ job }) => job));
-        for (const { resolve } of batch) resolve();
-      } catch (error) {
-        if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error))
-          for (const { job, reject } of batch) reject(lost(error, job));
-        // One refused command must not fail the others: each runs again by itself.
-        else
-          await Promise.all(
-            batch.map(({ job, resolve, reject }) => write([job]).then(resolve, (e) => reject(lost(e, job)))),
-          );
-      }
-    };
-  }
 }
+
+const writing = (text: string, on: Sql) => (commands: readonly Command[]) =>
+  on.unsafe(text, parametersOf(commands), { prepare: true });
 
 function commandOf(
   facts: readonly NewFact[],

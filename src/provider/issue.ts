@@ -10,7 +10,7 @@ import { signOnRead } from "./grant_read.ts";
 import { OauthError } from "./oauth_error.ts";
 import type { ResponseParameters } from "./response.ts";
 import { later, type ProviderSettings } from "./settings.ts";
-import { type NewSignOn, type Permitted, writeSignOn } from "./sign_on.ts";
+import { type NewSignOn, type Permitted, signOnWrite } from "./sign_on.ts";
 import { newAccessToken, newIdToken, type TokenMaker, writeAccessToken } from "./tokens.ts";
 
 type Parts = { readonly deps: Deps; readonly settings: ProviderSettings; readonly maker: TokenMaker };
@@ -21,7 +21,7 @@ export type SessionOfUser = Pick<BrowserSession, "sessionId" | "owner">;
 /** Makes the response to a request of a user who is signed in: a code, or tokens. */
 export function issuing({ deps, settings, maker }: Parts) {
   const { sql, clock, ids } = deps;
-  const readSignOn = signOnRead(sql);
+  const [readSignOn, writeSignOn] = [signOnRead(sql), signOnWrite(sql)];
 
   return async (request: AuthorizationRequest, { sessionId, owner }: SessionOfUser): Promise<ResponseParameters> => {
     const [signOnId, now] = [ids(), clock()];
@@ -30,8 +30,14 @@ export function issuing({ deps, settings, maker }: Parts) {
     if (request.responseType !== "code") return tokens(request, writing);
     const code = newToken("oc");
     const { redirectUri, challenge } = request;
-    const expirationDate = later(now, settings.codeLifetimeSeconds);
-    await written(request, { ...writing, expirationDate, code: { code, redirectUri, challenge } });
+    const codeEnd = later(now, settings.codeLifetimeSeconds);
+    // The end of an access token that comes of it: its exchange need not change the sign-in then.
+    const expirationDate = later(codeEnd, maker.seconds + skewOf(request.client));
+    await written(request, {
+      ...writing,
+      expirationDate,
+      code: { code, redirectUri, challenge, expirationDate: codeEnd },
+    });
     return { code };
   };
 
@@ -53,7 +59,7 @@ export function issuing({ deps, settings, maker }: Parts) {
     const { appId, projectId } = client;
     const idleDate = later(more.now, settings.browserSessionIdleSeconds);
     const signOn = { ...more, appId, projectId, scope, organizationId, forApi, nonce, idleDate };
-    const found = await writeSignOn(sql, signOn).catch(whenEnded);
+    const found = await writeSignOn(signOn).catch(whenEnded);
     refuseOthers(found);
   }
 

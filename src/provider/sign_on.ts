@@ -2,7 +2,9 @@ import { SignOnEnd } from "../../gen/postern/v1/sign_on_pb.ts";
 import { type Call, type Deps, systemCall } from "../deps.ts";
 import { factOf, first } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
+import type { Question } from "../events/load.ts";
 import { lostRace } from "../events/log.ts";
+import { sharedWrite } from "../events/shared_write.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken } from "../security/token.ts";
 import { mayUse, userInForce } from "../services/in_force.ts";
@@ -35,6 +37,7 @@ type NewCode = {
   readonly code: string;
   readonly redirectUri: string;
   readonly challenge: string | undefined;
+  readonly expirationDate: Date;
 };
 
 /** Whether the user may use the application, has allowed what it asks for, and may sign in for the organization that was named. */
@@ -47,77 +50,102 @@ export type Permitted = {
 };
 
 /**
- * Writes a sign-in and its code, if the session is in force and the user may use the application; undefined without the session. One
- * without a code gets its tokens at once: its application is one of those that learn of the end of the session.
+ * Makes the write of sign-ins with their codes: of each if its session is in force and the user may use the application; undefined without
+ * the session. One without a code gets its tokens at once: its application is one of those that learn of the end of the session.
  */
-export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitted | undefined> {
-  const { code, organizationId = null, forApi = false, now, expirationDate } = signOn;
-  const device = deviceParts(sql, signOn);
-  const isIssuing = code === undefined && signOn.deviceId === undefined;
-  const [found] = await sql<Permitted[]>`
-    with ${device.locked}found as materialized (
-      select b.session_id, b.user_id, w.organization_id, ${sql.unsafe(mayUse)} as permitted,
-        ${isAllowed(sql, signOn)} as allowed,
-        ${sql.unsafe(mayActFor("w.organization_id"))} as reachable${device.isWaiting}
-      from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
-        join users u on u.user_id = b.user_id and ${sql.unsafe(userInForce)}
-        cross join lateral (select coalesce(${organizationId}::text, u.owner) as organization_id) w
-        join projects p on p.project_id = ${signOn.projectId}
-      where b.session_id = ${signOn.sessionId} and b.expiration_date > ${now}
-    ),
-    kept as (
-      update browser_sessions b set idle_date = ${signOn.idleDate} from found
-      where b.session_id = found.session_id and b.idle_date < ${signOn.idleDate}::timestamptz - interval '5 minutes'
-    ),
-    made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
-        expiration_date)
-      select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope}, ${forApi},
-        ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found
-      where permitted and allowed and reachable${device.andWaiting}
-      returning sign_on_id, session_id, app_id
-    ),
-    served as (
-      insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, ${now} from made where ${isIssuing} on conflict do nothing
-    ),${device.approved}
-    coded as (
-      insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select ${hashToken(code?.code ?? "")}, sign_on_id, ${code?.redirectUri ?? ""}, ${code?.challenge ?? null},
-        ${expirationDate} from made where ${code !== undefined}
-    )
-    select permitted, allowed, reachable${device.orWaiting} from found`;
-  return found;
+export function signOnWrite(sql: Sql) {
+  const write = sharedWrite<SignOnKey, Permitted>(sql, questionOf());
+  const writeOfDevice = sharedWrite<SignOnKey, Permitted>(sql, questionOf(ofDevice), ({ device_id }) => [
+    device_id ?? "",
+  ]);
+  return (signOn: NewSignOn): Promise<Permitted | undefined> =>
+    (signOn.deviceId === undefined ? write : writeOfDevice)(keyOf(signOn));
 }
 
-/** The condition that the user allowed the application what it asks for, where that is needed. */
-const isAllowed = (
-  sql: Sql,
-  { isConsentNeeded, appId, scope }: NewSignOn,
-) => sql`(not ${isConsentNeeded}::boolean or exists (
-          select from consents c where c.user_id = b.user_id and c.app_id = ${appId}
-            and c.scopes @> string_to_array(${scope}, ' ')))`;
+type SignOnKey = ReturnType<typeof keyOf>;
 
-/** The parts of the statement that sign a device in: of users who approve it at once one does. */
-function deviceParts(sql: Sql, { deviceId, now }: NewSignOn) {
-  const none = sql``;
-  if (deviceId === undefined)
-    return { locked: none, isWaiting: none, andWaiting: none, approved: none, orWaiting: none };
-  return {
-    locked: sql`device as materialized (
-      select from device_codes where device_id = ${deviceId} and sign_on_id is null and denied is null
-        and expiration_date > ${now} for update
-    ),
-    `,
-    isWaiting: sql`, exists (select from device) as is_waiting`,
-    andWaiting: sql` and is_waiting`,
-    approved: sql`
-    approved as (
-      update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null from made where d.device_id = ${deviceId}
-    ),`,
-    orWaiting: sql`, is_waiting as "isWaiting"`,
-  };
-}
+const keyOf = ({ code, ...of }: NewSignOn) => ({
+  sign_on_id: of.signOnId,
+  session_id: of.sessionId,
+  app_id: of.appId,
+  project_id: of.projectId,
+  organization: of.organizationId,
+  scope: of.scope,
+  for_api: of.forApi ?? false,
+  nonce: of.nonce,
+  now: of.now.toISOString(),
+  idle: of.idleDate.toISOString(),
+  ends: of.expirationDate.toISOString(),
+  consent: of.isConsentNeeded,
+  code: code && hashToken(code.code).toString("hex"),
+  redirect_uri: code?.redirectUri,
+  challenge: code?.challenge,
+  code_ends: code?.expirationDate.toISOString(),
+  device_id: of.deviceId,
+});
+
+/** The parts of the statement that differ where devices are signed in: of users who approve one at once one does. */
+const ofDevice = {
+  locked: `device as materialized (
+  select device_id from asked join device_codes d using (device_id)
+  where d.sign_on_id is null and d.denied is null and d.expiration_date > asked.now for update of d
+),
+`,
+  isWaiting: ", exists (select from device d where d.device_id = asked.device_id) as is_waiting",
+  andWaiting: " and is_waiting",
+  given: `approved as (
+  update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null
+  from found join made using (sign_on_id) where d.device_id = found.device_id
+)`,
+  orWaiting: `, is_waiting as "isWaiting"`,
+};
+
+const ofBrowser: typeof ofDevice = {
+  locked: "",
+  isWaiting: "",
+  andWaiting: "",
+  given: `served as (
+  insert into session_applications (session_id, app_id, created)
+  select session_id, app_id, now from found join made using (sign_on_id) where code is null on conflict do nothing
+),
+coded as (
+  insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
+  select decode(code, 'hex'), sign_on_id, redirect_uri, challenge, code_ends
+  from found join made using (sign_on_id) where code is not null
+)`,
+  orWaiting: "",
+};
+
+// Sessions are locked in the order of their ids, by every statement of this kind: in another order two of them could wait for each other.
+const questionOf = ({ locked, isWaiting, andWaiting, given, orWaiting } = ofBrowser): Question => ({
+  asked: `sign_on_id text, session_id text, app_id text, project_id text, organization text, scope text, for_api boolean,
+    nonce text, now timestamptz, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
+    code_ends timestamptz, device_id text`,
+  parts: `${locked}found as materialized (
+  select asked.*, b.user_id, w.organization_id, ${mayUse} as permitted,
+    (not asked.consent or exists (select from consents c where c.user_id = b.user_id and c.app_id = asked.app_id
+      and c.scopes @> string_to_array(asked.scope, ' '))) as allowed,
+    ${mayActFor("w.organization_id")} as reachable${isWaiting}
+  from asked join browser_sessions b on b.session_id = asked.session_id and b.expiration_date > asked.now
+    join sessions s on s.session_id = b.session_id and not s.enrolment_only
+    join users u on u.user_id = b.user_id and ${userInForce}
+    cross join lateral (select coalesce(asked.organization, u.owner) as organization_id) w
+    join projects p on p.project_id = asked.project_id
+  order by b.session_id
+),
+kept as (
+  update browser_sessions b set idle_date = found.idle from found
+  where b.session_id = found.session_id and b.idle_date < found.idle - interval '5 minutes'
+),
+made as (
+  insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created, expiration_date)
+  select sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, now, ends from found
+  where permitted and allowed and reachable${andWaiting}
+  returning sign_on_id
+),
+${given}`,
+  select: `select n, permitted, allowed, reachable${orWaiting} from found`,
+});
 
 /** A sign-in that ends, with the ids that its fact names. */
 export type EndedSignOn = Readonly<Record<"signOnId" | "userId" | "userOwner" | "appId" | "sessionId", string>>;

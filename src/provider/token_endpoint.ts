@@ -26,11 +26,11 @@ import type { SignOn } from "./subject.ts";
 import {
   type AccessToken,
   type CodeIn,
+  codeRedemption,
   isUsed,
   newAccessToken,
   newIdToken,
   openSuccessor,
-  redeemCode,
   replaceRefresh,
   sealSuccessor,
   type TokenMaker,
@@ -66,6 +66,7 @@ const graceMs = 10_000;
 export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
   const { sql, clock, secrets } = deps;
   const [codeOf, refreshOf, clientOf] = [clientAndCode(sql), clientAndRefresh(sql), clientRead(sql)];
+  const redeemCode = codeRedemption(sql);
   const deviceOf = deviceGrant({ deps, authenticate });
   const seconds = settings.oauthTokenLifetimeSeconds;
 
@@ -108,13 +109,13 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
       : undefined;
     const idToken = await idTokenFor({ client, signOn, now }, access);
     const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
-    const written = () => redeemCode(sql, of, { now, access, refresh, end });
+    const written = () => redeemCode({ ...of, sessionId: found.end.sessionId }, { now, access, refresh, end });
     if (!(await triedAgain(written, call).catch(refuseEnded))) throw await late(found, call, of);
     return response({ access, refresh: refresh?.text, idToken });
   }
 
   /** Refuses a code that was used, or whose sign-in ended, since it was read. */
-  async function late(found: Redeemable["found"], call: Call, of: CodeIn): Promise<OauthError> {
+  async function late(found: Redeemable["found"], call: Call, of: Redeemable["of"]): Promise<OauthError> {
     return (await isUsed(sql, of)) ? reused(found, call, SignOnEnd.CODE_REUSED) : notInForce();
   }
 
@@ -182,7 +183,7 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
 type Redeemable = {
   readonly client: Client;
   readonly found: Pick<FoundCode, "isUsed" | "end" | "signOn">;
-  readonly of: CodeIn;
+  readonly of: Pick<CodeIn, "code" | "table">;
 };
 
 type Made = {

@@ -1,4 +1,6 @@
 import { OidcIdTokenAlgorithm } from "../../gen/postern/v1/application_pb.ts";
+import type { Question } from "../events/load.ts";
+import { sharedWrite } from "../events/shared_write.ts";
 import type { Sql } from "../postgres/connect.ts";
 import type { Keyring } from "../security/seal.ts";
 import { hashToken, newToken } from "../security/token.ts";
@@ -72,56 +74,84 @@ export type NewTokens = {
   readonly refresh: RefreshToken | undefined;
 };
 
-const familyHash = (refresh: RefreshToken | undefined): Buffer | null => {
-  const family = refresh && familyOf(refresh.text);
-  return family === undefined ? null : hashToken(family);
+/** A code that is exchanged for tokens, the session of its sign-in, and the table that has it. */
+export type CodeIn = {
+  readonly code: string;
+  readonly sessionId: string;
+  readonly table: "authorization_codes" | "device_codes";
 };
 
-/** A code that is exchanged for tokens, and the table that has it. */
-export type CodeIn = { readonly code: string; readonly table: "authorization_codes" | "device_codes" };
-
 /**
- * Uses a code up and writes its tokens; false where another request was first, or the sign-in has ended meanwhile. The sign-in is locked
- * before its code, as by its end: the other order is a deadlock.
+ * Makes the write that uses a code up and keeps its tokens; false where another request was first, or the sign-in has ended meanwhile.
+ * The end of a session locks all of its sign-ins, so that a statement has at most one of each.
  */
-export async function redeemCode(
-  sql: Sql,
-  { code, table }: CodeIn,
-  tokens: NewTokens & { readonly end: Date },
-): Promise<boolean> {
-  const { now, access, refresh, end } = tokens;
-  const rows = await sql`
-    with held as materialized (
-      select o.sign_on_id from ${sql.unsafe(table)} c join sign_ons o on o.sign_on_id = c.sign_on_id
-      where c.hash = ${hashToken(code)} for no key update of o
-    ),
-    used as (
-      update ${sql.unsafe(table)} c set used = ${now} from held
-      where c.hash = ${hashToken(code)} and c.used is null and c.expiration_date > ${now} returning c.sign_on_id
-    ),
-    kept as (
-      update sign_ons o set expiration_date = ${end}, refresh_family = ${familyHash(refresh)} from used where o.sign_on_id = used.sign_on_id
-      returning o.session_id, o.app_id
-    ),
-    served as (
-      insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, ${now} from kept on conflict do nothing
-    ),
-    accessed as (
-      insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
-      select ${hashToken(access.value)}, sign_on_id, ${access.scope}, ${now}, ${access.expirationDate} from used
-    ),
-    refreshed as (
-      insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
-      select ${hashToken(refresh?.text ?? "")}, sign_on_id, true, ${refresh?.expirationDate ?? now} from used
-      where ${refresh !== undefined}
-    )
-    select from used`;
-  return rows.length > 0;
+export function codeRedemption(sql: Sql) {
+  const namesOf = ({ session, hash }: RedemptionKey) => [session, hash];
+  const [ofBrowser, ofDevice] = [
+    sharedWrite<RedemptionKey, object>(sql, redemption("authorization_codes"), namesOf),
+    sharedWrite<RedemptionKey, object>(sql, redemption("device_codes"), namesOf),
+  ];
+  return async (of: CodeIn, tokens: NewTokens & { readonly end: Date }): Promise<boolean> => {
+    const redeem = of.table === "device_codes" ? ofDevice : ofBrowser;
+    return (await redeem(redemptionKey(of, tokens))) !== undefined;
+  };
 }
 
+type RedemptionKey = ReturnType<typeof redemptionKey>;
+
+const hexOf = (token: string | undefined) => (token === undefined ? undefined : hashToken(token).toString("hex"));
+
+const redemptionKey = (
+  { code, sessionId }: CodeIn,
+  { now, access, refresh, end }: NewTokens & { readonly end: Date },
+) => ({
+  session: sessionId,
+  hash: hashToken(code).toString("hex"),
+  now: now.toISOString(),
+  ends: end.toISOString(),
+  access: hexOf(access.value),
+  scope: access.scope,
+  access_ends: access.expirationDate.toISOString(),
+  refresh: hexOf(refresh?.text),
+  refresh_ends: refresh?.expirationDate.toISOString(),
+  family: hexOf(refresh && familyOf(refresh.text)),
+});
+
+// The sign-in is locked before its code, as by its end: the other order is a deadlock.
+const redemption = (table: CodeIn["table"]): Question => ({
+  asked: `hash text, now timestamptz, ends timestamptz, access text, scope text, access_ends timestamptz, refresh text,
+    refresh_ends timestamptz, family text`,
+  parts: `held as materialized (
+  select asked.*, o.sign_on_id, o.session_id, o.app_id
+  from asked join ${table} c on c.hash = decode(asked.hash, 'hex') join sign_ons o on o.sign_on_id = c.sign_on_id
+  order by o.sign_on_id for key share of o
+),
+used as (
+  update ${table} c set used = held.now from held
+  where c.hash = decode(held.hash, 'hex') and c.used is null and c.expiration_date > held.now returning held.*
+),
+kept as (
+  update sign_ons o set expiration_date = greatest(o.expiration_date, used.ends),
+    refresh_family = coalesce(decode(used.family, 'hex'), o.refresh_family)
+  from used where o.sign_on_id = used.sign_on_id and (used.family is not null or o.expiration_date < used.ends)
+),
+served as (
+  insert into session_applications (session_id, app_id, created)
+  select session_id, app_id, now from used on conflict do nothing
+),
+accessed as (
+  insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
+  select decode(access, 'hex'), sign_on_id, scope, now, access_ends from used
+),
+refreshed as (
+  insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
+  select decode(refresh, 'hex'), sign_on_id, true, refresh_ends from used where refresh is not null
+)`,
+  select: "select n from used",
+});
+
 /** Whether a code was exchanged; one whose sign-in ended is gone. */
-export async function isUsed(sql: Sql, { code, table }: CodeIn): Promise<boolean> {
+export async function isUsed(sql: Sql, { code, table }: Pick<CodeIn, "code" | "table">): Promise<boolean> {
   const rows = await sql`select from ${sql.unsafe(table)} where hash = ${hashToken(code)} and used is not null`;
   return rows.length > 0;
 }

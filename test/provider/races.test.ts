@@ -113,7 +113,7 @@ async function whileEnding<T>({ appId }: Application, send: () => Promise<T>): P
   const ending = await holdStatement(nodes.databaseUrl, `delete from sign_ons where app_id = '${appId}'`);
   const sent = send();
   const waits = `select 1 from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock' and query like '%sign_on_tokens%'`;
+    where datname = current_database() and wait_event_type = 'Lock' and query like '%sign_ons o%'`;
   await until(async () => (await ask(nodes.databaseUrl, waits)).length > 0);
   await ending[Symbol.asyncDispose]();
   return sent;

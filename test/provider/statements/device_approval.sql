@@ -44,12 +44,17 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
       join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
       where not s.enrolment_only and b.idle_date > asked.now and b.expiration_date > asked.now;
 
-with device as materialized (
-      select from device_codes where device_id = $1 and sign_on_id is null and denied is null
-        and expiration_date > $2 for update
-    ),
-    found as materialized (
-      select b.session_id, b.user_id, w.organization_id, (exists (select from user_grants g
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, sign_on_id text, session_id text, app_id text, project_id text, organization text, scope text, for_api boolean,
+    nonce text, now timestamptz, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
+    code_ends timestamptz, device_id text)
+),
+device as materialized (
+  select device_id from asked join device_codes d using (device_id)
+  where d.sign_on_id is null and d.denied is null and d.expiration_date > asked.now for update of d
+),
+found as materialized (
+  select asked.*, b.user_id, w.organization_id, (exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
@@ -58,45 +63,35 @@ with device as materialized (
     from projects p join organizations h on h.organization_id = p.owner
     where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
-        (not $3::boolean or exists (
-          select from consents c where c.user_id = b.user_id and c.app_id = $4
-            and c.scopes @> string_to_array($5, ' '))) as allowed,
-        (w.organization_id = u.owner or exists (select from user_grants g
+    (not asked.consent or exists (select from consents c where c.user_id = b.user_id and c.app_id = asked.app_id
+      and c.scopes @> string_to_array(asked.scope, ' '))) as allowed,
+    (w.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = w.organization_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
-    where p.project_id = g.project_id) = '')) as reachable, exists (select from device) as is_waiting
-      from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
-        join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-        cross join lateral (select coalesce($6::text, u.owner) as organization_id) w
-        join projects p on p.project_id = $7
-      where b.session_id = $8 and b.expiration_date > $9
-    ),
-    kept as (
-      update browser_sessions b set idle_date = $10 from found
-      where b.session_id = found.session_id and b.idle_date < $11::timestamptz - interval '5 minutes'
-    ),
-    made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
-        expiration_date)
-      select $12, session_id, user_id, $13, organization_id, $14, $15,
-        $16, $17, $18 from found
-      where permitted and allowed and reachable and is_waiting
-      returning sign_on_id, session_id, app_id
-    ),
-    served as (
-      insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, $19 from made where $20 on conflict do nothing
-    ),
-    approved as (
-      update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null from made where d.device_id = $21
-    ),
-    coded as (
-      insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $22, sign_on_id, $23, $24,
-        $25 from made where $26
-    )
-    select permitted, allowed, reachable, is_waiting as "isWaiting" from found;
+    where p.project_id = g.project_id) = '')) as reachable, exists (select from device d where d.device_id = asked.device_id) as is_waiting
+  from asked join browser_sessions b on b.session_id = asked.session_id and b.expiration_date > asked.now
+    join sessions s on s.session_id = b.session_id and not s.enrolment_only
+    join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+    cross join lateral (select coalesce(asked.organization, u.owner) as organization_id) w
+    join projects p on p.project_id = asked.project_id
+  order by b.session_id
+),
+kept as (
+  update browser_sessions b set idle_date = found.idle from found
+  where b.session_id = found.session_id and b.idle_date < found.idle - interval '5 minutes'
+),
+made as (
+  insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created, expiration_date)
+  select sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, now, ends from found
+  where permitted and allowed and reachable and is_waiting
+  returning sign_on_id
+),
+approved as (
+  update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null
+  from found join made using (sign_on_id) where d.device_id = found.device_id
+)
+select n, permitted, allowed, reachable, is_waiting as "isWaiting" from found;

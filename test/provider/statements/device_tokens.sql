@@ -52,29 +52,34 @@ select n, jsonb_build_object(
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
-with held as materialized (
-      select o.sign_on_id from device_codes c join sign_ons o on o.sign_on_id = c.sign_on_id
-      where c.hash = $1 for no key update of o
-    ),
-    used as (
-      update device_codes c set used = $2 from held
-      where c.hash = $3 and c.used is null and c.expiration_date > $4 returning c.sign_on_id
-    ),
-    kept as (
-      update sign_ons o set expiration_date = $5, refresh_family = $6 from used where o.sign_on_id = used.sign_on_id
-      returning o.session_id, o.app_id
-    ),
-    served as (
-      insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, $7 from kept on conflict do nothing
-    ),
-    accessed as (
-      insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
-      select $8, sign_on_id, $9, $10, $11 from used
-    ),
-    refreshed as (
-      insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
-      select $12, sign_on_id, true, $13 from used
-      where $14
-    )
-    select from used;
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash text, now timestamptz, ends timestamptz, access text, scope text, access_ends timestamptz, refresh text,
+    refresh_ends timestamptz, family text)
+),
+held as materialized (
+  select asked.*, o.sign_on_id, o.session_id, o.app_id
+  from asked join device_codes c on c.hash = decode(asked.hash, 'hex') join sign_ons o on o.sign_on_id = c.sign_on_id
+  order by o.sign_on_id for key share of o
+),
+used as (
+  update device_codes c set used = held.now from held
+  where c.hash = decode(held.hash, 'hex') and c.used is null and c.expiration_date > held.now returning held.*
+),
+kept as (
+  update sign_ons o set expiration_date = greatest(o.expiration_date, used.ends),
+    refresh_family = coalesce(decode(used.family, 'hex'), o.refresh_family)
+  from used where o.sign_on_id = used.sign_on_id and (used.family is not null or o.expiration_date < used.ends)
+),
+served as (
+  insert into session_applications (session_id, app_id, created)
+  select session_id, app_id, now from used on conflict do nothing
+),
+accessed as (
+  insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
+  select decode(access, 'hex'), sign_on_id, scope, now, access_ends from used
+),
+refreshed as (
+  insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
+  select decode(refresh, 'hex'), sign_on_id, true, refresh_ends from used where refresh is not null
+)
+select n from used;

@@ -129,8 +129,13 @@ select from users u left join passwords p using (user_id)
       and ($3::boolean or not exists (
         select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes'));
 
-with found as materialized (
-      select b.session_id, b.user_id, w.organization_id, (exists (select from user_grants g
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, sign_on_id text, session_id text, app_id text, project_id text, organization text, scope text, for_api boolean,
+    nonce text, now timestamptz, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
+    code_ends timestamptz, device_id text)
+),
+found as materialized (
+  select asked.*, b.user_id, w.organization_id, (exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
@@ -139,10 +144,9 @@ with found as materialized (
     from projects p join organizations h on h.organization_id = p.owner
     where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
-        (not $1::boolean or exists (
-          select from consents c where c.user_id = b.user_id and c.app_id = $2
-            and c.scopes @> string_to_array($3, ' '))) as allowed,
-        (w.organization_id = u.owner or exists (select from user_grants g
+    (not asked.consent or exists (select from consents c where c.user_id = b.user_id and c.app_id = asked.app_id
+      and c.scopes @> string_to_array(asked.scope, ' '))) as allowed,
+    (w.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = w.organization_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
@@ -150,31 +154,30 @@ with found as materialized (
       else '' end
     from projects p join organizations h on h.organization_id = p.owner
     where p.project_id = g.project_id) = '')) as reachable
-      from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
-        join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-        cross join lateral (select coalesce($4::text, u.owner) as organization_id) w
-        join projects p on p.project_id = $5
-      where b.session_id = $6 and b.expiration_date > $7
-    ),
-    kept as (
-      update browser_sessions b set idle_date = $8 from found
-      where b.session_id = found.session_id and b.idle_date < $9::timestamptz - interval '5 minutes'
-    ),
-    made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
-        expiration_date)
-      select $10, session_id, user_id, $11, organization_id, $12, $13,
-        $14, $15, $16 from found
-      where permitted and allowed and reachable
-      returning sign_on_id, session_id, app_id
-    ),
-    served as (
-      insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, $17 from made where $18 on conflict do nothing
-    ),
-    coded as (
-      insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $19, sign_on_id, $20, $21,
-        $22 from made where $23
-    )
-    select permitted, allowed, reachable from found;
+  from asked join browser_sessions b on b.session_id = asked.session_id and b.expiration_date > asked.now
+    join sessions s on s.session_id = b.session_id and not s.enrolment_only
+    join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+    cross join lateral (select coalesce(asked.organization, u.owner) as organization_id) w
+    join projects p on p.project_id = asked.project_id
+  order by b.session_id
+),
+kept as (
+  update browser_sessions b set idle_date = found.idle from found
+  where b.session_id = found.session_id and b.idle_date < found.idle - interval '5 minutes'
+),
+made as (
+  insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created, expiration_date)
+  select sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, now, ends from found
+  where permitted and allowed and reachable
+  returning sign_on_id
+),
+served as (
+  insert into session_applications (session_id, app_id, created)
+  select session_id, app_id, now from found join made using (sign_on_id) where code is null on conflict do nothing
+),
+coded as (
+  insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
+  select decode(code, 'hex'), sign_on_id, redirect_uri, challenge, code_ends
+  from found join made using (sign_on_id) where code is not null
+)
+select n, permitted, allowed, reachable from found;

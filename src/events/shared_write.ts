@@ -1,0 +1,35 @@
+import type { Sql } from "../postgres/connect.ts";
+import { inBatches } from "./batch.ts";
+import { asking, type Key, type Question } from "./load.ts";
+import { together } from "./together.ts";
+
+/**
+ * Makes a shared write, for tables that no fact tells of: keys that are written at the same time go into one statement. Answers the row
+ * that it returns for a key. Keys with a common name never share a statement.
+ */
+export function sharedWrite<K extends Key, R>(
+  sql: Sql,
+  question: Question,
+  namesOf: (key: K) => readonly string[] = () => [],
+) {
+  type Job = { readonly key: K; row: R | undefined };
+  const rowsOf = asking<K, R>(sql, question);
+  const written = inBatches<Job>({
+    atOnce: 2,
+    most: 100,
+    keysOf: ({ key }) => namesOf(key),
+    run: together({
+      async write(jobs) {
+        for (const row of await rowsOf(jobs.map(({ key }) => key))) {
+          const job = jobs[row.n];
+          if (job) job.row = row;
+        }
+      },
+    }),
+  });
+  return async (key: K): Promise<R | undefined> => {
+    const job: Job = { key, row: undefined };
+    await written(job);
+    return job.row;
+  };
+}
