@@ -20,7 +20,7 @@ export type BrandRow = BrandColors & {
   readonly logoHash: string | null;
 };
 
-const brandValue = `jsonb_build_object('organizationId', b.owner, 'name', coalesce(o.name, ''), 'accentColor', b.accent_color,
+const brandValue = `json_build_object('organizationId', b.owner, 'name', coalesce(o.name, ''), 'accentColor', b.accent_color,
         'backgroundColor', b.background_color, 'darkAccentColor', b.dark_accent_color,
         'darkBackgroundColor', b.dark_background_color,
         'logoHash', (select l.hash from branding_logos l where l.owner = b.owner and l.hash = b.logo_hash))`;

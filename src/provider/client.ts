@@ -29,12 +29,12 @@ export const clientOf = ({ oidc, ...row }: ClientRow): Client => ({
 });
 
 /** The part of a question that finds the client of `asked.client_id` at the time `asked.now`, as one jsonb column. */
-export const clientColumn = `jsonb_build_object(
+export const clientColumn = `json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
       'active', a.active and p.active and h.active and not h.deleted,
-      'secrets', coalesce((select jsonb_agg(encode(s.hash, 'hex')) from client_secrets s
+      'secrets', coalesce((select json_agg(encode(s.hash, 'hex')) from client_secrets s
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
-      'keys', coalesce((select jsonb_agg(jsonb_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
+      'keys', coalesce((select json_agg(json_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
         from application_keys k where k.app_id = a.app_id), '[]')) as client`;
 
 /** The tables of a client's question. */

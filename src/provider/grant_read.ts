@@ -56,7 +56,7 @@ export type End = Readonly<Record<"signOnId" | "userId" | "userOwner" | "appId" 
   readonly projectId: string | null;
 };
 
-const end = `jsonb_build_object('signOnId', o.sign_on_id, 'userId', o.user_id,
+const end = `json_build_object('signOnId', o.sign_on_id, 'userId', o.user_id,
         'userOwner', (select v.owner from browser_sessions v where v.session_id = o.session_id), 'appId', o.app_id,
         'clientId', (select x.client_id from applications x where x.app_id = o.app_id), 'sessionId', o.session_id,
         'projectId', (select x.project_id from applications x where x.app_id = o.app_id and x.active))`;
@@ -66,18 +66,18 @@ const signOn = `(select ${signOnValue} from ${signOnTables})`;
 
 const epoch = (time: string) => `floor(extract(epoch from ${time}))`;
 
-const code = `jsonb_build_object('redirectUri', g.redirect_uri, 'challenge', g.challenge, 'isUsed', g.used is not null,
+const code = `json_build_object('redirectUri', g.redirect_uri, 'challenge', g.challenge, 'isUsed', g.used is not null,
       'isExpired', g.expiration_date <= asked.now, 'end', ${end}, 'signOn', ${signOn})`;
 
-const refresh = `jsonb_build_object('isSwept', g.hash is null,
+const refresh = `json_build_object('isSwept', g.hash is null,
       'isExpired', g.expiration_date <= asked.now or o.expiration_date <= asked.now,
       'replacedMs', extract(epoch from asked.now - g.replaced) * 1000, 'successor', encode(g.successor, 'hex'),
       'end', ${end}, 'signOn', ${signOn})`;
 
-const token = `jsonb_build_object('scope', g.scope, 'issuedAt', ${epoch("g.created")},
+const token = `json_build_object('scope', g.scope, 'issuedAt', ${epoch("g.created")},
       'expiresAt', ${epoch("g.expiration_date")}, 'end', ${end}, 'signOn', ${signOn})`;
 
-const device = `jsonb_build_object('appId', g.app_id, 'isUsed', g.used is not null, 'isDenied', g.denied is not null,
+const device = `json_build_object('appId', g.app_id, 'isUsed', g.used is not null, 'isDenied', g.denied is not null,
       'isExpired', g.expiration_date <= asked.now, 'end', case when o.sign_on_id is not null then ${end} end, 'signOn', ${signOn})`;
 
 const ofClient = (value: string, table: string, condition = "") => ({

@@ -6,8 +6,8 @@ export const mayActFor = (organization: string): string =>
 
 /** The roles of the user `u` in the project `p` of the organization `h`, by the organization whose grants give them. */
 const rolesColumn = `coalesce((
-        select jsonb_object_agg(held.owner, held.roles) from (
-          select g.owner, jsonb_agg(distinct r.role_key order by r.role_key) as roles
+        select json_object_agg(held.owner, held.roles) from (
+          select g.owner, json_agg(distinct r.role_key order by r.role_key) as roles
           from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id
           where g.user_id = u.user_id and g.project_id = p.project_id and g.active and ${grantShutIn} = ''
           group by g.owner) held), '{}')`;
@@ -49,11 +49,11 @@ export type SignOn = Subject & {
 };
 
 /** A sign-in `o` as one jsonb value, with its session `b`, user `u` and project `p`. */
-export const signOnValue = `jsonb_build_object(
+export const signOnValue = `json_build_object(
       'signOnId', o.sign_on_id, 'sessionId', o.session_id, 'appId', o.app_id, 'projectId', p.project_id,
       'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
       'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
-      'methods', to_jsonb(b.methods),
+      'methods', to_json(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
       'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn})`;

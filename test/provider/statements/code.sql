@@ -1,27 +1,27 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, client_id text, now timestamptz, hash text)
 )
-select n, jsonb_build_object(
+select n, json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
       'active', a.active and p.active and h.active and not h.deleted,
-      'secrets', coalesce((select jsonb_agg(encode(s.hash, 'hex')) from client_secrets s
+      'secrets', coalesce((select json_agg(encode(s.hash, 'hex')) from client_secrets s
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
-      'keys', coalesce((select jsonb_agg(jsonb_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
+      'keys', coalesce((select json_agg(json_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
         from application_keys k where k.app_id = a.app_id), '[]')) as client,
-    (select jsonb_build_object('redirectUri', g.redirect_uri, 'challenge', g.challenge, 'isUsed', g.used is not null,
-      'isExpired', g.expiration_date <= asked.now, 'end', jsonb_build_object('signOnId', o.sign_on_id, 'userId', o.user_id,
+    (select json_build_object('redirectUri', g.redirect_uri, 'challenge', g.challenge, 'isUsed', g.used is not null,
+      'isExpired', g.expiration_date <= asked.now, 'end', json_build_object('signOnId', o.sign_on_id, 'userId', o.user_id,
         'userOwner', (select v.owner from browser_sessions v where v.session_id = o.session_id), 'appId', o.app_id,
         'clientId', (select x.client_id from applications x where x.app_id = o.app_id), 'sessionId', o.session_id,
-        'projectId', (select x.project_id from applications x where x.app_id = o.app_id and x.active)), 'signOn', (select jsonb_build_object(
+        'projectId', (select x.project_id from applications x where x.app_id = o.app_id and x.active)), 'signOn', (select json_build_object(
       'signOnId', o.sign_on_id, 'sessionId', o.session_id, 'appId', o.app_id, 'projectId', p.project_id,
       'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
       'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
-      'methods', to_jsonb(b.methods),
+      'methods', to_json(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
       'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', coalesce((
-        select jsonb_object_agg(held.owner, held.roles) from (
-          select g.owner, jsonb_agg(distinct r.role_key order by r.role_key) as roles
+        select json_object_agg(held.owner, held.roles) from (
+          select g.owner, json_agg(distinct r.role_key order by r.role_key) as roles
           from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id
           where g.user_id = u.user_id and g.project_id = p.project_id and g.active and case when not p.active then 'project'
       when not h.active then 'organization'

@@ -2,12 +2,12 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text, now timestamptz)
 )
 select n, d.device_id as "deviceId", d.scope, d.organization_id as "organizationId",
-      d.for_api as "forApi",      d.expiration_date as "expirationDate", jsonb_build_object(
+      d.for_api as "forApi",      d.expiration_date as "expirationDate", json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
       'active', a.active and p.active and h.active and not h.deleted,
-      'secrets', coalesce((select jsonb_agg(encode(s.hash, 'hex')) from client_secrets s
+      'secrets', coalesce((select json_agg(encode(s.hash, 'hex')) from client_secrets s
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
-      'keys', coalesce((select jsonb_agg(jsonb_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
+      'keys', coalesce((select json_agg(json_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
         from application_keys k where k.app_id = a.app_id), '[]')) as client
       from asked join device_codes d on d.device_id = asked.id and d.sign_on_id is null and d.denied is null and d.expiration_date > asked.now
       join applications a on a.app_id = d.app_id

@@ -1,12 +1,12 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, client_id text, now timestamptz)
 )
-select n, jsonb_build_object(
+select n, json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
       'active', a.active and p.active and h.active and not h.deleted,
-      'secrets', coalesce((select jsonb_agg(encode(s.hash, 'hex')) from client_secrets s
+      'secrets', coalesce((select json_agg(encode(s.hash, 'hex')) from client_secrets s
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
-      'keys', coalesce((select jsonb_agg(jsonb_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
+      'keys', coalesce((select json_agg(json_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
         from application_keys k where k.app_id = a.app_id), '[]')) as client from asked join client_ids c on c.client_id = asked.client_id
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;

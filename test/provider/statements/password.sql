@@ -1,14 +1,14 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, client_id text, now timestamptz, organization text)
 )
-select n, jsonb_build_object(
+select n, json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
       'active', a.active and p.active and h.active and not h.deleted,
-      'secrets', coalesce((select jsonb_agg(encode(s.hash, 'hex')) from client_secrets s
+      'secrets', coalesce((select json_agg(encode(s.hash, 'hex')) from client_secrets s
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
-      'keys', coalesce((select jsonb_agg(jsonb_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
+      'keys', coalesce((select json_agg(json_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
         from application_keys k where k.app_id = a.app_id), '[]')) as client, (
-      select jsonb_build_object('organizationId', b.owner, 'name', coalesce(o.name, ''), 'accentColor', b.accent_color,
+      select json_build_object('organizationId', b.owner, 'name', coalesce(o.name, ''), 'accentColor', b.accent_color,
         'backgroundColor', b.background_color, 'darkAccentColor', b.dark_accent_color,
         'darkBackgroundColor', b.dark_background_color,
         'logoHash', (select l.hash from branding_logos l where l.owner = b.owner and l.hash = b.logo_hash)) from instance cross join brandings b
@@ -24,14 +24,14 @@ select n, jsonb_build_object(
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, client_id text, now timestamptz, organization text)
 )
-select n, jsonb_build_object(
+select n, json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
       'active', a.active and p.active and h.active and not h.deleted,
-      'secrets', coalesce((select jsonb_agg(encode(s.hash, 'hex')) from client_secrets s
+      'secrets', coalesce((select json_agg(encode(s.hash, 'hex')) from client_secrets s
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
-      'keys', coalesce((select jsonb_agg(jsonb_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
+      'keys', coalesce((select json_agg(json_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
         from application_keys k where k.app_id = a.app_id), '[]')) as client, (
-      select jsonb_build_object('organizationId', b.owner, 'name', coalesce(o.name, ''), 'accentColor', b.accent_color,
+      select json_build_object('organizationId', b.owner, 'name', coalesce(o.name, ''), 'accentColor', b.accent_color,
         'backgroundColor', b.background_color, 'darkAccentColor', b.dark_accent_color,
         'darkBackgroundColor', b.dark_background_color,
         'logoHash', (select l.hash from branding_logos l where l.owner = b.owner and l.hash = b.logo_hash)) from instance cross join brandings b

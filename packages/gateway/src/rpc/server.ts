@@ -114,6 +114,8 @@ async function respondTo(
     throw new GatewayError("METHOD_NOT_ALLOWED", { params: { allow: methods.join(", ") } });
   const response = await route.handle(await routeRequest(state, incoming, route.bodyMaxBytes));
   const compressedResponse = await compressed(response, headers["accept-encoding"]);
+  // To abort what has ended costs a twentieth of a request.
+  exchange.onClose = undefined;
   state.call.respond(
     exchange,
     { ...compressedResponse, headers: { ...defaultHeaders, ...compressedResponse.headers } },
