@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { mayReadRefusal, registeredOrigins } from "../../src/provider/cross_origin.ts";
+import { openClient } from "../fixture/database_client.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { ask } from "../postgres/holder.ts";
 import {
@@ -208,6 +210,20 @@ test.each(doors)("%s: a page reads why its call is refused where no caller is kn
     for (const origin of [own, others]) expect(await read(issuer + at, origin, sent)).not.toBe("nothing");
     expect(await read(issuer + at, evil, sent)).toBe("nothing");
   }
+});
+
+test("a refusal does not wait for a database that is away, and is read by nobody then", async () => {
+  expect(await mayReadRefusal(() => new Promise(() => {}), own)).toBe(false);
+  expect(await mayReadRefusal(() => Promise.reject(new Error("the database is away")), own)).toBe(false);
+});
+
+test("a flood of origins makes no queue: of those under way at once some are not looked up", async () => {
+  await using opened = openClient(postern.databaseUrl);
+  const isRegistered = registeredOrigins(opened.client);
+  const flood = Array.from({ length: 1_000 }, (_, n) => isRegistered(`https://flood${n}.example`));
+  expect(await isRegistered(own)).toBe(false);
+  expect(await Promise.all(flood)).not.toContain(true);
+  expect(await isRegistered(own)).toBe(true);
 });
 
 test("a page learns nothing of a sign-in that it tries by a call", async () => {
