@@ -86,6 +86,9 @@ export const keys = {
   network: createContextKey<string | undefined>(undefined, { description: "network of the client" }),
   rateLimit: createContextKey<NearLimit | undefined>(undefined, { description: "limit that is nearest to its end" }),
   caller: createContextKey<Caller | undefined>(undefined, { description: "caller" }),
+  needsNoCaller: createContextKey<boolean>(false, {
+    description: "whether the call passed the gate of an rpc for anyone",
+  }),
   organization: createContextKey<string>("", { description: "organization worked in" }),
   reach: createContextKey<Reach>({ whole: true }, { description: "reach of the permission" }),
   ownsInstance: createContextKey<boolean>(false, {

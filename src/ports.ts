@@ -20,7 +20,7 @@ import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
 import type { Report } from "./guards/report.ts";
 import { type Observers, observability } from "./observability.ts";
 import { listenForOperators } from "./operations.ts";
-import { registeredOrigins } from "./provider/cross_origin.ts";
+import { type IsRegistered, mayReadRefusal, registeredOrigins } from "./provider/cross_origin.ts";
 import { issuerOf } from "./provider/issuer.ts";
 import { limitPage } from "./provider/limit_page.ts";
 import { type ProviderRoutes, providerRoutes } from "./provider/provider.ts";
@@ -127,8 +127,6 @@ function signInParts(runtime: Runtime, config: Config, port: SignInPort) {
   };
 }
 
-type IsRegistered = ReturnType<typeof registeredOrigins>;
-
 type SignInOptions = {
   readonly runtime: Runtime;
   readonly config: Config;
@@ -136,13 +134,16 @@ type SignInOptions = {
   readonly isRegistered: IsRegistered;
 };
 
-/** The origins of applications: their pages may ask, and read what a token of their own application is answered. */
+/** The origins of applications: their pages may ask, and read what a token of their own application is answered, or one of nobody. */
 const originsOfApplications = (isRegistered: IsRegistered, limits: RateLimits): CallerOrigins => ({
   async mayAsk(origin, values) {
     limits.ofNetwork(values.get(keys.network), values);
     return isRegistered(origin);
   },
   mayRead: (origin, values) => values.get(keys.caller)?.application?.origins.includes(origin) === true,
+  // Rpcs for anyone stay unreadable: whoever opened a page would guess passwords for it by CreateSession, each from another address.
+  mayReadRefusal: (origin, values) =>
+    values.get(keys.caller) || values.get(keys.needsNoCaller) ? undefined : mayReadRefusal(isRegistered, origin),
 });
 
 /** The routes of sign-in at applications; none where PUBLIC_URL cannot be an issuer. */

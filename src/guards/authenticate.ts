@@ -27,7 +27,7 @@ export type KnownCallers = {
 
 /** Authenticates the callers of an rpc: at the gate, before a body is read, and again if that was a while ago. */
 export function authenticate(method: DescMethod, { callers, limits, resourceMetadata }: KnownCallers): Authenticate {
-  if (isForAnyone(method)) return () => undefined;
+  if (isForAnyone(method)) return admitAnyone;
   const refused = (reason: TokenReason) => unauthenticated(reason, resourceMetadata());
   const admitted = (call: Call, caller: Caller | undefined) => {
     if (!caller) throw refused("TOKEN_INVALID");
@@ -62,6 +62,10 @@ function unauthenticated(reason: TokenReason, resourceMetadata: string | undefin
   if (resourceMetadata === undefined) return refuse.because(reason);
   const challenge = `Bearer realm="postern", resource_metadata="${resourceMetadata}"`;
   return refuse.because(reason, { metadata: { "www-authenticate": challenge } });
+}
+
+function admitAnyone({ values }: Call): undefined {
+  values.set(keys.needsNoCaller, true);
 }
 
 function admit({ values }: Call, caller: Caller): string {

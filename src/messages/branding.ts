@@ -11,7 +11,7 @@ export const brandingTexts = {
   LOGO_TOO_LARGE: {
     en: "Must have between 1 and {max} pixels each way.",
     de: "Das Bild muss in jeder Richtung zwischen 1 und {max} Pixel haben.",
-    fr: "L'image doit avoir entre 1 et {max} pixels dans chaque sens.",
+    fr: "L’image doit avoir entre 1 et {max} pixels dans chaque sens.",
     es: "La imagen debe tener entre 1 y {max} píxeles en cada sentido.",
   },
 } as const satisfies Record<string, Texts>;

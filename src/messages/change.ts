@@ -5,13 +5,13 @@ export const changeTexts = {
   MASK_PATH: {
     en: 'No field "{path}" can be changed here.',
     de: "Ein Feld „{path}“ lässt sich hier nicht ändern.",
-    fr: "Aucun champ «\u00a0{path}\u00a0» ne peut être modifié ici.",
+    fr: "Aucun champ «\u202f{path}\u202f» ne peut être modifié ici.",
     es: "Ningún campo «{path}» puede cambiarse aquí.",
   },
   MASK_NOTHING: {
     en: "Names no field, and none is populated.",
     de: "Hier ist kein Feld genannt, und keines ist ausgefüllt.",
-    fr: "Aucun champ n'est nommé, et aucun n'est renseigné.",
+    fr: "Aucun champ n’est nommé, et aucun n’est renseigné.",
     es: "No se nombra ningún campo, y ninguno está relleno.",
   },
   FIRST_PARTY_MARK: {
@@ -29,7 +29,7 @@ export const changeTexts = {
   PROJECT_DEACTIVATED: {
     en: "Project {id} is deactivated.",
     de: "Das Projekt {id} ist zurzeit deaktiviert.",
-    fr: "Le projet {id} est pour l'instant désactivé.",
+    fr: "Le projet {id} est pour l’instant désactivé.",
     es: "El proyecto {id} está desactivado por ahora.",
   },
   TOKEN_LIFETIME: {
@@ -41,19 +41,19 @@ export const changeTexts = {
   CODE_NOT_IN_FORCE: {
     en: "Is not a code in force: it is wrong, was used or has expired.",
     de: "Das ist kein gültiger Code: Er ist falsch, verbraucht oder abgelaufen.",
-    fr: "Ce n'est pas un code en vigueur\u00a0: il est faux, utilisé ou expiré.",
+    fr: "Ce n’est pas un code en vigueur\u202f: il est faux, utilisé ou expiré.",
     es: "No es un código en vigor: es incorrecto, se usó o ha caducado.",
   },
   EMAIL_LOCAL_PART: {
     en: "Must have at most {max} characters before the @, and dots only between others.",
     de: "Vor dem @ sind höchstens {max} Zeichen erlaubt, und Punkte nur zwischen anderen.",
-    fr: "Doit comporter au plus {max} caractères avant le @, et des points seulement entre d'autres.",
+    fr: "Doit comporter au plus {max} caractères avant le @, et des points seulement entre d’autres.",
     es: "Debe tener como máximo {max} caracteres antes de la @, y puntos solo entre otros.",
   },
   FIELD_ONE_OF: {
     en: "One of {one} and {other} is required.",
     de: "Eine der Angaben {one} und {other} ist nötig.",
-    fr: "L'un des champs {one} et {other} est obligatoire.",
+    fr: "L’un des champs {one} et {other} est obligatoire.",
     es: "Uno de los campos {one} y {other} es obligatorio.",
   },
   SEARCH_EMPTY: {
@@ -77,25 +77,25 @@ export const changeTexts = {
   PAGE_OF_OTHER_QUERY: {
     en: "Belongs to another query: the first page of this one has no token.",
     de: "Das gehört zu einer anderen Abfrage: Die erste Seite dieser hat kein Token.",
-    fr: "Appartient à une autre recherche : la première page de celle-ci n'a pas de jeton.",
+    fr: "Appartient à une autre recherche\u202f: la première page de celle-ci n’a pas de jeton.",
     es: "Pertenece a otra consulta: la primera página de esta no tiene token.",
   },
   PROJECT_NEEDED: {
     en: "Is required with {other}: each project has roles of its own.",
     de: "Mit {other} ist das nötig: Jedes Projekt hat eigene Rollen.",
-    fr: "Est obligatoire avec {other} : chaque projet a ses propres rôles.",
+    fr: "Est obligatoire avec {other}\u202f: chaque projet a ses propres rôles.",
     es: "Es obligatorio con {other}: cada proyecto tiene sus propios roles.",
   },
   ORGANIZATION_ID: {
     en: "Must be the id of an organization.",
     de: "Hier muss die ID einer Organisation stehen.",
-    fr: "Doit être l'identifiant d'une organisation.",
+    fr: "Doit être l’identifiant d’une organisation.",
     es: "Debe ser el identificador de una organización.",
   },
   KEY_SET_URI: {
     en: "Must be an https URI without user information, fragment and blanks.",
     de: "Hier muss eine https-URI ohne Benutzerangaben, Fragment und Leerzeichen stehen.",
-    fr: "Doit être une URI https sans informations d'utilisateur, fragment ni espaces.",
+    fr: "Doit être une URI https sans informations d’utilisateur, fragment ni espaces.",
     es: "Debe ser una URI https sin datos de usuario, fragmento ni espacios.",
   },
   KEY_MEMBER_MISSING: {
@@ -113,7 +113,7 @@ export const changeTexts = {
   KEY_NUMBERS: {
     en: "Is not a public key: its numbers do not fit each other.",
     de: "Das ist kein öffentlicher Schlüssel: Seine Zahlen passen nicht zueinander.",
-    fr: "Ce n'est pas une clé publique\u00a0: ses nombres ne vont pas ensemble.",
+    fr: "Ce n’est pas une clé publique\u202f: ses nombres ne vont pas ensemble.",
     es: "No es una clave pública: sus números no encajan entre sí.",
   },
   KEY_BITS: {

@@ -5,20 +5,20 @@ export const choiceTexts = {
   choose_account: {
     en: "Choose an account",
     de: "Konto auswählen",
-    fr: "Choisir un compte",
+    fr: "Choisissez un compte",
     es: "Elija una cuenta",
   },
   consent_title: {
     en: "Allow {application} access?",
     de: "{application} den Zugriff erlauben?",
-    fr: "Autoriser l’accès à {application} ?",
-    es: "¿Permitir el acceso a {application}?",
+    fr: "Autoriser {application} à accéder à votre compte\u202f?",
+    es: "¿Permitir que {application} acceda a su cuenta?",
   },
   consent_text: {
     en: "The application {application} of {organization} asks to:",
     de: "Die Anwendung {application} von {organization} möchte:",
-    fr: "L’application {application} de {organization} demande à :",
-    es: "La aplicación {application} de {organization} solicita:",
+    fr: "L’application {application} de {organization} demande à\u202f:",
+    es: "La aplicación {application} de {organization} solicita permiso para:",
   },
   consent_end: {
     en: "You can end this at any time on the page of your account.",
@@ -32,7 +32,7 @@ export const choiceTexts = {
     en: "know who you are and which organization you belong to",
     de: "wissen, wer Sie sind und zu welcher Organisation Sie gehören",
     fr: "savoir qui vous êtes et à quelle organisation vous appartenez",
-    es: "saber quién es y a qué organización pertenece",
+    es: "saber quién es usted y a qué organización pertenece",
   },
   scope_profile: {
     en: "see your name and your username",
@@ -60,9 +60,9 @@ export const choiceTexts = {
   },
   scope_roles: {
     en: "see your roles in its project",
-    de: "Ihre Rollen in ihrem Projekt sehen",
-    fr: "voir vos rôles dans son projet",
-    es: "ver sus roles en su proyecto",
+    de: "Ihre Rollen im Projekt der Anwendung sehen",
+    fr: "voir vos rôles dans le projet de l’application",
+    es: "ver los roles que usted tiene en el proyecto de la aplicación",
   },
   scope_offline: {
     en: "stay connected while you are away",
@@ -74,6 +74,6 @@ export const choiceTexts = {
     en: "sign you in for the organization {organization}",
     de: "Sie für die Organisation {organization} anmelden",
     fr: "vous connecter pour l’organisation {organization}",
-    es: "iniciar su sesión para la organización {organization}",
+    es: "iniciar sesión en su nombre para la organización {organization}",
   },
 } as const satisfies Record<string, Texts>;

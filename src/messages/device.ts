@@ -11,7 +11,7 @@ export const deviceTexts = {
   device_enter: {
     en: "Enter the code that your device shows.",
     de: "Geben Sie den Code ein, den Ihr Gerät anzeigt.",
-    fr: "Saisissez le code que votre appareil affiche.",
+    fr: "Saisissez le code affiché par votre appareil.",
     es: "Introduzca el código que muestra su dispositivo.",
   },
   device_compare: {
@@ -29,20 +29,20 @@ export const deviceTexts = {
   device_confirm_title: {
     en: "Sign in to {application} on your device?",
     de: "Auf Ihrem Gerät bei {application} anmelden?",
-    fr: "Se connecter à {application} sur votre appareil ?",
+    fr: "Se connecter à {application} sur votre appareil\u202f?",
     es: "¿Iniciar sesión en {application} en su dispositivo?",
   },
   device_confirm_text: {
     en: "Your device shows the code {code}. If it does not, or if you did not start this yourself, cancel: somebody wants to use your account.",
     de: "Ihr Gerät zeigt den Code {code} an. Wenn nicht, oder wenn Sie dies nicht selbst begonnen haben, brechen Sie ab: Jemand will Ihr Konto benutzen.",
-    fr: "Votre appareil affiche le code {code}. Si ce n’est pas le cas, ou si vous n’avez pas commencé cela vous-même, annulez : quelqu’un veut utiliser votre compte.",
-    es: "Su dispositivo muestra el código {code}. Si no es así, o si no ha empezado esto usted, cancele: alguien quiere usar su cuenta.",
+    fr: "Votre appareil affiche le code {code}. Si ce n’est pas le cas, ou si ce n’est pas vous qui avez demandé cette connexion, annulez\u202f: quelqu’un veut utiliser votre compte.",
+    es: "Su dispositivo muestra el código {code}. Si no es así, o si no ha sido usted quien ha empezado esto, cancele: alguien quiere usar su cuenta.",
   },
   device_api: {
     en: "It gets access to Postern itself, and acts there in your name.",
     de: "Sie bekommt Zugang zu Postern selbst und handelt dort in Ihrem Namen.",
-    fr: "Elle obtient l’accès à Postern même, et y agit en votre nom.",
-    es: "Obtiene acceso al propio Postern, y allí actúa en su nombre.",
+    fr: "Elle obtient l’accès à Postern lui-même et y agit en votre nom.",
+    es: "Obtiene acceso al propio Postern y allí actúa en nombre de usted.",
   },
   device_done: {
     en: "Your device is signed in",
@@ -53,8 +53,8 @@ export const deviceTexts = {
   device_done_text: {
     en: "{application} goes on there by itself. You can close this page.",
     de: "{application} fährt dort von selbst fort. Sie können diese Seite schließen.",
-    fr: "{application} y continue de lui-même. Vous pouvez fermer cette page.",
-    es: "{application} continúa allí por sí sola. Puede cerrar esta página.",
+    fr: "{application} y poursuit automatiquement. Vous pouvez fermer cette page.",
+    es: "{application} continúa allí automáticamente. Puede cerrar esta página.",
   },
   device_not_signed_in: {
     en: "Your device is not signed in",

@@ -5,19 +5,19 @@ export const emailTexts = {
   EMAIL_INVALID: {
     en: "This is not a valid e-mail address.",
     de: "Das ist keine gültige E-Mail-Adresse.",
-    fr: "Cette adresse e-mail n'est pas valide.",
+    fr: "Cette adresse e-mail n’est pas valide.",
     es: "La dirección de correo electrónico no es válida.",
   },
   EMAIL_UNCHANGED: {
     en: "The user already has this e-mail address.",
     de: "Der Benutzer hat diese E-Mail-Adresse bereits.",
-    fr: "L'utilisateur a déjà cette adresse e-mail.",
+    fr: "L’utilisateur a déjà cette adresse e-mail.",
     es: "El usuario ya tiene esta dirección de correo electrónico.",
   },
   EMAIL_VERIFIED: {
     en: "The e-mail address is already verified.",
     de: "Die E-Mail-Adresse ist schon bestätigt.",
-    fr: "L'adresse e-mail est déjà vérifiée.",
+    fr: "L’adresse e-mail est déjà vérifiée.",
     es: "La dirección de correo electrónico ya está verificada.",
   },
 } as const satisfies Record<string, Texts>;

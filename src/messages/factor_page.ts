@@ -31,13 +31,13 @@ export const factorPageTexts = {
     en: "Use one of your passkeys to go on.",
     de: "Verwenden Sie einen Ihrer Passkeys, um fortzufahren.",
     fr: "Utilisez l’une de vos clés d’accès pour continuer.",
-    es: "Use una de sus claves de acceso para continuar.",
+    es: "Use una de sus llaves de acceso para continuar.",
   },
   passkey_use: {
     en: "Sign in with a passkey",
     de: "Mit einem Passkey anmelden",
     fr: "Se connecter avec une clé d’accès",
-    es: "Iniciar sesión con una clave de acceso",
+    es: "Iniciar sesión con una llave de acceso",
   },
   passkey_failed: {
     en: "That did not work. Try again, or choose another way.",
@@ -49,13 +49,13 @@ export const factorPageTexts = {
     en: "Passkeys need JavaScript, which is off in this browser.",
     de: "Passkeys brauchen JavaScript, das in diesem Browser ausgeschaltet ist.",
     fr: "Les clés d’accès exigent JavaScript, qui est désactivé dans ce navigateur.",
-    es: "Las claves de acceso necesitan JavaScript, que está desactivado en este navegador.",
+    es: "Las llaves de acceso necesitan JavaScript, que está desactivado en este navegador.",
   },
   passkey_wrong: {
     en: "The passkey could not be verified.",
     de: "Der Passkey ließ sich nicht überprüfen.",
     fr: "La clé d’accès n’a pas pu être vérifiée.",
-    es: "No se ha podido verificar la clave de acceso.",
+    es: "No se ha podido verificar la llave de acceso.",
   },
   enrol_title: {
     en: "Set up a second factor",
@@ -67,7 +67,7 @@ export const factorPageTexts = {
     en: "You need a second factor to continue to {application}.",
     de: "Um zu {application} zu gelangen, brauchen Sie einen zweiten Faktor.",
     fr: "Il vous faut un second facteur pour continuer vers {application}.",
-    es: "Necesita un segundo factor para continuar a {application}.",
+    es: "Necesita un segundo factor para acceder a {application}.",
   },
   enrol_choose: {
     en: "Choose what you want to sign in with, besides your password.",
@@ -81,20 +81,20 @@ export const factorPageTexts = {
     fr: "Application d’authentification",
     es: "Aplicación de autenticación",
   },
-  enrol_passkey: { en: "Passkey", de: "Passkey", fr: "Clé d’accès", es: "Clave de acceso" },
+  enrol_passkey: { en: "Passkey", de: "Passkey", fr: "Clé d’accès", es: "Llave de acceso" },
   enrol_app_text: {
     en: "Scan the picture with your authenticator app, or type the secret into it. Then enter the code that it shows.",
-    de: "Scannen Sie das Bild mit Ihrer Authenticator-App, oder geben Sie dort das Geheimnis ein. Geben Sie dann den Code ein, den sie zeigt.",
-    fr: "Scannez l’image avec votre application d’authentification, ou saisissez-y le secret. Entrez ensuite le code qu’elle affiche.",
-    es: "Escanee la imagen con su aplicación de autenticación o escriba en ella el secreto. Después introduzca el código que muestre.",
+    de: "Scannen Sie das Bild mit Ihrer Authenticator-App, oder geben Sie dort den geheimen Schlüssel ein. Geben Sie dann den Code ein, den sie anzeigt.",
+    fr: "Scannez l’image avec votre application d’authentification, ou saisissez-y la clé secrète. Entrez ensuite le code qu’elle affiche.",
+    es: "Escanee la imagen con su aplicación de autenticación o escriba en ella la clave secreta. Después introduzca el código que muestre.",
   },
   qr_label: {
     en: "QR code with the secret",
-    de: "QR-Code mit dem Geheimnis",
-    fr: "Code QR contenant le secret",
-    es: "Código QR con el secreto",
+    de: "QR-Code mit dem geheimen Schlüssel",
+    fr: "Code QR contenant la clé secrète",
+    es: "Código QR con la clave secreta",
   },
-  secret: { en: "Secret", de: "Geheimnis", fr: "Secret", es: "Secreto" },
+  secret: { en: "Secret:", de: "Geheimer Schlüssel:", fr: "Clé secrète\u202f:", es: "Clave secreta:" },
   factor_name: {
     en: "Name of the device (optional)",
     de: "Name des Geräts (freiwillig)",
@@ -106,14 +106,14 @@ export const factorPageTexts = {
   enrol_passkey_text: {
     en: "Your browser will ask for your fingerprint, your face, a PIN or a security key.",
     de: "Ihr Browser fragt nach Fingerabdruck, Gesicht, PIN oder Sicherheitsschlüssel.",
-    fr: "Votre navigateur demandera votre empreinte, votre visage, un code PIN ou une clé de sécurité.",
-    es: "Su navegador le pedirá la huella, la cara, un PIN o una llave de seguridad.",
+    fr: "Votre navigateur vous demandera votre empreinte, votre visage, un code PIN ou une clé de sécurité.",
+    es: "Su navegador le pedirá la huella digital, el rostro, un PIN o una llave de seguridad.",
   },
   passkey_create: {
     en: "Create a passkey",
     de: "Passkey erstellen",
     fr: "Créer une clé d’accès",
-    es: "Crear una clave de acceso",
+    es: "Crear una llave de acceso",
   },
   enrolled: {
     en: "Your factor is set up",
@@ -123,8 +123,8 @@ export const factorPageTexts = {
   },
   codes_text: {
     en: "Keep these recovery codes in a safe place: each signs you in once, if you lose your factor. They are not shown again.",
-    de: "Bewahren Sie diese Wiederherstellungscodes sicher auf: Jeder meldet Sie einmal an, falls Sie Ihren Faktor verlieren. Sie werden nicht noch einmal angezeigt.",
-    fr: "Gardez ces codes de récupération en lieu sûr : chacun vous connecte une fois, si vous perdez votre facteur. Ils ne seront plus affichés.",
+    de: "Bewahren Sie diese Wiederherstellungscodes sicher auf: Mit jedem können Sie sich einmal anmelden, falls Sie Ihren Faktor verlieren. Sie werden nicht noch einmal angezeigt.",
+    fr: "Gardez ces codes de récupération en lieu sûr\u202f: chacun vous permet de vous connecter une fois si vous perdez votre facteur. Ils ne seront plus affichés.",
     es: "Guarde estos códigos de recuperación en un lugar seguro: cada uno le permite entrar una vez si pierde su factor. No se volverán a mostrar.",
   },
   codes_file: {

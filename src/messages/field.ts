@@ -11,13 +11,13 @@ export const fieldTexts = {
   FIELD_UNKNOWN: {
     en: "Is not a field of this request.",
     de: "Diese Anfrage hat kein solches Feld.",
-    fr: "Cette requête n'a pas de tel champ.",
+    fr: "Cette requête n’a pas de champ de ce nom.",
     es: "Esta solicitud no tiene ese campo.",
   },
   PARAMETER_UNKNOWN: {
     en: "Is not a query parameter of this path.",
     de: "Dieser Pfad hat keinen solchen Query-Parameter.",
-    fr: "Ce chemin n'a pas de tel paramètre.",
+    fr: "Ce chemin n’a pas de paramètre de ce nom.",
     es: "Esta ruta no tiene ese parámetro de consulta.",
   },
   FIELD_REPEATED: {
@@ -29,12 +29,12 @@ export const fieldTexts = {
   FIELD_SAME: {
     en: "Is the same field as {other}.",
     de: "Das ist dasselbe Feld wie {other}.",
-    fr: "C'est le même champ que {other}.",
+    fr: "C’est le même champ que {other}.",
     es: "Es el mismo campo que {other}.",
   },
   FIELD_TOGETHER: {
     en: "Cannot be given together with {other}.",
-    de: "Das geht nicht zusammen mit {other}.",
+    de: "Das kann nicht zusammen mit {other} angegeben werden.",
     fr: "Ne peut pas être donné avec {other}.",
     es: "No puede indicarse junto con {other}.",
   },
@@ -83,14 +83,14 @@ export const fieldTexts = {
   VALUE_DEEP: {
     en: "Nests too deep.",
     de: "Das ist zu tief verschachtelt.",
-    fr: "L'imbrication est trop profonde.",
+    fr: "L’imbrication est trop profonde.",
     es: "Está anidado a demasiada profundidad.",
   },
   VALUE_STRING: {
     en: "Must be a string.",
     de: "Hier muss ein Text stehen.",
     fr: "Doit être une chaîne de caractères.",
-    es: "Debe ser un texto.",
+    es: "Debe ser una cadena de texto.",
   },
   VALUE_BOOLEAN: {
     en: "Must be true or false.",
@@ -102,7 +102,7 @@ export const fieldTexts = {
     en: "Must be a base64 string.",
     de: "Hier muss ein Base64-Text stehen.",
     fr: "Doit être une chaîne en base64.",
-    es: "Debe ser un texto en base64.",
+    es: "Debe ser una cadena en base64.",
   },
   VALUE_NUMBER: {
     en: "Must be a number.",
@@ -131,13 +131,13 @@ export const fieldTexts = {
   VALUE_TIME: {
     en: 'Must be a time as in "2030-01-31T12:00:00Z".',
     de: "Hier muss eine Zeit stehen wie „2030-01-31T12:00:00Z“.",
-    fr: "Doit être une date et heure comme «\u00a02030-01-31T12:00:00Z\u00a0».",
+    fr: "Doit être une date et heure comme «\u202f2030-01-31T12:00:00Z\u202f».",
     es: "Debe ser una fecha y hora como «2030-01-31T12:00:00Z».",
   },
   VALUE_DURATION: {
     en: 'Must be a duration in seconds as in "5s".',
     de: "Hier muss eine Dauer in Sekunden stehen wie „5s“.",
-    fr: "Doit être une durée en secondes comme «\u00a05s\u00a0».",
+    fr: "Doit être une durée en secondes comme «\u202f5s\u202f».",
     es: "Debe ser una duración en segundos como «5s».",
   },
   VALUE_DURATION_POSITIVE: {
@@ -149,31 +149,31 @@ export const fieldTexts = {
   VALUE_FIELD_MASK: {
     en: 'Must be field names separated by commas as in "name,displayName".',
     de: "Hier müssen Feldnamen stehen, durch Kommas getrennt wie „name,displayName“.",
-    fr: "Doit être des noms de champs séparés par des virgules comme «\u00a0name,displayName\u00a0».",
-    es: "Deben ser nombres de campos separados por comas como «name,displayName».",
+    fr: "Doit contenir des noms de champs séparés par des virgules, comme «\u202fname,displayName\u202f».",
+    es: "Debe contener nombres de campos separados por comas, como «name,displayName».",
   },
   VALUE_JSON_OF: {
     en: "Must be the JSON of a {type}.",
     de: "Hier muss das JSON eines {type} stehen.",
-    fr: "Doit être le JSON d'un {type}.",
+    fr: "Doit être le JSON d’un {type}.",
     es: "Debe ser el JSON de un {type}.",
   },
   VALUE_ENUM: {
     en: "Must be one of {names}.",
     de: "Erlaubt sind {names}.",
-    fr: "Doit être l'une de ces valeurs\u00a0: {names}.",
+    fr: "Doit être l’une de ces valeurs\u202f: {names}.",
     es: "Debe ser uno de estos valores: {names}.",
   },
   VALUE_ENUM_FORM: {
     en: "Must be the name or the number of an enum value.",
     de: "Hier muss der Name oder die Nummer eines Enum-Werts stehen.",
-    fr: "Doit être le nom ou le numéro d'une valeur d'énumération.",
+    fr: "Doit être le nom ou le numéro d’une valeur d’énumération.",
     es: "Debe ser el nombre o el número de un valor de enumeración.",
   },
   TEXT_UNICODE: {
     en: "Must be well-formed Unicode.",
     de: "Der Text muss gültiges Unicode sein.",
-    fr: "Doit être de l'Unicode bien formé.",
+    fr: "Doit être de l’Unicode bien formé.",
     es: "Debe ser Unicode bien formado.",
   },
   TEXT_NULL_CHARACTER: {
@@ -221,19 +221,19 @@ export const fieldTexts = {
   TEXT_EMAIL: {
     en: "Must be a valid email address.",
     de: "Das ist keine gültige E-Mail-Adresse.",
-    fr: "Ce n'est pas une adresse e-mail valide.",
-    es: "No es un correo electrónico válido.",
+    fr: "Ce n’est pas une adresse e-mail valide.",
+    es: "No es una dirección de correo electrónico válida.",
   },
   TEXT_IN: {
     en: "Must be in list {names}.",
     de: "Erlaubt sind {names}.",
-    fr: "Doit être l'une de ces valeurs\u00a0: {names}.",
+    fr: "Doit être l’une de ces valeurs\u202f: {names}.",
     es: "Debe ser uno de estos valores: {names}.",
   },
   TEXT_ORIGIN: {
     en: "Must be scheme://hostname[:port]: {fault}.",
     de: "Hier muss scheme://hostname[:port] stehen: {fault}.",
-    fr: "Doit être scheme://hostname[:port]\u00a0: {fault}.",
+    fr: "Doit être scheme://hostname[:port]\u202f: {fault}.",
     es: "Debe ser scheme://hostname[:port]: {fault}.",
   },
   LIST_MAX: {
@@ -293,73 +293,73 @@ export const fieldTexts = {
   TIME_YEARS: {
     en: "Is not a time in the years 1 to 9999.",
     de: "Das ist kein Zeitpunkt in den Jahren 1 bis 9999.",
-    fr: "Ce n'est pas un moment des années 1 à 9999.",
+    fr: "Ce n’est pas un moment des années 1 à 9999.",
     es: "No es un momento de los años 1 a 9999.",
   },
   PAGE_TOKEN_FOREIGN: {
     en: "Is not a page token of this list.",
     de: "Das ist kein Seiten-Token dieser Liste.",
-    fr: "Ce n'est pas un jeton de page de cette liste.",
+    fr: "Ce n’est pas un jeton de page de cette liste.",
     es: "No es un token de página de esta lista.",
   },
   POSITION_FOREIGN: {
     en: "Is not the position of an event.",
     de: "Das ist keine Position eines Ereignisses.",
-    fr: "Ce n'est pas la position d'un événement.",
+    fr: "Ce n’est pas la position d’un événement.",
     es: "No es la posición de un evento.",
   },
   EVENT_TYPE_UNKNOWN: {
     en: 'There is no type of event "{type}".',
     de: "Eine Art von Ereignis „{type}“ gibt es nicht.",
-    fr: "Il n'y a pas de type d'événement «\u00a0{type}\u00a0».",
+    fr: "Il n’y a pas de type d’événement «\u202f{type}\u202f».",
     es: "No existe el tipo de evento «{type}».",
   },
   CODE_NOT_LAST: {
     en: "Is not the code that was generated last.",
     de: "Das ist nicht der zuletzt erzeugte Code.",
-    fr: "Ce n'est pas le dernier code généré.",
+    fr: "Ce n’est pas le dernier code généré.",
     es: "No es el último código generado.",
   },
   PHONE_MALFORMED: {
     en: "Is not a valid phone number with its country code.",
     de: "Das ist keine gültige Telefonnummer mit Landesvorwahl.",
-    fr: "Ce n'est pas un numéro de téléphone valide avec son indicatif de pays.",
+    fr: "Ce n’est pas un numéro de téléphone valide avec son indicatif de pays.",
     es: "No es un número de teléfono válido con su prefijo de país.",
   },
   PHONE_WITHOUT_SMS: {
     en: "Is a premium-rate number, which gets no SMS.",
     de: "Das ist eine Mehrwertdienstnummer; sie bekommt keine SMS.",
-    fr: "C'est un numéro surtaxé, qui ne reçoit pas de SMS.",
+    fr: "C’est un numéro surtaxé, qui ne reçoit pas de SMS.",
     es: "Es un número de tarificación especial, que no recibe SMS.",
   },
   FLOW_NEEDS: {
     en: "Needs the {needs}.",
     de: "Nötig ist: {needs}.",
-    fr: "Il faut\u00a0: {needs}.",
+    fr: "Il faut\u202f: {needs}.",
     es: "Hace falta: {needs}.",
   },
   ROLE_NOT_IN_GRANT: {
     en: "Role {key} is not in project grant {id}.",
     de: "Die Rolle {key} ist nicht in der Projektfreigabe {id}.",
-    fr: "Le rôle {key} n'est pas dans le partage de projet {id}.",
+    fr: "Le rôle {key} n’est pas dans le partage de projet {id}.",
     es: "El rol {key} no está en la concesión de proyecto {id}.",
   },
   ROLE_NOT_IN_PROJECT: {
     en: "Role {key} is not in project {id}.",
     de: "Die Rolle {key} gibt es im Projekt {id} nicht.",
-    fr: "Le rôle {key} n'est pas dans le projet {id}.",
+    fr: "Le rôle {key} n’est pas dans le projet {id}.",
     es: "El rol {key} no está en el proyecto {id}.",
   },
   ROLE_NOT_THERE: {
     en: 'Role "{key}" does not exist in the project.',
     de: "Die Rolle „{key}“ gibt es im Projekt nicht.",
-    fr: "Le rôle «\u00a0{key}\u00a0» n'existe pas dans le projet.",
+    fr: "Le rôle «\u202f{key}\u202f» n’existe pas dans le projet.",
     es: "El rol «{key}» no existe en el proyecto.",
   },
   ROLE_SCOPE: {
     en: "Role {role} is a role on {place}.",
     de: "Die Rolle {role} gilt an einer anderen Stelle ({place}).",
-    fr: "Le rôle {role} est un rôle d'un autre niveau ({place}).",
+    fr: "Le rôle {role} est un rôle d’un autre niveau ({place}).",
     es: "El rol {role} es un rol de otro ámbito ({place}).",
   },
   PROJECT_OWNER_SAME: {
@@ -371,7 +371,7 @@ export const fieldTexts = {
   PROJECT_ONLY_GRANTED: {
     en: "Project {id} is not of organization {organization}, but granted to it.",
     de: "Das Projekt {id} gehört der Organisation {organization} nicht, ist aber für sie freigegeben.",
-    fr: "Le projet {id} n'appartient pas à l'organisation {organization}, mais il est partagé avec elle.",
+    fr: "Le projet {id} n’appartient pas à l’organisation {organization}, mais il est partagé avec elle.",
     es: "El proyecto {id} no pertenece a la organización {organization}, sino que se le ha concedido.",
   },
   ITEM_LIKE: {

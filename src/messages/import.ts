@@ -5,13 +5,13 @@ export const importTexts = {
   USER_ID_RESERVED: {
     en: 'Must not be "me", which stands for the caller.',
     de: "Das darf nicht „me“ sein, das für den Aufrufer steht.",
-    fr: "Ne doit pas être «\u00a0me\u00a0», qui désigne l'appelant.",
+    fr: "Ne doit pas être «\u202fme\u202f», qui désigne l’appelant.",
     es: "No debe ser «me», que representa a quien llama.",
   },
   USER_ID_OF_POLICY: {
     en: 'Must not be "{id}", which stands for a policy.',
     de: "Das darf nicht „{id}“ sein, das für eine Richtlinie steht.",
-    fr: "Ne doit pas être «\u00a0{id}\u00a0», qui désigne une politique.",
+    fr: "Ne doit pas être «\u202f{id}\u202f», qui désigne une politique.",
     es: "No debe ser «{id}», que representa una política.",
   },
   PASSWORD_HASH_MALFORMED: {
@@ -29,7 +29,7 @@ export const importTexts = {
   PASSWORD_HASH_TOO_COSTLY: {
     en: "Costs too much to check: {parameter} is {value}, and may be at most {most}.",
     de: "Die Prüfung kostet zu viel: {parameter} ist {value} und darf höchstens {most} sein.",
-    fr: "La vérification coûte trop cher\u00a0: {parameter} vaut {value}, et au plus {most} est permis.",
+    fr: "La vérification coûte trop cher\u202f: {parameter} vaut {value}, et au plus {most} est permis.",
     es: "Comprobarlo cuesta demasiado: {parameter} es {value} y puede ser como máximo {most}.",
   },
   TOO_MANY_PASSWORDS: {
@@ -47,7 +47,7 @@ export const importTexts = {
   SECRET_NOT_KEPT: {
     en: "Is only for applications that authenticate by BASIC or POST.",
     de: "Das ist nur für Anwendungen, die sich mit BASIC oder POST anmelden.",
-    fr: "N'est que pour les applications qui s'authentifient par BASIC ou POST.",
+    fr: "N’est que pour les applications qui s’authentifient par BASIC ou POST.",
     es: "Solo es para aplicaciones que se autentican con BASIC o POST.",
   },
 } satisfies Record<string, Texts>;

@@ -17,12 +17,12 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
     de: {
       subject: "Bestätigen Sie Ihre E-Mail-Adresse",
       before: "Geben Sie diesen Code ein, um Ihre E-Mail-Adresse zu bestätigen:",
-      after: "Der Code gilt eine Stunde. Wenn Sie ihn nicht angefordert haben, beachten Sie diese Nachricht nicht.",
+      after: "Der Code gilt eine Stunde. Wenn Sie ihn nicht angefordert haben, ignorieren Sie diese Nachricht.",
     },
     fr: {
       subject: "Confirmez votre adresse e-mail",
-      before: "Saisissez ce code pour confirmer votre adresse e-mail :",
-      after: "Le code est valable une heure. Si vous ne l'avez pas demandé, ignorez ce message.",
+      before: "Saisissez ce code pour confirmer votre adresse e-mail\u202f:",
+      after: "Le code est valable une heure. Si vous ne l’avez pas demandé, ignorez ce message.",
     },
     es: {
       subject: "Confirme su dirección de correo electrónico",
@@ -42,14 +42,14 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
       before:
         "Für diese E-Mail-Adresse wurde ein neues Passwort angefordert. Geben Sie den Code Ihres Kontos ein, um eines zu wählen:",
       after:
-        "Jeder Code gilt eine Stunde und nur einmal. Wenn Sie ihn nicht angefordert haben, beachten Sie diese Nachricht nicht: Das Passwort bleibt, wie es ist.",
+        "Jeder Code gilt eine Stunde und nur einmal. Wenn Sie ihn nicht angefordert haben, ignorieren Sie diese Nachricht: Das Passwort bleibt, wie es ist.",
     },
     fr: {
       subject: "Choisissez un nouveau mot de passe",
       before:
-        "Un nouveau mot de passe a été demandé pour cette adresse e-mail. Saisissez le code de votre compte pour en choisir un :",
+        "Un nouveau mot de passe a été demandé pour cette adresse e-mail. Saisissez le code de votre compte pour en choisir un\u202f:",
       after:
-        "Chaque code est valable une heure et une seule fois. Si vous ne l'avez pas demandé, ignorez ce message : le mot de passe reste inchangé.",
+        "Chaque code est valable une heure et une seule fois. Si vous ne l’avez pas demandé, ignorez ce message\u202f: le mot de passe reste inchangé.",
     },
     es: {
       subject: "Elija una contraseña nueva",
@@ -68,13 +68,12 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
     de: {
       subject: "Ihr Konto ist bereit",
       before: "Für Sie wurde ein Konto angelegt. Geben Sie seinen Code ein, um Ihr erstes Passwort zu wählen:",
-      after:
-        "Der Code gilt einen Tag und nur einmal. Wenn Sie kein Konto erwarten, beachten Sie diese Nachricht nicht.",
+      after: "Der Code gilt einen Tag und nur einmal. Wenn Sie kein Konto erwarten, ignorieren Sie diese Nachricht.",
     },
     fr: {
       subject: "Votre compte est prêt",
-      before: "Un compte a été créé pour vous. Saisissez son code pour choisir votre premier mot de passe :",
-      after: "Le code est valable un jour et une seule fois. Si vous n'attendez pas de compte, ignorez ce message.",
+      before: "Un compte a été créé pour vous. Saisissez son code pour choisir votre premier mot de passe\u202f:",
+      after: "Le code est valable un jour et une seule fois. Si vous n’attendez pas de compte, ignorez ce message.",
     },
     es: {
       subject: "Su cuenta está lista",
@@ -86,16 +85,16 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
 
 /** Introduces the login name of an account, in every language. */
 export const accountLabel: Readonly<Record<Language, string>> = {
-  en: "Account",
-  de: "Konto",
-  fr: "Compte",
-  es: "Cuenta",
+  en: "Account:",
+  de: "Konto:",
+  fr: "Compte\u202f:",
+  es: "Cuenta:",
 };
 
 /** Introduces the link to a page that takes the code, in every language. */
 export const linkLabel: Readonly<Record<Language, string>> = {
   en: "Or open this page:",
   de: "Oder öffnen Sie diese Seite:",
-  fr: "Ou ouvrez cette page :",
+  fr: "Ou ouvrez cette page\u202f:",
   es: "O abra esta página:",
 };

@@ -5,7 +5,7 @@ export const mailPageTexts = {
   forgotten: {
     en: "Forgot your password?",
     de: "Passwort vergessen?",
-    fr: "Mot de passe oublié ?",
+    fr: "Mot de passe oublié\u202f?",
     es: "¿Ha olvidado su contraseña?",
   },
   forgotten_title: {
@@ -35,7 +35,7 @@ export const mailPageTexts = {
   send: { en: "Send the mail", de: "E-Mail senden", fr: "Envoyer le message", es: "Enviar el mensaje" },
   mail_title: {
     en: "Check your mail",
-    de: "Sehen Sie in Ihr Postfach",
+    de: "Sehen Sie in Ihrem Postfach nach",
     fr: "Consultez votre messagerie",
     es: "Revise su correo",
   },
@@ -47,9 +47,9 @@ export const mailPageTexts = {
   },
   mail_none: {
     en: "Mails go to confirmed addresses only. If none arrives, ask those who run the service.",
-    de: "E-Mails gehen nur an bestätigte Adressen. Kommt keine an, fragen Sie die Betreiber des Dienstes.",
-    fr: "Les messages ne sont envoyés qu’à des adresses confirmées. Si aucun n’arrive, demandez à ceux qui exploitent le service.",
-    es: "Los mensajes solo se envían a direcciones confirmadas. Si no llega ninguno, pregunte a quienes administran el servicio.",
+    de: "E-Mails gehen nur an bestätigte Adressen. Kommt keine an, wenden Sie sich an die Betreiber des Dienstes.",
+    fr: "Les messages ne sont envoyés qu’à des adresses confirmées. Si aucun n’arrive, adressez-vous aux responsables du service.",
+    es: "Los mensajes solo se envían a direcciones confirmadas. Si no llega ninguno, diríjase a los responsables del servicio.",
   },
   enter_code: {
     en: "Enter the code of the mail",
@@ -91,7 +91,7 @@ export const mailPageTexts = {
     en: "Set the password",
     de: "Passwort festlegen",
     fr: "Définir le mot de passe",
-    es: "Establecer la contraseña",
+    es: "Guardar la contraseña",
   },
   code_missing: {
     en: "Enter the code and a password.",
@@ -113,15 +113,15 @@ export const mailPageTexts = {
   },
   invite_again: {
     en: "If you cannot go on, ask those who invited you for a new mail.",
-    de: "Kommen Sie nicht weiter, bitten Sie die, die Sie eingeladen haben, um eine neue E-Mail.",
-    fr: "Si vous ne pouvez pas continuer, demandez un nouveau message à ceux qui vous ont invité.",
-    es: "Si no puede continuar, pida otro mensaje a quienes le han invitado.",
+    de: "Wenn Sie nicht weiterkommen, bitten Sie diejenigen, die Sie eingeladen haben, um eine neue E-Mail.",
+    fr: "Si vous ne pouvez pas continuer, demandez un nouveau message à la personne qui vous a invité.",
+    es: "Si no puede continuar, pida otro mensaje a quien le ha invitado.",
   },
   saved_title: {
     en: "Your password is set",
     de: "Ihr Passwort ist festgelegt",
     fr: "Votre mot de passe est défini",
-    es: "Su contraseña está establecida",
+    es: "Su contraseña se ha guardado",
   },
   saved_text: {
     en: "Sign in with it from now on.",

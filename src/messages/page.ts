@@ -17,7 +17,7 @@ export const pageTexts = {
     en: "to continue to {application}",
     de: "um zu {application} zu gelangen",
     fr: "pour continuer vers {application}",
-    es: "para continuar a {application}",
+    es: "para acceder a {application}",
   },
   login_name: { en: "Login name", de: "Anmeldename", fr: "Identifiant", es: "Nombre de usuario" },
   password: { en: "Password", de: "Passwort", fr: "Mot de passe", es: "Contraseña" },
@@ -26,7 +26,7 @@ export const pageTexts = {
     en: "The login name or the password is wrong.",
     de: "Der Anmeldename oder das Passwort ist falsch.",
     fr: "L’identifiant ou le mot de passe est incorrect.",
-    es: "El nombre de usuario o la contraseña no es correcto.",
+    es: "El nombre de usuario o la contraseña no son correctos.",
   },
   attempts: {
     en: "Too many attempts. Try again in {seconds} seconds.",
@@ -37,18 +37,18 @@ export const pageTexts = {
   must_change: {
     en: "Your password has to be changed. Enter the present one and a new one.",
     de: "Ihr Passwort muss geändert werden. Geben Sie das bisherige und ein neues ein.",
-    fr: "Votre mot de passe doit être changé. Saisissez l’actuel et un nouveau.",
+    fr: "Votre mot de passe doit être changé. Saisissez le mot de passe actuel et un nouveau.",
     es: "Debe cambiar su contraseña. Introduzca la actual y una nueva.",
   },
   continue_title: {
     en: "Continue to {application}?",
     de: "Weiter zu {application}?",
-    fr: "Continuer vers {application} ?",
-    es: "¿Continuar a {application}?",
+    fr: "Continuer vers {application}\u202f?",
+    es: "¿Ir a {application}?",
   },
   continue_text: {
     en: "You are signed in as {name}.",
-    de: "Sie sind angemeldet als {name}.",
+    de: "Sie sind als {name} angemeldet.",
     fr: "Vous êtes connecté en tant que {name}.",
     es: "Ha iniciado sesión como {name}.",
   },
@@ -64,7 +64,7 @@ export const pageTexts = {
   return_text: {
     en: "Return to {application} to go on.",
     de: "Kehren Sie zu {application} zurück, um fortzufahren.",
-    fr: "Retournez à {application} pour continuer.",
+    fr: "Revenez à {application} pour continuer.",
     es: "Vuelva a {application} para continuar.",
   },
   open_application: {
@@ -76,14 +76,14 @@ export const pageTexts = {
   error: {
     en: "This sign-in cannot go on",
     de: "Diese Anmeldung kann nicht fortgesetzt werden",
-    fr: "Cette connexion ne peut pas continuer",
+    fr: "La connexion ne peut pas se poursuivre",
     es: "Este inicio de sesión no puede continuar",
   },
   error_help: {
     en: "Go back to the application and start again. If that does not help, show this page to those who run it.",
-    de: "Gehen Sie zur Anwendung zurück und beginnen Sie neu. Hilft das nicht, zeigen Sie diese Seite deren Betreibern.",
-    fr: "Retournez à l’application et recommencez. Si cela n’aide pas, montrez cette page à ceux qui l’exploitent.",
-    es: "Vuelva a la aplicación y empiece de nuevo. Si no ayuda, muestre esta página a quienes la administran.",
+    de: "Gehen Sie zur Anwendung zurück und beginnen Sie neu. Hilft das nicht, zeigen Sie diese Seite den Betreibern der Anwendung.",
+    fr: "Revenez à l’application et recommencez. Si le problème persiste, montrez cette page aux responsables de l’application.",
+    es: "Vuelva a la aplicación y empiece de nuevo. Si el problema continúa, muestre esta página a los responsables de la aplicación.",
   },
   client_unknown: {
     en: "No application in use has this client_id.",
@@ -94,33 +94,33 @@ export const pageTexts = {
   redirect_uri_unknown: {
     en: "The redirect_uri is missing, or not one of those that are registered for the application.",
     de: "Die redirect_uri fehlt oder ist nicht für die Anwendung registriert.",
-    fr: "La redirect_uri manque ou n’est pas enregistrée pour l’application.",
+    fr: "La redirect_uri est absente, ou n’est pas enregistrée pour l’application.",
     es: "Falta la redirect_uri o no está registrada para la aplicación.",
   },
   request_malformed: {
     en: "The request of the application cannot be read: {problem}.",
     de: "Die Anfrage der Anwendung ist nicht lesbar: {problem}.",
-    fr: "La demande de l’application est illisible : {problem}.",
+    fr: "La demande de l’application est illisible\u202f: {problem}.",
     es: "La solicitud de la aplicación no se puede leer: {problem}.",
   },
   expired: {
     en: "This page has expired, or your browser keeps no cookies.",
     de: "Diese Seite ist abgelaufen, oder Ihr Browser speichert keine Cookies.",
-    fr: "Cette page a expiré, ou votre navigateur ne garde pas de cookies.",
+    fr: "Cette page a expiré, ou votre navigateur n’enregistre pas les cookies.",
     es: "Esta página ha caducado o su navegador no guarda cookies.",
   },
   sign_out: { en: "Sign out", de: "Abmelden", fr: "Se déconnecter", es: "Cerrar sesión" },
   sign_out_title: {
     en: "Do you want to sign out?",
     de: "Möchten Sie sich abmelden?",
-    fr: "Voulez-vous vous déconnecter ?",
+    fr: "Voulez-vous vous déconnecter\u202f?",
     es: "¿Quiere cerrar la sesión?",
   },
   sign_out_text: {
     en: "{application} asks for it. Applications that you are signed in to learn of it.",
     de: "{application} bittet darum. Anwendungen, bei denen Sie angemeldet sind, erfahren davon.",
     fr: "{application} le demande. Les applications auxquelles vous êtes connecté en sont informées.",
-    es: "{application} lo pide. Las aplicaciones en las que ha iniciado sesión serán informadas.",
+    es: "{application} lo pide. Se informará a las aplicaciones en las que ha iniciado sesión.",
   },
   signed_out: {
     en: "You are signed out",
@@ -143,7 +143,7 @@ export const pageTexts = {
   sign_out_error: {
     en: "This sign-out cannot go on",
     de: "Diese Abmeldung kann nicht fortgesetzt werden",
-    fr: "Cette déconnexion ne peut pas continuer",
+    fr: "La déconnexion ne peut pas se poursuivre",
     es: "Este cierre de sesión no puede continuar",
   },
   hint_of_other_client: {

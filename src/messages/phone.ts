@@ -11,31 +11,31 @@ export const phoneTexts = {
   PHONE_INVALID: {
     en: "This is not a valid phone number; write it with its country code, such as +41 44 668 18 00.",
     de: "Das ist keine gültige Telefonnummer; schreiben Sie sie mit Landesvorwahl, etwa +41 44 668 18 00.",
-    fr: "Ce numéro de téléphone n'est pas valide, écrivez-le avec l'indicatif du pays, comme +41 44 668 18 00.",
+    fr: "Ce numéro de téléphone n’est pas valide\u202f; écrivez-le avec l’indicatif du pays, comme +41 44 668 18 00.",
     es: "El número de teléfono no es válido; escríbalo con el prefijo del país, por ejemplo +41 44 668 18 00.",
   },
   PHONE_PREMIUM_RATE: {
     en: "No code is sent to a premium-rate number.",
     de: "An eine Mehrwertdienstnummer wird kein Code gesendet.",
-    fr: "Aucun code n'est envoyé à un numéro surtaxé.",
+    fr: "Aucun code n’est envoyé à un numéro surtaxé.",
     es: "No se envía ningún código a un número de tarificación especial.",
   },
   USER_INACTIVE: {
     en: "The user is deactivated, so no code is sent.",
     de: "Der Benutzer ist deaktiviert, daher wird kein Code gesendet.",
-    fr: "L'utilisateur est désactivé, aucun code n'est donc envoyé.",
+    fr: "L’utilisateur est désactivé, aucun code n’est donc envoyé.",
     es: "El usuario está desactivado, por lo que no se envía ningún código.",
   },
   PHONE_UNCHANGED: {
     en: "The user already has this phone number.",
     de: "Der Benutzer hat diese Telefonnummer bereits.",
-    fr: "L'utilisateur a déjà ce numéro de téléphone.",
+    fr: "L’utilisateur a déjà ce numéro de téléphone.",
     es: "El usuario ya tiene este número de teléfono.",
   },
   PHONE_MISSING: {
     en: "The user has no phone number.",
     de: "Der Benutzer hat keine Telefonnummer.",
-    fr: "L'utilisateur n'a pas de numéro de téléphone.",
+    fr: "L’utilisateur n’a pas de numéro de téléphone.",
     es: "El usuario no tiene número de teléfono.",
   },
   PHONE_VERIFIED: {
@@ -53,19 +53,19 @@ export const phoneTexts = {
   CODE_EXPIRED: {
     en: "The verification code has expired; please ask for a new one.",
     de: "Der Bestätigungscode ist abgelaufen; bitte fordern Sie einen neuen an.",
-    fr: "Le code de vérification a expiré, veuillez en demander un nouveau.",
+    fr: "Le code de vérification a expiré\u202f; veuillez en demander un nouveau.",
     es: "El código de verificación ha caducado; solicite uno nuevo.",
   },
   CODE_ATTEMPTS: {
     en: "Too many wrong codes were entered; please ask for a new one.",
     de: "Es wurden zu viele falsche Codes eingegeben; bitte fordern Sie einen neuen an.",
-    fr: "Trop de codes incorrects ont été saisis, veuillez en demander un nouveau.",
+    fr: "Trop de codes incorrects ont été saisis\u202f; veuillez en demander un nouveau.",
     es: "Se han introducido demasiados códigos incorrectos; solicite uno nuevo.",
   },
   SEND_LIMIT: {
     en: "Too many codes were sent; please wait before asking for another.",
     de: "Es wurden zu viele Codes gesendet; bitte warten Sie, bevor Sie einen weiteren anfordern.",
-    fr: "Trop de codes ont été envoyés, veuillez patienter avant d'en demander un autre.",
+    fr: "Trop de codes ont été envoyés\u202f; veuillez patienter avant d’en demander un autre.",
     es: "Se han enviado demasiados códigos; espere antes de solicitar otro.",
   },
 } as const satisfies Record<string, Texts>;

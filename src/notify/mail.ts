@@ -37,7 +37,7 @@ export function mailOf({ id, to, kind, language, codes }: MailParts): Mail {
   const { subject, before, after } = mailTexts[kind][language];
   const shown = codes.map(({ loginName, code, link }) => ({
     // Until the address is verified, its reader may be somebody other than the user: the account is not named.
-    account: kind === "verify_email" ? undefined : `${accountLabel[language]}: ${loginName}`,
+    account: kind === "verify_email" ? undefined : `${accountLabel[language]} ${loginName}`,
     code: grouped(code),
     label: link && linkLabel[language],
     link,

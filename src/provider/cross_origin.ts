@@ -1,3 +1,4 @@
+import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { originFault, originOf } from "../services/web_origin.ts";
 import type { Client } from "./client.ts";
@@ -10,7 +11,7 @@ export const forOrigin = (origin: string | undefined) => ({
   vary: "origin",
   ...(origin === undefined
     ? {}
-    : { "access-control-allow-origin": origin, "access-control-expose-headers": "www-authenticate" }),
+    : { "access-control-allow-origin": origin, "access-control-expose-headers": "www-authenticate, retry-after" }),
 });
 
 /** The origin of a request, if it is one of the client's: an additional one, or that of a redirect URI. */
@@ -23,26 +24,60 @@ export function allowedOrigin(origin: string | undefined, { oidc }: Client): str
 
 const rememberedMs = 10_000;
 const mostRemembered = 1_000;
+const mostUnderWay = 1_000;
+
+/** Whether any application has an origin. */
+export type IsRegistered = (origin: string | undefined) => Promise<boolean>;
 
 /** Makes the check whether any application has an origin: preflights name no client. Each answer is remembered for a moment. */
-export function registeredOrigins(sql: Sql) {
+export function registeredOrigins(sql: Sql): IsRegistered {
+  const isOrigin = originRead(sql);
   const known = new Map<string, { readonly until: number; readonly isRegistered: Promise<boolean> }>();
-  return (origin: string | undefined): Promise<boolean> => {
+  let underWay = 0;
+  return (origin) => {
     if (origin === undefined || origin.length > 300 || originFault(origin) !== undefined) return Promise.resolve(false);
     const name = originOf(origin);
     const before = known.get(name);
     if (before && before.until > performance.now()) return before.isRegistered;
+    // Requests that are refused ask too: they must not make a queue.
+    if (underWay >= mostUnderWay) return Promise.resolve(false);
     if (known.size >= mostRemembered) known.clear();
-    const isRegistered = isOrigin(sql, name);
+    underWay++;
+    const isRegistered = isOrigin(name).finally(() => {
+      underWay--;
+    });
     known.set(name, { until: performance.now() + rememberedMs, isRegistered });
     isRegistered.catch(() => known.delete(name));
     return isRegistered;
   };
 }
 
-async function isOrigin(sql: Sql, origin: string): Promise<boolean> {
-  const rows = await sql`select from applications a where origins_of(a.oidc) @> array[${origin}::text] limit 1`;
-  return rows.length > 0;
+function originRead(sql: Sql) {
+  const read = loadOne<{ origin: string }, object>(sql, {
+    asked: "origin text",
+    select: `select n from asked
+      where exists (select from applications a where origins_of(a.oidc) @> array[asked.origin])`,
+  });
+  return async (origin: string): Promise<boolean> => (await read({ origin })) !== undefined;
+}
+
+const longestWaitMs = 1_000;
+
+/**
+ * Whether a page may read a refusal of a request whose client is unknown; false where the answer does not come soon, as a refusal does not
+ * wait for a database that is away.
+ */
+export async function mayReadRefusal(isRegistered: IsRegistered, origin: string | undefined): Promise<boolean> {
+  if (origin === undefined) return false;
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(late.resolve, longestWaitMs, false);
+  try {
+    return await Promise.race([isRegistered(origin), late.promise]);
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The answer to a preflight. */

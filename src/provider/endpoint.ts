@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import type { Call } from "../deps.ts";
 import type { Client } from "./client.ts";
-import { allowedOrigin, forOrigin, preflightResponse } from "./cross_origin.ts";
+import { allowedOrigin, forOrigin, type IsRegistered, mayReadRefusal, preflightResponse } from "./cross_origin.ts";
 import { OauthError, TokenMissing } from "./oauth_error.ts";
 import { formMaxBytes } from "./parameters.ts";
 import { isOutage, noteFailure } from "./request_notes.ts";
@@ -11,7 +11,7 @@ export type Answer = { readonly status?: number; readonly body?: object };
 
 /** The means that all endpoints share. */
 export type EndpointParts = {
-  readonly isRegistered: (origin: string | undefined) => Promise<boolean>;
+  readonly isRegistered: IsRegistered;
 };
 
 /** An endpoint that applications call; `handle` reports the client of the request as soon as it is known. */
@@ -35,9 +35,15 @@ export const endpointRoute = ({ isRegistered }: EndpointParts, endpoint: Endpoin
     const answer = await answered(endpoint, request, (found) => {
       client = found;
     });
-    return { ...answer, headers: { ...answer.headers, ...forOrigin(client && allowedOrigin(origin, client)) } };
+    return { ...answer, headers: { ...answer.headers, ...forOrigin(await readerOf(origin, client, isRegistered)) } };
   },
 });
+
+/** The origin of a request, if its pages may read the response: it is one of the client, or of any where a refusal has no client. */
+async function readerOf(origin: string | undefined, client: Client | undefined, isRegistered: IsRegistered) {
+  if (client) return allowedOrigin(origin, client);
+  return (await mayReadRefusal(isRegistered, origin)) ? origin : undefined;
+}
 
 type OnClient = (client: Client) => void;
 

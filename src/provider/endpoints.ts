@@ -4,6 +4,7 @@ import { introspectionEndpoint, revocationEndpoint, userinfoEndpoint } from "./b
 import type { Client } from "./client.ts";
 import { clientAuthentication, proofIn } from "./client_authentication.ts";
 import { clientKeys } from "./client_keys.ts";
+import type { IsRegistered } from "./cross_origin.ts";
 import { deviceAuthorizationEndpoint } from "./device_authorization.ts";
 import { paths } from "./discovery.ts";
 import { callOf, endpointRoute } from "./endpoint.ts";
@@ -21,8 +22,7 @@ export type ProviderParts = {
   readonly settings: ProviderSettings;
   readonly keys: SigningKeys;
   readonly issuer: () => string;
-  /** Whether any application has an origin: preflights name no client. */
-  readonly isRegistered: (origin: string | undefined) => Promise<boolean>;
+  readonly isRegistered: IsRegistered;
 };
 
 /** The endpoints that applications call with a form, and userinfo. */

@@ -56,7 +56,7 @@ export function appForm(form: EnrolmentForm, { secret, drawing }: AppSecret, att
     status,
     body: html`<p>${pageText("enrol_app_text", language)}</p>
 ${drawing ?? nothing}
-<p>${pageText("secret", language)}: <code>${secret.replace(/.{4}(?=.)/g, "$& ")}</code></p>
+<p>${pageText("secret", language)} <code>${secret.replace(/.{4}(?=.)/g, "$& ")}</code></p>
 ${problemsOf(problems)}
 <form method="post" action="${paths.addFactor}">
 ${hiddenOf(form)}

@@ -145,7 +145,7 @@ test("the message says in each language how many fields it does not name", async
   const ten = Array.from({ length: 10 }, (_, n) => `k${n}`).join(", ");
   expect(await message("en", 11)).toBe(`The request is not valid: ${ten} and 2 more.`);
   expect(await message("de", 11)).toBe(`Die Anfrage ist ungültig: ${ten} und 2 weitere.`);
-  expect(await message("fr", 11)).toBe(`La requête n'est pas valide\u00a0: ${ten} et 2 de plus.`);
+  expect(await message("fr", 11)).toBe(`La requête n’est pas valide\u202f: ${ten} et 2 de plus.`);
   expect(await message("es", 11)).toBe(`La solicitud no es válida: ${ten} y 2 más.`);
   expect(await message("de", 2000)).toBe(`Die Anfrage ist ungültig: ${ten} und mindestens 990 weitere.`);
 });

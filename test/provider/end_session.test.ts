@@ -268,7 +268,7 @@ test("a form that is sent twice, to two nodes at once, signs out once and ends w
 
 test.each([
   ["de", "Möchten Sie sich abmelden?", "Sie sind abgemeldet", "Diese Abmeldung kann nicht fortgesetzt werden"],
-  ["fr", "Voulez-vous vous déconnecter ?", "Vous êtes déconnecté", "Cette déconnexion ne peut pas continuer"],
+  ["fr", "Voulez-vous vous déconnecter\u202f?", "Vous êtes déconnecté", "La déconnexion ne peut pas se poursuivre"],
   ["es", "¿Quiere cerrar la sesión?", "Ha cerrado la sesión", "Este cierre de sesión no puede continuar"],
   ["ja", "Do you want to sign out?", "You are signed out", "This sign-out cannot go on"],
 ])("pages are in the language %s of ui_locales", async (ui_locales, asks, ends, fails) => {

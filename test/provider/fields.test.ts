@@ -217,6 +217,8 @@ test("authMethodType PRIVATE_KEY_JWT: an assertion by a key of the application c
   };
   const right = await assertion();
   expect(await exchanged(right)).toBe(200);
+  // The clock of the client is half a minute ahead, and its library gives an hour, as Authlib does.
+  expect(await exchanged(await assertion({ jti: "j0", exp: Date.now() / 1000 + 3_630 }))).toBe(200);
   const wrong = [
     right,
     await assertion({ jti: "j2", aud: "https://other.example" }),

@@ -46,7 +46,11 @@ function originIn(child: ChildProcessWithoutNullStreams, line: RegExp): Promise<
 }
 
 /** The URIs of an application, which depend on the port that its program got. */
-export type Uris = { readonly redirectUris: readonly string[]; readonly postLogoutRedirectUris?: readonly string[] };
+export type Uris = {
+  readonly redirectUris: readonly string[];
+  readonly postLogoutRedirectUris?: readonly string[];
+  readonly backChannelLogoutUri?: string;
+};
 
 /** Registers the URIs of an application once its program listens. */
 export async function registerUris(admin: Client, app: { projectId: string; appId: string }, uris: Uris) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
-import type { Person } from "../../provider/application.ts";
+import { issuerOf, type Person } from "../../provider/application.ts";
 import { type ExampleServer, startExample } from "../../provider/example_server.ts";
 import { found } from "../toolchains.ts";
 import { type Browser, type Page, startChromium } from "./chromium.ts";
@@ -75,12 +75,18 @@ describe.skipIf(!found("chromium"))("the example of a single page, in Chromium",
     await shows(page, "Signed in as");
   });
 
-  test("says that nobody is signed in once the sign-in has ended at Postern", { timeout }, async () => {
+  test("reads that its token is no longer in force, and says that nobody is signed in, once the sign-in has ended", {
+    timeout,
+  }, async () => {
     const person = await signedUp(postern);
     const page = await chromium.open(app.origin);
     await signIn(page, person);
     const { sessions } = (await postern.admin.get(`/v1/sessions?userId=${person.userId}`)).body;
     for (const { id } of sessions) await postern.admin.delete(`/v1/sessions/${id}`);
+    const token = await tokenIn(page);
+    const userinfo = `${issuerOf(postern)}/oauth/userinfo`;
+    const ask = "async (url, token) => (await fetch(url, { headers: { authorization: 'Bearer ' + token } })).json()";
+    expect(await page.run(`(${ask})`, userinfo, token)).toMatchObject({ error: "invalid_token" });
     await click(page, "renew");
     await shows(page, "Nobody is signed in");
   });

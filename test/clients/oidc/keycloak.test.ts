@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { type Application, answerIn, application, issuerOf, type Person, signIn } from "../../provider/application.ts";
 import { type Browser, openBrowser } from "../../provider/browser.ts";
 import { registerUris } from "../../provider/web_program.ts";
 import { found } from "../toolchains.ts";
+import { openFront } from "./front.ts";
 import { type Keycloak, startKeycloak } from "./keycloak_server.ts";
 
 const timeout = 900_000;
@@ -16,13 +17,16 @@ describe.skipIf(!found("java"))("Keycloak, with Postern as its upstream provider
   let app: Application;
   let person: Person;
   beforeAll(async () => {
-    postern = opened.use(await startPostern({ codeLifetimeSeconds: 600 }));
+    const front = opened.use(await openFront());
+    postern = opened.use(await startPostern({ codeLifetimeSeconds: 600, ...front.settings }));
     keycloak = opened.use(await startKeycloak());
+    front.sendTo(keycloak.origin);
     app = await application(postern.admin);
     const broker = `${keycloak.origin}/realms/shop/broker/postern/endpoint`;
     await registerUris(postern.admin, app, {
       redirectUris: [broker],
       postLogoutRedirectUris: [`${broker}/logout_response`],
+      backChannelLogoutUri: `${front.url}/realms/shop/protocol/openid-connect/logout/backchannel-logout`,
     });
     await makeRealm(keycloak, issuerOf(postern), app);
     person = await signedUp(postern);
@@ -42,11 +46,13 @@ describe.skipIf(!found("java"))("Keycloak, with Postern as its upstream provider
   async function tokensFor(url: string): Promise<Record<string, string>> {
     expect(url).toContain(`${callback}?`);
     const { code = "" } = answerIn({ url });
-    const form = { grant_type: "authorization_code", client_id: "shop", code, redirect_uri: callback };
-    const response = await fetch(`${realm()}/token`, { method: "POST", body: new URLSearchParams(form) });
+    const response = await asked({ grant_type: "authorization_code", code, redirect_uri: callback });
     expect(response.status).toBe(200);
     return (await response.json()) as Record<string, string>;
   }
+
+  const asked = (form: Record<string, string>) =>
+    fetch(`${realm()}/token`, { method: "POST", body: new URLSearchParams({ client_id: "shop", ...form }) });
 
   test("a sign-in makes a user who is linked to ours, with the roles that ours has", { timeout }, async () => {
     const browser = openBrowser(issuerOf(postern));
@@ -74,6 +80,33 @@ describe.skipIf(!found("java"))("Keycloak, with Postern as its upstream provider
     const again = await browser.open(await ledTo(browser, shopUrl(), issuerOf(postern)));
     expect([again.status, again.text]).toEqual([200, expect.stringContaining('name="password"')]);
   });
+
+  test("a session that ends at Postern ends that of Keycloak, and no other", { timeout }, async () => {
+    const signedIn = async () => {
+      const browser = openBrowser(issuerOf(postern));
+      const back = await signIn(browser, await ledTo(browser, shopUrl(), issuerOf(postern)), person);
+      const tokens = await tokensFor(await ledTo(browser, back.url, "https://shop.example"));
+      const isSignedIn = async () => {
+        const { status } = await asked({ grant_type: "refresh_token", refresh_token: tokens.refresh_token ?? "" });
+        expect([200, 400]).toContain(status);
+        return status === 200;
+      };
+      expect(await isSignedIn()).toBe(true);
+      return { isSignedIn };
+    };
+    const before = await sessionIds();
+    const here = await signedIn();
+    const [id] = (await sessionIds()).filter((id) => !before.includes(id));
+    const elsewhere = await signedIn();
+    expect((await postern.admin.delete(`/v1/sessions/${id}`)).status).toBe(200);
+    await vi.waitFor(async () => expect(await here.isSignedIn()).toBe(false), timeout);
+    expect(await elsewhere.isSignedIn()).toBe(true);
+  });
+
+  async function sessionIds(): Promise<string[]> {
+    const { sessions } = (await postern.admin.get(`/v1/sessions?userId=${person.userId}`)).body;
+    return sessions.map(({ id }: { id: string }) => id);
+  }
 });
 
 type User = { readonly id: string; readonly firstName: string; readonly lastName: string; readonly email: string };
@@ -102,6 +135,8 @@ async function makeRealm({ admin }: Keycloak, issuer: string, { clientId, client
     ...(discovered as Record<string, string>),
     ...{ clientId, clientSecret, clientAuthMethod: "client_secret_basic", defaultScope: "openid profile email roles" },
     ...{ pkceEnabled: "true", pkceMethod: "S256", validateSignature: "true", useJwksUrl: "true", syncMode: "FORCE" },
+    // With it, Keycloak signs out at Postern without the browser; it takes our logout tokens in either case.
+    backchannelSupported: "false",
   };
   await admin("POST", "/shop/identity-provider/instances", {
     alias: "postern",

@@ -1,15 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { exportJWK, generateKeyPair, type JWK } from "jose";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
-import { type Application, application, issuerOf, signIn } from "../../provider/application.ts";
+import { type Application, application, issuerOf, type Person, signIn } from "../../provider/application.ts";
 import { type Browser, openBrowser } from "../../provider/browser.ts";
 import { registerUris, type Started, startWebProgram } from "../../provider/web_program.ts";
 import { found, type Toolchain } from "../toolchains.ts";
+import { type Front, openFront } from "./front.ts";
 
 /** The environment of a relying party. */
 export type RelyingPartyEnvironment = {
   readonly ISSUER: string;
   readonly CLIENT_ID: string;
   readonly CLIENT_SECRET: string;
+  /** A JSON Web Key by which the server authenticates; empty where it has none. */
+  readonly PRIVATE_KEY: string;
   readonly AUTH_METHOD: string;
   readonly ID_TOKEN_ALGORITHM: string;
 };
@@ -22,6 +26,8 @@ export type RelyingParty = {
   readonly toolchain: Toolchain;
   readonly login?: string;
   readonly callback: string;
+  /** The path by which its user signs out, the one where the browser is then, and the one for logout tokens. */
+  readonly signOut?: Readonly<Record<"path" | "after" | "backChannel", string>>;
   /** Builds the server; answers how to start it. */
   readonly build: () => Promise<Pick<Started, "command" | "cwd">>;
 };
@@ -32,7 +38,7 @@ type Registration = {
   readonly settings: Readonly<Record<string, unknown>>;
 };
 
-const registrations: Readonly<Record<string, Registration>> = {
+const registrations = {
   "with a secret in the header": {
     method: "client_secret_basic",
     algorithm: "RS256",
@@ -52,54 +58,135 @@ const registrations: Readonly<Record<string, Registration>> = {
     algorithm: "RS256",
     settings: { authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE", devMode: true },
   },
-};
+} satisfies Readonly<Record<string, Registration>>;
 
 const grantTypes = ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"];
 const timeout = 600_000;
 
-/** Signs a user in at a relying party, once for each way to register it. */
-export function signsIn(library: string, { toolchain, login = "/login", callback, build }: RelyingParty): void {
+const byKey: Registration = {
+  method: "private_key_jwt",
+  algorithm: "RS256",
+  settings: { authMethodType: "OIDC_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT" },
+};
+
+/** Signs a user in at a relying party, once for each way to register it, and out where it knows how. */
+export function signsIn(
+  library: string,
+  { toolchain, login = "/login", callback, signOut, build }: RelyingParty,
+): void {
   describe.skipIf(!found(toolchain))(library, () => {
     const opened = new AsyncDisposableStack();
+    let front: Front;
     let postern: Postern;
     let program: Pick<Started, "command" | "cwd">;
     beforeAll(async () => {
       // Downloads for the build sometimes fail at first.
       program = await build().catch(build);
-      postern = opened.use(await startPostern({ codeLifetimeSeconds: 600 }));
+      front = opened.use(await openFront());
+      postern = opened.use(await startPostern({ codeLifetimeSeconds: 600, ...front.settings }));
     }, timeout);
     afterAll(() => opened.disposeAsync());
+
+    const start = (app: Application, registration: Registration, privateKey?: JWK) =>
+      startWebProgram({ ...program, env: environmentOf(postern, app, { ...registration, privateKey }) });
+
+    /** Signs a person in at a server; answers the browser and the claims. */
+    async function signedIn(origin: string, person: Person, browser = openBrowser(issuerOf(postern))) {
+      const url = await ledTo(browser, origin + login);
+      expect(new URL(url).searchParams.get("code_challenge_method")).toBe("S256");
+      const back = await signIn(browser, url, person);
+      expect(back.url).toContain(`${origin}${callback}?code=`);
+      const claims = { iss: issuerOf(postern), sub: person.userId };
+      const userinfo = { sub: person.userId, name: "Ada Byron", preferred_username: person.username };
+      const answer = await answered(browser, back.url);
+      expect(answer).toMatchObject({ claims, userinfo });
+      return {
+        browser,
+        claims,
+        userinfo,
+        answer: answer as { claims: { sid: string }; userinfo: { roles: string[] } },
+      };
+    }
 
     test.each(Object.entries(registrations))(
       "discovers, signs in, verifies, reads claims and refreshes, %s",
       { timeout },
       async (_, { settings, ...registered }) => {
         const app = await application(postern.admin, { grantTypes, ...settings });
-        const env = environmentOf(postern, app, registered);
-        await using server = await startWebProgram({ ...program, env });
+        await using server = await start(app, { settings, ...registered });
         await registerUris(postern.admin, app, { redirectUris: [server.origin + callback] });
-        const [person, browser] = [await signedUp(postern), openBrowser(issuerOf(postern))];
-        const url = await ledTo(browser, server.origin + login);
-        expect(new URL(url).searchParams.get("code_challenge_method")).toBe("S256");
-        const back = await signIn(browser, url, person);
-        expect(back.url).toContain(`${server.origin}${callback}?code=`);
-        const claims = { iss: issuerOf(postern), sub: person.userId };
-        const userinfo = { sub: person.userId, name: "Ada Byron", preferred_username: person.username };
-        expect(await answered(browser, back.url)).toMatchObject({ claims, userinfo: { ...userinfo, roles: [] } });
+        const person = await signedUp(postern);
+        const { browser, claims, userinfo, answer } = await signedIn(server.origin, person);
+        expect(answer.userinfo.roles).toEqual([]);
         await giveRole(postern, app, person.userId);
         const fresh = await answered(browser, `${server.origin}/refresh`);
         expect(fresh).toMatchObject({ claims, userinfo: { ...userinfo, roles: ["editor"] } });
       },
     );
+
+    test("authenticates by a key, of the application and then at its jwksUri", { timeout }, async () => {
+      const app = await application(postern.admin, { grantTypes, ...byKey.settings });
+      const keys = `/v1/projects/${app.projectId}/applications/${app.appId}/keys`;
+      const { own, publicKey } = await newKey();
+      const added = await postern.admin.post(keys, { publicKey });
+      expect(added.status).toBe(200);
+      await using server = await start(app, byKey, own);
+      await registerUris(postern.admin, app, { redirectUris: [server.origin + callback] });
+      const person = await signedUp(postern);
+      const { browser, claims } = await signedIn(server.origin, person);
+      expect(await answered(browser, `${server.origin}/refresh`)).toMatchObject({ claims });
+      expect((await postern.admin.delete(`${keys}/${added.body.keyId}`)).status).toBe(200);
+      const jwksUri = front.keySet([publicKey]);
+      expect((await postern.admin.post(keys, { jwksUri })).status).toBe(200);
+      expect(await answered(browser, `${server.origin}/refresh`)).toMatchObject({ claims });
+      expect(front.paths).toContain(new URL(jwksUri).pathname);
+    });
+
+    if (!signOut) return;
+    test("signs out at Postern too, and is signed out with its session there", { timeout }, async () => {
+      const { path, after, backChannel } = signOut;
+      const registration = registrations["with a secret in the header"];
+      const app = await application(postern.admin, { grantTypes, ...registration.settings });
+      await using server = await start(app, registration);
+      await registerUris(postern.admin, app, {
+        redirectUris: [server.origin + callback],
+        postLogoutRedirectUris: [server.origin + after],
+        backChannelLogoutUri: front.url + backChannel,
+      });
+      front.sendTo(server.origin);
+      const person = await signedUp(postern);
+      const { browser } = await signedIn(server.origin, person);
+      const left = await browser.open(await ledTo(browser, server.origin + path));
+      expect(left.url).toBe(server.origin + after);
+
+      // The browser is signed in nowhere: this shows the form again.
+      const [here, elsewhere] = [await signedIn(server.origin, person, browser), await signedIn(server.origin, person)];
+      expect((await postern.admin.delete(`/v1/sessions/${here.answer.claims.sid}`)).status).toBe(200);
+      await vi.waitFor(async () => expect((await browser.send(server.origin)).status).toBe(302), timeout);
+      expect((await elsewhere.browser.send(server.origin)).status).toBe(200);
+    });
   });
 }
 
-type Ways = Pick<Registration, "method" | "algorithm">;
+/** A key, with its public half as an application has it. */
+async function newKey() {
+  const { privateKey, publicKey } = await generateKeyPair("RS256", { extractable: true });
+  const { kty = "", n, e } = await exportJWK(publicKey);
+  const own = { ...(await exportJWK(privateKey)), kid: "k1", alg: "RS256" };
+  return { own, publicKey: { kty, n, e, kid: "k1", alg: "RS256" } as JWK };
+}
 
-const environmentOf = (postern: Postern, app: Application, { method, algorithm }: Ways): RelyingPartyEnvironment => ({
+type Ways = Pick<Registration, "method" | "algorithm"> & { readonly privateKey: JWK | undefined };
+
+const environmentOf = (
+  postern: Postern,
+  app: Application,
+  { method, algorithm, privateKey }: Ways,
+): RelyingPartyEnvironment => ({
   ISSUER: issuerOf(postern),
   CLIENT_ID: app.clientId,
   CLIENT_SECRET: app.clientSecret,
+  PRIVATE_KEY: privateKey ? JSON.stringify(privateKey) : "",
   AUTH_METHOD: method,
   ID_TOKEN_ALGORITHM: algorithm,
 });

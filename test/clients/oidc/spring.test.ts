@@ -5,9 +5,11 @@ signsIn("Spring Security", {
   toolchain: "java",
   login: "/oauth2/authorization/postern",
   callback: "/login/oauth2/code/postern",
+  signOut: { path: "/logout", after: "/bye", backChannel: "/logout/connect/back-channel/postern" },
   async build() {
     const { folder, must } = await openWorkshop("oidc/spring");
     await must("mvn", "--batch-mode", "--quiet", "package");
-    return { command: ["java", "-jar", "target/program.jar"], cwd: folder };
+    // It runs for seconds: the best code for it would come too late.
+    return { command: ["java", "-XX:TieredStopAtLevel=1", "-jar", "target/program.jar"], cwd: folder };
   },
 });

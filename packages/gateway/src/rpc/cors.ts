@@ -6,6 +6,11 @@ import type { Fields } from "./header_fields.ts";
 export type Cors = {
   /** Returns the CORS headers of a response to a page of the origin; undefined where origins do not matter. */
   readonly headersFor: (origin: string | undefined, values: ContextValues) => ResponseFields | undefined;
+  /** Finds the CORS headers of a refusal; undefined where they are those of any response. */
+  readonly refusalHeadersFor: (
+    origin: string | undefined,
+    values: ContextValues,
+  ) => Promise<ResponseFields> | undefined;
   /** Answers a preflight; undefined where OPTIONS is a method like any other. */
   readonly preflight: (request: Fields, values: ContextValues) => Promise<Response | undefined>;
 };
@@ -16,6 +21,8 @@ export type CallerOrigins = {
   readonly mayAsk: (origin: string, values: ContextValues) => Promise<boolean>;
   /** Whether a page of the origin may read the response to the call of these values. */
   readonly mayRead: (origin: string, values: ContextValues) => boolean;
+  /** Finds whether a page that `mayRead` excludes may read a refusal, whose caller may be unknown; undefined where it may not. */
+  readonly mayReadRefusal: (origin: string, values: ContextValues) => Promise<boolean> | undefined;
 };
 
 const exposedHeaders = [
@@ -42,6 +49,12 @@ export function corsFor(origins: readonly string[], callers?: CallerOrigins): Co
       if (allowsAll) return readableBy("*");
       if (!origin) return origins.length > 0 ? varies : undefined;
       return isListed(origin) || callers?.mayRead(origin, values) ? { ...varies, ...readableBy(origin) } : varies;
+    },
+
+    refusalHeadersFor(origin, values) {
+      if (!origin || isListed(origin) || callers?.mayRead(origin, values)) return undefined;
+      const pending = callers?.mayReadRefusal(origin, values);
+      return pending?.then((mayRead) => (mayRead ? { ...varies, ...readableBy(origin) } : varies));
     },
 
     async preflight({ origin = "", "access-control-request-headers": requestHeaders }, values) {

@@ -25,6 +25,8 @@ export type CallOptions = {
   readonly limits: CallLimits;
   /** Sends a complete response with the common headers. */
   readonly respond: (exchange: Exchange, response: Response, values: ContextValues) => void;
+  /** Sends a refusal, which pages may read that read no other response. */
+  readonly refuse: (exchange: Exchange, response: Response, values: ContextValues) => void;
   /** Adds the common headers to those of a response. */
   readonly responseHeaders: (exchange: Exchange, headers: ResponseFields, values: ContextValues) => ResponseFields;
   /** Reports an error that no interceptor has seen, and returns the error to send. */

@@ -186,7 +186,7 @@ function refuseRequest(
   const refusal = call.onError(error, { values, signal, requestHeader, operation });
   const metadata = { contentType: negotiated.contentType, header: undefined, trailer: undefined };
   const response = negotiated.protocol.refuse(refusal, metadata);
-  call.respond(exchange, response, values);
+  call.refuse(exchange, response, values);
   return response.status;
 }
 
@@ -204,6 +204,13 @@ function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders 
     const vary = [...new Set([headers.vary, forBrowsers.vary])].filter(Boolean).join(", ");
     return vary ? { ...headers, ...own, ...forBrowsers, vary } : { ...headers, ...own, ...forBrowsers };
   };
+  const respond: CallOptions["respond"] = (exchange, response, values) => {
+    try {
+      send(exchange, response, headersOf(exchange, response.headers, values));
+    } catch {
+      exchange.abort();
+    }
+  };
   return {
     limits,
     stopping,
@@ -213,12 +220,13 @@ function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders 
       const connectError = error instanceof GatewayError ? toConnectError(error) : error;
       return onError ? onError(connectError, request) : toConnectError(connectError);
     },
-    respond(exchange, response, values) {
-      try {
-        send(exchange, response, headersOf(exchange, response.headers, values));
-      } catch {
-        exchange.abort();
-      }
+    respond,
+    refuse(exchange, response, values) {
+      const pending = cors?.refusalHeadersFor(exchange.headers.origin, values);
+      if (!pending) return respond(exchange, response, values);
+      const answer = (more: ResponseFields) =>
+        respond(exchange, { ...response, headers: { ...response.headers, ...more } }, values);
+      pending.then(answer, () => answer({}));
     },
     unaryDeadlines: deadlines(limits.deadlineMaxMs, expire),
     slowBodies: deadlines(limits.bodyTimeoutMs, expire),

@@ -193,7 +193,7 @@ export class StreamCall extends RpcCall {
     if (error && !this.#hasHeaders) {
       const response: Response = this.refusal(error);
       this.close();
-      options.respond(exchange, response, values);
+      options.refuse(exchange, response, values);
       return;
     }
     if (!this.#hasHeaders) this.#begin();

@@ -45,7 +45,7 @@ export class UnaryCall extends RpcCall {
   }
 
   fail(error: unknown): void {
-    if (!this.isOver) this.#finish(this.refusal(this.reported(error)));
+    if (!this.isOver) this.#refuse(this.reported(error));
   }
 
   #receive(): void {
@@ -66,8 +66,7 @@ export class UnaryCall extends RpcCall {
     } catch (error) {
       if (this.isOver) return;
       // Interceptors have seen an error that the implementation throws.
-      if (this.#isRunning && error instanceof ConnectError)
-        this.#finish(this.refusal(this.options.toConnectError(error)));
+      if (this.#isRunning && error instanceof ConnectError) this.#refuse(this.options.toConnectError(error));
       else this.fail(error);
     }
   }
@@ -90,5 +89,11 @@ export class UnaryCall extends RpcCall {
   #finish(response: Response): void {
     this.close();
     this.options.respond(this.exchange, response, this.values);
+  }
+
+  #refuse(error: ConnectError): void {
+    const response = this.refusal(error);
+    this.close();
+    this.options.refuse(this.exchange, response, this.values);
   }
 }

@@ -6,13 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 	"golang.org/x/oauth2"
 )
 
@@ -26,6 +31,9 @@ type application struct {
 
 func main() {
 	ctx := context.Background()
+	if key := os.Getenv("PRIVATE_KEY"); key != "" {
+		http.DefaultClient = &http.Client{Transport: asserting(key)}
+	}
 	provider, err := oidc.NewProvider(ctx, os.Getenv("ISSUER"))
 	if err != nil {
 		log.Fatal(err)
@@ -39,8 +47,7 @@ func main() {
 		ClientID:     os.Getenv("CLIENT_ID"),
 		ClientSecret: os.Getenv("CLIENT_SECRET"),
 		RedirectURL:  origin + "/callback",
-		// Its style of authentication is found out by trying.
-		Endpoint: provider.Endpoint(),
+		Endpoint: endpointOf(provider),
 		Scopes:   []string{oidc.ScopeOpenID, "profile", "email", "roles", oidc.ScopeOfflineAccess},
 	}}
 	http.HandleFunc("GET /login", app.login)
@@ -48,6 +55,57 @@ func main() {
 	http.HandleFunc("GET /refresh", answering(app.refresh))
 	fmt.Printf("Open %s\n", origin)
 	log.Fatal(http.Serve(listener, nil))
+}
+
+// endpointOf lets the style of authentication be found out by trying, but for a key.
+func endpointOf(provider *oidc.Provider) oauth2.Endpoint {
+	endpoint := provider.Endpoint()
+	if os.Getenv("PRIVATE_KEY") != "" {
+		endpoint.AuthStyle = oauth2.AuthStyleInParams
+	}
+	return endpoint
+}
+
+// asserting adds an assertion to each request for tokens, which the library has no way to make (RFC 7523, 2.2).
+type asserting string
+
+func (key asserting) RoundTrip(request *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(request.URL.Path, "/oauth/token") {
+		return http.DefaultTransport.RoundTrip(request)
+	}
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return nil, err
+	}
+	assertion, err := key.sign()
+	if err != nil {
+		return nil, err
+	}
+	form := string(body) + "&" + url.Values{
+		"client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"},
+		"client_assertion":      {assertion},
+	}.Encode()
+	signed := request.Clone(request.Context())
+	signed.Body, signed.ContentLength = io.NopCloser(strings.NewReader(form)), int64(len(form))
+	return http.DefaultTransport.RoundTrip(signed)
+}
+
+func (key asserting) sign() (string, error) {
+	var jwk jose.JSONWebKey
+	if err := json.Unmarshal([]byte(key), &jwk); err != nil {
+		return "", err
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jwk}, nil)
+	if err != nil {
+		return "", err
+	}
+	return jwt.Signed(signer).Claims(jwt.Claims{
+		Issuer:   os.Getenv("CLIENT_ID"),
+		Subject:  os.Getenv("CLIENT_ID"),
+		Audience: jwt.Audience{os.Getenv("ISSUER")},
+		ID:       oauth2.GenerateVerifier(),
+		Expiry:   jwt.NewNumericDate(time.Now().Add(time.Minute)),
+	}).Serialize()
 }
 
 func (app *application) login(w http.ResponseWriter, r *http.Request) {

@@ -1,19 +1,27 @@
 """A web server that signs in with Authlib and Flask."""
 
+import json
 import os
 import secrets
 
 from authlib.integrations.flask_client import OAuth
+from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from flask import Flask, session, url_for
+from joserfc.jwk import RSAKey
 from werkzeug.serving import make_server
 
 app = Flask(__name__)
 app.secret_key = secrets.token_bytes(32)
 oauth = OAuth(app)
+# What proves the application: a secret, a key, or nothing.
+proof = os.environ["CLIENT_SECRET"] or None
+if os.environ["PRIVATE_KEY"]:
+    proof = RSAKey.import_key(json.loads(os.environ["PRIVATE_KEY"]))
 postern = oauth.register(
     "postern",
     client_id=os.environ["CLIENT_ID"],
-    client_secret=os.environ["CLIENT_SECRET"] or None,
+    client_secret=proof,
+    client_auth_methods=[PrivateKeyJWT(os.environ["ISSUER"] + "/oauth/token")],
     server_metadata_url=os.environ["ISSUER"] + "/.well-known/openid-configuration",
     client_kwargs={
         "scope": "openid profile email roles offline_access",
