@@ -25,6 +25,7 @@ import { endSignOn, SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";
 import {
   type AccessToken,
+  algorithmOf,
   type CodeIn,
   codeRedemption,
   isUsed,
@@ -107,10 +108,11 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     const refresh = isRefreshable(client, signOn)
       ? newRefresh(firstRefreshToken(), now, later(now, settings.refreshLifetimeSeconds))
       : undefined;
-    const idToken = await idTokenFor({ client, signOn, now }, access);
     const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
     const written = () => redeemCode({ ...of, sessionId: found.end.sessionId }, { now, access, refresh, end });
-    if (!(await triedAgain(written, call).catch(refuseEnded))) throw await late(found, call, of);
+    const writing = () => triedAgain(written, call).catch(refuseEnded);
+    const { idToken, isWritten } = await signedWhile(writing, { client, signOn, now }, access);
+    if (!isWritten) throw await late(found, call, of);
     return response({ access, refresh: refresh?.text, idToken });
   }
 
@@ -131,7 +133,6 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     refuseTarget(client, signOn, { form, issuer: maker.issuer() });
     const of = { client, signOn: { ...signOn, nonce: null }, now };
     const access = await newAccessToken(maker, of, narrowed(signOn.scope, form.get("scope")));
-    const idToken = await idTokenFor(of, access);
     const successor = newRefresh(
       nextRefreshToken(old),
       now,
@@ -139,8 +140,9 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     );
     const sealed = sealSuccessor(secrets.keyring, old, successor.text);
     const replaced = () => replaceRefresh(sql, { old, successor, sealed }, access);
-    const isFirst = found.replacedMs === null && (await triedAgain(replaced, call).catch(refuseEnded));
-    if (isFirst) return response({ access, refresh: successor.text, idToken });
+    const writing = async () => found.replacedMs === null && triedAgain(replaced, call).catch(refuseEnded);
+    const { idToken, isWritten } = await signedWhile(writing, of, access);
+    if (isWritten) return response({ access, refresh: successor.text, idToken });
     const written = () => writeAccessToken(sql, signOn.signOnId, access);
     if (!(await triedAgain(written, call).catch(refuseEnded))) throw notInForce();
     return response({ access, refresh: await successorOf(proof.clientId, old), idToken });
@@ -164,8 +166,12 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
     return notInForce();
   }
 
-  async function idTokenFor(of: TokenOf, { text: accessToken }: AccessToken): Promise<string | undefined> {
-    return wordsOf(of.signOn.scope).includes("openid") ? newIdToken(maker, of, { accessToken }) : undefined;
+  /** Writes tokens, and signs the ID token beside them meanwhile, where there is one: its key is at hand before anything is written. */
+  async function signedWhile(write: () => Promise<boolean>, of: TokenOf, { text: accessToken }: AccessToken) {
+    if (!wordsOf(of.signOn.scope).includes("openid")) return { idToken: undefined, isWritten: await write() };
+    await maker.keys.signer(algorithmOf(of.client));
+    const [idToken, isWritten] = await Promise.all([newIdToken(maker, of, { accessToken }), write()]);
+    return { idToken, isWritten };
   }
 
   function response({ access, refresh, idToken }: Made): TokenResponse {
