@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { sharedWrite } from "../../src/events/shared_write.ts";
+import { foreignKey } from "../../src/postgres/failure.ts";
+import { openTestLog } from "./log_of.ts";
+
+/** A table of cats, each of whom has a home, and the write that takes them in. */
+async function openShelter(namesOf?: (cat: Cat) => readonly string[]) {
+  const opened = await openTestLog();
+  const { sql, statements } = opened;
+  await sql.unsafe(`create table homes (home text primary key);
+    create table cats (cat text primary key, home text constraint cats_home references homes);
+    insert into homes values ('red'), ('blue')`);
+  statements.length = 0;
+  const takeIn = sharedWrite<Cat, { greeting: string }>(
+    sql,
+    {
+      asked: "cat text, home text",
+      parts: "taken as (insert into cats (cat, home) select cat, home from asked on conflict do nothing returning cat)",
+      select: "select n, 'hello ' || cat as greeting from asked join taken using (cat)",
+    },
+    namesOf,
+  );
+  return { ...opened, takeIn, [Symbol.asyncDispose]: opened[Symbol.asyncDispose] };
+}
+
+type Cat = { readonly cat: string; readonly home: string };
+
+const cats = (many: number) =>
+  Array.from({ length: many }, (_, n) => ({ cat: `cat${n}`, home: n % 2 ? "red" : "blue" }));
+
+test("writes that arrive together share statements, and each has its own row", async () => {
+  await using shelter = await openShelter();
+  const { takeIn, statements, sql } = shelter;
+  const greeted = await Promise.all(cats(200).map(takeIn));
+  expect(greeted.map((row) => row?.greeting)).toEqual(cats(200).map(({ cat }) => `hello ${cat}`));
+  expect(statements.length).toBeLessThan(10);
+  expect(await sql`select from cats`).toHaveLength(200);
+});
+
+test("a write without a row answers none", async () => {
+  await using shelter = await openShelter();
+  const { takeIn } = shelter;
+  const [cat] = cats(1);
+  if (!cat) expect.unreachable();
+  expect(await takeIn(cat)).toEqual({ n: 0, greeting: "hello cat0" });
+  expect(await takeIn(cat)).toBeUndefined();
+});
+
+test("a write that is refused harms nobody who shares its statement", async () => {
+  await using shelter = await openShelter();
+  const { takeIn, sql } = shelter;
+  const all = [...cats(30), { cat: "stray", home: "green" }];
+  const ended = await Promise.allSettled(all.map(takeIn));
+  expect(ended.filter(({ status }) => status === "fulfilled")).toHaveLength(30);
+  const last = ended.at(-1);
+  expect(last?.status === "rejected" && foreignKey(last.reason)).toBe("cats_home");
+  expect(await sql`select from cats`).toHaveLength(30);
+});
+
+test("keys with a common name never share a statement", async () => {
+  await using shelter = await openShelter(({ home }) => [home]);
+  const { takeIn, statements } = shelter;
+  await Promise.all(cats(10).map(takeIn));
+  expect(statements).toHaveLength(5);
+});
