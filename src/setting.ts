@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { isSupportedCountry } from "libphonenumber-js/max";
+import { numbering } from "./numbering.ts";
 import { serversOf } from "./postgres/servers.ts";
 
 /** A wrong setting, in one sentence that names the variable. */
@@ -191,7 +191,7 @@ export function smsText(name: string, fallback: string, meaning: string): Settin
 /** A region with a numbering plan. */
 export function region(name: string, meaning: string): Setting<string | undefined> {
   const read = (written: string) => {
-    if (!written || isSupportedCountry(written)) return written || undefined;
+    if (!written || numbering().isSupportedCountry(written)) return written || undefined;
     throw new ConfigError(
       `${name} must be a region with a numbering plan, two capital letters such as CH, not ${JSON.stringify(written)}`,
     );

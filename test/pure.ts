@@ -29,7 +29,7 @@ export const thoroughTests: readonly string[] = [
   "packages/gateway/test/http/http2/{frame_reader,hpack}.test.ts",
   "test/{contract,transport}/{encoder,item_count,message_limit,proto_files}.test.ts",
   "test/rules/*.test.ts",
-  "test/second_attempt.test.ts",
+  "test/{loaded_modules,second_attempt}.test.ts",
   "test/security/{foreign_hash,hash_queue,password,policy}.test.ts",
   "test/services/{compliance,shown_colors}.test.ts",
   "test/transport/standard/{openapi,openapi_shape}.test.ts",

@@ -1,6 +1,6 @@
-// The maximal metadata knows the ranges of every kind of number; the minimal one takes any number of a fitting length.
-import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js/max";
+import type { CountryCode } from "libphonenumber-js/max";
 import { refuse, type Violation } from "../errors.ts";
+import { numbering } from "../numbering.ts";
 
 /** A phone number, and whether it is a premium-rate number. */
 export type PhoneNumber = {
@@ -12,7 +12,7 @@ export type PhoneNumber = {
 /** Parses a phone number; undefined if it is not valid. A national number needs the region. */
 export function phoneNumber(text: string, region: string | undefined): PhoneNumber | undefined {
   const options = { extract: false, ...(region ? { defaultCountry: region as CountryCode } : {}) };
-  const number = parsePhoneNumberFromString(text.normalize("NFKC"), options);
+  const number = numbering().parsePhoneNumberFromString(text.normalize("NFKC"), options);
   if (!number || number.ext) return undefined;
   // A number that has a type is valid; checking both takes twice the time.
   const type = number.getType();
