@@ -25,7 +25,10 @@ export function asksConsent(request: AuthorizationRequest, session: ClientSessio
   const { client, prompts } = request;
   if (isAllowed || !session.permitted) return false;
   if (prompts.includes("consent") && !isOwnClient(client)) return true;
-  return isForeign(client, session.owner) && !wordsOf(request.scope).every((scope) => session.allowed.includes(scope));
+  const { allowed } = session;
+  // A request without a scope needs a consent, too: by it the application learns who the user is.
+  const isCovered = allowed !== null && wordsOf(request.scope).every((scope) => allowed.includes(scope));
+  return isForeign(client, session.owner) && !isCovered;
 }
 
 /** The names of the organizations that a question for consent is about. */

@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { foreignApplication } from "../fixture/connection.ts";
+import { type Postern, signedUp, startPostern } from "../harness.ts";
+import { answerIn, authorizeUrl, issuerOf, signIn } from "./application.ts";
+import { openBrowser, type Shown } from "./browser.ts";
+import { beginDevice, deviceSettings, poll, untilConfirmation } from "./device_flow.ts";
+
+let postern: Postern;
+let issuer: string;
+beforeAll(async () => {
+  postern = await startPostern({ devicePollSeconds: 1 });
+  issuer = issuerOf(postern);
+});
+afterAll(() => postern?.[Symbol.asyncDispose]());
+
+const isConsent = ({ status, text }: Shown) => [status, text.includes('value="allow"')];
+const foreign = (settings: Readonly<Record<string, unknown>> = {}) =>
+  foreignApplication(postern, postern.organizationId, settings);
+
+test("an application of another organization that asks for no scope is asked about like any other", async () => {
+  const [app, person, browser] = [await foreign(), await signedUp(postern), openBrowser(issuer)];
+  const url = authorizeUrl(issuer, app, { scope: undefined });
+  const asked = await signIn(browser, url, person);
+  expect(isConsent(asked)).toEqual([200, true]);
+  expect(answerIn(await browser.open(`${url}&prompt=none`)).error).toBe("consent_required");
+  expect(answerIn(await browser.submit(asked, {}, "allow")).code).toEqual(expect.any(String));
+  expect(answerIn(await browser.open(`${url}&prompt=none`)).code).toEqual(expect.any(String));
+  expect(answerIn(await browser.open(authorizeUrl(issuer, app, { prompt: "none" }))).error).toBe("consent_required");
+});
+
+test("so is one on a device", async () => {
+  const [app, person] = [await foreign(deviceSettings), await signedUp(postern)];
+  const codes = await beginDevice(issuer, app, { scope: "" });
+  const { browser, page } = await untilConfirmation(issuer, codes, person);
+  const asked = await browser.submit(page, {}, "continue");
+  expect(isConsent(asked)).toEqual([200, true]);
+  await browser.submit(asked, {}, "allow");
+  expect((await poll(issuer, app, codes)).body).toMatchObject({ scope: "", access_token: expect.any(String) });
+});
