@@ -37,3 +37,15 @@ test("so is one on a device", async () => {
   await browser.submit(asked, {}, "allow");
   expect((await poll(issuer, app, codes)).body).toMatchObject({ scope: "", access_token: expect.any(String) });
 });
+
+test("whoever signed in for a request goes on as no other account of the browser without its password", async () => {
+  const [app, ada, ben] = [await foreign(), await signedUp(postern), await signedUp(postern)];
+  const browser = openBrowser(issuer);
+  await signIn(browser, `${issuer}/account`, ada);
+  const chooser = await browser.open(authorizeUrl(issuer, app, { prompt: "select_account" }));
+  const [, account = ""] = /name="account" value="([^"]*)"/.exec(chooser.text) ?? [];
+  const asked = await signIn(browser, authorizeUrl(issuer, app, { prompt: "login consent" }), ben);
+  expect(isConsent(asked)).toEqual([200, true]);
+  const page = await browser.submit(asked, { account }, "choose");
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining('name="password"')]);
+});
