@@ -57,12 +57,13 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
   const [found] = await sql<Permitted[]>`
     with ${device.locked}found as materialized (
       select b.session_id, b.user_id, w.organization_id, ${sql.unsafe(mayUse)} as permitted,
-        ${isAllowed(sql, signOn)} as allowed,
+        (not ${signOn.isConsentNeeded}::boolean or c.consent_id is not null) as allowed, c.consent_id,
         ${sql.unsafe(mayActFor("w.organization_id"))} as reachable${device.isWaiting}
       from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
         join users u on u.user_id = b.user_id and ${sql.unsafe(userInForce)}
         cross join lateral (select coalesce(${organizationId}::text, u.owner) as organization_id) w
         join projects p on p.project_id = ${signOn.projectId}
+        left join ${neededConsent(sql, signOn)}
       where b.session_id = ${signOn.sessionId} and b.expiration_date > ${now}
     ),
     kept as (
@@ -70,10 +71,10 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
       where b.session_id = found.session_id and b.idle_date < ${signOn.idleDate}::timestamptz - interval '5 minutes'
     ),
     made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
-        expiration_date)
+      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id,
+        created, expiration_date)
       select ${signOn.signOnId}, session_id, user_id, ${signOn.appId}, organization_id, ${signOn.scope}, ${forApi},
-        ${signOn.nonce ?? null}, ${now}, ${expirationDate} from found
+        ${signOn.nonce ?? null}, consent_id, ${now}, ${expirationDate} from found
       where permitted and allowed and reachable${device.andWaiting}
       returning sign_on_id, session_id, app_id
     ),
@@ -90,13 +91,12 @@ export async function writeSignOn(sql: Sql, signOn: NewSignOn): Promise<Permitte
   return found;
 }
 
-/** The condition that the user allowed the application what it asks for, where that is needed. */
-const isAllowed = (
+/** The consent `c` of the user to the application, for all that it asks for, where one is needed. */
+const neededConsent = (
   sql: Sql,
   { isConsentNeeded, appId, scope }: NewSignOn,
-) => sql`(not ${isConsentNeeded}::boolean or exists (
-          select from consents c where c.user_id = b.user_id and c.app_id = ${appId}
-            and c.scopes @> string_to_array(${scope}, ' ')))`;
+) => sql`consents c on ${isConsentNeeded}::boolean and c.user_id = b.user_id and c.app_id = ${appId}
+          and c.scopes @> string_to_array(${scope}, ' ')`;
 
 /** The parts of the statement that sign a device in: of users who approve it at once one does. */
 function deviceParts(sql: Sql, { deviceId, now }: NewSignOn) {

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { foreignApplication } from "../fixture/connection.ts";
+import { connected, foreignApplication } from "../fixture/connection.ts";
+import { holdStatement } from "../fixture/held_row.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
-import { answerIn, authorizeUrl, issuerOf, signIn } from "./application.ts";
+import { ask, until } from "../postgres/holder.ts";
+import { answerIn, authorizeUrl, exchange, issuerOf, signIn } from "./application.ts";
 import { openBrowser, type Shown } from "./browser.ts";
 import { beginDevice, deviceSettings, poll, untilConfirmation } from "./device_flow.ts";
 
@@ -48,4 +50,33 @@ test("whoever signed in for a request goes on as no other account of the browser
   expect(isConsent(asked)).toEqual([200, true]);
   const page = await browser.submit(asked, { account }, "choose");
   expect([page.status, page.text]).toEqual([200, expect.stringContaining('name="password"')]);
+});
+
+/** Waits until a statement waits for a lock. */
+async function untilHeldUp(): Promise<void> {
+  const waits = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await until(async () => (await ask(postern.databaseUrl, waits)).length > 0);
+}
+
+const silent = { prompt: "none" };
+
+test("a sign-in that is written while its user disconnects the application is worth nothing", async () => {
+  const { app, person, browser } = await connected(postern);
+  const theirs = `consents where app_id = '${app.appId}'`;
+  const held = await holdStatement(postern.databaseUrl, `select from ${theirs} for no key update`);
+  const disconnected = person.client.delete(`/v1/users/me/connected-applications/${app.appId}`);
+  await untilHeldUp();
+  const { code = "" } = answerIn(await browser.open(authorizeUrl(issuer, app, silent)));
+  await held[Symbol.asyncDispose]();
+  expect((await disconnected).status).toBe(200);
+  expect((await exchange(issuer, app, code)).body.error).toBe("invalid_grant");
+});
+
+test("a sign-in that waits for the end of its consent is refused", async () => {
+  const { app, browser } = await connected(postern);
+  const held = await holdStatement(postern.databaseUrl, `delete from consents where app_id = '${app.appId}'`);
+  const answered = browser.open(authorizeUrl(issuer, app, silent));
+  await untilHeldUp();
+  await held[Symbol.asyncDispose]();
+  expect(answerIn(await answered).error).toBe("access_denied");
 });

@@ -58,9 +58,7 @@ with device as materialized (
     from projects p join organizations h on h.organization_id = p.owner
     where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
-        (not $3::boolean or exists (
-          select from consents c where c.user_id = b.user_id and c.app_id = $4
-            and c.scopes @> string_to_array($5, ' '))) as allowed,
+        (not $3::boolean or c.consent_id is not null) as allowed, c.consent_id,
         (w.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = w.organization_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
@@ -71,32 +69,34 @@ with device as materialized (
     where p.project_id = g.project_id) = '')) as reachable, exists (select from device) as is_waiting
       from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
         join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-        cross join lateral (select coalesce($6::text, u.owner) as organization_id) w
-        join projects p on p.project_id = $7
-      where b.session_id = $8 and b.expiration_date > $9
+        cross join lateral (select coalesce($4::text, u.owner) as organization_id) w
+        join projects p on p.project_id = $5
+        left join consents c on $6::boolean and c.user_id = b.user_id and c.app_id = $7
+          and c.scopes @> string_to_array($8, ' ')
+      where b.session_id = $9 and b.expiration_date > $10
     ),
     kept as (
-      update browser_sessions b set idle_date = $10 from found
-      where b.session_id = found.session_id and b.idle_date < $11::timestamptz - interval '5 minutes'
+      update browser_sessions b set idle_date = $11 from found
+      where b.session_id = found.session_id and b.idle_date < $12::timestamptz - interval '5 minutes'
     ),
     made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
-        expiration_date)
-      select $12, session_id, user_id, $13, organization_id, $14, $15,
-        $16, $17, $18 from found
+      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id,
+        created, expiration_date)
+      select $13, session_id, user_id, $14, organization_id, $15, $16,
+        $17, consent_id, $18, $19 from found
       where permitted and allowed and reachable and is_waiting
       returning sign_on_id, session_id, app_id
     ),
     served as (
       insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, $19 from made where $20 on conflict do nothing
+      select session_id, app_id, $20 from made where $21 on conflict do nothing
     ),
     approved as (
-      update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null from made where d.device_id = $21
+      update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null from made where d.device_id = $22
     ),
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $22, sign_on_id, $23, $24,
-        $25 from made where $26
+      select $23, sign_on_id, $24, $25,
+        $26 from made where $27
     )
     select permitted, allowed, reachable, is_waiting as "isWaiting" from found;

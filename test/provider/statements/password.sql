@@ -139,9 +139,7 @@ with found as materialized (
     from projects p join organizations h on h.organization_id = p.owner
     where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
-        (not $1::boolean or exists (
-          select from consents c where c.user_id = b.user_id and c.app_id = $2
-            and c.scopes @> string_to_array($3, ' '))) as allowed,
+        (not $1::boolean or c.consent_id is not null) as allowed, c.consent_id,
         (w.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = w.organization_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
@@ -152,29 +150,31 @@ with found as materialized (
     where p.project_id = g.project_id) = '')) as reachable
       from browser_sessions b join sessions s on s.session_id = b.session_id and not s.enrolment_only
         join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-        cross join lateral (select coalesce($4::text, u.owner) as organization_id) w
-        join projects p on p.project_id = $5
-      where b.session_id = $6 and b.expiration_date > $7
+        cross join lateral (select coalesce($2::text, u.owner) as organization_id) w
+        join projects p on p.project_id = $3
+        left join consents c on $4::boolean and c.user_id = b.user_id and c.app_id = $5
+          and c.scopes @> string_to_array($6, ' ')
+      where b.session_id = $7 and b.expiration_date > $8
     ),
     kept as (
-      update browser_sessions b set idle_date = $8 from found
-      where b.session_id = found.session_id and b.idle_date < $9::timestamptz - interval '5 minutes'
+      update browser_sessions b set idle_date = $9 from found
+      where b.session_id = found.session_id and b.idle_date < $10::timestamptz - interval '5 minutes'
     ),
     made as (
-      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created,
-        expiration_date)
-      select $10, session_id, user_id, $11, organization_id, $12, $13,
-        $14, $15, $16 from found
+      insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id,
+        created, expiration_date)
+      select $11, session_id, user_id, $12, organization_id, $13, $14,
+        $15, consent_id, $16, $17 from found
       where permitted and allowed and reachable
       returning sign_on_id, session_id, app_id
     ),
     served as (
       insert into session_applications (session_id, app_id, created)
-      select session_id, app_id, $17 from made where $18 on conflict do nothing
+      select session_id, app_id, $18 from made where $19 on conflict do nothing
     ),
     coded as (
       insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-      select $19, sign_on_id, $20, $21,
-        $22 from made where $23
+      select $20, sign_on_id, $21, $22,
+        $23 from made where $24
     )
     select permitted, allowed, reachable from found;
