@@ -34,12 +34,13 @@ async function click(browser: Browser, page: Shown, button: Readonly<Record<stri
 const valuesOf = ({ text }: Shown, name: string) =>
   [...text.matchAll(new RegExp(`<button name="${name}" value="([^"]*)"`, "g"))].map(([, value]) => value ?? "");
 
-test("each page asks for a sign-in, leads back, and is shown in no frame, to no cache and without script", async () => {
+test("each page asks for a sign-in, leads back, names its user, and is shown in no frame, to no cache and without script", async () => {
   const person = await signedUp(postern);
   for (const path of paths) {
     const browser = openBrowser(issuer);
     const page = await signIn(browser, issuer + path, person);
     expect([page.status, page.url]).toEqual([200, issuer + path]);
+    expect(page.text).toContain(`<b>${person.username}</b>`);
     expect(page.headers.get("content-security-policy")).toBe(
       "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     );
@@ -130,6 +131,7 @@ test("a factor is renamed and removed, and recovery codes are made anew", async 
   const shown = await click(browser, renamed, { action: "codes" });
   const codes = [...shown.text.matchAll(/<li><code>([^<]*)<\/code><\/li>/g)];
   expect([codes.length, shown.text]).toEqual([10, expect.stringContaining("Your recovery codes")]);
+  expect(shown.text).toContain(`<b>${person.username}</b>`);
   const list = await browser.open(`${issuer}/account/factors`);
   expect(list.text).toContain("Recovery codes (10 left)");
   expect((await click(browser, list, { action: "remove", factor: person.factorId })).text).toContain("There are none.");
