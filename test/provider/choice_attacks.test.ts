@@ -80,3 +80,10 @@ test("a sign-in that waits for the end of its consent is refused", async () => {
   await held[Symbol.asyncDispose]();
   expect(answerIn(await answered).error).toBe("access_denied");
 });
+
+test("the name of an application or organization turns no other words of a page around", async () => {
+  const [app, person] = [await foreign({ name: "Shop\u202e\u2067 <b>\r\n" }), await signedUp(postern)];
+  const asked = await signIn(openBrowser(issuer), authorizeUrl(issuer, app), person);
+  expect(asked.text).toContain("<p>The application Shop &lt;b&gt; of Organization");
+  expect(asked.text).not.toMatch(/\p{Bidi_Control}/u);
+});
