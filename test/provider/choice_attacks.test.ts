@@ -4,7 +4,7 @@ import { holdStatement } from "../fixture/held_row.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { ask, until } from "../postgres/holder.ts";
 import { answerIn, authorizeUrl, exchange, issuerOf, signIn } from "./application.ts";
-import { openBrowser, type Shown } from "./browser.ts";
+import { hiddenIn, openBrowser, type Shown } from "./browser.ts";
 import { beginDevice, deviceSettings, poll, untilConfirmation } from "./device_flow.ts";
 
 let postern: Postern;
@@ -86,4 +86,17 @@ test("the name of an application or organization turns no other words of a page 
   const asked = await signIn(openBrowser(issuer), authorizeUrl(issuer, app), person);
   expect(asked.text).toContain("<p>The application Shop &lt;b&gt; of Organization");
   expect(asked.text).not.toMatch(/\p{Bidi_Control}/u);
+});
+
+test("the form of one step is not that of another", async () => {
+  const [app, person, browser] = [await foreign(), await signedUp(postern), openBrowser(issuer)];
+  await signIn(browser, `${issuer}/account`, person);
+  const asked = await browser.open(authorizeUrl(issuer, app));
+  const body = new URLSearchParams({ ...hiddenIn(asked.text), action: "done" });
+  const sent = await browser.send(`${issuer}/account/factors/add`, {
+    method: "POST",
+    body,
+    headers: { origin: issuer },
+  });
+  expect(sent.status).toBe(403);
 });
