@@ -758,7 +758,7 @@ export const SessionService: GenService<{
   },
   /**
    * Ends the sessions of a user, of the caller's own all but the one that the call presents, with everything that applications got by
-   * them.
+   * them, and by sessions that have run out.
    *
    * @generated from rpc postern.v1.SessionService.DeleteUserSessions
    */
