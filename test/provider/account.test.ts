@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { codeOf } from "../fixture/authenticator.ts";
 import { connected } from "../fixture/connection.ts";
-import { withTotp } from "../fixture/factors.ts";
+import { enrolTotp, withTotp } from "../fixture/factors.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { openProbe } from "../probe.ts";
 import { answerIn, application, authorizeUrl, basic, issuerOf, type Person, post, signIn } from "./application.ts";
@@ -149,6 +150,18 @@ test("what changes factors needs a sign-in that is fresh, and the page asks for 
   }
   expect((await click(browser, page, { action: "rename", name: "Phone" })).text).toContain('value="Phone"');
   expect((await person.client.get("/v1/users/me/factors")).body.factors).toHaveLength(1);
+});
+
+test("who signed in before the factor came is asked for it, and comes back", async () => {
+  const person = await signedUp(postern);
+  const { browser } = await atHome(person);
+  const { secret, factorId } = await enrolTotp(person.client);
+  const page = await browser.open(`${issuer}/account/factors`);
+  const asked = await click(browser, page, { action: "remove", factor: factorId });
+  expect([asked.status, asked.text]).toEqual([200, expect.stringContaining('value="factor"')]);
+  const back = await browser.submit(asked, { code: codeOf(secret, 1) }, "factor");
+  expect([back.url, back.text]).toEqual([`${issuer}/account/factors`, expect.stringContaining("Authenticator app")]);
+  expect((await click(browser, back, { action: "remove", factor: factorId })).text).toContain("There are none.");
 });
 
 test("who signs out ends the session, and the next account takes its place", async () => {

@@ -586,7 +586,7 @@ export type SessionFact = Message<"postern.v1.SessionFact"> & {
     case: "ended";
   } | {
     /**
-     * The session may do all that its user may: the user enrolled the factor that was wanted.
+     * The user enrolled a factor in the session, which counts as one of both from then on: it may do all that its user may.
      *
      * @generated from field: postern.v1.SessionFact.Unrestricted unrestricted = 3;
      */
