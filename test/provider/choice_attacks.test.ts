@@ -3,7 +3,7 @@ import { connected, foreignApplication } from "../fixture/connection.ts";
 import { holdStatement } from "../fixture/held_row.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { ask, until } from "../postgres/holder.ts";
-import { answerIn, authorizeUrl, exchange, issuerOf, signIn } from "./application.ts";
+import { answerIn, authorizeUrl, basic, exchange, issuerOf, post, signIn } from "./application.ts";
 import { hiddenIn, openBrowser, type Shown } from "./browser.ts";
 import { beginDevice, deviceSettings, poll, untilConfirmation } from "./device_flow.ts";
 
@@ -99,4 +99,15 @@ test("the form of one step is not that of another", async () => {
     headers: { origin: issuer },
   });
   expect(sent.status).toBe(403);
+});
+
+test("introspection tells the username of a user of another organization only with the scope profile", async () => {
+  const names: Record<string, unknown> = {};
+  for (const scope of ["openid", "openid profile"]) {
+    const { app, person, accessToken } = await connected(postern, { scope });
+    const { body } = await post(issuer, "/oauth/introspect", { token: accessToken }, basic(app));
+    expect(body).toMatchObject({ active: true, sub: person.userId });
+    names[scope] = body.username === person.username ? "shown" : body.username;
+  }
+  expect(names).toEqual({ openid: undefined, "openid profile": "shown" });
 });
