@@ -355,7 +355,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.DeleteUserRequest.user_id": "The id of the user.",
   "postern.v1.DeleteUserResponse.details": "The last version of the user, with its dates and its owner.",
   "postern.v1.DeleteUserSessionsRequest.user_id": "The id of the user, or `me`.",
-  "postern.v1.DeleteUserSessionsResponse.ended": "How many sessions were ended.",
+  "postern.v1.DeleteUserSessionsResponse.ended": "How many sessions were ended; 10,000 at most by one call, and another call ends more.",
   "postern.v1.DenialReason": "The reason of a denial.",
   "postern.v1.DenialReason.DENIAL_REASON_INCOMPLETE": "The question lacks a part; only among many.",
   "postern.v1.DenialReason.DENIAL_REASON_NOT_PERMITTED": "The caller lacks the permission for the question; only among many.",

@@ -507,7 +507,7 @@ export const DeleteUserSessionsRequestSchema: GenMessage<DeleteUserSessionsReque
  */
 export type DeleteUserSessionsResponse = Message<"postern.v1.DeleteUserSessionsResponse"> & {
   /**
-   * How many sessions were ended.
+   * How many sessions were ended; 10,000 at most by one call, and another call ends more.
    *
    * @generated from field: uint32 ended = 1;
    */
