@@ -67,6 +67,12 @@ const sentences: Readonly<Record<string, PageText>> = {
   offline_access: "scope_offline",
 };
 
+/** The scopes that a question for consent names: those of the request, and that of the roles where the application gets them without. */
+export function askedScopes({ client: { oidc }, scope }: AuthorizationRequest): readonly string[] {
+  const withRoles = oidc.idTokenRoleAssertion || oidc.accessTokenRoleAssertion;
+  return withRoles ? [...wordsOf(scope), "roles"] : wordsOf(scope);
+}
+
 /** The scopes of a request in plain words; who signs in is known to the application in any case. */
 export function scopeSentences(scopes: readonly string[], organization: string | null, language: Language): string[] {
   return [...new Set(["openid", ...scopes])].map((scope) => {

@@ -111,3 +111,13 @@ test("introspection tells the username of a user of another organization only wi
   }
   expect(names).toEqual({ openid: undefined, "openid profile": "shown" });
 });
+
+test("the question names the roles where the application gets them without their scope", async () => {
+  const lines: number[] = [];
+  for (const settings of [{}, { idTokenRoleAssertion: true }, { accessTokenRoleAssertion: true }]) {
+    const [app, person] = [await foreign(settings), await signedUp(postern)];
+    const { text } = await signIn(openBrowser(issuer), authorizeUrl(issuer, app), person);
+    lines.push(text.split("see your roles in its project").length - 1);
+  }
+  expect(lines).toEqual([0, 1, 1]);
+});
