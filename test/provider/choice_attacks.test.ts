@@ -27,6 +27,7 @@ test("an application of another organization that asks for no scope is asked abo
   expect(answerIn(await browser.open(`${url}&prompt=none`)).error).toBe("consent_required");
   expect(answerIn(await browser.submit(asked, {}, "allow")).code).toEqual(expect.any(String));
   expect(answerIn(await browser.open(`${url}&prompt=none`)).code).toEqual(expect.any(String));
+  expect((await browser.open(`${issuer}/account/applications`)).text).toContain("<li>know who you are and");
   expect(answerIn(await browser.open(authorizeUrl(issuer, app, { prompt: "none" }))).error).toBe("consent_required");
 });
 
