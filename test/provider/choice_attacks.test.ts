@@ -122,3 +122,23 @@ test("the question names the roles where the application gets them without their
   }
   expect(lines).toEqual([0, 1, 1]);
 });
+
+test("a page of one account does nothing once another account of the browser is chosen", async () => {
+  const [ada, ben] = [await signedUp(postern), await signedUp(postern)];
+  const browser = openBrowser(issuer);
+  await signIn(browser, `${issuer}/account`, ada);
+  const pages = [await browser.open(`${issuer}/account`), await browser.open(`${issuer}/account/sessions`)];
+  const other = await browser.submit(pages[0] ?? expect.unreachable(), {}, "switch");
+  await browser.submit(await browser.submit(other, {}, "other"), { login_name: ben.username, password: ben.password });
+  expect((await browser.open(`${issuer}/account`)).text).toContain(`<b>${ben.username}</b>`);
+  for (const [nth, action] of ["sign_out", "others"].entries())
+    expect((await browser.submit(pages[nth] ?? expect.unreachable(), {}, action)).status).toBe(403);
+  for (const { client } of [ada, ben]) expect((await client.get("/v1/sessions")).body.sessions).toHaveLength(2);
+});
+
+test("no page says that its user is signed in when the application gets an error", async () => {
+  const app = await foreign();
+  const more = { response_mode: "form_post", prompt: "none" };
+  const { text } = await openBrowser(issuer).open(authorizeUrl(issuer, app, more));
+  expect([text.includes("login_required"), /<h1>([^<]*)/.exec(text)?.[1]]).toEqual([true, "This sign-in cannot go on"]);
+});
