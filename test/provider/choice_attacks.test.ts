@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connected, foreignApplication } from "../fixture/connection.ts";
 import { holdStatement } from "../fixture/held_row.ts";
-import { type Postern, signedUp, startPostern } from "../harness.ts";
+import { organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { ask, until } from "../postgres/holder.ts";
 import { answerIn, authorizeUrl, basic, exchange, issuerOf, post, signIn } from "./application.ts";
 import { hiddenIn, openBrowser, type Shown } from "./browser.ts";
@@ -141,4 +141,15 @@ test("no page says that its user is signed in when the application gets an error
   const more = { response_mode: "form_post", prompt: "none" };
   const { text } = await openBrowser(issuer).open(authorizeUrl(issuer, app, more));
   expect([text.includes("login_required"), /<h1>([^<]*)/.exec(text)?.[1]]).toEqual([true, "This sign-in cannot go on"]);
+});
+
+test("an application that is first-party no more asks at the next sign-in", async () => {
+  const owner = await organization(postern);
+  const app = await foreign({ firstParty: true, owner });
+  const [person, browser] = [await signedUp(postern), openBrowser(issuer)];
+  expect(answerIn(await signIn(browser, authorizeUrl(issuer, app), person)).code).toEqual(expect.any(String));
+  const path = `/v1/projects/${app.projectId}/applications/${app.appId}/oidc`;
+  const headers = { "x-service-orgid": owner };
+  expect((await postern.admin.call("PATCH", path, { firstParty: false }, headers)).status).toBe(200);
+  expect(answerIn(await browser.open(authorizeUrl(issuer, app, silent))).error).toBe("consent_required");
 });
