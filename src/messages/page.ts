@@ -171,4 +171,7 @@ export type PageText = keyof typeof pageTexts;
 
 /** Returns a text of a page, with the values of its parameters. */
 export const pageText = (key: PageText, language: Language, params: Readonly<Record<string, string>> = {}): string =>
-  pageTexts[key][language].replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? "…");
+  pageTexts[key][language].replace(/\{(\w+)\}/g, (_, name: string) => inSentence(params[name] ?? "…"));
+
+// The name of an application may have characters that turn the words around it, such as U+202E: then it could write another sentence.
+const inSentence = (value: string): string => value.replace(/[\p{Bidi_Control}\p{Cc}]/gu, "");

@@ -8,7 +8,15 @@ import {
   RenameFactorRequestSchema,
 } from "../../gen/postern/v1/factor_pb.ts";
 import { pageText } from "../messages/page.ts";
-import { type AccountSection, type AccountView, accountForm, accountPage, dated, listOf } from "./account_page.ts";
+import {
+  type AccountSection,
+  type AccountView,
+  accountForm,
+  accountPage,
+  dated,
+  listOf,
+  userOf,
+} from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
 import { paths } from "./discovery.ts";
 import { type Html, html, nothing, pageResponse } from "./html.ts";
@@ -92,12 +100,15 @@ function kindOf({ language }: AccountView, { kind, codesLeft }: Listed): string 
 }
 
 /** The codes, shown this once. */
-const shownCodes = ({ language, path }: AccountView, codes: readonly string[]) =>
-  pageResponse({
+const shownCodes = (view: AccountView, codes: readonly string[]) => {
+  const { language, path } = view;
+  return pageResponse({
     language,
     title: pageText("codes_title", language),
-    body: html`<p>${pageText("new_codes_text", language)}</p>
+    body: html`${userOf(view)}
+<p>${pageText("new_codes_text", language)}</p>
 <ul class="codes">
 ${codes.map((code) => html`<li><code>${code}</code></li>\n`)}</ul>
 <a class="button" href="${path}">${pageText("back", language)}</a>`,
   });
+};

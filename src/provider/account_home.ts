@@ -9,15 +9,10 @@ export const accountHome = ({ choose, signOut }: Ways): AccountSection => ({
   isSensitive: () => false,
 
   async show(view, problem) {
-    const { session, language } = view;
-    const { displayName, username } = session;
-    const body = html`<p>${pageText("continue_text", language, { name: displayName || username })} <b>${username}</b></p>
-${accountForm(
-  view,
-  html`<button name="action" value="switch" class="plain">${pageText("switch_account", language)}</button>
-<button name="action" value="sign_out">${pageText("sign_out", language)}</button>`,
-)}`;
-    return accountPage(view, body, problem);
+    const { language } = view;
+    const buttons = html`<button name="action" value="switch" class="plain">${pageText("switch_account", language)}</button>
+<button name="action" value="sign_out">${pageText("sign_out", language)}</button>`;
+    return accountPage(view, accountForm(view, buttons), problem);
   },
 
   async act(view, form) {

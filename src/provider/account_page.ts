@@ -43,7 +43,7 @@ const titles: Readonly<Record<AccountPath, PageText>> = {
   "/account/factors": "account_factors",
 };
 
-/** Makes a page of the account. */
+/** Makes a page of the account. Each names its user: a browser may have several, and another tab may have switched. */
 export function accountPage(view: AccountView, body: Html, problem?: string): Response {
   const { language, path, cookies } = view;
   return pageResponse({
@@ -51,12 +51,17 @@ export function accountPage(view: AccountView, body: Html, problem?: string): Re
     language,
     cookies,
     title: pageText(titles[path], language),
-    body: html`${problem === undefined ? nothing : html`<p class="bad" role="alert">${problem}</p>`}
+    body: html`${userOf(view)}
+${problem === undefined ? nothing : html`<p class="bad" role="alert">${problem}</p>`}
 ${body}
 <nav aria-label="${pageText("account", language)}">
 ${accountPaths.filter((other) => other !== path).map((other) => linkTo(other, language))}</nav>`,
   });
 }
+
+/** The sentence that names the user of a page. */
+export const userOf = ({ session: { displayName, username }, language }: AccountView): Html =>
+  html`<p>${pageText("continue_text", language, { name: displayName || username })} <b>${username}</b></p>`;
 
 const linkTo = (path: AccountPath, language: Language): Html =>
   html`<a href="${path}">${pageText(titles[path], language)}</a>

@@ -4,6 +4,7 @@ import { hashToken } from "../security/token.ts";
 import { type Claims, roleClaims, userinfoClaims, wordsOf } from "./claims.ts";
 import type { Client } from "./client.ts";
 import type { Authenticate } from "./client_authentication.ts";
+import { isForeign } from "./consent.ts";
 import { clientAndRefresh, clientAndToken, type FoundToken, tokenRead } from "./grant_read.ts";
 import { claimsOfOwn } from "./jwt.ts";
 import { OauthError } from "./oauth_error.ts";
@@ -70,15 +71,17 @@ export function introspectionEndpoint(parts: Parts) {
     const { found } = read ?? {};
     const isInAudience = found?.end.projectId === client.projectId && !found.signOn?.forApi;
     if (value === undefined || !found?.signOn || !isInAudience) return inactive;
-    return introspected(parts.issuer(), found, found.signOn);
+    return introspected(parts.issuer(), { client, found, signOn: found.signOn });
   };
 }
 
-const introspected = (issuer: string, found: FoundToken, signOn: SignOn): Claims => ({
+type Introspected = { readonly client: Client; readonly found: FoundToken; readonly signOn: SignOn };
+
+const introspected = (issuer: string, { client, found, signOn }: Introspected): Claims => ({
   active: true,
   scope: found.scope,
   sub: signOn.userId,
-  username: signOn.username,
+  ...(isNamed(client, { found, signOn }) ? { username: signOn.username } : {}),
   aud: signOn.projectId,
   iss: issuer,
   iat: found.issuedAt,
@@ -88,6 +91,10 @@ const introspected = (issuer: string, found: FoundToken, signOn: SignOn): Claims
   "urn:postern:organization:id": signOn.organizationId,
   ...roleClaims(signOn),
 });
+
+/** Whether a client learns the username: users of other organizations allow that with the scope `profile`. */
+const isNamed = (client: Client, { found, signOn }: Omit<Introspected, "client">): boolean =>
+  !isForeign(client, signOn.userOwner) || wordsOf(found.scope).includes("profile");
 
 /** Makes the answers of the revocation endpoint (RFC 7009): none has a body. */
 export function revocationEndpoint(parts: Parts) {

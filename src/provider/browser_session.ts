@@ -31,8 +31,8 @@ export type BrowserSession = {
 export type ClientSession = BrowserSession & {
   /** Whether the user may use the application, and sign in for the organization that the request names. */
   readonly permitted: boolean;
-  /** The scopes that the user allowed the application so far. */
-  readonly allowed: readonly string[];
+  /** The scopes that the user allowed the application so far; null without a consent. */
+  readonly allowed: readonly string[] | null;
 };
 
 /** The application and the organization that a user is to be signed in for. */
@@ -48,7 +48,7 @@ export const browserSessionsRead = (sql: Sql) => readWhere(sql, "not s.enrolment
 export const enrollingSessionsRead = (sql: Sql) => readWhere(sql, "true");
 
 type Key = Readonly<{ hashes: string[]; app: string; project: string; organization: string | null; now: string }>;
-type Row = Omit<ClientSession, "cookie" | "allowed"> & { readonly hash: string; readonly allowed: string[] | null };
+type Row = Omit<ClientSession, "cookie"> & { readonly hash: string };
 
 function readWhere(sql: Sql, condition: string) {
   const read = load<Key, Row>(sql, {
@@ -79,8 +79,8 @@ function readWhere(sql: Sql, condition: string) {
   };
 }
 
-function sessionOf({ hash: _, allowed, ...row }: Row, cookie: string): ClientSession {
-  return { ...row, allowed: allowed ?? [], cookie };
+function sessionOf({ hash: _, ...row }: Row, cookie: string): ClientSession {
+  return { ...row, cookie };
 }
 
 /** A session that a sign-in began in a browser. */

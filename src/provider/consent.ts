@@ -25,7 +25,10 @@ export function asksConsent(request: AuthorizationRequest, session: ClientSessio
   const { client, prompts } = request;
   if (isAllowed || !session.permitted) return false;
   if (prompts.includes("consent") && !isOwnClient(client)) return true;
-  return isForeign(client, session.owner) && !wordsOf(request.scope).every((scope) => session.allowed.includes(scope));
+  const { allowed } = session;
+  // A request without a scope needs a consent, too: by it the application learns who the user is.
+  const isCovered = allowed !== null && wordsOf(request.scope).every((scope) => allowed.includes(scope));
+  return isForeign(client, session.owner) && !isCovered;
 }
 
 /** The names of the organizations that a question for consent is about. */
@@ -63,6 +66,12 @@ const sentences: Readonly<Record<string, PageText>> = {
   roles: "scope_roles",
   offline_access: "scope_offline",
 };
+
+/** The scopes that a question for consent names: those of the request, and that of the roles where the application gets them without. */
+export function askedScopes({ client: { oidc }, scope }: AuthorizationRequest): readonly string[] {
+  const withRoles = oidc.idTokenRoleAssertion || oidc.accessTokenRoleAssertion;
+  return withRoles ? [...wordsOf(scope), "roles"] : wordsOf(scope);
+}
 
 /** The scopes of a request in plain words; who signs in is known to the application in any case. */
 export function scopeSentences(scopes: readonly string[], organization: string | null, language: Language): string[] {

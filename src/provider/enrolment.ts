@@ -103,7 +103,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
 
   /** The session that a form was shown to; refuses one of another site, another browser, or another user. */
   async function clickedSession(form: Parameters, { browser, sessions, signal }: BrowserStep): Promise<ClientSession> {
-    const of = { browser, request: form.get("request") ?? "" };
+    const of = { browser, request: purposed(form.get("request") ?? "") };
     const all = await readSessions(sessions, ownClient, { now: clock(), signal });
     const session = all.find(({ sessionId }) => isFormToken(keyring, { ...of, sessionId }, form.get("token")));
     if (!session) throw new PageError("expired", {}, 403);
@@ -179,10 +179,13 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
   function formOf({ step, sessionId, proven }: Enrolment): EnrolmentForm {
     const { browser, language, query, cookies } = step;
     const request = query ? sealRequest(keyring, query, clock()) : "";
-    const token = formToken(keyring, { browser, request, sessionId });
+    const token = formToken(keyring, { browser, request: purposed(request), sessionId });
     return { proven, language, request, token, cookies: [...cookies, pages.jar.set("browser", browser)] };
   }
 }
+
+/** The request of a token of these forms: one of the sign-in is none here, nor the reverse. */
+const purposed = (request: string) => `enrolment ${request}`;
 
 /** The way back of somebody who did not sign in once more: to the factors, where somebody is signed in. */
 const cancelled = ({ language }: BrowserStep, session: ClientSession | undefined): Response =>

@@ -86,9 +86,13 @@ export function issuing({ deps, settings, maker }: Parts) {
 
 const ended = () => new OauthError("login_required", "the session of the browser has ended");
 
-/** The session that a sign-in refers to may end while it is written. */
+const notAllowed = () => new OauthError("access_denied", "the user has not allowed what the application asks for");
+
+/** The session that a sign-in refers to may end while it is written, and the consent may be withdrawn. */
 function whenEnded(error: unknown): undefined {
-  if (foreignKey(error) === undefined) throw error;
+  const key = foreignKey(error);
+  if (key === "sign_ons_consent") throw notAllowed();
+  if (key === undefined) throw error;
 }
 
 function refuseOthers(found: Permitted | undefined): void {
@@ -96,6 +100,6 @@ function refuseOthers(found: Permitted | undefined): void {
   if (!found.permitted) throw new OauthError("access_denied", "the user may not use this application");
   if (!found.reachable)
     throw new OauthError("access_denied", "the user has no part in the organization that scope names");
-  if (!found.allowed) throw new OauthError("access_denied", "the user has not allowed what the application asks for");
+  if (!found.allowed) throw notAllowed();
   if (found.isWaiting === false) throw new OauthError("expired_token", "the device waits no more");
 }

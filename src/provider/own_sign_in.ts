@@ -1,4 +1,5 @@
 import type { HttpRequest, Response } from "@postern/gateway";
+import { authenticationClasses, isMultiFactor } from "../services/authentication_class.ts";
 import type { BrowserSession, ClientSession } from "./browser_session.ts";
 import { type OwnPath, ownClientId } from "./own_client.ts";
 import { type Pages, stepOf } from "./pages.ts";
@@ -20,15 +21,19 @@ export async function signInTo(
   return pages.proceed(await pages.prove(parameters, http), stepOf(pages.jar, http, { parameters, query }));
 }
 
-/** Whether the last sign-in of a session was a short while ago: only then its user changes factors. */
-export const isFresh = ({ authTime }: BrowserSession, { freshSignInSeconds }: ProviderSettings, now: Date): boolean =>
-  now.getTime() - authTime.getTime() <= freshSignInSeconds * 1000;
+/** Whether the last sign-in of a session was a short while ago, with a factor where its user has one: only then its user changes factors. */
+export const isFresh = (session: BrowserSession, { freshSignInSeconds }: ProviderSettings, now: Date): boolean =>
+  now.getTime() - session.authTime.getTime() <= freshSignInSeconds * 1000 &&
+  (!session.hasFactor || isMultiFactor(session.methods));
 
-/** The parameters by which the user of a session signs in again, if that was too long ago. */
-export const freshSignIn = ({ username }: ClientSession, { freshSignInSeconds }: ProviderSettings) => ({
+/** The parameters by which the user of a session signs in again, if that was too long ago or without the factor. */
+export const freshSignIn = ({ username, hasFactor }: ClientSession, { freshSignInSeconds }: ProviderSettings) => ({
   max_age: String(freshSignInSeconds),
   login_hint: username,
+  ...(hasFactor ? { acr_values: multiFactor } : {}),
 });
+
+const [, multiFactor] = authenticationClasses;
 
 /** Whether the user came back from such a sign-in without one. */
 export const isCancelled = ({ query }: HttpRequest): boolean => parametersIn(query).get("error") !== undefined;

@@ -17,8 +17,7 @@ import {
   type SessionClient,
 } from "./browser_session.ts";
 import { accountsForm, consentForm } from "./choice_form.ts";
-import { wordsOf } from "./claims.ts";
-import { consentNamesRead, isForeign, scopeSentences } from "./consent.ts";
+import { askedScopes, consentNamesRead, isForeign, scopeSentences } from "./consent.ts";
 import { type CookieJar, cookieJar } from "./cookies.ts";
 import { type Clicks, nextStep, type StepState } from "./decision.ts";
 import { deviceCancelled, deviceConfirmation } from "./device_form.ts";
@@ -160,7 +159,7 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
 
   async function askConsent(request: AuthorizationRequest, step: BrowserStep, session: ClientSession) {
     const { owner, organization } = await namesOf(request, session, step.signal);
-    const sentences = scopeSentences(wordsOf(request.scope), organization, step.language);
+    const sentences = scopeSentences(askedScopes(request), organization, step.language);
     return consentForm(formOf(request, step, session.sessionId), { organization: owner, sentences, session });
   }
 

@@ -87,7 +87,7 @@ function formPost(request: ProvenRequest, parameters: ResponseParameters, contex
     language,
     cookies,
     brand,
-    title: pageText("signed_in", language),
+    title: pageText(parameters.error === undefined ? "signed_in" : "error", language),
     formAction: formActionOf(redirectUri),
     script: paths.formPost,
     body: html`<form method="post" action="${redirectUri}">

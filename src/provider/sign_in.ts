@@ -89,13 +89,13 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     throw new PageError("expired", {}, 403);
   }
 
-  /** Goes on with the account that was chosen; it becomes the present one. */
+  /** Goes on with the account that was chosen, which becomes the present one; it is not the one that signed in for this request. */
   async function choose({ form, step, proven }: Submitted): Promise<Response> {
     const chosen = form.get("account");
     const sessions = await pages.sessionsOf(step, proven.client);
     const inOrder = [...sessions.filter(isChosen), ...sessions.filter((session) => !isChosen(session))];
     const cookies = [...pages.jar.setSessions(inOrder, step.sessions)];
-    return pages.proceed(proven, { ...step, cookies, chosen, isConfirmed: !proven.device });
+    return pages.proceed(proven, { ...step, cookies, chosen, isConfirmed: !proven.device, isSignedIn: false });
 
     function isChosen({ sessionId }: BrowserSession): boolean {
       return sessionId === chosen;

@@ -123,14 +123,15 @@ const questionOf = ({ locked, isWaiting, andWaiting, given, orWaiting } = ofBrow
     code_ends timestamptz, device_id text`,
   parts: `${locked}found as materialized (
   select asked.*, b.user_id, w.organization_id, ${mayUse} as permitted,
-    (not asked.consent or exists (select from consents c where c.user_id = b.user_id and c.app_id = asked.app_id
-      and c.scopes @> string_to_array(asked.scope, ' '))) as allowed,
+    (not asked.consent or c.consent_id is not null) as allowed, c.consent_id,
     ${mayActFor("w.organization_id")} as reachable${isWaiting}
   from asked join browser_sessions b on b.session_id = asked.session_id and b.expiration_date > asked.now
     join sessions s on s.session_id = b.session_id and not s.enrolment_only
     join users u on u.user_id = b.user_id and ${userInForce}
     cross join lateral (select coalesce(asked.organization, u.owner) as organization_id) w
     join projects p on p.project_id = asked.project_id
+    left join consents c on asked.consent and c.user_id = b.user_id and c.app_id = asked.app_id
+      and c.scopes @> string_to_array(asked.scope, ' ')
   order by b.session_id
 ),
 kept as (
@@ -138,8 +139,9 @@ kept as (
   where b.session_id = found.session_id and b.idle_date < found.idle - interval '5 minutes'
 ),
 made as (
-  insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created, expiration_date)
-  select sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, now, ends from found
+  insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id, created,
+    expiration_date)
+  select sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id, now, ends from found
   where permitted and allowed and reachable${andWaiting}
   returning sign_on_id
 ),

@@ -4,8 +4,9 @@ import { factOf, type NewFact, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import type { PublicSettings } from "../security/passkey.ts";
+import { isMultiFactor } from "./authentication_class.ts";
 import { isEnrolmentOff } from "./factor_policy.ts";
-import { type FactorRow, factorsRead } from "./factor_read.ts";
+import { type FactorRow, factorsRead, isFullFactor } from "./factor_read.ts";
 import { policyColumn } from "./policy.ts";
 
 /** How long a sign-in is fresh, and where the pages of passkeys are. */
@@ -19,13 +20,13 @@ export type EnrollingUser = {
   readonly username: string;
   readonly displayName: string;
   readonly policy: { readonly factorRequirement: string };
-  readonly session: (Versioned & { readonly enrolmentOnly: boolean }) | undefined;
+  readonly session: (Versioned & { readonly amr: readonly string[] }) | undefined;
   readonly factors: readonly FactorRow[];
 };
 
 type Row = Omit<EnrollingUser, "session" | "factors"> & {
   readonly sessionId: string | null;
-  readonly enrolmentOnly: boolean;
+  readonly amr: readonly string[];
 } & Pick<Versioned, "version" | "created" | "changed">;
 
 /** Reads the caller with its session and its factors. */
@@ -42,15 +43,15 @@ export function enrollingUser({ sql }: Pick<Deps, "sql">): (call: Call) => Promi
   };
 }
 
-function sessionOf({ owner, sessionId, enrolmentOnly, version, created, changed }: Row): EnrollingUser["session"] {
-  return sessionId === null ? undefined : { owner, id: sessionId, enrolmentOnly, version, created, changed };
+function sessionOf({ owner, sessionId, amr, version, created, changed }: Row): EnrollingUser["session"] {
+  return sessionId === null ? undefined : { owner, id: sessionId, amr, version, created, changed };
 }
 
 const userRead = (sql: Sql) =>
   loadOne<{ user: string; session: string | null }, Row>(sql, {
     asked: `"user" text, session text`,
     select: `select n, u.owner, u.user_id as id, u.kind, u.username, concat_ws(' ', u.given_name, u.family_name) as "displayName",
-               ${policyColumn("u.owner")} as policy, s.session_id as "sessionId", s.enrolment_only as "enrolmentOnly",
+               ${policyColumn("u.owner")} as policy, s.session_id as "sessionId", s.amr,
                s.version, s.created, s.changed
              from asked join users u on u.user_id = asked."user"
              left join sessions s on s.session_id = asked.session and s.user_id = u.user_id`,
@@ -62,14 +63,24 @@ export function refuseEnrolment({ id, kind, policy }: EnrollingUser): void {
   if (isEnrolmentOff(policy.factorRequirement)) throw refuse.because("FACTORS_OFF");
 }
 
-/** Refuses a caller who did not sign in a short while ago: with a stolen token nobody changes what a sign-in asks for. */
-export function refuseStale({ session }: EnrollingUser, { freshSignInSeconds }: FactorSettings, now: Date): void {
+/**
+ * Refuses a caller who did not sign in a short while ago, with a factor where there is one: with a stolen token nobody changes what a
+ * sign-in asks for, nor by a password that was enough before the factor came.
+ */
+export function refuseStale(user: EnrollingUser, { freshSignInSeconds }: FactorSettings, now: Date): void {
+  const { session } = user;
   const age = session ? now.getTime() - session.created.getTime() : Number.POSITIVE_INFINITY;
   if (age > freshSignInSeconds * 1000) throw refuse.because("SIGN_IN_NOT_FRESH");
+  refuseWithoutFactor(user);
 }
 
-/** The fact that a session which could only enrol a factor may do everything, now that there is one; none for another session. */
+/** Refuses a session in which a user who has a factor did not use it. */
+export function refuseWithoutFactor({ session, factors }: EnrollingUser): void {
+  if (factors.some(isFullFactor) && !isMultiFactor(session?.amr ?? [])) throw refuse.because("SIGN_IN_NOT_FRESH");
+}
+
+/** The fact that the user of a session of one factor confirmed another one in it; it may do everything, if it could only enrol one. */
 export function unrestricted({ session, id: userId }: EnrollingUser, amr: string[], now: Date): NewFact[] {
-  if (!session?.enrolmentOnly) return [];
+  if (!session || isMultiFactor(session.amr)) return [];
   return [factOf("session", next(session, now), { case: "unrestricted", value: { userId, amr } })];
 }

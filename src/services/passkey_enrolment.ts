@@ -23,6 +23,7 @@ import {
   type FactorSettings,
   refuseEnrolment,
   refuseStale,
+  refuseWithoutFactor,
   unrestricted,
 } from "./enrolling_user.ts";
 import { enrolments } from "./enrolment.ts";
@@ -54,6 +55,7 @@ export const passkeyEnrolment = (deps: Deps, settings: FactorSettings) => {
     async confirmPasskey({ credential = {}, name }: NamedAnswer, call: Call) {
       const user = await caller(call);
       refusePasskey(user);
+      refuseWithoutFactor(user);
       const found = await enrolment.find(user, call.signal);
       const challenge = found.secret.subarray(0, challengeBytes);
       const passkey = await proven(credential, { challenge, party }, call);

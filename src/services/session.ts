@@ -1,9 +1,10 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { ListSessionsRequestSchema, type SessionService } from "../../gen/postern/v1/session_pb.ts";
+import { SignOnEnd } from "../../gen/postern/v1/sign_on_pb.ts";
 import { callerOf, type Deps, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import { type At, details, detailsAfter, factOf, type NewFact, next, type Versioned } from "../events/fact.ts";
+import { type At, details, detailsAfter, factOf, first, type NewFact, next, type Versioned } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
@@ -56,9 +57,13 @@ export const sessionService = (deps: Deps, options: SessionOptions) => {
       const user = { owner: organizationOf(call), id: userId };
       if (!(await userExists(user, call.signal))) throw refuse.notFound("user", userId);
       const kept = callerOf(call).sessionId ?? "";
-      const rows = await sessionsBeside(sql, userId, kept);
-      const ended = rows.map((row) => endedAt(next(row, clock()), userId));
-      return log.append(call, ended, { ended: rows.length });
+      const now = clock();
+      const [rows, signOns] = await Promise.all([sessionsBeside(sql, userId, kept), outlasting(sql, userId, now)]);
+      const facts = [
+        ...rows.map((row) => endedAt(next(row, now), userId)),
+        ...signOns.map((one) => signOnEnded(one, now)),
+      ];
+      return log.append(call, facts, { ended: rows.length });
     },
 
     ...completedSessions(options),
@@ -141,6 +146,20 @@ const openConnections = (sql: Sql, userId: string, now: Date, { after, limit }: 
 const sessionsBeside = (sql: Sql, userId: string, kept: string) => sql<SessionRow[]>`
   select ${sql.unsafe(columns)} from sessions s
   where s.user_id = ${userId} and s.session_id <> ${kept} order by s.session_id limit 10000`;
+
+/** A sign-in to an application whose session has run out. */
+type Outlasting = Readonly<Record<"owner" | "signOnId" | "userId" | "appId" | "sessionId", string>>;
+
+// The refresh token of an application outlasts the session that it came of.
+const outlasting = (sql: Sql, userId: string, now: Date) => sql<Outlasting[]>`
+  select b.owner, o.sign_on_id as "signOnId", o.user_id as "userId", o.app_id as "appId", o.session_id as "sessionId"
+  from sign_ons o join browser_sessions b on b.session_id = o.session_id
+  where o.user_id = ${userId} and o.expiration_date > ${now}
+    and not exists (select from sessions s where s.session_id = o.session_id)
+  order by o.sign_on_id limit 10000`;
+
+const signOnEnded = ({ owner, signOnId, ...of }: Outlasting, now: Date): NewFact =>
+  factOf("signOn", first(owner, signOnId, now), { case: "ended", value: { ...of, reason: SignOnEnd.SESSIONS_ENDED } });
 
 const session = ({ userId, expirationDate, amr, enrolmentOnly, ...row }: SessionRow) => ({
   id: row.id,

@@ -12,6 +12,7 @@ import {
   type FactorSettings,
   refuseEnrolment,
   refuseStale,
+  refuseWithoutFactor,
   unrestricted,
 } from "./enrolling_user.ts";
 import { enrolments } from "./enrolment.ts";
@@ -37,6 +38,7 @@ export const totpEnrolment = (deps: Deps, settings: FactorSettings) => {
     async confirmTotp({ code, name }: Pick<ConfirmTotpRequest, "code" | "name">, call: Call) {
       const user = await caller(call);
       refuseTotp(user);
+      refuseWithoutFactor(user);
       const found = await enrolment.find(user, call.signal);
       const step = stepOfCode(found.secret, code, { now: clock(), last: -1 });
       if (step === undefined) throw wrongCode("code");

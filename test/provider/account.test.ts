@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { codeOf } from "../fixture/authenticator.ts";
 import { connected } from "../fixture/connection.ts";
-import { withTotp } from "../fixture/factors.ts";
+import { enrolTotp, withTotp } from "../fixture/factors.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { openProbe } from "../probe.ts";
 import { answerIn, application, authorizeUrl, basic, issuerOf, type Person, post, signIn } from "./application.ts";
@@ -34,12 +35,13 @@ async function click(browser: Browser, page: Shown, button: Readonly<Record<stri
 const valuesOf = ({ text }: Shown, name: string) =>
   [...text.matchAll(new RegExp(`<button name="${name}" value="([^"]*)"`, "g"))].map(([, value]) => value ?? "");
 
-test("each page asks for a sign-in, leads back, and is shown in no frame, to no cache and without script", async () => {
+test("each page asks for a sign-in, leads back, names its user, and is shown in no frame, to no cache and without script", async () => {
   const person = await signedUp(postern);
   for (const path of paths) {
     const browser = openBrowser(issuer);
     const page = await signIn(browser, issuer + path, person);
     expect([page.status, page.url]).toEqual([200, issuer + path]);
+    expect(page.text).toContain(`<b>${person.username}</b>`);
     expect(page.headers.get("content-security-policy")).toBe(
       "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     );
@@ -130,6 +132,7 @@ test("a factor is renamed and removed, and recovery codes are made anew", async 
   const shown = await click(browser, renamed, { action: "codes" });
   const codes = [...shown.text.matchAll(/<li><code>([^<]*)<\/code><\/li>/g)];
   expect([codes.length, shown.text]).toEqual([10, expect.stringContaining("Your recovery codes")]);
+  expect(shown.text).toContain(`<b>${person.username}</b>`);
   const list = await browser.open(`${issuer}/account/factors`);
   expect(list.text).toContain("Recovery codes (10 left)");
   expect((await click(browser, list, { action: "remove", factor: person.factorId })).text).toContain("There are none.");
@@ -147,6 +150,18 @@ test("what changes factors needs a sign-in that is fresh, and the page asks for 
   }
   expect((await click(browser, page, { action: "rename", name: "Phone" })).text).toContain('value="Phone"');
   expect((await person.client.get("/v1/users/me/factors")).body.factors).toHaveLength(1);
+});
+
+test("who signed in before the factor came is asked for it, and comes back", async () => {
+  const person = await signedUp(postern);
+  const { browser } = await atHome(person);
+  const { secret, factorId } = await enrolTotp(person.client);
+  const page = await browser.open(`${issuer}/account/factors`);
+  const asked = await click(browser, page, { action: "remove", factor: factorId });
+  expect([asked.status, asked.text]).toEqual([200, expect.stringContaining('value="factor"')]);
+  const back = await browser.submit(asked, { code: codeOf(secret, 1) }, "factor");
+  expect([back.url, back.text]).toEqual([`${issuer}/account/factors`, expect.stringContaining("Authenticator app")]);
+  expect((await click(browser, back, { action: "remove", factor: factorId })).text).toContain("There are none.");
 });
 
 test("who signs out ends the session, and the next account takes its place", async () => {

@@ -6,15 +6,17 @@ import { openBrowser, type Shown } from "./browser.ts";
 /** The grant type of devices. */
 export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
+/** The settings of an application of devices, without a secret. */
+export const deviceSettings = {
+  grantTypes: ["OIDC_GRANT_TYPE_DEVICE_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"],
+  authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
+  appType: "OIDC_APP_TYPE_NATIVE",
+  redirectUris: [],
+};
+
 /** Registers an application of devices, without a secret unless the settings say otherwise. */
 export const deviceApplication = (admin: Client, settings: Readonly<Record<string, unknown>> = {}) =>
-  application(admin, {
-    grantTypes: ["OIDC_GRANT_TYPE_DEVICE_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"],
-    authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
-    appType: "OIDC_APP_TYPE_NATIVE",
-    redirectUris: [],
-    ...settings,
-  });
+  application(admin, { ...deviceSettings, ...settings });
 
 /** Asks for the codes of a device; answers the response as it is. */
 export const askForCodes = (node: string, { clientId }: Pick<Application, "clientId">, more: object = {}) =>

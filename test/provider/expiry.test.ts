@@ -84,10 +84,30 @@ async function rowsOf({ appId }: Application) {
   return row && "count" in row ? row.count : undefined;
 }
 
-const lastEnd = async () => {
+/** The end of the one sign-in to an application, as the log has it. */
+const endAt = async ({ appId }: Application) => {
   const { events } = (await postern.admin.get("/v1/events?types=sign_on.ended&pageSize=1000")).body;
-  return events.at(-1)?.fact.signOn.ended;
+  return events.map(({ fact }: { fact: EndFact }) => fact.signOn.ended).find((ended: End) => ended.appId === appId);
 };
+
+type End = { readonly appId: string };
+type EndFact = { readonly signOn: { readonly ended: End } };
+
+test("who ends all other sessions ends the refresh tokens of those that have run out, too", async () => {
+  const [app, person] = [await application(postern.admin, refreshing), await signedUp(postern)];
+  const { code } = await codeFor(issuerOf(postern), app, person, { scope: "openid offline_access" });
+  const { refresh_token } = (await exchange(issuerOf(postern), app, code)).body;
+  const theirs = `delete from sessions s using browser_sessions b
+    where b.session_id = s.session_id and b.user_id = '${person.userId}'`;
+  await ask(postern.databaseUrl, theirs);
+  await past("browser_sessions");
+  const next = await refresh(app, refresh_token);
+  expect(next.status).toBe(200);
+  const { status, body } = await person.client.delete("/v1/users/me/sessions");
+  expect([status, body.ended ?? 0]).toEqual([200, 0]);
+  expect((await refresh(app, next.body.refresh_token)).body.error).toBe("invalid_grant");
+  expect(await endAt(app)).toMatchObject({ appId: app.appId, reason: "SIGN_ON_END_SESSIONS_ENDED" });
+});
 
 test("of a sign-in that is refreshed one refresh token is kept, and one that was replaced before ends it all the same", async () => {
   const app = await application(postern.admin, refreshing);
@@ -100,7 +120,7 @@ test("of a sign-in that is refreshed one refresh token is kept, and one that was
   expect((await refresh(app, first)).body.error).toBe("invalid_grant");
   expect((await refresh(app, next.body.refresh_token)).body.error).toBe("invalid_grant");
   expect(await rowsOf(app)).toBe(0);
-  expect(await lastEnd()).toMatchObject({ appId: app.appId, reason: "SIGN_ON_END_REFRESH_TOKEN_REUSED" });
+  expect(await endAt(app)).toMatchObject({ appId: app.appId, reason: "SIGN_ON_END_REFRESH_TOKEN_REUSED" });
 });
 
 test("a refresh token whose row is gone is of no use to another client, and its own can still revoke by it", async () => {

@@ -158,8 +158,15 @@ test.each(Object.keys(ends))("no sign-in at a page outlives its user, who %s mea
   }
 });
 
-test.each(Object.keys(ends))("no token outlives its user, who %s while two nodes make it", async (name) => {
-  const end = ends[name] ?? expect.unreachable();
+/** The same at one application. */
+const endsAt: Readonly<Record<string, (userId: string, app: Application) => Promise<{ status: number }>>> = {
+  ...ends,
+  "is disconnected": (userId, { appId }) =>
+    nodes.one.admin.delete(`/v1/users/${userId}/connected-applications/${appId}`),
+};
+
+test.each(Object.keys(endsAt))("no token outlives its user, who %s while two nodes make it", async (name) => {
+  const end = endsAt[name] ?? expect.unreachable();
   const refreshing = await application(nodes.one.admin, { grantTypes });
   const refresh = ({ url }: { readonly url: string }, refresh_token: string) =>
     post(url, "/oauth/token", { grant_type: "refresh_token", refresh_token }, basic(refreshing));
@@ -172,7 +179,7 @@ test.each(Object.keys(ends))("no token outlives its user, who %s while two nodes
       refresh(nodes.one, refresh_token),
       refresh(nodes.two, refresh_token),
       exchange(nodes.two.url, refreshing, next),
-      soon().then(() => end(person.userId)),
+      soon().then(() => end(person.userId, refreshing)),
     ]);
     expect(status).toBe(200);
     for (const made of [one, two, third].filter(({ status }) => status === 200)) {

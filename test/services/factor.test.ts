@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { codeOf } from "../fixture/authenticator.ts";
-import { enrolTotp, pendingOf, withTotp, wrongCodeOf } from "../fixture/factors.ts";
+import { enrolTotp, keyFor, pendingOf, withTotp, wrongCodeOf } from "../fixture/factors.ts";
 import { type Answer, machine, organization, type Postern, signedUp } from "../harness.ts";
 import { openProbe } from "../probe.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
@@ -182,6 +182,28 @@ test("what changes factors needs a fresh sign-in, and a personal access token is
   for (const path of paths) expect(refused(await person.client.post(path))).toEqual([400, "SIGN_IN_NOT_FRESH"]);
   expect(refused(await person.client.delete(own))).toEqual([400, "SIGN_IN_NOT_FRESH"]);
   done(await person.client.get("/v1/users/me/factors"));
+});
+
+test("a session that began by the password alone, before the factor came, changes no factor", async () => {
+  const person = await signedUp(postern);
+  const { username: loginName, password } = person;
+  const { token } = done(await postern.as().post("/v1/sessions", { loginName, password }));
+  const thief = postern.as(token);
+  const key = keyFor(postern);
+  const { options } = done(await thief.post("/v1/users/me/factors:startPasskey"));
+  const { factorId } = await enrolTotp(person.client);
+  const body = { credential: key.create(options), name: "Key" };
+  const attempts = [
+    thief.delete(`/v1/users/me/factors/${factorId}`),
+    thief.post("/v1/users/me/factors:generateRecoveryCodes"),
+    thief.post("/v1/users/me/factors:startPasskey"),
+    thief.post("/v1/users/me/factors:confirmPasskey", body),
+  ];
+  for (const attempt of attempts) expect(refused(await attempt)).toEqual([400, "SIGN_IN_NOT_FRESH"]);
+  const { sessions } = done(await person.client.get("/v1/sessions"));
+  expect(sessions.map(({ amr }: { amr: string[] }) => amr)).toEqual([["pwd"], ["pwd", "otp", "mfa"]]);
+  done(await person.client.post("/v1/users/me/factors:generateRecoveryCodes"));
+  done(await person.client.delete(`/v1/users/me/factors/${factorId}`));
 });
 
 test("a new password by mail replaces no factor, and one beside the sign-in counts only after the factor", async () => {

@@ -18,7 +18,7 @@ select n, u.owner, u.user_id as id, u.kind, u.username, concat_ws(' ', u.given_n
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
     left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true
-    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy, s.session_id as "sessionId", s.enrolment_only as "enrolmentOnly",
+    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy, s.session_id as "sessionId", s.amr,
                s.version, s.created, s.changed
              from asked join users u on u.user_id = asked."user"
              left join sessions s on s.session_id = asked.session and s.user_id = u.user_id;
@@ -41,7 +41,5 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text)
 )
 select n from asked join passkeys p on p.credential_id = decode(asked.id, 'hex');
-
--- appends: facts/factor.passkey_added.sql
 
 -- appends: facts/factor.passkey_added_and_session.unrestricted.sql

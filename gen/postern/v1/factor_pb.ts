@@ -1135,7 +1135,8 @@ export const FactorRefusalSchema: GenEnum<FactorRefusal> = /*@__PURE__*/
 
 /**
  * The factors of human users beside their passwords: an app that makes codes (TOTP), passkeys, and recovery codes. Once a user has one of
- * the first two, a password alone signs nobody in (CreateSession).
+ * the first two, a password alone signs nobody in (CreateSession), and no session that began by it before changes factors. The one in
+ * which the factor was enrolled does.
  *
  * @generated from service postern.v1.FactorService
  */

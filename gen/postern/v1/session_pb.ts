@@ -507,7 +507,7 @@ export const DeleteUserSessionsRequestSchema: GenMessage<DeleteUserSessionsReque
  */
 export type DeleteUserSessionsResponse = Message<"postern.v1.DeleteUserSessionsResponse"> & {
   /**
-   * How many sessions were ended.
+   * How many sessions were ended; 10,000 at most by one call, and another call ends more.
    *
    * @generated from field: uint32 ended = 1;
    */
@@ -586,7 +586,7 @@ export type SessionFact = Message<"postern.v1.SessionFact"> & {
     case: "ended";
   } | {
     /**
-     * The session may do all that its user may: the user enrolled the factor that was wanted.
+     * The user enrolled a factor in the session, which counts as one of both from then on: it may do all that its user may.
      *
      * @generated from field: postern.v1.SessionFact.Unrestricted unrestricted = 3;
      */
@@ -758,7 +758,7 @@ export const SessionService: GenService<{
   },
   /**
    * Ends the sessions of a user, of the caller's own all but the one that the call presents, with everything that applications got by
-   * them.
+   * them, and by sessions that have run out.
    *
    * @generated from rpc postern.v1.SessionService.DeleteUserSessions
    */

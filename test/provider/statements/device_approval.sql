@@ -63,8 +63,7 @@ found as materialized (
     from projects p join organizations h on h.organization_id = p.owner
     where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
-    (not asked.consent or exists (select from consents c where c.user_id = b.user_id and c.app_id = asked.app_id
-      and c.scopes @> string_to_array(asked.scope, ' '))) as allowed,
+    (not asked.consent or c.consent_id is not null) as allowed, c.consent_id,
     (w.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = w.organization_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
@@ -78,6 +77,8 @@ found as materialized (
     join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
     cross join lateral (select coalesce(asked.organization, u.owner) as organization_id) w
     join projects p on p.project_id = asked.project_id
+    left join consents c on asked.consent and c.user_id = b.user_id and c.app_id = asked.app_id
+      and c.scopes @> string_to_array(asked.scope, ' ')
   order by b.session_id
 ),
 kept as (
@@ -85,8 +86,9 @@ kept as (
   where b.session_id = found.session_id and b.idle_date < found.idle - interval '5 minutes'
 ),
 made as (
-  insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, created, expiration_date)
-  select sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, now, ends from found
+  insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id, created,
+    expiration_date)
+  select sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id, now, ends from found
   where permitted and allowed and reachable and is_waiting
   returning sign_on_id
 ),
