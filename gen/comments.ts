@@ -496,7 +496,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.FactorService.RemoveFactor": "Removes a factor. The recovery codes go with the last other factor. Users who remove one of their own need a sign-in that is fresh (SIGN_IN_NOT_FRESH); an administrator helps a user who lost a device. Sessions go on.",
   "postern.v1.FactorService.RenameFactor": "Gives a factor another name.",
   "postern.v1.FactorService.StartPasskey": "Begins the enrolment of a passkey: answers the options for `navigator.credentials.create`. It asks for a sign-in that is fresh (SIGN_IN_NOT_FRESH), and for a service whose PUBLIC_URL has a name for its host, as browsers make no passkey for an address (PASSKEY_HOST).",
-  "postern.v1.FactorService.StartTotp": "Begins the enrolment of an app that makes codes: answers the secret to show as a QR code. Until ConfirmTotp gets a first code nothing else changes; beginning again replaces the secret. It asks for a sign-in that is fresh (SIGN_IN_NOT_FRESH).",
+  "postern.v1.FactorService.StartTotp": "Begins the enrolment of an app that makes codes: answers the secret to show as a QR code. Until ConfirmTotp gets a first code, in the same session, nothing else changes; beginning again replaces the secret. It asks for a sign-in that is fresh (SIGN_IN_NOT_FRESH).",
   "postern.v1.GenerateRecoveryCodesResponse.codes": "The codes, shown this once. Case, blanks and dashes do not matter.",
   "postern.v1.GenerateRecoveryCodesResponse.details": "The version of the factor, its dates and its owner.",
   "postern.v1.GenerateRecoveryCodesResponse.factor_id": "The id of the factor that the codes are.",

@@ -29,13 +29,14 @@ export function enrolments({ sql, clock, ids, secrets }: Deps, kind: Kind) {
       const until = new Date(at.time.getTime() + enrolmentSeconds * 1000);
       const sealed = Buffer.from(keyring.seal(secret, secretContext(at.stream))).toString("hex");
       const value = { userId: user.id, kind: kinds[kind] };
-      const kept = { kind, sealed, until: until.toISOString() };
+      const kept = { kind, sealed, until: until.toISOString(), sessionId: user.session?.id ?? null };
       const started = factOf("factor", at, { case: "enrolmentStarted", value }, kept);
       return { started, expirationDate: timestampFromDate(until) };
     },
 
-    async find({ id }: EnrollingUser, signal: AbortSignal): Promise<Enrolment> {
-      const found = await read({ user: id, kind, now: clock().toISOString() }, signal);
+    /** Finds the enrolment that began in the same session: another one may be of somebody who knows the password alone. */
+    async find({ id, session }: EnrollingUser, signal: AbortSignal): Promise<Enrolment> {
+      const found = await read({ user: id, kind, session: session?.id ?? "", now: clock().toISOString() }, signal);
       if (!found) throw refuse.because("ENROLMENT_EXPIRED");
       return { ...found, secret: keyring.open(found.sealed, secretContext(found.factorId)) };
     },
@@ -49,8 +50,8 @@ export function enrolments({ sql, clock, ids, secrets }: Deps, kind: Kind) {
 }
 
 const enrolmentRead = (sql: Sql) =>
-  loadOne<{ user: string; kind: string; now: string }, Omit<Enrolment, "secret">>(sql, {
-    asked: `"user" text, kind text, now timestamptz`,
+  loadOne<{ user: string; kind: string; session: string; now: string }, Omit<Enrolment, "secret">>(sql, {
+    asked: `"user" text, kind text, session text, now timestamptz`,
     select: `select n, e.factor_id as "factorId", e.sealed from asked join factor_enrolments e
-               on e.user_id = asked."user" and e.kind = asked.kind and e.expiration_date > asked.now`,
+               on e.user_id = asked."user" and e.kind = asked.kind and e.session_id = asked.session and e.expiration_date > asked.now`,
   });

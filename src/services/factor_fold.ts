@@ -21,11 +21,11 @@ const gone = (table: string) => `delete from ${table} t using $facts f where t.f
 export const factorFolds = {
   enrolmentStarted: {
     credentials: [
-      `insert into factor_enrolments (user_id, kind, factor_id, sealed, expiration_date)
-       select i.payload->>'userId', i.secret->>'kind', i.stream, decode(i.secret->>'sealed', 'hex'),
-         (i.secret->>'until')::timestamptz from $input i
-       on conflict (user_id, kind) do update set factor_id = excluded.factor_id, sealed = excluded.sealed,
-         expiration_date = excluded.expiration_date`,
+      `insert into factor_enrolments (user_id, kind, session_id, factor_id, sealed, expiration_date)
+       select i.payload->>'userId', i.secret->>'kind', i.secret->>'sessionId', i.stream,
+         decode(i.secret->>'sealed', 'hex'), (i.secret->>'until')::timestamptz from $input i
+       on conflict (user_id, kind) do update set session_id = excluded.session_id, factor_id = excluded.factor_id,
+         sealed = excluded.sealed, expiration_date = excluded.expiration_date`,
     ],
   },
   totpAdded: { views: [insertFactor("totp", { name })], credentials: [insertSecret, endEnrolment("totp")] },

@@ -164,6 +164,20 @@ test("who signed in before the factor came is asked for it, and comes back", asy
   expect((await click(browser, back, { action: "remove", factor: factorId })).text).toContain("There are none.");
 });
 
+test("an enrolment is of one session: another one is not shown its secret, and does not confirm it", async () => {
+  const person = await signedUp(postern);
+  const [{ browser }, thief] = [await atHome(person), await atHome(person)];
+  const add = async (at: Browser) => at.submit(await at.open(`${issuer}/account/factors/add`), {}, "app");
+  const theirs = await add(thief.browser);
+  const shown = await add(browser);
+  const secret = /<code>([A-Z2-7 ]{16,})</.exec(shown.text)?.[1]?.replaceAll(" ", "") ?? expect.unreachable();
+  const looked = await thief.browser.submit(theirs, { code: "000000" }, "confirm_app");
+  expect([looked.status, looked.text.replaceAll(" ", "").includes(secret)]).toEqual([400, false]);
+  const took = await thief.browser.submit(theirs, { code: codeOf(secret) }, "confirm_app");
+  expect(took.status).toBe(400);
+  expect((await browser.submit(shown, { code: codeOf(secret) }, "confirm_app")).status).toBe(200);
+});
+
 test("who signs out ends the session, and the next account takes its place", async () => {
   const [ada, ben] = [await signedUp(postern), await signedUp(postern)];
   const { browser } = await atHome(ada);

@@ -32,10 +32,10 @@ select n, f.factor_id as id, f.owner, f.user_id as "userId", f.kind, f.name, f.i
              from asked join factors f on f.user_id = asked."user" and f.owner = asked.owner order by n, f.factor_id;
 
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text, kind text, now timestamptz)
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text, kind text, session text, now timestamptz)
 )
 select n, e.factor_id as "factorId", e.sealed from asked join factor_enrolments e
-               on e.user_id = asked."user" and e.kind = asked.kind and e.expiration_date > asked.now;
+               on e.user_id = asked."user" and e.kind = asked.kind and e.session_id = asked.session and e.expiration_date > asked.now;
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text)

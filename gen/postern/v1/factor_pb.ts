@@ -1142,8 +1142,8 @@ export const FactorRefusalSchema: GenEnum<FactorRefusal> = /*@__PURE__*/
  */
 export const FactorService: GenService<{
   /**
-   * Begins the enrolment of an app that makes codes: answers the secret to show as a QR code. Until ConfirmTotp gets a first code nothing
-   * else changes; beginning again replaces the secret. It asks for a sign-in that is fresh (SIGN_IN_NOT_FRESH).
+   * Begins the enrolment of an app that makes codes: answers the secret to show as a QR code. Until ConfirmTotp gets a first code, in the
+   * same session, nothing else changes; beginning again replaces the secret. It asks for a sign-in that is fresh (SIGN_IN_NOT_FRESH).
    *
    * @generated from rpc postern.v1.FactorService.StartTotp
    */

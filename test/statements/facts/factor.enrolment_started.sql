@@ -8,11 +8,11 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"factor.enrolment_started/0" as (insert into factor_enrolments (user_id, kind, factor_id, sealed, expiration_date)
-       select i.payload->>'userId', i.secret->>'kind', i.stream, decode(i.secret->>'sealed', 'hex'),
-         (i.secret->>'until')::timestamptz from (select * from input where type = 'factor.enrolment_started') i
-       on conflict (user_id, kind) do update set factor_id = excluded.factor_id, sealed = excluded.sealed,
-         expiration_date = excluded.expiration_date),
+"factor.enrolment_started/0" as (insert into factor_enrolments (user_id, kind, session_id, factor_id, sealed, expiration_date)
+       select i.payload->>'userId', i.secret->>'kind', i.secret->>'sessionId', i.stream,
+         decode(i.secret->>'sealed', 'hex'), (i.secret->>'until')::timestamptz from (select * from input where type = 'factor.enrolment_started') i
+       on conflict (user_id, kind) do update set session_id = excluded.session_id, factor_id = excluded.factor_id,
+         sealed = excluded.sealed, expiration_date = excluded.expiration_date),
 idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
