@@ -108,7 +108,7 @@ export const shownRequestId = (values: Call["values"]): string =>
 export const systemCall = (requestId: string): Call => ({
   values: createContextValues().set(keys.requestId, requestId),
   signal: new AbortController().signal,
-  requestHeader: new Headers(),
+  requestHeader: { get: () => null },
 });
 
 /** The caller; only for operations that need one. */

@@ -10,13 +10,15 @@ const program = `
   registerHooks({ load: (url, context, next) => { loaded.add(url); return next(url, context); } });
   await import("./src/program/commands.ts");
   await import("./src/server.ts");
-  console.log(JSON.stringify([...loaded]));`;
+  const { refuse } = await import("./src/errors.ts");
+  refuse.because("PHONE_INVALID", { metadata: { link: "<https://example.com>" } });
+  console.log(JSON.stringify({ urls: [...loaded], own: process.moduleLoadList }));`;
 
-/** The packages that a process has loaded once it has the server. */
+/** The packages, and the parts of Node, that a process has loaded once it has the server and has refused a call. */
 async function loadedByServer() {
   const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program]);
-  const urls = JSON.parse(stdout) as string[];
-  return new Set(urls.map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]));
+  const { urls, own } = JSON.parse(stdout) as Record<"urls" | "own", string[]>;
+  return { packages: new Set(urls.map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1])), own };
 }
 
 const seldomUsed = [
@@ -24,8 +26,10 @@ const seldomUsed = [
   "@zxcvbn-ts/language-common",
 ];
 
-test("a node that starts loads no package that it may never need", async () => {
-  const packages = await loadedByServer();
+test("a node that starts and refuses a call loads no package that it may never need, and no client of HTTP", async () => {
+  const { packages, own } = await loadedByServer();
   expect(packages).toContain("@connectrpc/connect");
   expect(seldomUsed.filter((name) => packages.has(name))).toEqual([]);
+  expect(own).toContain("NativeModule http");
+  expect(own.filter((name) => name.includes("undici"))).toEqual([]);
 });

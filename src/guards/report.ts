@@ -6,7 +6,7 @@ import {
   type HandlerContext,
   type Interceptor,
 } from "@connectrpc/connect";
-import { type FailedRequest, type HttpRoute, pathOf, type RequestGate } from "@postern/gateway";
+import { type FailedRequest, HeaderFields, type HttpRoute, pathOf, type RequestGate } from "@postern/gateway";
 import { type Call, keys } from "../deps.ts";
 import { codeName, localized, reasonOf } from "../errors.ts";
 import { callOf, withMessages } from "./around.ts";
@@ -89,7 +89,7 @@ export function report(options: ReportOptions): Report {
 
 /** Returns the headers and trailers of the response to a call, for a response that no handler makes. */
 export function responseFieldsOf(values: ContextValues): { readonly header: Headers; readonly trailer: Headers } {
-  const { responseHeader = new Headers(), responseTrailer = new Headers() } = values.get(lineKey)?.call ?? {};
+  const { responseHeader = new HeaderFields(), responseTrailer = new HeaderFields() } = values.get(lineKey)?.call ?? {};
   return { header: responseHeader, trailer: responseTrailer };
 }
 

@@ -37,7 +37,9 @@ test("only config.ts reads the environment", () => {
 });
 
 test("only refusal.ts makes an error of Connect, so that every refusal has its details", () => {
-  const made = (node: Node) => isNewExpression(node) && node.expression.getText() === "ConnectError";
+  const made = (node: Node) =>
+    (isNewExpression(node) && node.expression.getText() === "ConnectError") ||
+    (isCallExpression(node) && /^Reflect\.construct\(.*\bConnectError\)$/s.test(node.getText()));
   expect(places(sources, made, ["packages/gateway/src/errors/refusal.ts"])).toEqual([]);
   expect(places(sources, made)).not.toEqual([]);
 });

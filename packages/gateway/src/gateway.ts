@@ -187,6 +187,7 @@ export {
   pathsAround,
   type Violation,
 } from "./errors/violation.ts";
+export { HeaderFields } from "./header_fields.ts";
 export { networkOf } from "./http/body_budget.ts";
 export { clientAddresses, clientAddressOf } from "./http/client_address.ts";
 export type { Response } from "./http/exchange.ts";

@@ -1,11 +1,12 @@
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
-import { type Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import {
   BadRequestSchema,
   ErrorInfoSchema,
   ResourceInfoSchema,
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
+import { HeaderFields } from "../header_fields.ts";
 import { cutText, listed, type Violation } from "./violation.ts";
 
 /** The details of a refusal, beyond its reason. */
@@ -46,19 +47,35 @@ export function refusal({ domain, reason, code, text }: RefusalKind, details: Re
       : []),
     ...(retrySeconds === undefined ? [] : [detail(RetryInfoSchema, { retryDelay: durationOf(retrySeconds) })]),
   ];
-  return withoutStack(() => new ConnectError(text(metadata), code, details.metadata, outgoing, cause));
+  const fields = Object.entries(details.metadata ?? {});
+  return connectError({ text: text(metadata), code, fields, details: outgoing, cause });
 }
 
-/** Makes an error without a stack: that of a refusal is never read, and costs more than all else that a refusal does. */
-function withoutStack<E extends Error>(make: () => E): E {
+type ErrorParts = {
+  readonly text: string;
+  readonly code: Code;
+  /** Headers or trailers of the error. */
+  readonly fields?: Iterable<readonly [string, string]>;
+  readonly details: Detail[];
+  readonly cause: unknown;
+};
+
+/**
+ * Makes an error of Connect as its constructor does, but with headers of ours: Node's load undici, 25 ms and 8 MB for the first
+ * refusal of a process. It has no stack: that of a refusal is never read, and costs more than all else that a refusal does.
+ */
+function connectError({ text, code, fields = [], details, cause }: ErrorParts): ConnectError {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
-  try {
-    return make();
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
+  const error: Error = Reflect.construct(Error, [`[${nameOf(code)}] ${text}`], ConnectError);
+  Error.stackTraceLimit = stackTraceLimit;
+  const metadata = new HeaderFields();
+  for (const [name, value] of fields) metadata.append(name, value);
+  const own = { name: "ConnectError", isWireError: false, rawMessage: text, code, metadata, details, cause };
+  return Object.assign(error as ConnectError, own);
 }
+
+const nameOf = (code: Code) => Code[code].replace(/(?<=.)[A-Z]/g, "_$&").toLowerCase();
 
 /** The ErrorInfo of a refusal, which names its reason; undefined for any other error. */
 export function infoOf(error: unknown) {
@@ -86,9 +103,8 @@ export function withFewer(error: ConnectError, maxListed: number): ConnectError 
 /** Returns a refusal with only its reason and a cut text. */
 export function withReasonOnly(error: ConnectError): ConnectError {
   const { reason = "", domain = "" } = infoOf(error) ?? {};
-  const copy = withoutStack(() => new ConnectError(cutText(error.rawMessage), error.code, undefined, undefined, error));
-  copy.details = reason === "" ? [] : [detail(ErrorInfoSchema, { reason, domain })];
-  return copy;
+  const details = reason === "" ? [] : [detail(ErrorInfoSchema, { reason, domain })];
+  return connectError({ text: cutText(error.rawMessage), code: error.code, details, cause: error });
 }
 
 const listedIn = (error: ConnectError) => error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
@@ -100,9 +116,7 @@ export const isDetail = (one: Detail, { typeName }: DescMessage): one is Extract
   "desc" in one && one.desc.typeName === typeName;
 
 function withDetails({ rawMessage, code, metadata, cause }: ConnectError, details: Detail[]): ConnectError {
-  const copy = withoutStack(() => new ConnectError(rawMessage, code, metadata, undefined, cause));
-  copy.details = details;
-  return copy;
+  return connectError({ text: rawMessage, code, fields: metadata, details, cause });
 }
 
 /** The number of omitted violations, for programs; empty when none is omitted. */

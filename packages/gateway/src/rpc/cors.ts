@@ -1,6 +1,6 @@
 import type { ContextValues } from "@connectrpc/connect";
+import type { Fields } from "../header_fields.ts";
 import type { Response, ResponseFields } from "../http/exchange.ts";
-import type { Fields } from "./header_fields.ts";
 
 /** The pages of other origins that may call, and read what they are answered. */
 export type Cors = {

@@ -1,6 +1,6 @@
 import type { ContextValues } from "@connectrpc/connect";
+import type { Fields } from "../header_fields.ts";
 import type { Response } from "../http/exchange.ts";
-import type { Fields } from "./header_fields.ts";
 
 /** A request at a path that is no rpc. */
 export type HttpRequest = {

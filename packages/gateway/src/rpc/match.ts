@@ -1,9 +1,9 @@
 import { GatewayError } from "../errors/gateway_error.ts";
 import { unreadable, wrongHeader } from "../errors/problem.ts";
+import type { Fields } from "../header_fields.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Target } from "../http/target.ts";
 import type { FindCall } from "./find_call.ts";
-import type { Fields } from "./header_fields.ts";
 import type { HttpRoute } from "./http_route.ts";
 import { type NamedProtocol, protocolNamed, unsupportedType } from "./negotiate.ts";
 import { negotiateConnect, negotiateQuery } from "./protocols/connect.ts";

@@ -1,6 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { GatewayError } from "../errors/gateway_error.ts";
-import type { Fields } from "./header_fields.ts";
+import type { Fields } from "../header_fields.ts";
 import { negotiateConnect } from "./protocols/connect.ts";
 import { negotiateGrpc } from "./protocols/grpc.ts";
 import { negotiateGrpcWeb } from "./protocols/grpc_web.ts";

@@ -1,10 +1,10 @@
 import { type ConnectError, type ContextValues, createContextKey } from "@connectrpc/connect";
 import { type Encoding, encodingOf } from "../codec/compression.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
+import { HeaderFields } from "../header_fields.ts";
 import type { Exchange, Response, ResponseFields } from "../http/exchange.ts";
 import type { ContextSource, StreamContext, UnaryContext } from "./context.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
-import { HeaderFields } from "./header_fields.ts";
 import type { Metadata, Negotiated } from "./protocols/protocol.ts";
 import type { Codec, RpcMethod } from "./rpc_method.ts";
 

@@ -1,5 +1,6 @@
-import { createServer, IncomingMessage, type Server } from "node:http";
+import type { Server } from "node:http";
 import { Duplex } from "node:stream";
+import { createServer, IncomingMessage } from "./node_http.ts";
 
 /** Callbacks of the parser for the requests of one connection, in their order. */
 export type Reader = {

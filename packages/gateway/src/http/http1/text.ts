@@ -1,5 +1,5 @@
-import { STATUS_CODES } from "node:http";
 import type { ResponseFields } from "../exchange.ts";
+import { STATUS_CODES } from "./node_http.ts";
 
 const isFieldValue = (value: string) => !/[^\t\x20-\x7e]/.test(value);
 

@@ -1,8 +1,8 @@
 import type { ConnectError } from "@connectrpc/connect";
 import { enclose, open, prefixBytes } from "../../codec/envelope.ts";
 import { wrongHeader } from "../../errors/problem.ts";
+import type { Fields } from "../../header_fields.ts";
 import type { ResponseFields } from "../../http/exchange.ts";
-import type { Fields } from "../header_fields.ts";
 import { codeToString, errorToJson, parseConnectContentType, parseConnectTimeout } from "./connect_es.ts";
 import { connectStatusOf, httpFieldsOf } from "./http_error.ts";
 import { fieldsOf, type Metadata, metadataOf, type Negotiated, type Protocol } from "./protocol.ts";

@@ -1,7 +1,7 @@
 import { enclose, open, prefixBytes } from "../../codec/envelope.ts";
 import { wrongHeader } from "../../errors/problem.ts";
+import type { Fields } from "../../header_fields.ts";
 import type { ResponseFields } from "../../http/exchange.ts";
-import type { Fields } from "../header_fields.ts";
 import { parseGrpcContentType, parseGrpcTimeout } from "./connect_es.ts";
 import { fittingStatusOf, trailersOf } from "./grpc_status.ts";
 import { fieldsOf, type Negotiated, type Protocol } from "./protocol.ts";

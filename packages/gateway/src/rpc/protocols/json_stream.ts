@@ -1,7 +1,7 @@
 import { type DescMessage, type JsonValue, type Message, ScalarType } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { isObject } from "../../codec/json/text.ts";
-import type { Fields } from "../header_fields.ts";
+import type { Fields } from "../../header_fields.ts";
 import { errorJson, jsonUnary } from "./json.ts";
 import type { Negotiated, Protocol } from "./protocol.ts";
 

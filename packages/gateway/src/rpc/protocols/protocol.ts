@@ -1,8 +1,8 @@
 import type { ConnectError } from "@connectrpc/connect";
 import type { Encoding } from "../../codec/compression.ts";
 import type { Enclosed } from "../../codec/envelope.ts";
+import type { Fields, HeaderFields } from "../../header_fields.ts";
 import type { Response, ResponseFields } from "../../http/exchange.ts";
-import type { Fields, HeaderFields } from "../header_fields.ts";
 
 /** The message of a unary response, and the encoding that it is compressed by, if any. */
 export type Outgoing = { readonly message: Uint8Array | string; readonly encoding: Encoding | undefined };
