@@ -14,8 +14,7 @@ import {
   standardServices,
   usageFamilies,
 } from "@postern/gateway";
-import { apiOptions } from "./contract/api.ts";
-import { describeAll } from "./contract/describe.ts";
+import { describeAll, type RpcDescription } from "./contract/describe.ts";
 import { type Call, keys } from "./deps.ts";
 import { unsettledSeconds } from "./events/follow.ts";
 import { report } from "./guards/report.ts";
@@ -65,11 +64,14 @@ export function observability(runtime: Runtime, { ownProcess, tracing, parent, i
     quietLines: report({ logger: quiet, ...reported }),
     ready,
     readyFields: parent && (() => ({ workers: readyWorkers(parent.count()) })),
-    docs: reference(() => apiOptions(rpcs)),
-    docsForOperators: reference(() => apiOptions(rpcs), { makesCalls: false }),
+    docs: reference(() => apiOptionsOf(rpcs)),
+    docsForOperators: reference(() => apiOptionsOf(rpcs), { makesCalls: false }),
     metrics: own && shown ? [metricsRoute(shown)] : [],
   };
 }
+
+/** The options of the reference, with the comments and the examples of the contract, which nothing else needs. */
+const apiOptionsOf = async (rpcs: readonly RpcDescription[]) => (await import("./contract/api.ts")).apiOptions(rpcs);
 
 type Counted = readonly Pick<CallMetrics, "families">[];
 

@@ -35,8 +35,6 @@ export type Ports = AsyncDisposable & {
   readonly operationsUrl: string | undefined;
   /** Reads the certificate again. */
   readonly reload: () => Promise<void>;
-  /** Makes the documents that anyone may ask for: that takes a tenth of a second, in which no call is served. */
-  readonly prepare: () => Promise<void>;
 };
 
 /** Opens the ports. The one for operators is closed last, so that metrics are there until then. */
@@ -77,9 +75,6 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     url: port.url,
     operationsUrl: operations?.url,
     reload: async () => void (await Promise.all([port.reload(), operations?.reload()])),
-    async prepare() {
-      for (const { prepare } of documents.httpRoutes) await prepare?.();
-    },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

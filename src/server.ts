@@ -56,9 +56,6 @@ export async function startServer(config: Config, parent?: Parent): Promise<Serv
   if (!parent) logger.info({ url, operationsUrl }, "listening");
   // The port is disposed of first: a node that stops is not ready, whatever its errands still wait for.
   opened.defer(() => listening[Symbol.asyncDispose]());
-  setImmediate(() =>
-    listening.prepare().catch((error) => logger.error({ err: error }, "the documents cannot be made")),
-  );
   const fail = failing(runtime, listening);
   const stack = opened.move();
   return { url, operationsUrl, isFirst, welcome, fail, [Symbol.asyncDispose]: () => stack.disposeAsync() };

@@ -8,7 +8,7 @@ import { reasons } from "../../../src/errors.ts";
 import { services } from "../../../src/routes.ts";
 
 const rpcs = describeAll(services);
-const document = openapi(apiOptions(rpcs));
+const document = await openapi(apiOptions(rpcs));
 const { schemas } = document.components;
 
 const all = Object.entries(document.paths).flatMap(([path, item]) =>

@@ -9,7 +9,7 @@ import { services } from "../../../src/routes.ts";
 
 // Generators of clients and linters stumble over each of these, tried with openapi-generator, Spectral and Redocly.
 const rpcs = describeAll(services);
-const document = openapi(apiOptions(rpcs));
+const document = await openapi(apiOptions(rpcs));
 const { schemas, ...others } = document.components;
 
 type Node = { readonly path: string; readonly value: object };

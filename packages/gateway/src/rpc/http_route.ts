@@ -33,8 +33,6 @@ export type HttpRoute = {
   readonly handle: (request: HttpRequest) => Promise<Response> | Response;
   /** Called when a request arrives; the function that it returns is called with the status of the response. */
   readonly observe?: (request: ArrivedRequest) => ((status: number) => void) | undefined;
-  /** Makes what the first request would wait for. A server calls it when it has nothing else to do, or never. */
-  readonly prepare?: () => Promise<unknown>;
 };
 
 /** Indexes routes by their path; throws when two have the same path. */

@@ -11,22 +11,25 @@ import { ownTick } from "./own_tick.ts";
 /** How a reference is shown; without `makesCalls` its page has no forms, for a port that does not serve the operations. */
 export type ReferenceOptions = { readonly makesCalls?: boolean };
 
-/** `/openapi.json` and `/docs`: the API reference for tools and for people, made by `prepare` or on first use. `/` leads people there. */
+/**
+ * `/openapi.json` and `/docs`: the API reference for tools and for people, made for the first request: few nodes are ever asked, and
+ * it takes a fifth of a second and 4 MB. `/` leads people there.
+ */
 export function reference(
-  options: () => ApiOptions,
+  options: () => ApiOptions | Promise<ApiOptions>,
   { makesCalls = true }: ReferenceOptions = {},
 ): readonly HttpRoute[] {
   // Only its bytes are kept: as an object the document takes as much again.
   const document = once(async () => {
     const { openapi } = await import("./openapi/openapi.ts");
-    return Buffer.from(`${JSON.stringify(openapi(options()))}\n`);
+    return Buffer.from(`${JSON.stringify(await openapi(await options()))}\n`);
   });
   const json = once(async () => cachedText(await document(), { "content-type": "application/json" }));
   const page = once(async () => docsText(JSON.parse((await document()).toString()) as Document, makesCalls));
   const script = once(async () => cachedText(await fileOf("browser.js"), { "content-type": "text/javascript" }));
   return [
-    { path: "/openapi.json", handle: async (request) => (await json())(request), prepare: json },
-    { path: "/docs", handle: async (request) => (await page())(request), prepare: page },
+    { path: "/openapi.json", handle: async (request) => (await json())(request) },
+    { path: "/docs", handle: async (request) => (await page())(request) },
     { path: scriptPath, handle: async (request) => (await script())(request) },
     { path: "/docs/", handle: () => ({ status: 308, headers: { location: "/docs" }, body: "" }) },
     { path: "/", handle: start },
@@ -59,7 +62,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 
 async function docsText(document: Document, makesCalls: boolean) {
   const [{ docsPage }, css] = await Promise.all([import("./docs/page.ts"), fileOf("page.css")]);
-  const { body, policy } = docsPage(document, { style: css, makesCalls });
+  const { body, policy } = await docsPage(document, { style: css, makesCalls });
   const headers = {
     "content-security-policy": policy,
     "referrer-policy": "no-referrer",

@@ -1,4 +1,4 @@
-import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { ConnectionOptions } from "../exchange.ts";
 import type { Http2Limits } from "../http2/connection.ts";
 import { HeadBuilder } from "../http2/head.ts";
@@ -74,6 +74,8 @@ export class NodeHttp2Connection {
 
   #open({ streamsMax, headersMaxBytes, messageMaxBytes }: Http2Limits): ServerHttp2Session {
     const maxHeaderListSize = fieldBlockMaxBytes(headersMaxBytes);
+    // Loaded here alone: a node whose own HTTP/2 serves never needs it.
+    const { performServerHandshake } = process.getBuiltinModule("node:http2");
     const session = performServerHandshake(this.#gate, {
       // Node resets a stream with a larger field list without a response: it gets as much as is decoded, and we respond.
       settings: { maxConcurrentStreams: streamsMax, initialWindowSize, maxHeaderListSize },

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Components, Document, Response, Schema } from "../openapi/document.ts";
+import { ownTick } from "../own_tick.ts";
 import { fieldRows, fieldTable, typeOf } from "./fields.ts";
 import { type Html, html, prose } from "./html.ts";
 import { anchorOf, entriesOf, operationSection } from "./operation.ts";
@@ -7,17 +8,21 @@ import { anchorOf, entriesOf, operationSection } from "./operation.ts";
 /** A page and its content security policy, which permits its own style and script, and calls of this server alone. */
 export type Page = { readonly body: string; readonly policy: string };
 
-/** The API reference as one page. Without its script it is complete, but has no search and makes no calls. */
-export function docsPage(
+/**
+ * The API reference as one page. Without its script it is complete, but has no search and makes no calls. Calls are served between
+ * one service and the next.
+ */
+export async function docsPage(
   document: Document,
   { style, makesCalls }: { readonly style: string; readonly makesCalls: boolean },
-): Page {
+): Promise<Page> {
+  const sections = await services(document);
   const { html: body } = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><title>${String(document.info.title)} API reference</title><style>${{ html: style }}</style><script type="module" src="/docs/browser.js"></script></head>
 <body data-calls="${makesCalls ? "here" : "elsewhere"}"><a class="skip" href="#main">Skip to the reference</a>
 <nav aria-label="Reference">${navigation(document)}</nav>
-<main id="main" tabindex="-1">${introduction(document)}${services(document)}${errors(document.components)}${types(document.components)}</main>
+<main id="main" tabindex="-1">${introduction(document)}${sections}${errors(document.components)}${types(document.components)}</main>
 </body></html>`;
   const hash = createHash("sha256").update(style).digest("base64");
   return { body, policy: [...fixedPolicy, `style-src 'sha256-${hash}'`].join("; ") };
@@ -67,11 +72,16 @@ function shellVariables({ securitySchemes: { bearer } }: Components): Html {
 
 const inSentence = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
-function services(document: Document): Html[] {
-  return document.tags.map(({ name, description }) => {
+async function services(document: Document): Promise<Html[]> {
+  const sections: Html[] = [];
+  for (const { name, description } of document.tags) {
     const operations = entriesOf(document, name).map((entry) => operationSection(name, entry, document.components));
-    return html`<section aria-labelledby="${name}"><h2 id="${name}">${shortName(name)}</h2><p class="lead">${prose(description)}</p>${operations}</section>`;
-  });
+    sections.push(
+      html`<section aria-labelledby="${name}"><h2 id="${name}">${shortName(name)}</h2><p class="lead">${prose(description)}</p>${operations}</section>`,
+    );
+    await ownTick();
+  }
+  return sections;
 }
 
 function errors({ responses, schemas }: Components): Html {

@@ -1,3 +1,4 @@
+import { ownTick } from "../own_tick.ts";
 import { errorSchemas, refusals, sharedHeaders } from "./answers.ts";
 import type { Document, PathItem } from "./document.ts";
 import { type DescribedOperation, describeMethod } from "./operations.ts";
@@ -5,15 +6,19 @@ import type { ApiOptions } from "./options.ts";
 import { schemas } from "./schemas.ts";
 import { wellKnownTexts } from "./well_known_texts.ts";
 
-/** Describes every rpc as OpenAPI 3.1, from the descriptors alone. */
-export function openapi(options: ApiOptions): Document {
+/** Describes every rpc as OpenAPI 3.1, from the descriptors alone; calls are served between one rpc and the next. */
+export async function openapi(options: ApiOptions): Promise<Document> {
   const { info, methods, parameters, bearer } = options;
   const comments = { ...wellKnownTexts, ...options.comments };
   const types = schemas(
     methods.map(({ output }) => output),
     { ...options, comments },
   );
-  const described = methods.flatMap((method) => describeMethod(method, types, options));
+  const described: DescribedOperation[] = [];
+  for (const method of methods) {
+    described.push(...describeMethod(method, types, options));
+    await ownTick();
+  }
   const statuses = new Set(described.flatMap(({ object }) => Object.keys(object.responses)));
   const services = new Set(methods.map(({ parent }) => parent));
   return {
