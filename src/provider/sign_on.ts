@@ -2,7 +2,7 @@ import { SignOnEnd } from "../../gen/postern/v1/sign_on_pb.ts";
 import { type Call, type Deps, systemCall } from "../deps.ts";
 import { factOf, first } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
-import type { Question } from "../events/load.ts";
+import { asking, type Question } from "../events/load.ts";
 import { lostRace } from "../events/log.ts";
 import { sharedWrite } from "../events/shared_write.ts";
 import type { Sql } from "../postgres/connect.ts";
@@ -51,15 +51,23 @@ export type Permitted = {
 
 /**
  * Makes the write of sign-ins with their codes: of each if its session is in force and the user may use the application; undefined without
- * the session. One without a code gets its tokens at once: its application is one of those that learn of the end of the session.
+ * the session. One without a code gets its tokens at once: its application is one of those that learn of the end of the session. A
+ * session that is ending and a consent that is withdrawn are waited for by themselves: other sign-ins have nothing to do with them.
  */
 export function signOnWrite(sql: Sql) {
-  const write = sharedWrite<SignOnKey, Permitted>(sql, questionOf());
-  const writeOfDevice = sharedWrite<SignOnKey, Permitted>(sql, questionOf(ofDevice), ({ device_id }) => [
-    device_id ?? "",
-  ]);
+  const [ofBrowsers, ofDevices] = [signOnWriteOf(sql, ofBrowser), signOnWriteOf(sql, ofDevice)];
   return (signOn: NewSignOn): Promise<Permitted | undefined> =>
-    (signOn.deviceId === undefined ? write : writeOfDevice)(keyOf(signOn));
+    (signOn.deviceId === undefined ? ofBrowsers : ofDevices)(keyOf(signOn));
+}
+
+function signOnWriteOf(sql: Sql, parts: Parts) {
+  const namesOf = ({ device_id }: SignOnKey) => (device_id === undefined ? [] : [device_id]);
+  const shared = sharedWrite<SignOnKey, Permitted>(sql, questionOf(parts, "skip locked"), namesOf);
+  const alone = asking<SignOnKey, Permitted>(sql, questionOf(parts, ""));
+  return async (key: SignOnKey): Promise<Permitted | undefined> => {
+    const found = await shared(key);
+    return found?.allowed ? found : (await alone([key]))[0];
+  };
 }
 
 type SignOnKey = ReturnType<typeof keyOf>;
@@ -100,7 +108,9 @@ const ofDevice = {
   orWaiting: `, is_waiting as "isWaiting"`,
 };
 
-const ofBrowser: typeof ofDevice = {
+type Parts = typeof ofDevice;
+
+const ofBrowser: Parts = {
   locked: "",
   isWaiting: "",
   andWaiting: "",
@@ -117,7 +127,10 @@ coded as (
 };
 
 // Sessions are locked in the order of their ids, by every statement of this kind: in another order two of them could wait for each other.
-const questionOf = ({ locked, isWaiting, andWaiting, given, orWaiting } = ofBrowser): Question => ({
+const questionOf = (
+  { locked, isWaiting, andWaiting, given, orWaiting }: Parts,
+  whereLocked: "skip locked" | "",
+): Question => ({
   asked: `sign_on_id text, session_id text, app_id text, project_id text, organization text, scope text, for_api boolean,
     nonce text, now timestamptz, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
     code_ends timestamptz, device_id text`,
@@ -130,9 +143,11 @@ const questionOf = ({ locked, isWaiting, andWaiting, given, orWaiting } = ofBrow
     join users u on u.user_id = b.user_id and ${userInForce}
     cross join lateral (select coalesce(asked.organization, u.owner) as organization_id) w
     join projects p on p.project_id = asked.project_id
-    left join consents c on asked.consent and c.user_id = b.user_id and c.app_id = asked.app_id
-      and c.scopes @> string_to_array(asked.scope, ' ')
-  order by b.session_id
+    left join lateral (
+      select consent_id from consents where asked.consent and user_id = b.user_id and app_id = asked.app_id
+        and scopes @> string_to_array(asked.scope, ' ') for key share ${whereLocked}
+    ) c on true
+  order by b.session_id for key share of b ${whereLocked}
 ),
 kept as (
   update browser_sessions b set idle_date = found.idle from found

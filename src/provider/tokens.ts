@@ -1,5 +1,5 @@
 import { OidcIdTokenAlgorithm } from "../../gen/postern/v1/application_pb.ts";
-import type { Question } from "../events/load.ts";
+import { asking, type Question } from "../events/load.ts";
 import { sharedWrite } from "../events/shared_write.ts";
 import type { Sql } from "../postgres/connect.ts";
 import type { Keyring } from "../security/seal.ts";
@@ -83,18 +83,20 @@ export type CodeIn = {
 
 /**
  * Makes the write that uses a code up and keeps its tokens; false where another request was first, or the sign-in has ended meanwhile.
- * The end of a session locks all of its sign-ins, so that a statement has at most one of each.
+ * The end of a session locks all of its sign-ins, so that a statement has at most one of each. A sign-in that is ending is waited for by
+ * itself: the deletion of an application takes long where many signed in, and the codes of others have nothing to do with it.
  */
 export function codeRedemption(sql: Sql) {
+  const [ofBrowser, ofDevice] = [redemptionFrom(sql, "authorization_codes"), redemptionFrom(sql, "device_codes")];
+  return (of: CodeIn, tokens: NewTokens & { readonly end: Date }): Promise<boolean> =>
+    (of.table === "device_codes" ? ofDevice : ofBrowser)(redemptionKey(of, tokens));
+}
+
+function redemptionFrom(sql: Sql, table: CodeIn["table"]) {
   const namesOf = ({ session, hash }: RedemptionKey) => [session, hash];
-  const [ofBrowser, ofDevice] = [
-    sharedWrite<RedemptionKey, object>(sql, redemption("authorization_codes"), namesOf),
-    sharedWrite<RedemptionKey, object>(sql, redemption("device_codes"), namesOf),
-  ];
-  return async (of: CodeIn, tokens: NewTokens & { readonly end: Date }): Promise<boolean> => {
-    const redeem = of.table === "device_codes" ? ofDevice : ofBrowser;
-    return (await redeem(redemptionKey(of, tokens))) !== undefined;
-  };
+  const shared = sharedWrite<RedemptionKey, object>(sql, redemption(table, "skip locked"), namesOf);
+  const alone = asking<RedemptionKey, object>(sql, redemption(table, ""));
+  return async (key: RedemptionKey) => (await shared(key)) !== undefined || (await alone([key])).length > 0;
 }
 
 type RedemptionKey = ReturnType<typeof redemptionKey>;
@@ -118,13 +120,13 @@ const redemptionKey = (
 });
 
 // The sign-in is locked before its code, as by its end: the other order is a deadlock.
-const redemption = (table: CodeIn["table"]): Question => ({
+const redemption = (table: CodeIn["table"], whereLocked: "skip locked" | ""): Question => ({
   asked: `hash text, now timestamptz, ends timestamptz, access text, scope text, access_ends timestamptz, refresh text,
     refresh_ends timestamptz, family text`,
   parts: `held as materialized (
   select asked.*, o.sign_on_id, o.session_id, o.app_id
   from asked join ${table} c on c.hash = decode(asked.hash, 'hex') join sign_ons o on o.sign_on_id = c.sign_on_id
-  order by o.sign_on_id for key share of o
+  order by o.sign_on_id for key share of o ${whereLocked}
 ),
 used as (
   update ${table} c set used = held.now from held

@@ -10,7 +10,7 @@ import { beginDevice, deviceSettings, poll, untilConfirmation } from "./device_f
 let postern: Postern;
 let issuer: string;
 beforeAll(async () => {
-  postern = await startPostern({ devicePollSeconds: 1 });
+  postern = await startPostern({ devicePollSeconds: 1, databaseConnections: 16 });
   issuer = issuerOf(postern);
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
@@ -53,10 +53,10 @@ test("whoever signed in for a request goes on as no other account of the browser
   expect([page.status, page.text]).toEqual([200, expect.stringContaining('name="password"')]);
 });
 
-/** Waits until a statement waits for a lock. */
-async function untilHeldUp(): Promise<void> {
+/** Waits until so many statements wait for a lock. */
+async function untilHeldUp(least = 1): Promise<void> {
   const waits = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-  await until(async () => (await ask(postern.databaseUrl, waits)).length > 0);
+  await until(async () => (await ask(postern.databaseUrl, waits)).length >= least);
 }
 
 const silent = { prompt: "none" };
@@ -81,6 +81,23 @@ test("a sign-in that waits for the end of its consent is refused", async () => {
   await held[Symbol.asyncDispose]();
   expect(answerIn(await answered).error).toBe("access_denied");
 });
+
+test.each(["consents", "browser_sessions"])(
+  "sign-ins that wait for the end of their %s keep no other waiting",
+  async (table) => {
+    const all = await Promise.all(Array.from({ length: 6 }, () => connected(postern)));
+    const [free, ...ending] = all;
+    if (!free) expect.unreachable();
+    const users = ending.map(({ person }) => `'${person.userId}'`).join();
+    const held = await holdStatement(postern.databaseUrl, `delete from ${table} where user_id in (${users})`);
+    const answered = ending.map(({ app, browser }) => browser.open(authorizeUrl(issuer, app, silent)));
+    await untilHeldUp(ending.length);
+    expect(answerIn(await free.browser.open(authorizeUrl(issuer, free.app, silent))).code).toEqual(expect.any(String));
+    await held[Symbol.asyncDispose]();
+    for (const shown of await Promise.all(answered))
+      expect(answerIn(shown).error).toBe(table === "consents" ? "access_denied" : "login_required");
+  },
+);
 
 test("the name of an application or organization turns no other words of a page around", async () => {
   const [app, person] = [await foreign({ name: "Shop\u202e\u2067 <b>\r\n" }), await signedUp(postern)];

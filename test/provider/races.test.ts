@@ -108,13 +108,14 @@ const ends: Readonly<Record<string, (userId: string) => Promise<{ status: number
   "is deleted": (userId) => nodes.one.admin.delete(`/v1/users/${userId}`),
 };
 
+const waitsForSignOn = `select 1 from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock' and query like '%sign_ons o%'`;
+
 /** Sends a request that waits at the database while the sign-ins of an application end. */
 async function whileEnding<T>({ appId }: Application, send: () => Promise<T>): Promise<T> {
   const ending = await holdStatement(nodes.databaseUrl, `delete from sign_ons where app_id = '${appId}'`);
   const sent = send();
-  const waits = `select 1 from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock' and query like '%sign_ons o%'`;
-  await until(async () => (await ask(nodes.databaseUrl, waits)).length > 0);
+  await until(async () => (await ask(nodes.databaseUrl, waitsForSignOn)).length > 0);
   await ending[Symbol.asyncDispose]();
   return sent;
 }
@@ -135,6 +136,19 @@ test("a token whose sign-in ends while it is written is refused, and nothing say
   const next = answerIn(await browser.open(authorizeUrl(nodes.one.url, refreshing, offline))).code ?? "";
   expect(await whileEnding(refreshing, () => exchange(nodes.two.url, refreshing, next))).toMatchObject(refused);
   expect(await endings()).toBe(before);
+});
+
+test("codes of an application whose sign-ins are being deleted keep no other code waiting", async () => {
+  const [ending, other] = [await application(nodes.one.admin), await application(nodes.one.admin)];
+  const codeOf = async (app: Application) => (await codeFor(nodes.one.url, app, await signedUp(nodes.one))).code;
+  const codes = await Promise.all([codeOf(ending), codeOf(ending), codeOf(ending)]);
+  const free = await codeOf(other);
+  const deletion = await holdStatement(nodes.databaseUrl, `delete from sign_ons where app_id = '${ending.appId}'`);
+  const late = codes.map((code) => exchange(nodes.two.url, ending, code));
+  await until(async () => (await ask(nodes.databaseUrl, waitsForSignOn)).length >= codes.length);
+  expect((await exchange(nodes.two.url, other, free)).status).toBe(200);
+  await deletion[Symbol.asyncDispose]();
+  for (const { status, body } of await Promise.all(late)) expect([status, body.error]).toEqual([400, "invalid_grant"]);
 });
 
 const soon = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 20));

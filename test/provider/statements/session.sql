@@ -79,9 +79,11 @@ found as materialized (
     join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
     cross join lateral (select coalesce(asked.organization, u.owner) as organization_id) w
     join projects p on p.project_id = asked.project_id
-    left join consents c on asked.consent and c.user_id = b.user_id and c.app_id = asked.app_id
-      and c.scopes @> string_to_array(asked.scope, ' ')
-  order by b.session_id
+    left join lateral (
+      select consent_id from consents where asked.consent and user_id = b.user_id and app_id = asked.app_id
+        and scopes @> string_to_array(asked.scope, ' ') for key share skip locked
+    ) c on true
+  order by b.session_id for key share of b skip locked
 ),
 kept as (
   update browser_sessions b set idle_date = found.idle from found
