@@ -20,7 +20,7 @@ import { denialRead, denialsRead } from "../src/services/decision.ts";
 import { evenTime } from "../src/services/even_time.ts";
 import { eventService } from "../src/services/event.ts";
 import { watch } from "../src/services/event_watch.ts";
-import { heldProjectRolesRead } from "../src/services/held_project_roles.ts";
+import { ownAccountRead } from "../src/services/own_account.ts";
 import { userService } from "../src/services/user.ts";
 import { userGrantService } from "../src/services/user_grant.ts";
 import { openClient } from "./fixture/database_client.ts";
@@ -211,13 +211,13 @@ const cases: readonly Case[] = [
   },
   {
     ...{ name: "roles of a user in projects", index: "user_grants_once", most: 60 },
-    ask: ({ sql }) => heldProjectRolesRead(sql)(idOf("user", 7), here().signal),
+    ask: ({ sql }) => ownAccountRead(sql)({ owner: postern.organizationId, id: idOf("user", 7) }, here().signal),
   },
   {
     ...{ name: "roles of a user in more projects than are answered", index: "user_grants_once", most: 4_600 },
     async ask({ sql }) {
-      const { projectRoles } = await heldProjectRolesRead(sql)(withManyGrants, here().signal);
-      expect(projectRoles).toHaveLength(1000);
+      const account = await ownAccountRead(sql)({ owner: postern.organizationId, id: withManyGrants }, here().signal);
+      expect(account?.roles).toHaveLength(1001);
     },
   },
   {

@@ -5,20 +5,19 @@ import { lateRule, refuse } from "../errors.ts";
 import { detailsAfter, factOf, next } from "../events/fact.ts";
 import { errorText } from "../messages/catalogue.ts";
 import type { PasswordBench } from "../security/password.ts";
-import { heldProjectRolesRead } from "./held_project_roles.ts";
+import { shownProjectRoles } from "./held_project_roles.ts";
 import { replacementHash } from "./new_password.ts";
-import { organization, organizationRead } from "./organization.ts";
+import { organization } from "./organization.ts";
+import { ownAccountRead } from "./own_account.ts";
 import { type PasswordUser, passwordSecret, passwordUserRead, policyViolations, type TriedUser } from "./password.ts";
 import { oldPasswordGuesses } from "./password_change.ts";
 import { type PasswordResets, passwordResetCalls } from "./password_reset.ts";
-import { user, userRead } from "./user.ts";
+import { user } from "./user.ts";
 
 /** The service for the caller's own account. */
 export const accountService = (deps: Deps, resets: PasswordResets) => {
   const { log, sql, clock, secrets } = deps;
-  const userById = userRead(sql);
-  const organizationById = organizationRead(sql);
-  const projectRolesOf = heldProjectRolesRead(sql);
+  const ownAccount = ownAccountRead(sql);
   const passwordUser = passwordUserRead(sql);
   const guess = oldPasswordGuesses(deps);
 
@@ -27,17 +26,13 @@ export const accountService = (deps: Deps, resets: PasswordResets) => {
 
     async getMe(_request, call) {
       const { userId: id, organization: owner, memberships } = callerOf(call);
-      const [row, home, projectRoles] = await Promise.all([
-        userById({ owner, id }, call.signal),
-        organizationById({ id: owner }, call.signal),
-        projectRolesOf(id, call.signal),
-      ]);
-      if (!row || !home) throw refuse.because("TOKEN_INVALID");
+      const account = await ownAccount({ owner, id }, call.signal);
+      if (!account) throw refuse.because("TOKEN_INVALID");
       return {
-        user: user(row, clock()),
-        organization: organization(home),
+        user: user(account.user, clock()),
+        organization: organization(account.organization),
         roles: memberships.flatMap(heldRoles),
-        ...projectRoles,
+        ...shownProjectRoles(account.roles),
       };
     },
 
