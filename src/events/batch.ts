@@ -40,6 +40,7 @@ export function inBatches<J>({
   let queue: Waiting<J>[] = [];
   let underWay = 0;
   let scheduled = false;
+  let wasLone = false;
 
   return (job, signal) =>
     new Promise((resolve, reject) => {
@@ -52,17 +53,21 @@ export function inBatches<J>({
   function schedule(): void {
     if (scheduled || underWay >= atOnce || queue.length === 0) return;
     scheduled = true;
-    // Jobs that come in this tick of the event loop join the batch.
-    setImmediate(() => {
-      scheduled = false;
-      void start();
-      schedule();
-    });
+    // Jobs that come in this tick of the event loop join the batch. Where the last one was alone, no company is waited for.
+    if (wasLone) queueMicrotask(proceed);
+    else setImmediate(proceed);
+  }
+
+  function proceed(): void {
+    scheduled = false;
+    void start();
+    schedule();
   }
 
   async function start(): Promise<void> {
     const batch = take();
     if (batch.length === 0) return;
+    wasLone = batch.length === 1 && queue.length === 0;
     underWay += 1;
     try {
       await runs.runStores(batch, run, undefined, batch);
