@@ -1,20 +1,26 @@
+import { PreparedStatement } from "./prepared.ts";
+
 type Ask = (...given: never[]) => unknown;
 
-/** The properties of a postgres.js statement; a fragment is one that is never awaited. */
+/** The properties of a statement that is sent. */
 export type Statement = {
   readonly strings: readonly string[];
-  readonly executed: boolean;
   readonly state: unknown;
+  resolve: (rows: unknown) => void;
+  reject: (error: unknown) => void;
+  args: readonly unknown[];
+  parameters: readonly unknown[];
+};
+
+/** The properties of a postgres.js statement; a fragment is one that is never awaited. */
+type DriverStatement = Statement & {
+  readonly executed: boolean;
   then: Promise<unknown>["then"];
   catch: Promise<unknown>["catch"];
   finally: Promise<unknown>["finally"];
   readonly execute: () => void;
   handler: (statement: Statement) => void;
-  resolve: (rows: unknown) => void;
-  reject: (error: unknown) => void;
   cursor: () => never;
-  args: readonly unknown[];
-  parameters: readonly unknown[];
 };
 
 /** Called when a statement is awaited, to give it to a connection. */
@@ -23,14 +29,19 @@ export type Admit = (statement: Statement) => void;
 /** Wraps a client so that its statements are held back until they are admitted. */
 export function heldBack<C extends Ask & { readonly unsafe: Ask }>(client: C, admit: Admit): C {
   const intercept = (made: unknown) => (isStatement(made) ? admitted(made, admit) : made);
+  const unsafe = (...given: never[]) => {
+    const [text, args, options] = given as readonly unknown[] as readonly [string, unknown?, { prepare?: boolean }?];
+    if (options?.prepare && areTexts(args)) return new PreparedStatement(text, args, admit);
+    return intercept(Reflect.apply(client.unsafe, client, given));
+  };
   return new Proxy(client, {
     apply: (target, self, args) => intercept(Reflect.apply(target, self, args)),
-    get: (target, key) =>
-      key === "unsafe"
-        ? (...args: never[]) => intercept(Reflect.apply(target.unsafe, target, args))
-        : Reflect.get(target, key),
+    get: (target, key) => (key === "unsafe" ? unsafe : Reflect.get(target, key)),
   });
 }
+
+const areTexts = (args: unknown): args is readonly string[] =>
+  Array.isArray(args) && args.length > 0 && args.every((one) => typeof one === "string");
 
 /** Gives a statement that any client made to the connections of this one. */
 export function senderOf(client: (text: TemplateStringsArray) => unknown): (statement: Statement) => void {
@@ -71,15 +82,15 @@ export function onEnd(statement: Statement, { ended, again, distrusted }: Course
   statement.reject = failed;
 }
 
-function isStatement(made: unknown): made is Statement {
+function isStatement(made: unknown): made is DriverStatement {
   return made instanceof Promise && "handler" in made;
 }
 
 // postgres.js hands a statement to its handler when it is first awaited, so that is where it can be held back.
-function admitted(statement: Statement, admit: Admit): Statement {
+function admitted(statement: DriverStatement, admit: Admit): DriverStatement {
   statement.handler = admit;
   statement.cursor = noCursor;
-  const then: Statement["then"] = (taken, refused) => awaited(statement).then(taken, refused);
+  const then: DriverStatement["then"] = (taken, refused) => awaited(statement).then(taken, refused);
   return Object.assign(statement, { then, catch: Promise.prototype.catch, finally: Promise.prototype.finally });
 }
 
@@ -87,7 +98,7 @@ function admitted(statement: Statement, admit: Admit): Statement {
  * The driver's own promise never settles. Its constructor assigns functions to properties, which V8 pretenures; until the next
  * full collection they would keep the rows, and everything that waited for them: a fifth of the cost of a statement.
  */
-async function awaited(statement: Statement): Promise<unknown> {
+async function awaited(statement: DriverStatement): Promise<unknown> {
   if (statement.executed) throw new Error("a statement is awaited once");
   const { promise, resolve, reject } = Promise.withResolvers();
   statement.resolve = resolve;

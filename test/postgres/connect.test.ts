@@ -76,6 +76,28 @@ test("a statement is awaited once, a fragment stands in as many as it likes", as
   expect(await db.sql`select count(*)::int as count from generate_series(1, 5) n ${some}`).toEqual([{ count: 4 }]);
 });
 
+test("a prepared statement of texts is prepared once for each connection, and awaited once", async () => {
+  await using db = open({ connections: 1 });
+  const { sql } = db;
+  const text = "select $1 || ' and ' || $2 as both, null as none";
+  const ask = (one: string, two: string) => sql.unsafe(text, [one, two], { prepare: true });
+  expect(await ask("one", "two")).toEqual([{ both: "one and two", none: null }]);
+  expect(await ask("'", "\u{1f600}\n")).toEqual([{ both: "' and \u{1f600}\n", none: null }]);
+  expect(await sql.unsafe(text, ["1", "2"], { prepare: true }).values()).toEqual([["1 and 2", null]]);
+  const prepared = await sql`select count(*)::int as count from pg_prepared_statements where statement = ${text}`;
+  expect(prepared).toEqual([{ count: 1 }]);
+  const asked = ask("1", "2");
+  await asked;
+  await expect(async () => await asked).rejects.toThrow("awaited once");
+});
+
+test("a prepared statement of texts that fails leaves its connection usable", async () => {
+  await using db = open({ connections: 1 });
+  const half = (text: string) => db.sql.unsafe("select 1 / length($1::text) as half", [text], { prepare: true });
+  await expect(async () => await half("")).rejects.toMatchObject({ code: "22012" });
+  expect(await half("x")).toEqual([{ half: 1 }]);
+});
+
 test("a statement that runs too long fails for certain", async () => {
   await using db = open({ statementTimeoutMs: 100 });
   const failure = await failureOf(db.sql`select pg_sleep(5)`);

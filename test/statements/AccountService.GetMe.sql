@@ -3,29 +3,15 @@ with asked as materialized (
 )
 select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
   u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.locked, u.locked_until as "lockedUntil",
-  u.version, u.created, u.changed, exists (
-  select from members m where m.user_id = u.user_id and case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles)
-    and not exists (select from members o join users w on w.user_id = o.user_id and w.active
-  join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
-  where o.scope = m.scope and o.scope_id = m.scope_id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) and o.user_id <> m.user_id)) as "lastOwner"
-             from asked join users u on u.owner = asked.owner and u.user_id = asked.id;
-
-with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text)
-)
-select n, organization_id as id, organization_id as owner, name, active, version, created, changed
-             from asked join organizations on organization_id = asked.id and not deleted;
-
-with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text)
-)
-select n, coalesce((
-        select jsonb_agg(jsonb_build_object('projectId', h.project_id, 'roleKey', h.role_key, 'organizationId', h.owner,
+  u.version, u.created, u.changed, h.name as "organizationName", h.active as "organizationActive",
+        h.version as "organizationVersion", h.created as "organizationCreated", h.changed as "organizationChanged",
+        (
+        select json_agg(json_build_object('projectId', h.project_id, 'roleKey', h.role_key, 'organizationId', h.owner,
           'projectGrantId', h.project_grant_id) order by project_id, project_grant_id, owner, h.role_key)
         from (
           select g.project_id, g.project_grant_id, g.owner, r.role_key
           from user_grants g join user_grant_roles r using (user_grant_id)
-          where g.user_id = asked.id and g.active and (select case when not p.active then 'project'
+          where g.user_id = u.user_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
@@ -35,4 +21,7 @@ select n, coalesce((
           order by g.project_id, g.project_grant_id, g.owner, r.role_key
           limit 1001
         ) h
-      ), '[]') as roles from asked;
+      ) as roles
+      from asked
+      join users u on u.owner = asked.owner and u.user_id = asked.id
+      join organizations h on h.organization_id = u.owner and not h.deleted;
