@@ -393,3 +393,50 @@ test("a decision is found by user and project, and the role by the grant, also w
   for (const index of ["user_grants_once", "user_grant_roles_pkey", "projects_project_id", "users_user_id"])
     expect(plan).toContain(index);
 });
+
+type Read = () => Promise<unknown>;
+const ofLoneCallers: readonly { readonly name: string; readonly readOf: (parts: Parts, owner: string) => Read }[] = [
+  {
+    name: "an own account",
+    readOf({ sql }, owner) {
+      const read = ownAccountRead(sql);
+      return () => read({ owner, id: idOf("user", 3) }, here().signal);
+    },
+  },
+  {
+    name: "a list of a user's grants",
+    readOf(parts, owner) {
+      const { listUserGrants } = userGrantService({ ...parts, log: noLog });
+      const request = create(ListUserGrantsRequestSchema, { userId: idOf("user", 3), pageSize: page });
+      return () => listUserGrants(request, callIn(owner, postern.adminId));
+    },
+  },
+];
+
+test.each(ofLoneCallers)(
+  "$name reads no index whole, alone or in company, also while tables are small",
+  async ({ readOf }) => {
+    await using small = await startPostern();
+    const { databaseUrl: url, organizationId } = small;
+    await using sql = openClient(url);
+    await seed(sql.client, organizationId, { users: few, projects: 2, grants: 20, changes: 0 });
+    await planAsTheService(sql.client);
+    const sent = await askedBy(url, async (parts) => {
+      const read = readOf(parts, organizationId);
+      await read();
+      await Promise.all([read(), read(), read()]);
+    });
+    const texts = new Set(sent.map(({ text }) => text));
+    expect([...texts].filter((text) => text.includes("jsonb_to_recordset"))).toHaveLength(1);
+    expect(texts.size).toBe(2);
+    for (const { text, parameters } of sent) {
+      await sql.client.unsafe(`prepare hot as ${text}`);
+      const lines = await sql.client.unsafe<{ "QUERY PLAN": string }[]>(`explain execute hot (${parameters.join()})`);
+      await sql.client.unsafe("deallocate hot");
+      const plan = lines.map((line) => line["QUERY PLAN"]).join("\n");
+      expect(plan).not.toContain("Seq Scan");
+      expect(plan).toContain("Index Cond");
+      expect(plan.match(/Index (Only )?Scan [^\n]*\n(?! *Index Cond)/), plan).toBeNull();
+    }
+  },
+);

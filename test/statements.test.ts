@@ -223,6 +223,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
     "UserGrantService.ListUserGrants": [
       { request: { userId: "u", projectId: "p", roleKey: "r" }, ...someReach },
       { request: { userId: "u" } },
+      { request: { userId: "u" }, ...someReach },
       { request: { projectId: "p", roleKey: "r" }, ...someReach },
       { request: { projectId: "x" }, ...someReach },
       { request: {}, ...someReach },

@@ -10,6 +10,12 @@ export type Question = {
   readonly asked: string;
   /** Further parts of its `with`. */
   readonly parts?: string;
+  /**
+   * A lone key is given as plain parameters, which the planner writes into the places that read it: a fifth less for a list. It
+   * then expects one row, and where tables are small anything will do for that: each join has to name its index by a lateral select
+   * with a limit.
+   */
+  readonly isPlain?: true;
   /** A select that reads `asked` (n and the key's columns) and yields asked.n as "n" beside its own columns. */
   readonly select: string;
 };
@@ -23,10 +29,40 @@ const textOf = ({ asked, parts, select }: Question): string => `with asked as ma
 
 const numbered = (keys: readonly Key[]): string => JSON.stringify(keys.map((key, n) => ({ ...key, n })));
 
+/** A column of a key that can be a plain parameter of a statement. */
+type Plain = { readonly name: string; readonly type: string };
+
+/** The columns of a key, each a text or a number, where they may be plain parameters. */
+function plainColumns({ asked, isPlain }: Question): readonly Plain[] | undefined {
+  if (!isPlain) return undefined;
+  const columns = asked.split(", ").map((column) => column.split(" "));
+  return columns.map(([name = "", type = ""]) => ({ name, type }));
+}
+
+const loneTextOf = ({ parts, select }: Question, columns: readonly Plain[]): string => `with asked as not materialized (
+  select 0 as n, ${columns.map(({ name, type }, at) => `$${at + 1}::${type} as ${name}`).join(", ")}
+)${parts === undefined ? "" : `,\n${parts}`}\n${select}`;
+
+type Statement = [text: string, parameters: string[]];
+
+/** Makes the statement of keys. */
+function statementOf(question: Question): (keys: readonly Key[]) => Statement {
+  const text = textOf(question);
+  const columns = plainColumns(question);
+  if (!columns) return (keys) => [text, [numbered(keys)]];
+  const loneText = loneTextOf(question, columns);
+  const isPlain = (key: Key) => columns.every(({ name }) => key[name] !== null && key[name] !== undefined);
+  return (keys) => {
+    const [key, another] = keys;
+    if (!key || another || !isPlain(key)) return [text, [numbered(keys)]];
+    return [loneText, columns.map(({ name }) => String(key[name]))];
+  };
+}
+
 /** The statement of a question, and the rows that it answers for each key of a list. */
 export function asking<K extends Key, R>(sql: Sql, question: Question) {
-  const text = textOf(question);
-  return (keys: readonly K[]) => sql.unsafe<({ n: number } & R)[]>(text, [numbered(keys)], { prepare: true });
+  const statement = statementOf(question);
+  return (keys: readonly K[]) => sql.unsafe<({ n: number } & R)[]>(...statement(keys), { prepare: true });
 }
 
 /** Makes a read of the rows of each of its keys, all by one statement, in the order of the keys. */
@@ -74,14 +110,14 @@ export type Tuple = readonly [n: number, ...columns: unknown[]];
  * `mostOf` is the most rows that a key yields; the keys of one statement do not yield too many together.
  */
 export function loadLists<K extends Key, R extends Tuple>(sql: Sql, question: Question, mostOf: (key: K) => number) {
-  const text = textOf(question);
+  const statement = statementOf(question);
   const ask = inBatches<{ key: K; rows: R[] }>({
     atOnce: 4,
     most: 100,
     weights: { of: ({ key }) => mostOf(key), most: mostRows },
     async run(batch) {
-      const keys = numbered(batch.map(({ job }) => job.key));
-      const rows = (await sql.unsafe(text, [keys], { prepare: true }).values()) as unknown as R[];
+      const keys = batch.map(({ job }) => job.key);
+      const rows = (await sql.unsafe(...statement(keys), { prepare: true }).values()) as unknown as R[];
       for (const row of rows) batch[row[0]]?.job.rows.push(row);
       for (const { resolve } of batch) resolve();
     },

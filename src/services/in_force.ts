@@ -17,7 +17,8 @@ export const grantShutIn = `case when not p.active then 'project'
 
 /** The same of the user grant `g` alone. */
 export const grantShutBy = `(select ${grantShutIn}
-    from projects p join organizations h on h.organization_id = p.owner
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id)`;
 
 /** The SQL condition that the user `u` has a grant in the project `p` that counts. */

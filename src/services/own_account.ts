@@ -24,13 +24,14 @@ type Row = OwnAccount["user"] & {
 /** Reads a user, its organization and the roles that it holds in projects; a statement for each of them costs twice as much. */
 export function ownAccountRead(sql: Sql) {
   const read = loadOne<{ owner: string; id: string }, Row>(sql, {
-    asked: "owner text, id text",
+    ...{ asked: "owner text, id text", isPlain: true },
     select: `select n, u.user_id as id, ${userColumns}, h.name as "organizationName", h.active as "organizationActive",
         h.version as "organizationVersion", h.created as "organizationCreated", h.changed as "organizationChanged",
         ${heldProjectRoles("u.user_id")} as roles
       from asked
-      join users u on u.owner = asked.owner and u.user_id = asked.id
-      join organizations h on h.organization_id = u.owner and not h.deleted`,
+      cross join lateral (select * from users u where u.owner = asked.owner and u.user_id = asked.id limit 1) u
+      cross join lateral (select * from organizations h where h.organization_id = u.owner limit 1) h
+      where not h.deleted`,
   });
   return async (key: { owner: string; id: string }, signal: AbortSignal): Promise<OwnAccount | undefined> => {
     const row = await read(key, signal);

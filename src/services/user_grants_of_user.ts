@@ -5,15 +5,16 @@ import { grantShutIn } from "./in_force.ts";
 import { ageDirection, type Page } from "./page.ts";
 import type { ListedUserGrants, UserGrantRow } from "./user_grant_row.ts";
 
-/** The key of a page; `projects` and `project_grants` are null where all grants are within reach. */
+/** The key of a page of all grants. */
 type PageKey = {
   readonly owner: string;
   readonly user_id: string;
   readonly beyond: string;
   readonly most: number;
-  readonly projects: readonly string[] | null;
-  readonly project_grants: readonly string[] | null;
 };
+
+/** The key of a page of the grants within reach. */
+type KeyWithin = PageKey & { readonly projects: readonly string[]; readonly project_grants: readonly string[] };
 
 type GrantTuple = readonly [
   n: number,
@@ -35,35 +36,48 @@ export function userGrantsOfUserRead(sql: Sql) {
   return async (listed: ListedUserGrants, page: Page, signal: AbortSignal): Promise<UserGrantRow[]> => {
     const { owner, request } = listed;
     const isOldest = request.order === AgeOrder.OLDEST;
-    const tuples = await (isOldest ? oldest : newest)(keyOf(listed, page), signal);
+    const { ofAll, ofSome } = isOldest ? oldest : newest;
+    const [key, { reach }] = [keyOf(listed, page), listed];
+    const tuples = await (reach.whole
+      ? ofAll(key, signal)
+      : ofSome({ ...key, projects: reach.projects, project_grants: reach.projectGrants }, signal));
     return tuples.map((tuple) => rowOf(tuple, owner, request.userId)).sort(isOldest ? byId : byIdBackwards);
   };
 }
 
-const readOf = (sql: Sql, order: AgeOrder) =>
-  loadLists<PageKey, GrantTuple>(sql, questionOf(order), ({ most }) => most);
+const readOf = (sql: Sql, order: AgeOrder) => ({
+  ofAll: loadLists<PageKey, GrantTuple>(sql, { ...questionOf(order, whole), isPlain: true }, mostOf),
+  ofSome: loadLists<KeyWithin, GrantTuple>(sql, questionOf(order, within), mostOf),
+});
+
+const mostOf = ({ most }: PageKey): number => most;
+
+const whole = { columns: "", condition: "" };
+const within = {
+  columns: ", projects text[], project_grants text[]",
+  condition: `
+        and (g.project_id = any(asked.projects) or g.project_grant_id = any(asked.project_grants))`,
+};
 
 // Identifiers are between these by their bytes.
 const first = "";
 const last = "\u{10ffff}";
 
-function keyOf({ owner, request, reach }: ListedUserGrants, { after, limit }: Page): PageKey {
+function keyOf({ owner, request }: ListedUserGrants, { after, limit }: Page): PageKey {
   const start = request.order === AgeOrder.OLDEST ? first : last;
   return {
     owner,
     user_id: request.userId,
     beyond: after?.[0] ?? start,
     most: limit,
-    projects: reach.whole ? null : reach.projects,
-    project_grants: reach.whole ? null : reach.projectGrants,
   };
 }
 
 // The planner remembers what it has read of a project and of an organization (Memoize): many grants of a statement share them.
-function questionOf(order: AgeOrder): Question {
+function questionOf(order: AgeOrder, { columns, condition }: typeof within): Question {
   const { backwards, beyond } = ageDirection(order);
   return {
-    asked: "owner text, user_id text, beyond text, most integer, projects text[], project_grants text[]",
+    asked: `owner text, user_id text, beyond text, most integer${columns}`,
     select: `select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version,
       date_part('epoch', g.created), date_part('epoch', g.changed), ${grantShutIn},
       array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key)
@@ -71,9 +85,7 @@ function questionOf(order: AgeOrder): Question {
     cross join lateral (
       select * from user_grants g
       where (g.owner collate "C") = asked.owner and (g.user_id collate "C") = asked.user_id
-        and (g.user_grant_id collate "C") ${beyond} asked.beyond
-        and (asked.projects is null
-          or g.project_id = any(asked.projects) or g.project_grant_id = any(asked.project_grants))
+        and (g.user_grant_id collate "C") ${beyond} asked.beyond${condition}
       order by (g.user_grant_id collate "C") ${backwards} limit asked.most
     ) g
     cross join lateral (select * from projects p where p.project_id = g.project_id limit 1) p

@@ -1,5 +1,5 @@
-with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text)
+with asked as not materialized (
+  select 0 as n, $1::text as owner, $2::text as id
 )
 select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
   u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.locked, u.locked_until as "lockedUntil",
@@ -16,12 +16,14 @@ select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenNa
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
-    from projects p join organizations h on h.organization_id = p.owner
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = ''
           order by g.project_id, g.project_grant_id, g.owner, r.role_key
           limit 1001
         ) h
       ) as roles
       from asked
-      join users u on u.owner = asked.owner and u.user_id = asked.id
-      join organizations h on h.organization_id = u.owner and not h.deleted;
+      cross join lateral (select * from users u where u.owner = asked.owner and u.user_id = asked.id limit 1) u
+      cross join lateral (select * from organizations h where h.organization_id = u.owner limit 1) h
+      where not h.deleted;

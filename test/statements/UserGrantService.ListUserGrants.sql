@@ -5,7 +5,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where g.owner = $1
   and true
@@ -18,7 +19,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where g.owner = $1
   and g.user_grant_id < $2
@@ -31,12 +33,33 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (select * from user_grants g where g.user_id = $1 and g.project_id = $2 offset 0) g
   where g.owner = $3 and (g.project_id = any($4) or g.project_grant_id = any($5)) and exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = $6) and true
   and true
   order by g.user_grant_id desc limit $7;
+
+with asked as not materialized (
+  select 0 as n, $1::text as owner, $2::text as user_id, $3::text as beyond, $4::integer as most
+)
+select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version,
+      date_part('epoch', g.created), date_part('epoch', g.changed), case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not (
+        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      else '' end,
+      array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key)
+    from asked
+    cross join lateral (
+      select * from user_grants g
+      where (g.owner collate "C") = asked.owner and (g.user_id collate "C") = asked.user_id
+        and (g.user_grant_id collate "C") < asked.beyond
+      order by (g.user_grant_id collate "C") desc limit asked.most
+    ) g
+    cross join lateral (select * from projects p where p.project_id = g.project_id limit 1) p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h;
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, user_id text, beyond text, most integer, projects text[], project_grants text[])
@@ -53,8 +76,7 @@ select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version
       select * from user_grants g
       where (g.owner collate "C") = asked.owner and (g.user_id collate "C") = asked.user_id
         and (g.user_grant_id collate "C") < asked.beyond
-        and (asked.projects is null
-          or g.project_id = any(asked.projects) or g.project_grant_id = any(asked.project_grants))
+        and (g.project_id = any(asked.projects) or g.project_grant_id = any(asked.project_grants))
       order by (g.user_grant_id collate "C") desc limit asked.most
     ) g
     cross join lateral (select * from projects p where p.project_id = g.project_id limit 1) p
@@ -73,7 +95,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy", r."roleKeys" from user_grants g join (
   select user_grant_id, array_agg(role_key order by role_key) as "roleKeys"
   from user_grant_roles where user_grant_id = any((select ids from page)::text[]) group by user_grant_id
@@ -88,7 +111,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where g.owner = $1 and g.project_id = $2 and exists (
   select from project_grants p where p.project_grant_id = any($3) and p.project_id = $4)
@@ -102,7 +126,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (
     select found.* from unnest($1::text[]) p cross join lateral (
@@ -125,7 +150,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
     select g.*, g.user_grant_id as key, g.active as "isMatch",
@@ -142,7 +168,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
     select g.*, (g.user_grant_id collate "C") as key, g.active as "isMatch",
@@ -159,7 +186,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (select * from user_grants g where g.user_id = $1 and g.project_id = $2 offset 0) g
   where g.owner = $3 and true and true and g.active
@@ -173,7 +201,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
     select g.*, g.user_grant_id as key, g.active as "isMatch",
@@ -190,7 +219,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
     select g.*, (k.user_grant_id collate "C") as key, g.active as "isMatch",
@@ -211,7 +241,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where not g.active and (g.owner collate "C") = $1
   and true
@@ -224,7 +255,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where not g.active and (g.owner collate "C") = $1 and (g.user_id collate "C") = $2 and true
   and true
@@ -237,7 +269,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (select * from user_grants g where g.user_id = $1 and g.project_id = $2 offset 0) g
   where g.owner = $3 and true and true and not g.active
@@ -251,7 +284,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where not g.active and (g.owner collate "C") = $1 and (g.project_id collate "C") = $2 and true
   and true
@@ -264,7 +298,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
     select g.*, (g.user_grant_id collate "C") as key, exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = $1) as "isMatch",
@@ -281,7 +316,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
     select found.* from unnest($1::text[]) p cross join lateral (
@@ -312,7 +348,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not (
       select o.active from organizations o where o.organization_id = g.owner) then 'organization'
     else '' end
-  from projects p join organizations h on h.organization_id = p.owner
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (
     select found.* from unnest($1::text[]) p cross join lateral (

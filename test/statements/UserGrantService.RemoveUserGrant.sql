@@ -8,7 +8,8 @@ select n, g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
-    from projects p join organizations h on h.organization_id = p.owner
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) as "shutBy",
   array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from asked join user_grants g on g.owner = asked.owner and g.user_grant_id = asked.id;
 

@@ -32,7 +32,8 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
-    from projects p join organizations h on h.organization_id = p.owner
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)))
   where g.hash = decode(asked.hash, 'hex') and (s.session_id is not null or v.expiration_date <= now())) b on true
