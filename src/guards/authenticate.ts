@@ -10,9 +10,13 @@ import { forEachMethod } from "./around.ts";
 import type { CallerCache } from "./caller_cache.ts";
 import { type Outages, outage } from "./outage.ts";
 import type { RateLimits } from "./rate_limits.ts";
+import { recentTokens } from "./recent_tokens.ts";
 
 /** Finds the caller from the headers alone; returns the user's id, or undefined where anyone may call. */
 export type Authenticate = (call: Call) => string | undefined | Promise<string | undefined>;
+
+// The tokens of callers that are cached, for all rpcs.
+const tokens = recentTokens();
 
 // A body may arrive slowly, and a stream lasts: a caller that was found longer ago than this is looked up again.
 const freshMs = 1000;
@@ -29,6 +33,11 @@ export type KnownCallers = {
 export function authenticate(method: DescMethod, { callers, limits, resourceMetadata }: KnownCallers): Authenticate {
   if (isForAnyone(method)) return admitAnyone;
   const refused = (reason: TokenReason) => unauthenticated(reason, resourceMetadata());
+  const hashed = (token: string): string => {
+    if (isJwt(token)) throw refused("TOKEN_IS_JWT");
+    if (!isWellFormed(token)) throw refused("TOKEN_INVALID");
+    return hashToken(token).toString("hex");
+  };
   const admitted = (call: Call, caller: Caller | undefined) => {
     if (!caller) throw refused("TOKEN_INVALID");
     return admit(call, caller);
@@ -38,11 +47,13 @@ export function authenticate(method: DescMethod, { callers, limits, resourceMeta
     if (known && performance.now() - call.values.get(authenticatedKey) < freshMs) return known.userId;
     const token = bearerOf(call.requestHeader.get("authorization"));
     if (token === undefined) throw refused("UNAUTHENTICATED");
-    if (isJwt(token)) throw refused("TOKEN_IS_JWT");
-    if (!isWellFormed(token)) throw refused("TOKEN_INVALID");
-    const hash = hashToken(token).toString("hex");
+    const recent = tokens.hashOf(token);
+    const hash = recent ?? hashed(token);
     const cached = callers.cached(hash);
-    if (cached) return admitted(call, cached);
+    if (cached) {
+      if (recent === undefined) tokens.keep(token, hash);
+      return admitted(call, cached);
+    }
     const find = async () => callers.find(hash);
     // A token that was in use a moment ago is no guess, also when a revocation has emptied the cache.
     const found = callers.wasFound(hash) ? find() : limits.ofToken(call.values, find);

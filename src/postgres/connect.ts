@@ -5,13 +5,14 @@ import { arrayTypes } from "./arrays.ts";
 import { type Client, createClient } from "./client.ts";
 import { encryptionOf, encryptionParameters } from "./encryption.ts";
 import type { Candidates } from "./find_server.ts";
+import { heldBack } from "./held_back.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import type { Server } from "./link.ts";
 import { watchLost } from "./lost_statement.ts";
 import { createPool } from "./pool.ts";
 import type { ProcessLog } from "./process_log.ts";
 import { serversOf } from "./servers.ts";
-import { heldBack } from "./statement.ts";
+
 import { watchSilence } from "./watchdog.ts";
 
 /** Runs statements written as tagged templates, one at a time; without transactions and reserved connections. */

@@ -4,8 +4,8 @@ type Settle = (settled: unknown) => void;
 
 /**
  * A prepared statement of one text, with texts as its parameters: a shared read or write. It stands where the driver's own statement
- * would, with the fields that a connection reads and writes, and without what makes that one dear: a promise of its own class, and
- * its whole text as the key among the statements that a connection has prepared, which is hashed and compared for each call.
+ * would, with the fields that a connection reads and writes. The driver's is a promise of a class of its own, and its whole text is
+ * the key among the statements that a connection has prepared, hashed and compared for each call: half of a lone statement's cost.
  */
 export class PreparedStatement implements Statement, PromiseLike<unknown> {
   readonly strings: readonly string[];

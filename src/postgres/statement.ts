@@ -1,7 +1,3 @@
-import { PreparedStatement } from "./prepared.ts";
-
-type Ask = (...given: never[]) => unknown;
-
 /** The properties of a statement that is sent. */
 export type Statement = {
   readonly strings: readonly string[];
@@ -25,23 +21,6 @@ type DriverStatement = Statement & {
 
 /** Called when a statement is awaited, to give it to a connection. */
 export type Admit = (statement: Statement) => void;
-
-/** Wraps a client so that its statements are held back until they are admitted. */
-export function heldBack<C extends Ask & { readonly unsafe: Ask }>(client: C, admit: Admit): C {
-  const intercept = (made: unknown) => (isStatement(made) ? admitted(made, admit) : made);
-  const unsafe = (...given: never[]) => {
-    const [text, args, options] = given as readonly unknown[] as readonly [string, unknown?, { prepare?: boolean }?];
-    if (options?.prepare && areTexts(args)) return new PreparedStatement(text, args, admit);
-    return intercept(Reflect.apply(client.unsafe, client, given));
-  };
-  return new Proxy(client, {
-    apply: (target, self, args) => intercept(Reflect.apply(target, self, args)),
-    get: (target, key) => (key === "unsafe" ? unsafe : Reflect.get(target, key)),
-  });
-}
-
-const areTexts = (args: unknown): args is readonly string[] =>
-  Array.isArray(args) && args.length > 0 && args.every((one) => typeof one === "string");
 
 /** Gives a statement that any client made to the connections of this one. */
 export function senderOf(client: (text: TemplateStringsArray) => unknown): (statement: Statement) => void {
@@ -82,12 +61,13 @@ export function onEnd(statement: Statement, { ended, again, distrusted }: Course
   statement.reject = failed;
 }
 
-function isStatement(made: unknown): made is DriverStatement {
+/** Whether the driver made a statement or fragment, rather than a name or a list of values. */
+export function isStatement(made: unknown): made is DriverStatement {
   return made instanceof Promise && "handler" in made;
 }
 
-// postgres.js hands a statement to its handler when it is first awaited, so that is where it can be held back.
-function admitted(statement: DriverStatement, admit: Admit): DriverStatement {
+/** Holds a statement back: postgres.js hands it to its handler when it is first awaited. */
+export function admitted(statement: DriverStatement, admit: Admit): DriverStatement {
   statement.handler = admit;
   statement.cursor = noCursor;
   const then: DriverStatement["then"] = (taken, refused) => awaited(statement).then(taken, refused);

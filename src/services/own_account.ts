@@ -5,7 +5,7 @@ import type { OrganizationRow } from "./organization.ts";
 import type { UserRow } from "./user.ts";
 import { userColumns } from "./user_list.ts";
 
-/** What a caller sees of itself. */
+/** A user with its organization and the roles that it holds in projects. */
 type OwnAccount = {
   readonly user: Omit<UserRow, "lastOwner">;
   readonly organization: OrganizationRow;
@@ -24,7 +24,8 @@ type Row = OwnAccount["user"] & {
 /** Reads a user, its organization and the roles that it holds in projects; a statement for each of them costs twice as much. */
 export function ownAccountRead(sql: Sql) {
   const read = loadOne<{ owner: string; id: string }, Row>(sql, {
-    ...{ asked: "owner text, id text", isPlain: true },
+    asked: "owner text, id text",
+    isPlain: true,
     select: `select n, u.user_id as id, ${userColumns}, h.name as "organizationName", h.active as "organizationActive",
         h.version as "organizationVersion", h.created as "organizationCreated", h.changed as "organizationChanged",
         ${heldProjectRoles("u.user_id")} as roles
