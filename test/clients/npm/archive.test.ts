@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -114,7 +115,7 @@ test("every package that is beside the program is there", async () => {
   await shell(`cd node_modules/postern && sh bin/run node --input-type=module --eval '${code}'`);
 });
 
-test("the archive holds JavaScript, the migrations, the pages and the licences of others, and no TypeScript", () => {
+test("the archive holds JavaScript, the migrations, the pages and the licences of others, and neither TypeScript nor tests", async () => {
   const { packed } = postern;
   for (const path of [
     "package/bin/postern",
@@ -129,6 +130,9 @@ test("the archive holds JavaScript, the migrations, the pages and the licences o
     expect(packed).toContain(path);
   expect(packed.filter((path) => path.endsWith(".sql")).length).toBeGreaterThan(10);
   expect(packed.filter((path) => /\.ts$|\/(test|bench|node_modules)\//.test(path))).toEqual([]);
+  const built = join(postern.folder, "node_modules", "postern", "dist");
+  for (const name of (await readdir(built)).filter((name) => name.endsWith(".js")))
+    expect(await readFile(join(built, name), "utf8"), name).not.toMatch(/^\/\/(#region)? (test|bench)\//m);
 });
 
 test("its manifest pins what was tested, may be published, and leaves the repository as it was", () => {
