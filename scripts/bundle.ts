@@ -26,7 +26,7 @@ export const beside = [
 
 /**
  * Bundles the program into a folder as JavaScript: a start that reads some files instead of six hundred, without types and
- * comments, takes half the time and 15 MB less. Names stay as they are, so that stacks can be read.
+ * comments, takes two thirds of the time and 22 MB less. Names stay as they are, so that stacks can be read.
  */
 export async function bundle(folder: string): Promise<void> {
   await using build = await rolldown({
@@ -79,11 +79,11 @@ function checkImports(chunks: readonly OutputChunk[]): void {
   }
 }
 
-/** Copies what is no TypeScript: migrations, styles, texts. */
+/** Copies what is read by its path: migrations, styles, scripts of pages. */
 async function copyAssets(source: string, folder: string): Promise<void> {
   for (const entry of await readdir(join(root, source), { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
-    if (!entry.isFile() || path.endsWith(".ts")) continue;
+    if (!entry.isFile() || !/\.(sql|css|js)$/.test(path)) continue;
     const copy = join(folder, relative(root, path));
     await mkdir(dirname(copy), { recursive: true });
     await copyFile(path, copy);
