@@ -2,6 +2,7 @@ import { type Row, row } from "../packages/gateway/bench/report.ts";
 import { round } from "../packages/gateway/bench/stats.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import { seed } from "../test/fixture/seed.ts";
+import { build } from "./built.ts";
 import { type Load, together } from "./load.ts";
 import { resident } from "./resident.ts";
 import { startDatabaseServer } from "./server.ts";
@@ -15,7 +16,8 @@ const sliceSeconds = 2;
 /** Measures memory before and after many calls, and the time from the start to the first answer. */
 export async function memory(calls: number): Promise<Row[]> {
   await using databases = await startDatabaseServer();
-  const begun = [...(await starts()), ...(await resident(databases))];
+  await using built = await build();
+  const begun = [...(await starts(built)), ...(await resident(databases, built))];
   await using system = await startSystem(databases, "memory");
   const idle = await system.server.usage();
   await using sql = openClient(system.databaseUrl);

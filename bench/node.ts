@@ -5,10 +5,8 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import type { Built } from "./built.ts";
 import { unreached } from "./server.ts";
-
-const script = fileURLToPath(new URL("../bin/postern", import.meta.url));
 
 /** A node in a process as people start it, with its flags, and no more than it needs. */
 export type Node = AsyncDisposable & {
@@ -21,8 +19,8 @@ export type Node = AsyncDisposable & {
 /** Memory of a process, in MB: resident, of which anonymous, of which the rest are pages of files; shared pages by their share. */
 export type Memory = Readonly<Record<"rss" | "anonymous" | "file" | "pss", number>>;
 
-/** Starts a node by the command of the package, and waits until it is ready. */
-export async function startNode(env: Readonly<Record<string, string>>): Promise<Node> {
+/** Starts a node by the script of the package, and waits until it is ready. */
+export async function startNode({ script }: Built, env: Readonly<Record<string, string>>): Promise<Node> {
   const PATH = [dirname(process.execPath), "/usr/local/bin:/usr/bin:/bin"].join(delimiter);
   const whole = { ...unreached, HOME: tmpdir(), PATH, PORT: "0", LOG_FORMAT: "json", ...env };
   const began = performance.now();

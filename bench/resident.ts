@@ -3,6 +3,7 @@ import { type Row, row } from "../packages/gateway/bench/report.ts";
 import { median } from "../packages/gateway/bench/stats.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import { idOf, seed } from "../test/fixture/seed.ts";
+import type { Built } from "./built.ts";
 import { type Load, together } from "./load.ts";
 import { type Memory, type Node, startNode } from "./node.ts";
 import type { DatabaseServer } from "./server.ts";
@@ -20,14 +21,14 @@ const sliceSeconds = 3;
 const projects = 20;
 
 /** Resident memory of a node as people start it, beside a database of its own: at rest after many calls, and under load. */
-export async function resident(databases: DatabaseServer): Promise<Row[]> {
+export async function resident(databases: DatabaseServer, built: Built): Promise<Row[]> {
   const { env, token } = await prepared(databases);
   const startMs: number[] = [];
   for (let n = 0; n < starts; n++) {
-    await using node = await startNode(env);
+    await using node = await startNode(built, env);
     startMs.push(node.startMs);
   }
-  await using node = await startNode(env);
+  await using node = await startNode(built, env);
   const send = sender(node, token);
   const begun = await node.memory();
   const warmed = await send(warmCalls, warmCallers);

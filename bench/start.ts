@@ -3,25 +3,24 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { type Row, row } from "../packages/gateway/bench/report.ts";
 import { median } from "../packages/gateway/bench/stats.ts";
+import type { Built } from "./built.ts";
 import { makeFolder } from "./server.ts";
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const times = 3;
 
 /** From the command to the first answer to the administrator, with the embedded database: on a new folder, and again on the same. */
-export async function starts(): Promise<Row[]> {
+export async function starts(built: Built): Promise<Row[]> {
   const cold: number[] = [];
   const warm: number[] = [];
   for (let time = 0; time < times; time++) {
     await using folder = await makeFolder();
     const data = join(folder.path, "data");
-    cold.push(await started(data));
+    cold.push(await started(built, data));
     // The first start caches compiled code, the second one uses it.
-    await started(data);
-    warm.push(await started(data));
+    await started(built, data);
+    warm.push(await started(built, data));
   }
   return [line("cold, on a new folder", cold, 5000), line("warm", warm, 1000)];
 }
@@ -31,11 +30,11 @@ const line = (how: string, all: readonly number[], most: number): Row => ({
   goals: { ms: { most } },
 });
 
-async function started(data: string): Promise<number> {
+async function started({ script }: Built, data: string): Promise<number> {
   const { HOME, PATH } = { HOME: data, PATH: `${join(process.execPath, "..")}:/usr/local/bin:/usr/bin:/bin` };
   const env = { HOME, PATH, POSTERN_DATA_DIR: data, PORT: "0", LOG_FORMAT: "json" };
   const began = performance.now();
-  const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn("sh", [script], { env, stdio: ["ignore", "pipe", "inherit"] });
   try {
     const url = await listening(createInterface(child.stdout));
     const token = (await readFile(join(data, "admin-token"), "utf8")).trim();

@@ -92,7 +92,7 @@ images run --isolation chroot --env PORT="$port" --volume "$work/tls:/tls:ro" "$
     try node -e "fetch(process.argv[1]).then(({ ok }) => process.exit(ok ? 0 : 1))" "http://127.0.0.1:$PORT/$path"
   done
   postern export >/tmp/lines && try postern import /tmp/lines
-  try sh /app/bin/run node /app/src/main.ts doctor
+  try sh /app/bin/run node /app/dist/main.js doctor
   end
   export TLS_CERT_FILE=/tls/cert.pem TLS_KEY_FILE=/tls/key.pem
   begin postern

@@ -1,20 +1,15 @@
 import { copyFile, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-
-/** The folder of the repository. */
-export const root = fileURLToPath(new URL("..", import.meta.url));
+import { beside, root } from "./bundle.ts";
 
 const manifest = `${root}package.json`;
 const ours = `${root}package.json.source`;
 const next = `${root}package.json.next`;
 
-/** Puts the published manifest in the place of ours, which is kept beside it, and a copy at the root of the JavaScript. */
+/** Puts the published manifest in the place of ours, which is kept beside it. */
 export async function publishManifest(): Promise<void> {
   const [source, lock] = await Promise.all([readJson(manifest), readJson(`${root}package-lock.json`)]);
-  const text = JSON.stringify(published(source as Manifest, (lock as Lock).packages), null, 2);
-  await writeFile(`${root}dist/package.json`, `${text}\n`);
   await copyFile(manifest, ours);
-  await writeFile(next, `${text}\n`);
+  await writeFile(next, `${JSON.stringify(published(source as Manifest, (lock as Lock).packages), null, 2)}\n`);
   await rename(next, manifest);
 }
 
@@ -35,18 +30,18 @@ type Lock = { readonly packages: Readonly<Record<string, { readonly version: str
 const ofTheRepository = ["private", "workspaces", "devDependencies", "allowScripts"];
 
 /**
- * The manifest as it is published: with the versions of the lock, which are those that were tested. The scripts of packing stay, or
- * the next run could not begin with ours.
+ * The manifest as it is published: with the packages that are not in the program, in the versions of the lock, which are those that
+ * were tested. The scripts of packing stay, or the next run could not begin with ours.
  */
 function published(source: Manifest, locked: Lock["packages"]): object {
   const kept = Object.entries(source).filter(([name]) => !ofTheRepository.includes(name));
-  const exact = (versions: Versions) =>
-    Object.fromEntries(Object.keys(versions).map((name) => [name, locked[`node_modules/${name}`]?.version]));
+  const exact = (names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [name, locked[`node_modules/${name}`]?.version]));
   const { prepack, postpack } = source.scripts as Versions;
   return {
     ...Object.fromEntries(kept),
     scripts: { prepack, postpack },
-    dependencies: exact(source.dependencies),
-    optionalDependencies: exact(source.optionalDependencies),
+    dependencies: exact(beside),
+    optionalDependencies: exact(Object.keys(source.optionalDependencies)),
   };
 }

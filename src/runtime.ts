@@ -94,11 +94,8 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
   const { logger, join = false, observe } = options;
   await using opened = new AsyncDisposableStack();
   const sealingKeys = await masterKeys(config);
-  const opening = openDatabase(config, logger, { join });
-  // The list of passwords is unpacked while the database starts.
-  const common = commonPasswords();
-  const database = opened.use(await opening);
-  const secrets = secretsOf(sealingKeys, hashingOf(config), common);
+  const database = opened.use(await openDatabase(config, logger, { join }));
+  const secrets = secretsOf(sealingKeys, hashingOf(config), commonPasswords());
   await migrate({ url: database.migrationUrl, log: logger });
   const { pools, writable } = openPools({ config, database, logger, observe, opened });
   const [{ sql, load }, { sql: longRunning }] = pools;

@@ -32,8 +32,18 @@ function nearest(name: string, names: readonly string[]): string | undefined {
 function isNear(name: string, setting: string): boolean {
   const most = setting.length >= longEnoughForTwo ? 2 : 1;
   if (setting.length < leastLength || Math.abs(name.length - setting.length) > most) return false;
-  const found = distance(name.toUpperCase(), setting);
-  return found <= 1 || (found <= most && name[0]?.toUpperCase() === setting[0]);
+  const upper = name.toUpperCase();
+  // A pod has hundreds of variables, and each is compared with a hundred settings: most differ in more letters than there may be.
+  if (lettersOnlyIn(upper, setting) > most) return false;
+  const found = distance(upper, setting);
+  return found <= 1 || (found <= most && upper[0] === setting[0]);
+}
+
+/** The number of letters of a name that do not occur in another: each of them is a difference. */
+function lettersOnlyIn(one: string, other: string): number {
+  let only = 0;
+  for (const letter of one) if (!other.includes(letter)) only += 1;
+  return only;
 }
 
 /** The number of letters that are missing, too many, wrong, or swapped with the next. */

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { newToken } from "../../src/security/token.ts";
 import { openClient } from "../../test/fixture/database_client.ts";
 import { seed } from "../../test/fixture/seed.ts";
+import { type Built, build } from "../built.ts";
 import { type DatabaseServer, unreached } from "../server.ts";
 import type { PosternCalls } from "./postern_calls.ts";
 import { freePort, startProgram } from "./program.ts";
@@ -11,7 +11,6 @@ import { held, type Question, users } from "./question.ts";
 import type { Door, System } from "./system.ts";
 
 const module = new URL("./postern_calls.ts", import.meta.url).href;
-const program = fileURLToPath(new URL("../../bin/postern", import.meta.url));
 const projects = 600;
 
 /** The questions that Postern answers. */
@@ -39,7 +38,8 @@ export async function startPostern(databases: DatabaseServer, pool: number): Pro
     POSTERN_DATA_DIR: join(databases.folder, "postern"),
   };
   await using opened = new AsyncDisposableStack();
-  const { pid, url } = opened.use(await startNode(env));
+  const built = opened.use(await build());
+  const { pid, url } = opened.use(await startNode(built, env));
   const userId = await fill(databaseUrl);
   const running = opened.move();
   return {
@@ -51,18 +51,18 @@ export async function startPostern(databases: DatabaseServer, pool: number): Pro
     callsOf: (question: Question, { kind }: Door) => ({
       source: { module, options: { question, kind, token, userId } satisfies PosternCalls },
     }),
-    startAgain: () => startNode(env),
+    startAgain: () => startNode(built, env),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
 /** Starts a node, until it answers its administrator. */
-export async function startNode(env: Readonly<Record<string, string>>) {
+export async function startNode({ script }: Built, env: Readonly<Record<string, string>>) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const headers = { authorization: `Bearer ${env.POSTERN_ADMIN_TOKEN}` };
   const isReady = async () => (await fetch(`${url}/v1/users/me`, { headers })).ok;
-  const command = { file: "sh", args: [program], env: { ...env, PORT: String(port) } };
+  const command = { file: "sh", args: [script], env: { ...env, PORT: String(port) } };
   return { ...(await startProgram(command, isReady)), url };
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { newToken } from "../../src/security/token.ts";
 import { type Browser, openBrowser } from "../../test/provider/browser.ts";
+import { build } from "../built.ts";
 import { startNode } from "../peers/postern.ts";
 import { type DatabaseServer, unreached } from "../server.ts";
 import { post } from "../users.ts";
@@ -22,7 +23,7 @@ export async function startPostern(databases: DatabaseServer, pool: number): Pro
     POSTERN_DATA_DIR: join(databases.folder, "postern"),
   };
   await using opened = new AsyncDisposableStack();
-  const { pid, url } = opened.use(await startNode(env));
+  const { pid, url } = opened.use(await startNode(opened.use(await build()), env));
   const issuer = `http://localhost:${new URL(url).port}`;
   const client = await registered(url, token);
   const description = await described(issuer);

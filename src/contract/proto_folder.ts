@@ -1,7 +1,6 @@
-import { existsSync } from "node:fs";
 import { access, cp, mkdir, readdir, realpath, rm } from "node:fs/promises";
-import { dirname, join, sep } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, sep } from "node:path";
+import { packageFolder } from "../package_folder.ts";
 
 /** The outcome for the operator: whether the contract was written, and lines that tell where, or why not. */
 export type ProtoFolder = { readonly ok: boolean; readonly lines: readonly string[] };
@@ -14,7 +13,7 @@ const ours = join("postern", "v1");
  * empty, or one that holds the contract already.
  */
 export async function writeProtoFolder(folder: string): Promise<ProtoFolder> {
-  const source = protoFolder();
+  const source = join(packageFolder(), "proto");
   try {
     if (!(await mayWrite(folder)))
       return refusal(`${folder} is not empty and holds no contract: name a new or an empty folder`);
@@ -49,13 +48,6 @@ async function written(folder: string): Promise<string[]> {
     `${own.length} files of the contract and ${rest} that they import are in ${folder}`,
     `its README tells how to generate from them: ${join(folder, "README.md")}`,
   ];
-}
-
-/** The folder of the package that this file is in: also where it was built into another place of it. */
-function protoFolder(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, "package.json")) && folder !== dirname(folder)) folder = dirname(folder);
-  return join(folder, "proto");
 }
 
 const refusal = (sentence: string): ProtoFolder => ({ ok: false, lines: [sentence] });

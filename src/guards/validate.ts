@@ -1,4 +1,4 @@
-import { create, type DescMessage, type DescMethod, hasOption, type Message } from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethod, hasOption, type Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { type Violation as Broken, createValidator, type Validator } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
@@ -16,7 +16,7 @@ export type Rules = (message: Message, found?: readonly Violation[]) => readonly
 /** Returns the rules of a message type, made once for each type. */
 export type RulesOf = (type: DescMessage) => Rules;
 
-/** Makes the rules of messages from their field options; throws at once if a rule cannot be compiled. */
+/** Makes the rules of messages from their field options; each type's are compiled for its first message. */
 export function messageRules(whole: readonly MessageRule[] = []): RulesOf {
   const validator = createValidator({ regexMatch: patterns() });
   const known = new Map<DescMessage, Rules>();
@@ -34,19 +34,22 @@ export function validate({ input }: DescMethod, rulesOf: RulesOf, late?: LateVio
 }
 
 function rulesOf(type: DescMessage, validator: Validator, own: readonly MessageRule[]): Rules {
-  const inspect = valuesOf(type);
-  const check = hasRules(type) ? fieldsOf(type, validator) : () => [];
-  const rules: Rules = (message, found = []) => {
-    const values = inspect(message);
-    const fields = check(message);
+  // Those of all types take 110 ms and 3 MB, and a node is asked for few of them; the first takes 26 ms, the next 13, half of them none.
+  let compiled: FieldRules | undefined;
+  return (message, found = []) => {
+    compiled ??= { inspect: valuesOf(type), check: hasRules(type) ? fieldsOf(type, validator) : () => [] };
+    const values = compiled.inspect(message);
+    const fields = compiled.check(message);
     const broken = fields.length === 0 ? values : [...values, ...fields];
     if (broken.length + found.length === 0) return broken;
     return [...broken, ...brokenWhole(own, message, [...found, ...broken])];
   };
-  // Compiling rules takes 50 ms for the first message: it happens now rather than in a call.
-  rules(create(type));
-  return rules;
 }
+
+type Find = (message: Message) => readonly Violation[];
+
+/** The compiled rules of a type: those of every value, and those that its fields declare. */
+type FieldRules = { readonly inspect: Find; readonly check: Find };
 
 function fieldsOf(type: DescMessage, validator: Validator): (message: Message) => Violation[] {
   return (message) => {

@@ -1,3 +1,4 @@
+import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { gateway } from "../../packages/gateway/src/gateway.ts";
 import { compileRest } from "../../packages/gateway/src/rest/compile.ts";
@@ -38,7 +39,7 @@ test("the whole contract compiles: every rpc has its place and no two of them sh
     bounds: contractBounds,
   });
   const rules = messageRules();
-  for (const { method } of served.methods) rules(method.input);
+  for (const { method } of served.methods) rules(method.input)(create(method.input));
   const found = compileRest(served.methods).match("POST", "/v1/projects/p/applications/a:rotateClientSecret");
   expect(found.kind === "found" && found.route.target.rpc.path).toBe(
     "/postern.v1.ApplicationService/RotateClientSecret",

@@ -40,7 +40,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   program: [
     ...["config", "data_folder", "log_format", "server", "bootstrap", "doctor", "health_check", "recover", "transfer"],
     "rotate_signing_keys",
-    ...["contract/proto_folder", "postgres/open", "postgres/migrate", "client", "workers"],
+    ...["contract/proto_folder", "package_folder", "postgres/open", "postgres/migrate", "client", "workers"],
   ],
   preflight: ["config#Config", "data_folder", "setting"],
   welcome: everything,
@@ -142,7 +142,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   // It runs every ten seconds beside the service, so it loads nothing else.
   runtime: everything,
   routes: ["gen", "gateway", "services", "config#Config", "deps#Deps", "events/follow#Tail"],
-  contract: ["gen", "gateway", "errors"],
+  contract: ["gen", "gateway", "errors", "package_folder"],
+  package_folder: [],
   metrics: ["gateway"],
   services: [
     "gen",

@@ -57,7 +57,7 @@ async function nodeOf(version: string, base: string): Promise<string> {
 }
 
 const packing = ["bin", "src", "gen", "packages", "scripts", "docs", "proto"];
-const files = ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"];
+const files = ["package.json", "package-lock.json", "tsconfig.json"];
 const pages = ["LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md"];
 
 /** Packs a copy: while npm packs, package.json is the published one, and other tests read it at the same time. */

@@ -21,10 +21,13 @@ export type ReflectionRequest = Message & { readonly host: string; readonly mess
 
 /** Answers what the services are made of. */
 export function reflection(services: readonly DescService[], refuse: Refuse) {
-  // No service imports the details of refusals, yet a tool that has only reflection needs their types to decode them.
-  const symbols = symbolsOf([...new Set(services.map(({ file }) => file)), file_google_rpc_error_details]);
+  // No service imports the details of refusals, yet a tool that has only reflection needs their types to decode them. Few nodes
+  // are ever asked, and it takes 15 ms.
+  let made: Symbols | undefined;
+  const symbols = () =>
+    (made ??= symbolsOf([...new Set(services.map(({ file }) => file)), file_google_rpc_error_details]));
   async function* respondEach<R extends ReflectionRequest>(requests: AsyncIterable<R>) {
-    const state: StreamState = { services, symbols, sent: new Set(), bytes: 0, repeated: 0 };
+    const state: StreamState = { services, symbols: symbols(), sent: new Set(), bytes: 0, repeated: 0 };
     let queries = 0;
     for await (const request of requests) {
       queries += 1;
