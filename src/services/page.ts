@@ -13,8 +13,8 @@ export type Page = {
   readonly limit: number;
   /** The keys of the last row of the page before; undefined for the first page. */
   readonly after: readonly string[] | undefined;
-  /** The digest of the request, which its page tokens carry. */
-  readonly query: string;
+  /** Computes the digest of the request, which its page tokens carry. */
+  readonly query: () => string;
 };
 
 /** The most rows that a page reads, whatever it then leaves out; more than the largest page has. */
@@ -34,7 +34,7 @@ export function pageOf<R extends PageRequest>(type: GenMessage<R>, request: R, k
   const [fault] = tokenFaults(type, request, keys);
   if (fault) throw refuse.invalid([fault]);
   const after = pageToken ? tokenIn(pageToken, keys)?.keys : undefined;
-  return { limit: (pageSize || usualSize) + 1, after, query: queryOf(type, request) };
+  return { limit: (pageSize || usualSize) + 1, after, query: () => queryOf(type, request) };
 }
 
 /** Cross-field rules of a request for a page. */
@@ -75,7 +75,7 @@ export function cut<R extends object>(
   const isStopped = end >= 0 && end < limit - 1;
   const taken = rows.slice(0, isStopped ? end + 1 : limit - 1);
   const last = taken.at(-1);
-  const nextPageToken = last && (isStopped || rows.length === limit) ? tokenOf(query, keysOfRow(last)) : "";
+  const nextPageToken = last && (isStopped || rows.length === limit) ? tokenOf(query(), keysOfRow(last)) : "";
   return { rows: taken.filter((row) => (row as Candidate).isMatch ?? true), nextPageToken };
 }
 
