@@ -55,6 +55,9 @@ export type LogOptions<C> = {
   readonly onAppended?: (facts: readonly NewFact[]) => void;
 };
 
+// Each statement has a commit of its own, and costs as much as five of its commands: fewer commands wait for the one under way.
+const worthwhile = 32;
+
 /** Opens the log. Commands of the same shape that arrive together share one statement. */
 export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten, onAppended }: LogOptions<C>): Log<C> {
   const queues = new Map<string, (command: Command, signal?: AbortSignal) => Promise<void>>();
@@ -79,6 +82,7 @@ export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten,
     const alone = types.some((type) => (folds.get(type)?.cascades?.length ?? 0) > 0);
     const queue = inBatches<Command>({
       atOnce: alone ? 8 : 2,
+      worthwhile: alone ? 1 : worthwhile,
       most: alone ? 1 : 100,
       keysOf: ({ streams }) => streams,
       run: together({ write: writing(statementFor(types, folds), alone ? longRunning : sql), refusal: lost }),
