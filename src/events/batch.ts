@@ -16,6 +16,8 @@ export type Waiting<J> = {
 export type BatchOptions<J> = {
   /** The most statements under way at once; jobs that arrive meanwhile share the next one. */
   readonly atOnce: number;
+  /** The least number of jobs for which another statement goes while one is under way; one by default. */
+  readonly worthwhile?: number;
   /** The most jobs in one statement. */
   readonly most: number;
   /** How much a job weighs, and the most that the jobs of one statement weigh together; a heavier job runs alone. */
@@ -32,6 +34,7 @@ export type BatchOptions<J> = {
  */
 export function inBatches<J>({
   atOnce,
+  worthwhile = 1,
   most,
   weights,
   keysOf,
@@ -51,7 +54,7 @@ export function inBatches<J>({
     });
 
   function schedule(): void {
-    if (scheduled || underWay >= atOnce || queue.length === 0) return;
+    if (scheduled || queue.length === 0 || !mayStart()) return;
     scheduled = true;
     // Jobs that come in this tick of the event loop join the batch. Where the last one was alone, no company is waited for.
     if (wasLone) queueMicrotask(proceed);
@@ -62,6 +65,10 @@ export function inBatches<J>({
     scheduled = false;
     void start();
     schedule();
+  }
+
+  function mayStart(): boolean {
+    return underWay === 0 || (underWay < atOnce && queue.length >= worthwhile);
   }
 
   async function start(): Promise<void> {

@@ -36,18 +36,36 @@ export function foldsByType(folds: Folds): ReadonlyMap<string, Fold> {
   );
 }
 
-/** Composes the statement that appends facts of these types: events, cascades, folds and credentials. `given` selects the facts. */
-export function statementFor(types: readonly string[], folds: ReadonlyMap<string, Fold>, given = asJson): string {
+/** What must hold for a fact to be appended, in SQL. */
+export type Condition = {
+  /** Columns of `asked` beside n, from the row of the fact in `given`. */
+  readonly asked: string;
+  /** A select that reads `asked` and yields n, "holds", and what a refusal is made of. */
+  readonly select: string;
+};
+
+/** The facts of a statement in SQL, and what must hold for each of them to be appended. */
+export type Given = { readonly given?: string; readonly condition?: Condition | undefined };
+
+/**
+ * Composes the statement that appends facts of these types: events, cascades, folds and credentials. `given` selects the facts. With a
+ * condition, it yields what it found for each fact.
+ */
+export function statementFor(
+  types: readonly string[],
+  folds: ReadonlyMap<string, Fold>,
+  { given = asJson, condition }: Given = {},
+): string {
   const cascades = types.flatMap((type) => (folds.get(type)?.cascades ?? []).map((cascade) => ({ type, cascade })));
   const touched = [...new Set([...types, ...cascades.map(({ cascade }) => cascade.makes)])].sort();
   const ctes = [
-    `input as materialized (\n  ${given}\n)`,
+    ...inputText(given, condition),
     ...cascades.map(cascadeText),
     eventsText(cascades.length),
     ...touched.flatMap(foldText),
-    idempotency,
+    idempotencyText(condition !== undefined),
   ];
-  return `with ${ctes.join(",\n")}\nselect 1`;
+  return `with ${ctes.join(",\n")}\nselect ${condition ? "* from found" : "1"}`;
 
   function foldText(type: string): string[] {
     const { views = [], credentials = [] } = folds.get(type) ?? {};
@@ -69,11 +87,22 @@ const asJson = `select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
     actor text, request_id text, time timestamptz)`;
 
-const idempotency = `idempotent as (
+// A nested loop would compare each fact with each that was found.
+const inputText = (given: string, condition: Condition | undefined): string[] =>
+  condition
+    ? [
+        `given as materialized (\n  ${given}\n)`,
+        `asked as materialized (\n  select n, ${condition.asked} from given\n)`,
+        `found as materialized (\n  ${condition.select}\n)`,
+        `input as materialized (\n  select * from given where n = any(array(select n from found where holds))\n)`,
+      ]
+    : [`input as materialized (\n  ${given}\n)`];
+
+const idempotencyText = (isConditional: boolean) => `idempotent as (
   insert into idempotency (caller, operation, key, request, answer, created)
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
   from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
+    ${isConditional ? "n integer, " : ""}caller text, operation text, key text, request text, answer text, created timestamptz)${isConditional ? "\n  where n in (select n from input)" : ""}
 )`;
 
 function cascadeText({ type, cascade }: { type: string; cascade: Cascade }, at: number): string {

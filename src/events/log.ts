@@ -4,7 +4,7 @@ import type { Sql } from "../postgres/connect.ts";
 import { foreignKey, isLockLost, isOutcomeUnknown, unique } from "../postgres/failure.ts";
 import { inBatches } from "./batch.ts";
 import type { NewFact } from "./fact.ts";
-import { type Fold, statementFor } from "./fold.ts";
+import { type Condition, type Fold, statementFor } from "./fold.ts";
 import { together } from "./together.ts";
 
 /** The origin of a command, as its events record it. */
@@ -33,6 +33,11 @@ export type Log<C> = {
    * and returns the answer. Throws CONFLICT when the race for a version, a name or a reference is lost.
    */
   append<A>(call: C, facts: readonly NewFact[], answer: A): Promise<A>;
+  /**
+   * Ends a write by one fact, unless its condition does not hold when the statement begins: then nothing is written, and what the
+   * condition found is returned.
+   */
+  appendIf<R extends object>(call: C, fact: NewFact, answer: unknown, condition: Condition): Promise<R | undefined>;
 };
 
 type Command = {
@@ -40,6 +45,8 @@ type Command = {
   readonly streams: readonly string[];
   readonly rows: readonly Record<string, JsonValue>[];
   readonly record: Record<string, JsonValue> | undefined;
+  /** What the condition found where it does not hold. */
+  refused: object | undefined;
 };
 
 /** Options of a log. */
@@ -55,9 +62,13 @@ export type LogOptions<C> = {
   readonly onAppended?: (facts: readonly NewFact[]) => void;
 };
 
+// Each statement has a commit of its own, and costs as much as five of its commands: fewer commands wait for the one under way.
+const worthwhile = 32;
+
 /** Opens the log. Commands of the same shape that arrive together share one statement. */
 export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten, onAppended }: LogOptions<C>): Log<C> {
-  const queues = new Map<string, (command: Command, signal?: AbortSignal) => Promise<void>>();
+  type Queue = (command: Command, signal?: AbortSignal) => Promise<void>;
+  const queues = new Map<Condition | undefined, Map<string, Queue>>();
 
   return {
     async append(call, facts, answer) {
@@ -65,31 +76,60 @@ export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten,
       const command = commandOf(facts, origin, answer);
       if (facts.length === 0 && !command.record) return answer;
       await queueFor(command.types)(command, origin.signal);
-      onWritten?.(call);
-      onAppended?.(facts);
+      written(call, facts);
       return answer;
+    },
+
+    async appendIf<R extends object>(call: C, fact: NewFact, answer: unknown, condition: Condition) {
+      const origin = originOf(call);
+      const command = commandOf([fact], origin, answer);
+      await queueFor(command.types, condition)(command, origin.signal);
+      if (!command.refused) written(call, [fact]);
+      return command.refused as R | undefined;
     },
   };
 
-  function queueFor(types: readonly string[]) {
+  function written(call: C, facts: readonly NewFact[]): void {
+    onWritten?.(call);
+    onAppended?.(facts);
+  }
+
+  function queueFor(types: readonly string[], condition?: Condition): Queue {
+    const ofCondition = queues.get(condition) ?? new Map<string, Queue>();
+    queues.set(condition, ofCondition);
     const shape = types.join();
-    const known = queues.get(shape);
+    const known = ofCondition.get(shape);
     if (known) return known;
     // A cascade may touch a million rows: its statement is not shared, so no other command waits for it.
     const alone = types.some((type) => (folds.get(type)?.cascades?.length ?? 0) > 0);
     const queue = inBatches<Command>({
       atOnce: alone ? 8 : 2,
+      worthwhile: alone ? 1 : worthwhile,
       most: alone ? 1 : 100,
       keysOf: ({ streams }) => streams,
-      run: together({ write: writing(statementFor(types, folds), alone ? longRunning : sql), refusal: lost }),
+      run: together({
+        write: writing(statementFor(types, folds, { condition }), alone ? longRunning : sql, condition),
+        refusal: lost,
+      }),
     });
-    queues.set(shape, queue);
+    ofCondition.set(shape, queue);
     return queue;
   }
 }
 
-const writing = (text: string, on: Sql) => (commands: readonly Command[]) =>
-  on.unsafe(text, parametersOf(commands), { prepare: true });
+type Found = { readonly n: number; readonly holds: boolean };
+
+/** Writes commands by one statement. With a condition each has one fact, and the statement yields what it found for it. */
+const writing = (text: string, on: Sql, condition: Condition | undefined) => async (commands: readonly Command[]) => {
+  const rows = await on.unsafe<Found[]>(text, parametersOf(commands), { prepare: true });
+  if (!condition) return;
+  // A fact about which nothing was found is not appended.
+  if (rows.length !== commands.length) throw new Error("a condition has to find one row for each fact");
+  for (const row of rows) {
+    const command = commands[row.n];
+    if (command) command.refused = row.holds ? undefined : row;
+  }
+};
 
 function commandOf(
   facts: readonly NewFact[],
@@ -113,6 +153,7 @@ function commandOf(
       time: at.time.toISOString(),
     })),
     record: idempotency && recordOf(idempotency, answer),
+    refused: undefined,
   };
 }
 
@@ -127,7 +168,7 @@ function recordOf({ seal, request, created, ...names }: IdempotencyRecord, answe
 
 function parametersOf(commands: readonly Command[]): [string, string] {
   const rows = commands.flatMap((command) => command.rows).map((row, n) => ({ ...row, n }));
-  return [JSON.stringify(rows), JSON.stringify(commands.flatMap(({ record }) => record ?? []))];
+  return [JSON.stringify(rows), JSON.stringify(commands.flatMap(({ record }, n) => (record ? { ...record, n } : [])))];
 }
 
 const retrySeconds = 1;

@@ -2,6 +2,7 @@ import type { AddUserGrantRequest } from "../../gen/postern/v1/user_grant_pb.ts"
 import type { Reach } from "../deps.ts";
 import type { Refusal, Violation } from "../errors.ts";
 import { type At, factOf, type NewFact } from "../events/fact.ts";
+import type { Condition } from "../events/fold.ts";
 import type { No } from "./batch_refusal.ts";
 import { organizationIsThere } from "./in_force.ts";
 
@@ -31,6 +32,8 @@ export type GrantFindings = {
   readonly existing: string | null;
   /** The wanted roles that exist. */
   readonly roleKeys: readonly string[];
+  /** Whether nothing refuses the grant. */
+  readonly holds: boolean;
 };
 
 /** The reach of the caller's permission, and the path of an item in the request. */
@@ -51,7 +54,13 @@ export const findingsQuestion = {
   // Scalar subselects keep to index scans whatever the size of the tables; joins over a hundred keys fell to hashing them.
   // Compared as a row, user and project fit one index only: of those that fit two columns the planner took the project's
   // while the table was new, and read every grant of the project for each key until the next analyze.
-  select: `select n, p.owner = asked.owner as owned, p.active as "projectActive",
+  // What is found is kept apart, so that it is found once.
+  select: `select found.*, coalesce(
+      coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
+      and "projectActive" and "inactiveOrganization" is null and "userId" is not null and existing is null
+      and cardinality("roleKeys") = "askedRoles", false) as holds
+    from (select n, asked.project_grant_id as "askedGrantId", cardinality(asked.role_keys) as "askedRoles",
+    p.owner = asked.owner as owned, p.active as "projectActive",
     (select o.organization_id from organizations o
      where not o.active and o.organization_id = any(array[asked.owner, p.owner]) limit 1) as "inactiveOrganization",
     (select g.project_grant_id from project_grants g
@@ -71,7 +80,15 @@ export const findingsQuestion = {
       where r.project_grant_id = asked.project_grant_id and r.role_key = any(asked.role_keys))
     end as "roleKeys"
     from asked left join lateral (
-      select owner, active from projects where project_id = asked.project_id offset 0) p on true`,
+      select owner, active from projects where project_id = asked.project_id offset 0) p on true offset 0) found`,
+};
+
+/** The condition of the fact that adds a grant. */
+export const grantCondition: Condition = {
+  asked: `owner, payload->>'userId' as user_id, payload->>'projectId' as project_id,
+    coalesce(payload->>'projectGrantId', '') as project_grant_id,
+    array(select jsonb_array_elements_text(payload->'roleKeys')) as role_keys`,
+  select: findingsQuestion.select,
 };
 
 /** Converts a wanted grant to the key of `findingsQuestion`. */

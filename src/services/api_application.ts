@@ -14,13 +14,15 @@ import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
 import { errorText } from "../messages/catalogue.ts";
 import { apiConfigurationOf, keepsApiSecret } from "./api_configuration.ts";
 import {
+  applicationCondition,
   applicationNameTaken,
   configurationIn,
   found,
   keyOf,
   newSecret,
   projectForNameRead,
-  refuseTaken,
+  type RefusedApplication,
+  refuseNew,
   takenInRequest,
 } from "./application.ts";
 import { type ApplicationToUpdate, updateRead } from "./update_application.ts";
@@ -30,21 +32,20 @@ type Service = Pick<ServiceImpl<typeof ApplicationService>, "createApiApplicatio
 
 /** The API applications of projects: resource servers, which only ask about tokens. */
 export const apiApplications = ({ log, sql, clock, ids }: Deps) => {
-  const projectForName = projectForNameRead(sql);
   const applicationToUpdate = updateRead(sql);
 
   return {
     async createApiApplication(request, call) {
       const { projectId, name, authMethodType } = request;
       const owner = organizationOf(call);
-      const asked = { owner, project: projectId, name, client_id: request.clientId ?? null };
-      refuseTaken(request, await projectForName(asked, call.signal));
       const at = first(owner, ids(), clock());
       const clientId = request.clientId ?? ids();
       const { secret, ...shown } = secretFor(request);
       const fact = { case: "apiCreated", value: { projectId, name, clientId, api: { authMethodType } } } as const;
       const answer = { appId: at.stream, details: detailsAfter(at), clientId, ...shown };
-      return log.append(call, [factOf("application", at, fact, secret)], answer);
+      const created = factOf("application", at, fact, secret);
+      const refused = await log.appendIf<RefusedApplication>(call, created, answer, applicationCondition);
+      return refused ? refuseNew(request, refused) : answer;
     },
 
     async updateApiApplication(request, call) {

@@ -15,7 +15,7 @@ import {
 import { type Call, type Deps, keys, organizationOf } from "../deps.ts";
 import { isWithin, lateRule, messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
-import { type NounFolds, touch } from "../events/fold.ts";
+import { type Condition, type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import { errorText, type Language } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
@@ -51,16 +51,20 @@ export const applicationService = (deps: Deps) => {
       const oidc = configurationOf(request);
       if (oidc.firstParty) refuseMark(call, "firstParty");
       const owner = organizationOf(call);
-      const asked = { owner, project: projectId, name, client_id: request.clientId ?? null };
-      refuseTaken(request, await projectForName(asked, call.signal));
       const compliance = complianceOf(oidc, languageOf(call));
-      if (request.validateOnly) return log.append(call, [], compliance);
+      if (request.validateOnly) {
+        const asked = { owner, project: projectId, name, client_id: request.clientId ?? null };
+        refuseTaken(request, await projectForName(asked, call.signal));
+        return log.append(call, [], compliance);
+      }
       const at = first(owner, ids(), clock());
       const clientId = request.clientId ?? ids();
       const { secret, ...shown } = secretFor(request, oidc);
       const fact = { case: "oidcCreated", value: { projectId, name, clientId, oidc } } as const;
       const answer = { appId: at.stream, details: detailsAfter(at), clientId, ...shown, ...compliance };
-      return log.append(call, [factOf("application", at, fact, secret)], answer);
+      const created = factOf("application", at, fact, secret);
+      const refused = await log.appendIf<RefusedApplication>(call, created, answer, applicationCondition);
+      return refused ? refuseNew(request, refused) : answer;
     },
 
     async getApplication(request, call) {
@@ -273,22 +277,41 @@ export type ProjectForName = { takenBy: string | null; clientIdUsed: boolean };
 // Asks for the project alone.
 const unnamed = { name: "", client_id: null } as const;
 
+// In a join the name was only a filter while the table was new: every application of the project was read for each key.
+const takenColumns = `(
+               select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy",
+               exists (select from used_client_ids u where u.client_id = asked.client_id) as "clientIdUsed"`;
+
+/** The condition of the fact that creates an application: its project is there, its name and its client id are free. */
+export const applicationCondition: Condition = {
+  asked: `owner, payload->>'projectId' as project, payload->>'name' as name, payload->>'clientId' as client_id`,
+  select: `select found.*, "isThere" and "takenBy" is null and not "clientIdUsed" as holds
+    from (select n, p.project_id is not null as "isThere", ${takenColumns}
+      from asked left join projects p on p.owner = asked.owner and p.project_id = asked.project offset 0) found`,
+};
+
 /** Reads a project, with what of a new application is taken. */
 export const projectForNameRead = (sql: Sql) =>
   loadOne<{ owner: string; project: string; name: string; client_id: string | null }, ProjectForName>(sql, {
     asked: "owner text, project text, name text, client_id text",
-    // In a join the name was only a filter while the table was new: every application of the project was read for each key.
-    select: `select n, (
-               select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy",
-               exists (select from used_client_ids u where u.client_id = asked.client_id) as "clientIdUsed"
+    select: `select n, ${takenColumns}
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project`,
   });
 
 /** Refuses an application without its project, and one whose name or client id is taken. */
-export function refuseTaken({ projectId, name, clientId }: NewNames, project: ProjectForName | undefined): void {
+function refuseTaken({ projectId, name, clientId }: NewNames, project: ProjectForName | undefined): void {
   if (!project) throw refuse.notFound("project", projectId);
   const no = joined(takenIn({ name, clientId }, project));
   if (no) throw refuse.because(no.reason, no);
+}
+
+/** What the condition of a new application found. */
+export type RefusedApplication = ProjectForName & { readonly isThere: boolean };
+
+/** Refuses an application whose condition does not hold. */
+export function refuseNew(names: NewNames, refused: RefusedApplication): never {
+  refuseTaken(names, refused.isThere ? refused : undefined);
+  throw new Error("an application was not created for no reason");
 }
 
 /** The names of a new application. */

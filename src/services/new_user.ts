@@ -7,6 +7,7 @@ import {
 import { type Call, type Deps, organizationOf } from "../deps.ts";
 import { isWithin, lateRule, messageRule, refuse, type Violation } from "../errors.ts";
 import { type At, factOf, first, type NewFact } from "../events/fact.ts";
+import type { Condition } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import { errorText } from "../messages/catalogue.ts";
 import { foreignHash, isFault } from "../security/foreign_hash.ts";
@@ -23,24 +24,35 @@ import { loginNameTaken, longName } from "./username.ts";
 /** A request for a new user. */
 export type NewUserRequest = CreateHumanUserRequest | CreateMachineUserRequest;
 
-/** The state that decides about a new user. */
-export type NewUserFindings = {
+/** What of the names of a new user is taken. */
+export type TakenNames = {
   /** The user who has the login name, and its organization. */
   readonly takenBy: string | null;
   readonly takenIn: string | null;
   /** Whether the chosen id was ever used. */
   readonly idUsed: boolean;
-  readonly policy: PolicyInForce;
 };
+
+/** The state that decides about a new user. */
+export type NewUserFindings = TakenNames & { readonly policy: PolicyInForce };
+
+// The log knows every id that there ever was, of users and of everything else; ids that race are decided by chosen_ids.
+const takenColumns = `l.user_id as "takenBy", l.owner as "takenIn",
+               asked.user_id is not null and exists (select from events e where e.stream = asked.user_id) as "idUsed"`;
+const withLoginName = "asked left join login_names l on l.login_name = asked.login_name";
 
 /** The query for the state that decides about a new user. */
 export const newUserQuestion = {
   asked: "owner text, login_name text, user_id text",
-  // The log knows every id that there ever was, of users and of everything else; ids that race are decided by chosen_ids.
-  select: `select n, l.user_id as "takenBy", l.owner as "takenIn",
-               asked.user_id is not null and exists (select from events e where e.stream = asked.user_id) as "idUsed",
-               ${policyColumn("asked.owner")} as policy
-             from asked left join login_names l on l.login_name = asked.login_name`,
+  select: `select n, ${takenColumns}, ${policyColumn("asked.owner")} as policy
+             from ${withLoginName}`,
+};
+
+/** The condition of the fact that creates a user: its names are free. */
+export const namesAreFree: Condition = {
+  asked: `payload->>'loginName' as login_name, case when (payload->>'idChosen')::boolean then stream end as user_id`,
+  select: `select found.*, "takenBy" is null and not "idUsed" as holds
+    from (select n, ${takenColumns} from ${withLoginName} offset 0) found`,
 };
 
 /** Converts a request to the key of `newUserQuestion`. */
@@ -64,11 +76,7 @@ export function newUsers({ sql, ids, clock, secrets }: Pick<Deps, "sql" | "ids" 
 
     /** Finds the reasons why a user cannot be created; `path` leads to its item in a batch. */
     refusal: (request: NewUserRequest, findings: NewUserFindings, { call, path }: Place): No | undefined =>
-      joined([
-        refusedName(request, findings, { call, path }),
-        refusedId(request, findings, path),
-        refusedPassword(request, findings, { path, secrets }),
-      ]),
+      joined([refusedNames(request, findings, { call, path }), refusedPassword(request, findings, { path, secrets })]),
 
     /** The place of the first fact about a user, under the id that it came with. */
     place: ({ userId }: NewUserRequest, call: Call): At => first(organizationOf(call), userId ?? ids(), clock()),
@@ -166,14 +174,22 @@ function wrongHash({ password, passwordHash }: CreateHumanUserRequest): Violatio
   return [{ field, description: errorText(hash.reason, params), reason: hash.reason }];
 }
 
+/** Finds the reasons why a user cannot have its names. */
+export const refusedNames = (request: NewUserRequest, found: TakenNames, { call, path }: Place): No | undefined =>
+  joined([refusedName(request, found, { call, path }), refusedId(request, found, path)]);
+
+/** Whether the names of a new user alone decide about it: neither password nor phone does. */
+export const isOfNamesAlone = (request: NewUserRequest): boolean =>
+  !isHuman(request) || !(request.password || request.passwordHash || request.phone);
+
 /** Refuses a taken username; the refusal names the user only to callers who may see that user. */
-function refusedName(request: NewUserRequest, found: NewUserFindings, { call, path }: Place): No | undefined {
+function refusedName(request: NewUserRequest, found: TakenNames, { call, path }: Place): No | undefined {
   const { takenBy, takenIn } = found;
   if (takenBy === null || takenIn === null) return undefined;
   return loginNameTaken(request.username, { userId: takenBy, owner: takenIn }, { call, path });
 }
 
-function refusedId({ userId }: NewUserRequest, { idUsed }: NewUserFindings, path: string): No | undefined {
+function refusedId({ userId }: NewUserRequest, { idUsed }: TakenNames, path: string): No | undefined {
   return idUsed && userId ? takenId(`${path}userId`, userId) : undefined;
 }
 

@@ -14,7 +14,17 @@ import type { MailSettings } from "./mail_code.ts";
 import { isLastOwner } from "./member.ts";
 import { namedRule, readNamed } from "./named_list.ts";
 import { newPasswordHash } from "./new_password.ts";
-import { createdFact, newUserRules, newUsers, refuseNew } from "./new_user.ts";
+import {
+  createdFact,
+  isOfNamesAlone,
+  type NewUserRequest,
+  namesAreFree,
+  newUserRules,
+  newUsers,
+  refusedNames,
+  refuseNew,
+  type TakenNames,
+} from "./new_user.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
 import { isLocked, loginNameOf, passwordSecret, passwordUserRead } from "./password.ts";
 import { type PhoneSettings, phoneOfNewUser } from "./phone_code.ts";
@@ -43,6 +53,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
     ...userBatch(deps, settings),
 
     async createHumanUser(request, call) {
+      if (isOfNamesAlone(request)) return createNamed(request, call);
       const at = place(request, call);
       const found = await findings(request, call);
       refuseNew(refusal(request, found, { call, path: "" }));
@@ -53,9 +64,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
     },
 
     async createMachineUser(request, call) {
-      const at = place(request, call);
-      refuseNew(refusal(request, await findings(request, call), { call, path: "" }));
-      return log.append(call, [createdFact(at, request, {})], created(at));
+      return createNamed(request, call);
     },
 
     async getUser({ userId }, call) {
@@ -122,6 +131,14 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
       return log.append(call, [deleted], { details: detailsAfter(at) });
     },
   } satisfies ServiceImpl<typeof UserService>;
+
+  async function createNamed(request: NewUserRequest, call: Call) {
+    const at = place(request, call);
+    const taken = await log.appendIf<TakenNames>(call, createdFact(at, request, {}), created(at), namesAreFree);
+    if (!taken) return created(at);
+    refuseNew(refusedNames(request, taken, { call, path: "" }));
+    throw new Error("a user was not created for no reason");
+  }
 
   async function userOf(id: string, call: Call): Promise<UserRow> {
     const row = await userById({ owner: organizationOf(call), id }, call.signal);

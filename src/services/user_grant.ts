@@ -16,6 +16,7 @@ import {
   addedFact,
   findingsQuestion,
   type GrantFindings,
+  grantCondition,
   lookupKeyOf,
   refusalOf,
   refusedRoles,
@@ -32,7 +33,6 @@ import { userGrantState, userGrantStateFolds } from "./user_grant_state.ts";
 /** The roles that users hold in projects. */
 export const userGrantService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
-  const findingsOf = loadOne<ReturnType<typeof lookupKeyOf>, GrantFindings>(sql, findingsQuestion);
   const listedGrants = userGrantList(sql);
   const grantToRead = grantRead(sql);
   const grantToChange = grantAndRolesRead(sql);
@@ -43,10 +43,12 @@ export const userGrantService = (deps: Deps) => {
 
     async addUserGrant(request, call) {
       const wanted = wantedOf(organizationOf(call), request);
-      const no = refusalOf(wanted, await findingsOf(lookupKeyOf(wanted), call.signal));
-      if (no) throw refuse.because(no.reason, no);
       const at = first(wanted.owner, ids(), clock());
-      return log.append(call, [addedFact(at, wanted)], { userGrantId: at.stream, details: detailsAfter(at) });
+      const answer = { userGrantId: at.stream, details: detailsAfter(at) };
+      const found = await log.appendIf<GrantFindings>(call, addedFact(at, wanted), answer, grantCondition);
+      if (!found) return answer;
+      const no = refusalOf(wanted, found);
+      throw no ? refuse.because(no.reason, no) : new Error("a grant was not added for no reason");
     },
 
     async getUserGrant({ userGrantId }, call) {

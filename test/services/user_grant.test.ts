@@ -142,6 +142,26 @@ test("a grant that is there already is named", async () => {
   expect(resourceOf(refused.body)).toBe(id);
 });
 
+test("a refused addition leaves no answer under its key, beside others that are added in the same moment", async () => {
+  const [userId, projectId] = [await newUser(), await newProject()];
+  const users = await Promise.all(Array.from({ length: 5 }, newUser));
+  const keyed = () => ({ "idempotency-key": randomUUID() });
+  const [key, keys] = [keyed(), users.map(keyed)];
+  const wanted = { projectId, roleKeys: ["later"] };
+  const [refused, ...others] = await Promise.all([
+    add(userId, wanted, postern.admin, key),
+    ...users.map((user, n) => add(user, { projectId, roleKeys: ["user"] }, postern.admin, keys[n])),
+  ]);
+  expect(refused?.status).toBe(400);
+  expect(others.map(({ status }) => status)).toEqual(users.map(() => 200));
+  await postern.admin.post(`/v1/projects/${projectId}/roles`, { key: "later" });
+  const later = await add(userId, wanted, postern.admin, key);
+  expect(later.status).toBe(200);
+  expect((await add(userId, wanted, postern.admin, key)).body).toEqual(later.body);
+  const again = users.map((user, n) => add(user, { projectId, roleKeys: ["user"] }, postern.admin, keys[n]));
+  expect((await Promise.all(again)).map(({ body }) => body)).toEqual(others.map(({ body }) => body));
+});
+
 test("an unknown user, project and project grant are missing", async () => {
   const projectId = await newProject();
   const userId = await newUser();

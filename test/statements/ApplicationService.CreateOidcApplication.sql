@@ -1,9 +1,37 @@
-with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, project text, name text, client_id text)
-)
-select n, (
+with given as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+asked as materialized (
+  select n, owner, payload->>'projectId' as project, payload->>'name' as name, payload->>'clientId' as client_id from given
+),
+found as materialized (
+  select found.*, "isThere" and "takenBy" is null and not "clientIdUsed" as holds
+    from (select n, p.project_id is not null as "isThere", (
                select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy",
                exists (select from used_client_ids u where u.client_id = asked.client_id) as "clientIdUsed"
-             from asked join projects p on p.owner = asked.owner and p.project_id = asked.project;
-
--- appends: facts/application.oidc_created.sql
+      from asked left join projects p on p.owner = asked.owner and p.project_id = asked.project offset 0) found
+),
+input as materialized (
+  select * from given where n = any(array(select n from found where holds))
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"application.oidc_created/0" as (insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed)
+       select f.owner, f.stream, f.payload->>'projectId', f.payload->>'name', f.payload->>'clientId', f.payload->'oidc',
+         f.version, f.time, f.time from (select * from facts where type = 'application.oidc_created') f),
+"application.oidc_created/1" as (insert into client_ids (client_id, owner, app_id) select f.payload->>'clientId', f.owner, f.stream from (select * from facts where type = 'application.oidc_created') f),
+"application.oidc_created/2" as (insert into client_secrets (app_id, hash)
+       select i.stream, decode(i.secret->>'hash', 'hex') from (select * from input where type = 'application.oidc_created') i where i.secret->>'hash' is not null),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    n integer, caller text, operation text, key text, request text, answer text, created timestamptz)
+  where n in (select n from input)
+)
+select * from found;

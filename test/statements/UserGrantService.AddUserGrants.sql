@@ -1,7 +1,12 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, user_id text, project_id text, project_grant_id text, role_keys text[])
 )
-select n, p.owner = asked.owner as owned, p.active as "projectActive",
+select found.*, coalesce(
+  coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
+  and "projectActive" and "inactiveOrganization" is null and "userId" is not null and existing is null
+  and cardinality("roleKeys") = "askedRoles", false) as holds
+from (select n, asked.project_grant_id as "askedGrantId", cardinality(asked.role_keys) as "askedRoles",
+p.owner = asked.owner as owned, p.active as "projectActive",
 (select o.organization_id from organizations o
  where not o.active and o.organization_id = any(array[asked.owner, p.owner]) limit 1) as "inactiveOrganization",
 (select g.project_grant_id from project_grants g
@@ -21,6 +26,6 @@ else array(
   where r.project_grant_id = asked.project_grant_id and r.role_key = any(asked.role_keys))
 end as "roleKeys"
 from asked left join lateral (
-  select owner, active from projects where project_id = asked.project_id offset 0) p on true order by n;
+  select owner, active from projects where project_id = asked.project_id offset 0) p on true offset 0) found order by n;
 
 -- appends: facts/user_grant.added.sql

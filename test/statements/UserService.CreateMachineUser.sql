@@ -1,25 +1,35 @@
-with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, login_name text, user_id text)
+with given as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+asked as materialized (
+  select n, payload->>'loginName' as login_name, case when (payload->>'idChosen')::boolean then stream end as user_id from given
+),
+found as materialized (
+  select found.*, "takenBy" is null and not "idUsed" as holds
+    from (select n, l.user_id as "takenBy", l.owner as "takenIn",
+               asked.user_id is not null and exists (select from events e where e.stream = asked.user_id) as "idUsed" from asked left join login_names l on l.login_name = asked.login_name offset 0) found
+),
+input as materialized (
+  select * from given where n = any(array(select n from found where holds))
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"user.machine_created/0" as (insert into users (owner, user_id, kind, username, name, version, created, changed)
+       select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', f.version, f.time, f.time
+       from (select * from facts where type = 'user.machine_created') f),
+"user.machine_created/1" as (insert into login_names (login_name, owner, user_id)
+  select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.machine_created') f),
+"user.machine_created/2" as (insert into chosen_ids (id) select f.stream from (select * from facts where type = 'user.machine_created') f where (f.payload->>'idChosen')::boolean),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    n integer, caller text, operation text, key text, request text, answer text, created timestamptz)
+  where n in (select n from input)
 )
-select n, l.user_id as "takenBy", l.owner as "takenIn",
-               asked.user_id is not null and exists (select from events e where e.stream = asked.user_id) as "idUsed",
-               (
-  select jsonb_build_object(
-    'minimumLength', coalesce(p.minimum_length, 8),
-    'requiresUpper', coalesce(p.requires_upper, true),
-    'requiresLower', coalesce(p.requires_lower, true),
-    'requiresDigit', coalesce(p.requires_digit, true),
-    'requiresSymbol', coalesce(p.requires_symbol, true),
-    'historyDepth', coalesce(p.history_depth, 0),
-    'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
-    'maximumAgeDays', coalesce(p.maximum_age_days, 0),
-    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
-    'untilUnlocked', coalesce(l.until_unlocked, false),
-    'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
-  from instance
-    left join lateral (select q.* from password_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) p on true
-    left join lateral (select q.* from lockout_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) l on true
-    left join lateral (select q.* from factor_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) f on true) as policy
-             from asked left join login_names l on l.login_name = asked.login_name;
-
--- appends: facts/user.machine_created.sql
+select * from found;
