@@ -36,7 +36,7 @@ export function foldsByType(folds: Folds): ReadonlyMap<string, Fold> {
   );
 }
 
-/** What must hold for a fact to be appended, in SQL. */
+/** A condition in SQL, without which a fact is not appended. */
 export type Condition = {
   /** Columns of `asked` beside n, from the row of the fact in `given`. */
   readonly asked: string;
@@ -44,8 +44,8 @@ export type Condition = {
   readonly select: string;
 };
 
-/** The facts of a statement in SQL, and what must hold for each of them to be appended. */
-export type Given = { readonly given?: string; readonly condition?: Condition | undefined };
+/** The facts of a statement in SQL, and the condition of each of them. */
+export type StatementOptions = { readonly given?: string; readonly condition?: Condition | undefined };
 
 /**
  * Composes the statement that appends facts of these types: events, cascades, folds and credentials. `given` selects the facts. With a
@@ -54,7 +54,7 @@ export type Given = { readonly given?: string; readonly condition?: Condition | 
 export function statementFor(
   types: readonly string[],
   folds: ReadonlyMap<string, Fold>,
-  { given = asJson, condition }: Given = {},
+  { given = asJson, condition }: StatementOptions = {},
 ): string {
   const cascades = types.flatMap((type) => (folds.get(type)?.cascades ?? []).map((cascade) => ({ type, cascade })));
   const touched = [...new Set([...types, ...cascades.map(({ cascade }) => cascade.makes)])].sort();

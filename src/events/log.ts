@@ -45,7 +45,7 @@ type Command = {
   readonly streams: readonly string[];
   readonly rows: readonly Record<string, JsonValue>[];
   readonly record: Record<string, JsonValue> | undefined;
-  /** What the condition found where it does not hold. */
+  /** The row that the condition found, where it does not hold. */
   refused: object | undefined;
 };
 

@@ -54,7 +54,7 @@ export const findingsQuestion = {
   // Scalar subselects keep to index scans whatever the size of the tables; joins over a hundred keys fell to hashing them.
   // Compared as a row, user and project fit one index only: of those that fit two columns the planner took the project's
   // while the table was new, and read every grant of the project for each key until the next analyze.
-  // What is found is kept apart, so that it is found once.
+  // The findings stand apart, so that each is found once.
   select: `select found.*, coalesce(
       coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
       and "projectActive" and "inactiveOrganization" is null and "userId" is not null and existing is null

@@ -305,7 +305,7 @@ function refuseTaken({ projectId, name, clientId }: NewNames, project: ProjectFo
   if (no) throw refuse.because(no.reason, no);
 }
 
-/** What the condition of a new application found. */
+/** The findings of a condition of a new application that does not hold. */
 export type RefusedApplication = ProjectForName & { readonly isThere: boolean };
 
 /** Refuses an application whose condition does not hold. */

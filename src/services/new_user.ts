@@ -24,7 +24,7 @@ import { loginNameTaken, longName } from "./username.ts";
 /** A request for a new user. */
 export type NewUserRequest = CreateHumanUserRequest | CreateMachineUserRequest;
 
-/** What of the names of a new user is taken. */
+/** Which names of a new user are taken. */
 export type TakenNames = {
   /** The user who has the login name, and its organization. */
   readonly takenBy: string | null;
