@@ -16,8 +16,11 @@ export type Waiting<J> = {
 export type BatchOptions<J> = {
   /** The most statements under way at once; jobs that arrive meanwhile share the next one. */
   readonly atOnce: number;
-  /** The least number of jobs for which another statement goes while one is under way; one by default. */
-  readonly worthwhile?: number;
+  /**
+   * The least number of jobs for which another statement goes beside one that is under way; it goes for no fewer than are under way
+   * then, unless that one takes long. Without it, another one goes for any job.
+   */
+  readonly worthwhile?: number | undefined;
   /** The most jobs in one statement. */
   readonly most: number;
   /** How much a job weighs, and the most that the jobs of one statement weigh together; a heavier job runs alone. */
@@ -28,13 +31,16 @@ export type BatchOptions<J> = {
   readonly run: (batch: readonly Waiting<J>[]) => Promise<void>;
 };
 
+// A statement that waits for a lock would keep the others of its kind waiting.
+const longMs = 20;
+
 /**
  * Collects jobs that arrive while others are under way into one statement. The first ones go at once, so a lone caller
  * never waits for others.
  */
 export function inBatches<J>({
   atOnce,
-  worthwhile = 1,
+  worthwhile,
   most,
   weights,
   keysOf,
@@ -42,6 +48,9 @@ export function inBatches<J>({
 }: BatchOptions<J>): (job: J, signal?: AbortSignal) => Promise<void> {
   let queue: Waiting<J>[] = [];
   let underWay = 0;
+  let jobsUnderWay = 0;
+  let startedAt = 0;
+  let looksAgain = false;
   let scheduled = false;
   let wasLone = false;
 
@@ -54,7 +63,8 @@ export function inBatches<J>({
     });
 
   function schedule(): void {
-    if (scheduled || queue.length === 0 || !mayStart()) return;
+    if (scheduled || underWay >= atOnce || queue.length === 0) return;
+    if (!isWorthwhile()) return lookAgain();
     scheduled = true;
     // Jobs that come in this tick of the event loop join the batch. Where the last one was alone, no company is waited for.
     if (wasLone) queueMicrotask(proceed);
@@ -67,21 +77,34 @@ export function inBatches<J>({
     schedule();
   }
 
-  function mayStart(): boolean {
-    return underWay === 0 || (underWay < atOnce && queue.length >= worthwhile);
+  function isWorthwhile(): boolean {
+    if (underWay === 0 || worthwhile === undefined) return true;
+    return queue.length >= Math.max(worthwhile, jobsUnderWay) || performance.now() - startedAt >= longMs;
+  }
+
+  function lookAgain(): void {
+    if (looksAgain) return;
+    looksAgain = true;
+    setTimeout(() => {
+      looksAgain = false;
+      schedule();
+    }, longMs);
   }
 
   async function start(): Promise<void> {
     const batch = take();
     if (batch.length === 0) return;
     wasLone = batch.length === 1 && queue.length === 0;
+    startedAt = performance.now();
     underWay += 1;
+    jobsUnderWay += batch.length;
     try {
       await runs.runStores(batch, run, undefined, batch);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
       underWay -= 1;
+      jobsUnderWay -= batch.length;
       schedule();
     }
   }

@@ -63,7 +63,7 @@ export type LogOptions<C> = {
 };
 
 // Each statement has a commit of its own, and costs as much as five of its commands: fewer commands wait for the one under way.
-const worthwhile = 32;
+const worthwhile = 16;
 
 /** Opens the log. Commands of the same shape that arrive together share one statement. */
 export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten, onAppended }: LogOptions<C>): Log<C> {
@@ -104,7 +104,7 @@ export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten,
     const alone = types.some((type) => (folds.get(type)?.cascades?.length ?? 0) > 0);
     const queue = inBatches<Command>({
       atOnce: alone ? 8 : 2,
-      worthwhile: alone ? 1 : worthwhile,
+      worthwhile: alone ? undefined : worthwhile,
       most: alone ? 1 : 100,
       keysOf: ({ streams }) => streams,
       run: together({

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { inBatches } from "../../src/events/batch.ts";
 
 /** Batches that wait until all jobs are queued; each job is its weight. */
@@ -28,7 +28,7 @@ test("a job that is heavier than a statement may be runs alone", async () => {
   expect(batches).toEqual([[11], [1]]);
 });
 
-test("a statement goes beside another only for as many jobs as are worthwhile, and by itself for any number", async () => {
+test("a statement goes beside another only for enough jobs, or once that one takes long", async () => {
   const batches: number[][] = [];
   const ends: (() => void)[] = [];
   const start = inBatches<number>({
@@ -41,26 +41,46 @@ test("a statement goes beside another only for as many jobs as are worthwhile, a
       for (const { resolve } of batch) resolve();
     },
   });
-  const tick = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   const jobs = [start(1)];
-  await tick();
-  jobs.push(start(2), start(3));
-  await tick();
-  expect(batches).toEqual([[1]]);
-  jobs.push(start(4));
-  await tick();
-  jobs.push(start(5), start(6), start(7));
-  await tick();
-  expect(batches).toEqual([[1], [2, 3, 4]]);
-  ends[1]?.();
-  await tick();
-  expect(batches).toEqual([[1], [2, 3, 4], [5, 6, 7]]);
-  jobs.push(start(8));
+  await vi.waitFor(() => expect(batches).toEqual([[1]]));
+  jobs.push(start(2), start(3), start(4));
+  await vi.waitFor(() => expect(batches).toEqual([[1], [2, 3, 4]]));
   ends[0]?.();
-  await tick();
-  ends[2]?.();
-  await tick();
-  expect(batches.at(-1)).toEqual([8]);
-  ends[3]?.();
+  await jobs[0];
+  // The other one never ends by itself, and three are under way: two are too few, until it has taken long.
+  jobs.push(start(5), start(6));
+  await vi.waitFor(() => expect(batches).toEqual([[1], [2, 3, 4], [5, 6]]));
+  for (const end of ends) end();
   await Promise.all(jobs);
+});
+
+test("a few jobs wait for the statement under way, and then go by themselves", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+  try {
+    const batches: number[][] = [];
+    const ends: (() => void)[] = [];
+    const start = inBatches<number>({
+      atOnce: 2,
+      worthwhile: 3,
+      most: 100,
+      async run(batch) {
+        batches.push(batch.map(({ job }) => job));
+        await new Promise<void>((end) => ends.push(end));
+        for (const { resolve } of batch) resolve();
+      },
+    });
+    const tick = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    const jobs = [start(1)];
+    await tick();
+    jobs.push(start(2), start(3));
+    await tick();
+    expect(batches).toEqual([[1]]);
+    ends[0]?.();
+    await tick();
+    expect(batches).toEqual([[1], [2, 3]]);
+    ends[1]?.();
+    await Promise.all(jobs);
+  } finally {
+    vi.useRealTimers();
+  }
 });
