@@ -64,7 +64,10 @@ export function inBatches<J>({
 
   function schedule(): void {
     if (scheduled || underWay >= atOnce || queue.length === 0) return;
-    if (!isWorthwhile()) return lookAgain();
+    if (!isWorthwhile()) {
+      lookAgain();
+      return;
+    }
     scheduled = true;
     // Jobs that come in this tick of the event loop join the batch. Where the last one was alone, no company is waited for.
     if (wasLone) queueMicrotask(proceed);
