@@ -27,7 +27,8 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
-    from projects p join organizations h on h.organization_id = p.owner
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)))
           and (coalesce(asked.organization, u.owner) = u.owner or exists (select from user_grants g
@@ -36,7 +37,8 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
-    from projects p join organizations h on h.organization_id = p.owner
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = ''))) as permitted
       from asked cross join unnest(asked.hashes) as value (hash)
       join browser_sessions b on b.hash = decode(value.hash, 'hex')
@@ -60,7 +62,8 @@ found as materialized (
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
-    from projects p join organizations h on h.organization_id = p.owner
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
     (not asked.consent or c.consent_id is not null) as allowed, c.consent_id,
@@ -70,7 +73,8 @@ found as materialized (
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
-    from projects p join organizations h on h.organization_id = p.owner
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = '')) as reachable, exists (select from device d where d.device_id = asked.device_id) as is_waiting
   from asked join browser_sessions b on b.session_id = asked.session_id and b.expiration_date > asked.now
     join sessions s on s.session_id = b.session_id and not s.enrolment_only

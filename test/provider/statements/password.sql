@@ -141,7 +141,8 @@ found as materialized (
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
-    from projects p join organizations h on h.organization_id = p.owner
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
     (not asked.consent or c.consent_id is not null) as allowed, c.consent_id,
@@ -151,7 +152,8 @@ found as materialized (
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
-    from projects p join organizations h on h.organization_id = p.owner
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = '')) as reachable
   from asked join browser_sessions b on b.session_id = asked.session_id and b.expiration_date > asked.now
     join sessions s on s.session_id = b.session_id and not s.enrolment_only

@@ -38,7 +38,8 @@ select n, json_build_object(
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
-    from projects p join organizations h on h.organization_id = p.owner
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) and (o.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = o.organization_id and g.active and (select case when not p.active then 'project'
@@ -46,7 +47,8 @@ select n, json_build_object(
       when g.project_grant_id is not null and not (
         select o.active from organizations o where o.organization_id = g.owner) then 'organization'
       else '' end
-    from projects p join organizations h on h.organization_id = p.owner
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = ''))
       and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id)))) from sign_ons o left join refresh_tokens g
        on g.sign_on_id = o.sign_on_id and g.hash = decode(asked.hash, 'hex')
