@@ -78,7 +78,3 @@ drop index terms_by_term;
 alter table terms add constraint terms_by_term primary key (noun, scope, term, object_id);
 create index terms_of_few on terms (noun, scope, object_id, term)
   where noun in ('organization', 'project', 'role');
-
--- Most users have no phone.
-drop index users_phone;
-create index users_phone on users (owner collate "C", phone collate "C", user_id collate "C") where phone is not null;
