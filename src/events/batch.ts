@@ -47,9 +47,9 @@ export function inBatches<J>({
   run,
 }: BatchOptions<J>): (job: J, signal?: AbortSignal) => Promise<void> {
   let queue: Waiting<J>[] = [];
-  let underWay = 0;
+  // The times at which the statements under way started, the oldest first.
+  const starts: number[] = [];
   let jobsUnderWay = 0;
-  let startedAt = 0;
   let looksAgain = false;
   let scheduled = false;
   let wasLone = false;
@@ -63,7 +63,7 @@ export function inBatches<J>({
     });
 
   function schedule(): void {
-    if (scheduled || underWay >= atOnce || queue.length === 0) return;
+    if (scheduled || starts.length >= atOnce || queue.length === 0) return;
     if (!isWorthwhile()) {
       lookAgain();
       return;
@@ -81,8 +81,9 @@ export function inBatches<J>({
   }
 
   function isWorthwhile(): boolean {
-    if (underWay === 0 || worthwhile === undefined) return true;
-    return queue.length >= Math.max(worthwhile, jobsUnderWay) || performance.now() - startedAt >= longMs;
+    const [oldest] = starts;
+    if (oldest === undefined || worthwhile === undefined) return true;
+    return queue.length >= Math.max(worthwhile, jobsUnderWay) || performance.now() - oldest >= longMs;
   }
 
   function lookAgain(): void {
@@ -98,15 +99,15 @@ export function inBatches<J>({
     const batch = take();
     if (batch.length === 0) return;
     wasLone = batch.length === 1 && queue.length === 0;
-    startedAt = performance.now();
-    underWay += 1;
+    const startedAt = performance.now();
+    starts.push(startedAt);
     jobsUnderWay += batch.length;
     try {
       await runs.runStores(batch, run, undefined, batch);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      underWay -= 1;
+      starts.splice(starts.indexOf(startedAt), 1);
       jobsUnderWay -= batch.length;
       schedule();
     }

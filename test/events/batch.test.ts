@@ -84,3 +84,33 @@ test("a few jobs wait for the statement under way, and then go by themselves", a
     vi.useRealTimers();
   }
 });
+
+test("beside a statement that takes long, each job goes at once", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+  try {
+    const batches: number[][] = [];
+    const end = Promise.withResolvers<void>();
+    const start = inBatches<number>({
+      atOnce: 2,
+      worthwhile: 3,
+      most: 100,
+      async run(batch) {
+        batches.push(batch.map(({ job }) => job));
+        if (batches.length === 1) await end.promise;
+        for (const { resolve } of batch) resolve();
+      },
+    });
+    const stuck = start(1);
+    await vi.waitFor(() => expect(batches).toEqual([[1]]));
+    const second = start(2);
+    vi.advanceTimersByTime(20);
+    await second;
+    await start(3);
+    await start(4);
+    expect(batches).toEqual([[1], [2], [3], [4]]);
+    end.resolve();
+    await stuck;
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -2,8 +2,10 @@
 -- for each word.
 
 -- The words of some texts in the order of their bytes, each between blanks; null without any. Of letters and digits of ASCII all signs
--- are cut at once. Among at most 16 words no text has more, which is where `words_of` ends.
-create or replace function words_in(variadic texts text[]) returns text language plpgsql immutable parallel safe as $$
+-- are cut at once. Among at most 16 words no text has more, which is where `words_of` ends. It brings its search path: a dump is restored
+-- without one, and the rows of its tables then find their words.
+create or replace function words_in(variadic texts text[]) returns text language plpgsql immutable parallel safe
+set search_path from current as $$
 declare
   plain text := lower(array_to_string(texts, ' ') collate "C");
   words text[] := string_to_array(btrim(regexp_replace(plain, '[^a-z0-9]+', ' ', 'g')), ' ');
@@ -76,7 +78,3 @@ drop index terms_by_term;
 alter table terms add constraint terms_by_term primary key (noun, scope, term, object_id);
 create index terms_of_few on terms (noun, scope, object_id, term)
   where noun in ('organization', 'project', 'role');
-
--- Most users have no phone.
-drop index users_phone;
-create index users_phone on users (owner collate "C", phone collate "C", user_id collate "C") where phone is not null;
