@@ -63,6 +63,21 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   };
 }
 
+const quietMs = 0.5;
+const quietTries = 100;
+
+/**
+ * Waits until a short turn of the event loop has accepted connections. The kernel resets those that it has taken in and the loop has
+ * not, and a proxy repeats no write for that; while the loop was busy there may be many.
+ */
+async function quietTurn(): Promise<void> {
+  for (let tries = 0; tries < quietTries; tries++) {
+    const since = performance.now();
+    await new Promise((resolve) => setImmediate(resolve));
+    if (performance.now() - since < quietMs) return;
+  }
+}
+
 type DrainOptions = {
   readonly source: ConnectionSource;
   readonly connections: Connections;
@@ -75,6 +90,8 @@ type DrainOptions = {
 
 const readGraceMs = 250;
 const retireCount = 4;
+// So long a connection that is in use waits for its next request at most.
+const lastRequestMs = 250;
 
 /**
  * Reports the server as not ready, sends clients to other nodes during the delay, stops accepting, lets running calls finish,
@@ -85,14 +102,15 @@ async function drain({ source, connections, sockets, stopping, delayMs, graceMs 
   stopping.abort();
   // A balancer that has not noticed yet may bring a client back, so connections are retired several times.
   for (let count = 1; delayMs > 0 && count <= retireCount; count++) {
-    // A proxy without health checks goes on to the end. It must not send a request on an idle connection that is just being closed.
-    if (count === retireCount) connections.retireAll();
-    else connections.retire();
+    connections.retire();
     await pause(delayMs / retireCount);
   }
-  // A response from now on says that its connection closes.
-  connections.retireAll();
+  await quietTurn();
   await source.close();
+  // A response from now on says that its connection closes. A proxy without health checks has gone on until now: it opens no connection
+  // any more, and must not send a request on an idle one that is just being closed.
+  connections.retireAll();
+  await pause(Math.min(delayMs / retireCount, lastRequestMs));
   const startedAt = performance.now();
   const closeConnections = () => {
     // The first request of a new connection may have arrived without being read yet.

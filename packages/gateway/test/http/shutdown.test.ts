@@ -140,21 +140,26 @@ test("during the delay /readyz is 503, calls are taken, and connections are sent
   agent.destroy();
 });
 
-test("late in the delay a new connection of HTTP/1.1 serves one request, so that none is idle when it is closed", async () => {
-  const port = await openSample({ shutdownDelayMs: 5000 });
-  const firstOnNew = () =>
-    new Promise<string | undefined>((resolve, reject) => {
-      const agent = new Agent({ keepAlive: true });
-      get(`${port.url}/one/a`, { agent }, (answer) =>
-        answer.resume().on("end", () => {
-          agent.destroy();
-          resolve(answer.headers.connection);
-        }),
-      ).on("error", reject);
+test("calls on new connections and on kept ones are answered until the port refuses them; none is cut off", async () => {
+  const port = await openSample({ shutdownDelayMs: 400 });
+  const ask = (agent: Agent) =>
+    new Promise<void>((resolve, reject) => {
+      get(`${port.url}/one/a`, { agent }, (answer) => answer.resume().on("end", resolve).on("error", reject)).on(
+        "error",
+        reject,
+      );
     });
-  expect(await firstOnNew()).toBe("keep-alive");
-  const stopped = port[Symbol.asyncDispose]();
-  expect(await firstOnNew()).toBe("keep-alive");
-  while ((await firstOnNew()) !== "close") await pause(50);
-  await stopped;
+  const untilRefused = async (keepAlive: boolean): Promise<unknown> => {
+    const agent = new Agent({ keepAlive, maxSockets: 1 });
+    try {
+      for (;;) await ask(agent);
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code;
+    } finally {
+      agent.destroy();
+    }
+  };
+  const callers = [true, true, true, false, false, false].map(untilRefused);
+  await port[Symbol.asyncDispose]();
+  expect(new Set(await Promise.all(callers))).toEqual(new Set(["ECONNREFUSED"]));
 });
