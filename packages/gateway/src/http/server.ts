@@ -63,21 +63,6 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   };
 }
 
-const quietMs = 0.5;
-const quietTries = 100;
-
-/**
- * Waits until a short turn of the event loop has accepted connections. The kernel resets those that it has taken in and the loop has
- * not, and a proxy repeats no write for that; while the loop was busy there may be many.
- */
-async function quietTurn(): Promise<void> {
-  for (let tries = 0; tries < quietTries; tries++) {
-    const since = performance.now();
-    await new Promise((resolve) => setImmediate(resolve));
-    if (performance.now() - since < quietMs) return;
-  }
-}
-
 type DrainOptions = {
   readonly source: ConnectionSource;
   readonly connections: Connections;
@@ -105,7 +90,6 @@ async function drain({ source, connections, sockets, stopping, delayMs, graceMs 
     connections.retire();
     await pause(delayMs / retireCount);
   }
-  await quietTurn();
   await source.close();
   // A response from now on says that its connection closes. A proxy without health checks has gone on until now: it opens no connection
   // any more, and must not send a request on an idle one that is just being closed.
