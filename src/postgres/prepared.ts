@@ -5,7 +5,7 @@ type Settle = (settled: unknown) => void;
 /**
  * A prepared statement of one text, with texts as its parameters: a shared read or write. It stands where the driver's own statement
  * would, with the fields that a connection reads and writes. The driver's is a promise of a class of its own, and its whole text is
- * the key among the statements that a connection has prepared, hashed and compared for each call: half of a lone statement's cost.
+ * the key among the statements that a connection has prepared, hashed and compared for each call.
  */
 export class PreparedStatement implements Statement, PromiseLike<unknown> {
   readonly strings: readonly string[];
@@ -17,7 +17,7 @@ export class PreparedStatement implements Statement, PromiseLike<unknown> {
   executed = false;
   args: readonly unknown[];
   // The connection writes these; all are here from the beginning, so that all statements have one shape.
-  parameters: readonly unknown[] = none;
+  parameters: readonly unknown[];
   state: unknown = null;
   statement: unknown = null;
   isRaw: false | "values" = false;
@@ -73,7 +73,6 @@ export class PreparedStatement implements Statement, PromiseLike<unknown> {
 }
 
 const prepared = { prepare: true, simple: false };
-const none: readonly unknown[] = [];
 
 const keys = new Map<string, string>();
 
