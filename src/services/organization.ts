@@ -108,7 +108,7 @@ export type OrganizationRow = {
 };
 
 /** Reads an organization by its id. */
-export const organizationRead = (sql: Sql) =>
+const organizationRead = (sql: Sql) =>
   loadOne<{ id: string }, OrganizationRow>(sql, {
     asked: "id text",
     select: `select n, organization_id as id, organization_id as owner, name, active, version, created, changed

@@ -34,10 +34,10 @@ export function userGrantsOfUserRead(sql: Sql) {
   const newest = readOf(sql, AgeOrder.NEWEST);
   const oldest = readOf(sql, AgeOrder.OLDEST);
   return async (listed: ListedUserGrants, page: Page, signal: AbortSignal): Promise<UserGrantRow[]> => {
-    const { owner, request } = listed;
+    const { owner, request, reach } = listed;
     const isOldest = request.order === AgeOrder.OLDEST;
     const { ofAll, ofSome } = isOldest ? oldest : newest;
-    const [key, { reach }] = [keyOf(listed, page), listed];
+    const key = keyOf(listed, page);
     const tuples = await (reach.whole
       ? ofAll(key, signal)
       : ofSome({ ...key, projects: reach.projects, project_grants: reach.projectGrants }, signal));
