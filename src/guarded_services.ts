@@ -12,6 +12,7 @@ import { gate } from "./guards/authenticate.ts";
 import { type Capacity, capacity } from "./guards/capacity.ts";
 import { guards } from "./guards/guards.ts";
 import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
+import { recentTokens } from "./guards/recent_tokens.ts";
 import { type Report, report } from "./guards/report.ts";
 import { streamLimit } from "./guards/stream_limit.ts";
 import { messageRules } from "./guards/validate.ts";
@@ -101,7 +102,7 @@ type GuardedOptions = Readonly<{
 function guarded(runtime: Runtime, options: GuardedOptions) {
   const { declared, report, limits, capacity: bound, streams, resourceMetadata } = options;
   const { callers, deps } = runtime;
-  const known = { callers, limits, resourceMetadata };
+  const known = { callers, limits, tokens: recentTokens(), resourceMetadata };
   const rules = messageRules(declared);
   const outages = { isUnavailable, isStatementTimeout };
   const interceptors = guards({

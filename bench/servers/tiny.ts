@@ -14,6 +14,7 @@ import { gate } from "../../src/guards/authenticate.ts";
 import { capacity } from "../../src/guards/capacity.ts";
 import { guards } from "../../src/guards/guards.ts";
 import { rateLimits } from "../../src/guards/rate_limits.ts";
+import { recentTokens } from "../../src/guards/recent_tokens.ts";
 import { report } from "../../src/guards/report.ts";
 import { streamLimit } from "../../src/guards/stream_limit.ts";
 import { messageRules } from "../../src/guards/validate.ts";
@@ -38,6 +39,7 @@ const limits = rateLimits({
 const known = {
   callers: { cached: () => undefined, wasFound: () => false, find: nothing, forget() {}, forgetAll() {} },
   limits,
+  tokens: recentTokens(),
   resourceMetadata: () => undefined,
 };
 const outages = { isUnavailable: () => false, isStatementTimeout: () => false };

@@ -10,13 +10,10 @@ import { forEachMethod } from "./around.ts";
 import type { CallerCache } from "./caller_cache.ts";
 import { type Outages, outage } from "./outage.ts";
 import type { RateLimits } from "./rate_limits.ts";
-import { recentTokens } from "./recent_tokens.ts";
+import type { RecentTokens } from "./recent_tokens.ts";
 
 /** Finds the caller from the headers alone; returns the user's id, or undefined where anyone may call. */
 export type Authenticate = (call: Call) => string | undefined | Promise<string | undefined>;
-
-// The tokens of callers that are cached, for all rpcs.
-const tokens = recentTokens();
 
 // A body may arrive slowly, and a stream lasts: a caller that was found longer ago than this is looked up again.
 const freshMs = 1000;
@@ -25,12 +22,17 @@ const freshMs = 1000;
 export type KnownCallers = {
   readonly callers: CallerCache;
   readonly limits: RateLimits;
+  /** The tokens of callers that are cached. */
+  readonly tokens: RecentTokens;
   /** The URL of our metadata as a protected resource; undefined where nobody can sign in to applications. */
   readonly resourceMetadata: () => string | undefined;
 };
 
 /** Authenticates the callers of an rpc: at the gate, before a body is read, and again if that was a while ago. */
-export function authenticate(method: DescMethod, { callers, limits, resourceMetadata }: KnownCallers): Authenticate {
+export function authenticate(
+  method: DescMethod,
+  { callers, limits, tokens, resourceMetadata }: KnownCallers,
+): Authenticate {
   if (isForAnyone(method)) return admitAnyone;
   const refused = (reason: TokenReason) => unauthenticated(reason, resourceMetadata());
   const hashed = (token: string): string => {

@@ -6,8 +6,8 @@ export type RecentTokens = {
 
 /**
  * Keeps the hashes of the tokens that callers were found by last: a twelfth of the server's work for a lone call is checking and
- * hashing its token. A hash says nothing about whether its token still counts. The connections hold the same tokens, in the heads
- * of their last requests.
+ * hashing its token. A hash says nothing about whether its token still counts. The tokens are secrets, and stay in the memory of the
+ * process after they have ended, until others have filled their places.
  */
 export function recentTokens(most = 1_000): RecentTokens {
   const hashes = new Map<string, string>();
