@@ -86,7 +86,7 @@ async function drain({ source, connections, sockets, stopping, delayMs, graceMs 
   if (stopping.signal.aborted) return;
   stopping.abort();
   // A balancer that has not noticed yet may bring a client back, so connections are retired several times.
-  for (let count = 1; delayMs > 0 && count <= retireCount; count++) {
+  for (let count = delayMs > 0 ? retireCount : 1; count > 0; count--) {
     connections.retire();
     await pause(delayMs / retireCount);
   }
