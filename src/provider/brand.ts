@@ -32,7 +32,7 @@ const brandTables = `instance cross join brandings b
 const brandColumn = `(
       select ${brandValue} from ${brandTables}
       where b.owner in (a.owner, instance_id) or b.owner = asked.organization and exists (
-        select from project_grants d where d.project_id = a.project_id and d.granted_organization_id = b.owner)
+        select from project_grants d where d.project_id = a.project_id and d.granted_organization_id = b.owner offset 0)
       order by b.owner = instance_id, b.owner = a.owner limit 1) as brand`;
 
 /** A client by its client id, and the organization that the user is to be signed in for. */

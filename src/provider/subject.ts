@@ -65,4 +65,4 @@ export const signOnValue = `json_build_object(
 export const signOnTables = `browser_sessions b
     join users u on u.user_id = b.user_id and ${userInForce}
     where b.session_id = o.session_id and ${mayUse} and ${mayActFor("o.organization_id")}
-      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id))`;
+      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id offset 0))`;

@@ -277,10 +277,11 @@ export type ProjectForName = { takenBy: string | null; clientIdUsed: boolean };
 // Asks for the project alone.
 const unnamed = { name: "", client_id: null } as const;
 
-// In a join the name was only a filter while the table was new: every application of the project was read for each key.
+// In a join the name was only a filter while the table was new: every application of the project was read for each key. Without
+// the offset all client ids that there ever were might be hashed.
 const takenColumns = `(
                select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy",
-               exists (select from used_client_ids u where u.client_id = asked.client_id) as "clientIdUsed"`;
+               exists (select from used_client_ids u where u.client_id = asked.client_id offset 0) as "clientIdUsed"`;
 
 /** The condition of the fact that creates an application: its project is there, its name and its client id are free. */
 export const applicationCondition: Condition = {

@@ -21,16 +21,17 @@ export const grantShutBy = `(select ${grantShutIn}
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id)`;
 
+// Without an offset a subquery may be hashed: the whole table for each statement, by a plan that was made while it was small.
 /** The SQL condition that the user `u` has a grant in the project `p` that counts. */
 export const holdsGrant = (which = ""): string => `exists (select from user_grants g
-            where g.user_id = u.user_id and g.project_id = p.project_id${which} and g.active and ${grantShutBy} = '')`;
+            where g.user_id = u.user_id and g.project_id = p.project_id${which} and g.active and ${grantShutBy} = '' offset 0)`;
 
 /**
  * The SQL condition that the user `u` may use the applications of the project `p`: by its organization, or by a grant of its own. A
  * project that requires a grant takes only that.
  */
 export const mayUse = `(${holdsGrant()} or not p.grant_required and (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)))`;
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0)))`;
 
 // A join may begin at the organization: with few of them the planner looks for the object in each by their primary key.
 /** The SQL condition that an organization is there and not deleted. */

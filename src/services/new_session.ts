@@ -111,6 +111,6 @@ async function isStillRight(sql: Sql, { id, since, isComplete }: StillRight): Pr
     select from users u left join passwords p using (user_id)
     where u.user_id = ${id} and p.changed::text is not distinct from ${since}::text and ${sql.unsafe(userInForce)}
       and (${isComplete}::boolean or not exists (
-        select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes'))`;
+        select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes' offset 0))`;
   return rows.length > 0;
 }

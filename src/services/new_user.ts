@@ -38,7 +38,7 @@ export type NewUserFindings = TakenNames & { readonly policy: PolicyInForce };
 
 // The log knows every id that there ever was, of users and of everything else; ids that race are decided by chosen_ids.
 const takenColumns = `l.user_id as "takenBy", l.owner as "takenIn",
-               asked.user_id is not null and exists (select from events e where e.stream = asked.user_id) as "idUsed"`;
+               asked.user_id is not null and exists (select from events e where e.stream = asked.user_id offset 0) as "idUsed"`;
 const withLoginName = "asked left join login_names l on l.login_name = asked.login_name";
 
 /** The query for the state that decides about a new user. */

@@ -3,7 +3,7 @@ with asked as materialized (
 )
 select n, (
                select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy",
-               exists (select from used_client_ids u where u.client_id = asked.client_id) as "clientIdUsed"
+               exists (select from used_client_ids u where u.client_id = asked.client_id offset 0) as "clientIdUsed"
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project;
 
 select * from (

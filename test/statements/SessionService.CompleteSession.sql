@@ -60,7 +60,7 @@ select n from asked
 select from users u left join passwords p using (user_id)
 where u.user_id = $1 and p.changed::text is not distinct from $2::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
   and ($3::boolean or not exists (
-    select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes'));
+    select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes' offset 0));
 
 -- appends: facts/factor.used_and_session.created_and_user.password_changed.sql
 

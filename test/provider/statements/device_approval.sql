@@ -29,8 +29,8 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)))
+    where p.project_id = g.project_id) = '' offset 0) or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0)))
           and (coalesce(asked.organization, u.owner) = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = coalesce(asked.organization, u.owner) and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
@@ -39,7 +39,7 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-    where p.project_id = g.project_id) = ''))) as permitted
+    where p.project_id = g.project_id) = '' offset 0))) as permitted
       from asked cross join unnest(asked.hashes) as value (hash)
       join browser_sessions b on b.hash = decode(value.hash, 'hex')
       join sessions s on s.session_id = b.session_id
@@ -64,8 +64,8 @@ found as materialized (
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
+    where p.project_id = g.project_id) = '' offset 0) or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0))) as permitted,
     (not asked.consent or c.consent_id is not null) as allowed, c.consent_id,
     (w.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = w.organization_id and g.active and (select case when not p.active then 'project'
@@ -75,7 +75,7 @@ found as materialized (
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-    where p.project_id = g.project_id) = '')) as reachable, exists (select from device d where d.device_id = asked.device_id) as is_waiting
+    where p.project_id = g.project_id) = '' offset 0)) as reachable, exists (select from device d where d.device_id = asked.device_id) as is_waiting
   from asked join browser_sessions b on b.session_id = asked.session_id and b.expiration_date > asked.now
     join sessions s on s.session_id = b.session_id and not s.enrolment_only
     join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))

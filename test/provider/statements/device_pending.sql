@@ -38,8 +38,8 @@ select n, json_build_object(
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) and (o.organization_id = u.owner or exists (select from user_grants g
+    where p.project_id = g.project_id) = '' offset 0) or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0))) and (o.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = o.organization_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
@@ -47,8 +47,8 @@ select n, json_build_object(
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-    where p.project_id = g.project_id) = ''))
-      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id)))) from device_codes g left join sign_ons o on o.sign_on_id = g.sign_on_id
+    where p.project_id = g.project_id) = '' offset 0))
+      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id offset 0)))) from device_codes g left join sign_ons o on o.sign_on_id = g.sign_on_id
      where g.hash = decode(asked.hash, 'hex')) as found
     from asked join client_ids c on c.client_id = asked.client_id
     join applications a on a.owner = c.owner and a.app_id = c.app_id

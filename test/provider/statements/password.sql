@@ -14,7 +14,7 @@ select n, json_build_object(
         'logoHash', (select l.hash from branding_logos l where l.owner = b.owner and l.hash = b.logo_hash)) from instance cross join brandings b
       left join organizations o on o.organization_id = b.owner and o.active and not o.deleted
       where b.owner in (a.owner, instance_id) or b.owner = asked.organization and exists (
-        select from project_grants d where d.project_id = a.project_id and d.granted_organization_id = b.owner)
+        select from project_grants d where d.project_id = a.project_id and d.granted_organization_id = b.owner offset 0)
       order by b.owner = instance_id, b.owner = a.owner limit 1) as brand from asked join client_ids c on c.client_id = asked.client_id
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
@@ -37,7 +37,7 @@ select n, json_build_object(
         'logoHash', (select l.hash from branding_logos l where l.owner = b.owner and l.hash = b.logo_hash)) from instance cross join brandings b
       left join organizations o on o.organization_id = b.owner and o.active and not o.deleted
       where b.owner in (a.owner, instance_id) or b.owner = asked.organization and exists (
-        select from project_grants d where d.project_id = a.project_id and d.granted_organization_id = b.owner)
+        select from project_grants d where d.project_id = a.project_id and d.granted_organization_id = b.owner offset 0)
       order by b.owner = instance_id, b.owner = a.owner limit 1) as brand from asked join client_ids c on c.client_id = asked.client_id
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
@@ -127,7 +127,7 @@ select 1;
 select from users u left join passwords p using (user_id)
     where u.user_id = $1 and p.changed::text is not distinct from $2::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
       and ($3::boolean or not exists (
-        select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes'));
+        select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes' offset 0));
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, sign_on_id text, session_id text, app_id text, project_id text, organization text, scope text, for_api boolean,
@@ -143,8 +143,8 @@ found as materialized (
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) as permitted,
+    where p.project_id = g.project_id) = '' offset 0) or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0))) as permitted,
     (not asked.consent or c.consent_id is not null) as allowed, c.consent_id,
     (w.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = w.organization_id and g.active and (select case when not p.active then 'project'
@@ -154,7 +154,7 @@ found as materialized (
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-    where p.project_id = g.project_id) = '')) as reachable
+    where p.project_id = g.project_id) = '' offset 0)) as reachable
   from asked join browser_sessions b on b.session_id = asked.session_id and b.expiration_date > asked.now
     join sessions s on s.session_id = b.session_id and not s.enrolment_only
     join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))

@@ -40,8 +40,8 @@ select n, json_build_object(
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner))) and (o.organization_id = u.owner or exists (select from user_grants g
+    where p.project_id = g.project_id) = '' offset 0) or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0))) and (o.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = o.organization_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not (
@@ -49,8 +49,8 @@ select n, json_build_object(
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-    where p.project_id = g.project_id) = ''))
-      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id)))) from sign_ons o left join refresh_tokens g
+    where p.project_id = g.project_id) = '' offset 0))
+      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id offset 0)))) from sign_ons o left join refresh_tokens g
        on g.sign_on_id = o.sign_on_id and g.hash = decode(asked.hash, 'hex')
      where o.sign_on_id = coalesce((select t.sign_on_id from refresh_tokens t where t.hash = decode(asked.hash, 'hex')),
        (select f.sign_on_id from sign_ons f where f.refresh_family = decode(asked.family, 'hex')))) as found

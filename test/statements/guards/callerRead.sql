@@ -34,7 +34,7 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-    where p.project_id = g.project_id) = '') or not p.grant_required and (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner)))
+    where p.project_id = g.project_id) = '' offset 0) or not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0)))
   where g.hash = decode(asked.hash, 'hex') and (s.session_id is not null or v.expiration_date <= now())) b on true
              join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner));
