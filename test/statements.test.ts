@@ -17,6 +17,7 @@ import { statementFor } from "../src/events/fold.ts";
 import { beginning, formatPosition } from "../src/events/follow.ts";
 import { folds } from "../src/runtime.ts";
 import { keyring } from "../src/security/seal.ts";
+import { grantCondition } from "../src/services/add_user_grant.ts";
 import * as reads from "../src/services/caller_lookups.ts";
 import { deletedOrganizations } from "../src/services/delete_organization.ts";
 import { expiryChores } from "../src/services/expiry.ts";
@@ -90,6 +91,14 @@ const sent = (statements: readonly string[]): string[] =>
 
 test("each type of fact is appended by the statement of its file", async () => {
   for (const [text, type] of appending) await show(factsFile(type), [text]);
+});
+
+test("an answer is recorded for an idempotency key by the statement that appends the facts", async () => {
+  const recordsAnswers = true;
+  await show("recorded_answers.sql", [
+    statementFor(["user_grant.deactivated"], folds, { recordsAnswers }),
+    statementFor(["user_grant.added"], folds, { recordsAnswers, condition: grantCondition }),
+  ]);
 });
 
 test("a fold reads the facts of its own type only", () => {

@@ -44,8 +44,12 @@ export type Condition = {
   readonly select: string;
 };
 
-/** The facts of a statement in SQL, and the condition of each of them. */
-export type StatementOptions = { readonly given?: string; readonly condition?: Condition | undefined };
+/** The facts of a statement in SQL, the condition of each of them, and whether it records answers for their idempotency keys. */
+export type StatementOptions = {
+  readonly given?: string;
+  readonly condition?: Condition | undefined;
+  readonly recordsAnswers?: boolean;
+};
 
 /**
  * Composes the statement that appends facts of these types: events, cascades, folds and credentials. `given` selects the facts. With a
@@ -54,7 +58,7 @@ export type StatementOptions = { readonly given?: string; readonly condition?: C
 export function statementFor(
   types: readonly string[],
   folds: ReadonlyMap<string, Fold>,
-  { given = asJson, condition }: StatementOptions = {},
+  { given = asJson, condition, recordsAnswers = false }: StatementOptions = {},
 ): string {
   const cascades = types.flatMap((type) => (folds.get(type)?.cascades ?? []).map((cascade) => ({ type, cascade })));
   const touched = [...new Set([...types, ...cascades.map(({ cascade }) => cascade.makes)])].sort();
@@ -63,7 +67,7 @@ export function statementFor(
     ...cascades.map(cascadeText),
     eventsText(cascades.length),
     ...touched.flatMap(foldText),
-    idempotencyText(condition !== undefined),
+    ...(recordsAnswers ? [idempotencyText(condition !== undefined)] : []),
   ];
   return `with ${ctes.join(",\n")}\nselect ${condition ? "* from found" : "1"}`;
 

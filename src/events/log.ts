@@ -108,7 +108,7 @@ export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten,
       most: alone ? 1 : 100,
       keysOf: ({ streams }) => streams,
       run: together({
-        write: writing(statementFor(types, folds, { condition }), alone ? longRunning : sql, condition),
+        write: writing(types, { folds, condition, on: alone ? longRunning : sql }),
         refusal: lost,
       }),
     });
@@ -119,17 +119,32 @@ export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten,
 
 type Found = { readonly n: number; readonly holds: boolean };
 
-/** Writes commands by one statement. With a condition each has one fact, and the statement yields what it found for it. */
-const writing = (text: string, on: Sql, condition: Condition | undefined) => async (commands: readonly Command[]) => {
-  const rows = await on.unsafe<Found[]>(text, parametersOf(commands), { prepare: true });
-  if (!condition) return;
-  // A fact about which nothing was found is not appended.
-  if (rows.length !== commands.length) throw new Error("a condition has to find one row for each fact");
-  for (const row of rows) {
-    const command = commands[row.n];
-    if (command) command.refused = row.holds ? undefined : row;
-  }
+type WriteOptions = {
+  readonly folds: ReadonlyMap<string, Fold>;
+  readonly condition: Condition | undefined;
+  readonly on: Sql;
 };
+
+/** Writes commands by one statement. With a condition each has one fact, and the statement yields what it found for it. */
+function writing(types: readonly string[], { folds, condition, on }: WriteOptions) {
+  // Few commands have an idempotency key: what would record nothing is a twentieth of the time of a lone statement.
+  const bare = statementFor(types, folds, { condition });
+  const recording = statementFor(types, folds, { condition, recordsAnswers: true });
+  return async (commands: readonly Command[]): Promise<void> => {
+    const facts = JSON.stringify(commands.flatMap((command) => command.rows).map((row, n) => ({ ...row, n })));
+    const records = commands.flatMap(({ record }, n) => (record ? { ...record, n } : []));
+    const rows = await (records.length > 0
+      ? on.unsafe<Found[]>(recording, [facts, JSON.stringify(records)], { prepare: true })
+      : on.unsafe<Found[]>(bare, [facts], { prepare: true }));
+    if (!condition) return;
+    // A fact about which nothing was found is not appended.
+    if (rows.length !== commands.length) throw new Error("a condition has to find one row for each fact");
+    for (const row of rows) {
+      const command = commands[row.n];
+      if (command) command.refused = row.holds ? undefined : row;
+    }
+  };
+}
 
 function commandOf(
   facts: readonly NewFact[],
@@ -164,11 +179,6 @@ function recordOf({ seal, request, created, ...names }: IdempotencyRecord, answe
     answer: Buffer.from(seal(answer)).toString("base64"),
     created: created.toISOString(),
   };
-}
-
-function parametersOf(commands: readonly Command[]): [string, string] {
-  const rows = commands.flatMap((command) => command.rows).map((row, n) => ({ ...row, n }));
-  return [JSON.stringify(rows), JSON.stringify(commands.flatMap(({ record }, n) => (record ? { ...record, n } : [])))];
 }
 
 const retrySeconds = 1;

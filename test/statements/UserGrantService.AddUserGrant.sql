@@ -50,12 +50,5 @@ facts as (
        from (select * from facts where type = 'user_grant.added') f),
 "user_grant.added/1" as (insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
        select f.owner, f.stream, f.payload->>'projectId', f.payload->>'projectGrantId', k.role_key
-       from (select * from facts where type = 'user_grant.added') f cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    n integer, caller text, operation text, key text, request text, answer text, created timestamptz)
-  where n in (select n from input)
-)
+       from (select * from facts where type = 'user_grant.added') f cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key))
 select * from found;

@@ -77,13 +77,7 @@ facts as (
 "organization.purged/2" as (delete from factor_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
 "organization.purged/3" as (delete from brandings b using (select * from facts where type = 'organization.purged') f where b.owner = f.stream),
 "organization.purged/4" as (delete from organizations o using (select * from facts where type = 'organization.purged') f where o.organization_id = f.stream),
-"organization.purged/5" as (delete from branding_logos l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"organization.purged/5" as (delete from branding_logos l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream)
 select 1;
 
 select factor_id as id, sealed from factor_secrets

@@ -14,11 +14,5 @@ facts as (
          f.version, f.time, f.time from (select * from facts where type = 'access_token.created') f),
 "access_token.created/1" as (insert into bearers (hash, owner, user_id, token_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
-         (i.payload->>'expirationDate')::timestamptz from (select * from input where type = 'access_token.created') i),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+         (i.payload->>'expirationDate')::timestamptz from (select * from input where type = 'access_token.created') i)
 select 1;

@@ -14,11 +14,5 @@ facts as (
 "application.api_changed/1" as (insert into client_secrets (app_id, hash)
   select i.stream, decode(i.secret->>'hash', 'hex') from (select * from input where type = 'application.api_changed') i where i.secret->>'hash' is not null),
 "application.api_changed/2" as (delete from client_secrets s using (select * from facts where type = 'application.api_changed') f
-       where s.app_id = f.stream and f.payload->'api'->>'authMethodType' = 'API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT'),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+       where s.app_id = f.stream and f.payload->'api'->>'authMethodType' = 'API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT')
 select 1;

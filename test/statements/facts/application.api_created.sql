@@ -14,11 +14,5 @@ facts as (
          f.version, f.time, f.time from (select * from facts where type = 'application.api_created') f),
 "application.api_created/1" as (insert into client_ids (client_id, owner, app_id) select f.payload->>'clientId', f.owner, f.stream from (select * from facts where type = 'application.api_created') f),
 "application.api_created/2" as (insert into client_secrets (app_id, hash)
-  select i.stream, decode(i.secret->>'hash', 'hex') from (select * from input where type = 'application.api_created') i where i.secret->>'hash' is not null),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+  select i.stream, decode(i.secret->>'hash', 'hex') from (select * from input where type = 'application.api_created') i where i.secret->>'hash' is not null)
 select 1;

@@ -14,11 +14,5 @@ facts as (
        where s.app_id = i.stream and (s.expiration_date is not null or (i.payload->>'previousSecretExpirationDate')::timestamptz <= i.time)),
 "application.client_secret_rotated/2" as (update client_secrets s set expiration_date = (i.payload->>'previousSecretExpirationDate')::timestamptz from (select * from input where type = 'application.client_secret_rotated') i
        where s.app_id = i.stream and s.expiration_date is null and (i.payload->>'previousSecretExpirationDate')::timestamptz > i.time),
-"application.client_secret_rotated/3" as (insert into client_secrets (app_id, hash) select i.stream, decode(i.secret->>'hash', 'hex') from (select * from input where type = 'application.client_secret_rotated') i),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"application.client_secret_rotated/3" as (insert into client_secrets (app_id, hash) select i.stream, decode(i.secret->>'hash', 'hex') from (select * from input where type = 'application.client_secret_rotated') i)
 select 1;

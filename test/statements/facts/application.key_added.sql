@@ -12,11 +12,5 @@ facts as (
        select f.owner, f.stream, f.payload->>'keyId', f.payload->'publicKey'->>'kid', f.payload->'publicKey',
          f.payload->>'jwksUri', f.version, f.time from (select * from facts where type = 'application.key_added') f),
 "application.key_added/1" as (update applications t set version = f.version, changed = f.time
-   from (select * from facts where type = 'application.key_added') f where t.owner = f.owner and t.app_id = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+   from (select * from facts where type = 'application.key_added') f where t.owner = f.owner and t.app_id = f.stream)
 select 1;

@@ -10,11 +10,5 @@ facts as (
 ),
 "application.key_removed/0" as (delete from application_keys k using (select * from facts where type = 'application.key_removed') f where k.app_id = f.stream and k.key_id = f.payload->>'keyId'),
 "application.key_removed/1" as (update applications t set version = f.version, changed = f.time
-   from (select * from facts where type = 'application.key_removed') f where t.owner = f.owner and t.app_id = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+   from (select * from facts where type = 'application.key_removed') f where t.owner = f.owner and t.app_id = f.stream)
 select 1;

@@ -12,11 +12,5 @@ facts as (
        select f.owner, f.stream, f.payload->>'userId', f.payload->>'appId',
          array(select jsonb_array_elements_text(f.payload->'scopes')), f.version, f.time, f.time from (select * from facts where type = 'consent.given') f
        on conflict (consent_id) do update
-         set scopes = excluded.scopes, version = excluded.version, changed = excluded.changed),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+         set scopes = excluded.scopes, version = excluded.version, changed = excluded.changed)
 select 1;

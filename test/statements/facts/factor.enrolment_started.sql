@@ -12,11 +12,5 @@ facts as (
        select i.payload->>'userId', i.secret->>'kind', i.secret->>'sessionId', i.stream,
          decode(i.secret->>'sealed', 'hex'), (i.secret->>'until')::timestamptz from (select * from input where type = 'factor.enrolment_started') i
        on conflict (user_id, kind) do update set session_id = excluded.session_id, factor_id = excluded.factor_id,
-         sealed = excluded.sealed, expiration_date = excluded.expiration_date),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+         sealed = excluded.sealed, expiration_date = excluded.expiration_date)
 select 1;

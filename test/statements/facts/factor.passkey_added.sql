@@ -17,11 +17,5 @@ facts as (
          decode(i.secret->>'handle', 'hex'), (i.secret->>'counter')::bigint,
          array(select jsonb_array_elements_text(i.secret->'transports')), i.secret->>'host' from (select * from input where type = 'factor.passkey_added') i),
 "factor.passkey_added/2" as (
-  delete from factor_enrolments e using (select * from input where type = 'factor.passkey_added') i where e.user_id = i.payload->>'userId' and e.kind = 'passkey'),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+  delete from factor_enrolments e using (select * from input where type = 'factor.passkey_added') i where e.user_id = i.payload->>'userId' and e.kind = 'passkey')
 select 1;

@@ -22,11 +22,5 @@ facts as (
   else array(select jsonb_array_elements_text(f.payload->'amr')) end, enrolment_only = false, version = f.version, changed = f.time
    from (select * from facts where type = 'session.unrestricted') f where t.owner = f.owner and t.session_id = f.stream),
 "session.unrestricted/1" as (update browser_sessions b set methods = case when jsonb_array_length(coalesce(i.payload->'amr', '[]')) = 0 then '{pwd}'
-  else array(select jsonb_array_elements_text(i.payload->'amr')) end from (select * from input where type = 'session.unrestricted') i where b.session_id = i.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+  else array(select jsonb_array_elements_text(i.payload->'amr')) end from (select * from input where type = 'session.unrestricted') i where b.session_id = i.stream)
 select 1;

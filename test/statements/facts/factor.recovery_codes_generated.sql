@@ -20,11 +20,5 @@ facts as (
 "factor.recovery_codes_generated/2" as (delete from recovery_codes r using (select * from input where type = 'factor.recovery_codes_generated') i where r.factor_id = i.stream),
 "factor.recovery_codes_generated/3" as (insert into recovery_codes (factor_id, mac, user_id)
        select i.stream, decode(m.mac, 'hex'), i.payload->>'userId'
-       from (select * from input where type = 'factor.recovery_codes_generated') i cross join lateral jsonb_array_elements_text(i.secret->'macs') as m (mac)),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+       from (select * from input where type = 'factor.recovery_codes_generated') i cross join lateral jsonb_array_elements_text(i.secret->'macs') as m (mac))
 select 1;

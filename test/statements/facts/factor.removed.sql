@@ -11,11 +11,5 @@ facts as (
 "factor.removed/0" as (delete from factors t using (select * from facts where type = 'factor.removed') f where t.factor_id = f.stream),
 "factor.removed/1" as (delete from factor_secrets t using (select * from facts where type = 'factor.removed') f where t.factor_id = f.stream),
 "factor.removed/2" as (delete from recovery_codes t using (select * from facts where type = 'factor.removed') f where t.factor_id = f.stream),
-"factor.removed/3" as (delete from passkeys t using (select * from facts where type = 'factor.removed') f where t.factor_id = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"factor.removed/3" as (delete from passkeys t using (select * from facts where type = 'factor.removed') f where t.factor_id = f.stream)
 select 1;

@@ -17,11 +17,5 @@ facts as (
   select i.stream, i.payload->>'userId', decode(i.secret->>'sealed', 'hex'), (i.secret->>'step')::bigint from (select * from input where type = 'factor.totp_added') i
   on conflict (factor_id) do update set sealed = excluded.sealed),
 "factor.totp_added/2" as (
-  delete from factor_enrolments e using (select * from input where type = 'factor.totp_added') i where e.user_id = i.payload->>'userId' and e.kind = 'totp'),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+  delete from factor_enrolments e using (select * from input where type = 'factor.totp_added') i where e.user_id = i.payload->>'userId' and e.kind = 'totp')
 select 1;

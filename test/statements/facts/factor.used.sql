@@ -20,11 +20,5 @@ facts as (
 "factor.used/5" as (update passkeys p set counter = (i.secret->>'counter')::bigint from (select * from input where type = 'factor.used') i
        where p.factor_id = i.stream and i.secret->>'counter' is not null),
 "factor.used/6" as (delete from factor_attempts a using (select * from input where type = 'factor.used') i
-       where a.user_id = i.payload->>'userId' and i.secret->>'counter' is null),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+       where a.user_id = i.payload->>'userId' and i.secret->>'counter' is null)
 select 1;

@@ -16,11 +16,5 @@ facts as (
          coalesce(f.payload->>'projectGrantId', f.payload->>'projectId', f.payload->>'organizationId', f.owner),
          f.payload->>'projectId', f.payload->>'projectGrantId',
          array(select jsonb_array_elements_text(f.payload->'roles')), f.version, f.time, f.time
-       from (select * from facts where type = 'member.added') f),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+       from (select * from facts where type = 'member.added') f)
 select 1;

@@ -9,11 +9,5 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "organization.branding_reset/0" as (delete from brandings b using (select * from facts where type = 'organization.branding_reset') f where b.owner = f.owner),
-"organization.branding_reset/1" as (delete from branding_logos l using (select * from facts where type = 'organization.branding_reset') f where l.owner = f.owner),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"organization.branding_reset/1" as (delete from branding_logos l using (select * from facts where type = 'organization.branding_reset') f where l.owner = f.owner)
 select 1;

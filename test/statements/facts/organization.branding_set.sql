@@ -21,11 +21,5 @@ facts as (
        select i.owner, i.payload->>'logoHash', i.payload->>'logoType', decode(i.secret->>'logo', 'base64')
        from (select * from input where type = 'organization.branding_set') i where i.secret->>'logo' is not null
        on conflict (owner) do update set hash = excluded.hash, type = excluded.type, bytes = excluded.bytes),
-"organization.branding_set/2" as (delete from branding_logos l using (select * from input where type = 'organization.branding_set') i where l.owner = i.owner and coalesce(i.payload->>'logoHash', '') = ''),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"organization.branding_set/2" as (delete from branding_logos l using (select * from input where type = 'organization.branding_set') i where l.owner = i.owner and coalesce(i.payload->>'logoHash', '') = '')
 select 1;

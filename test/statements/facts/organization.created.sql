@@ -9,11 +9,5 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "organization.created/0" as (insert into organizations (organization_id, name, version, created, changed)
-       select f.stream, f.payload->>'name', f.version, f.time, f.time from (select * from facts where type = 'organization.created') f),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+       select f.stream, f.payload->>'name', f.version, f.time, f.time from (select * from facts where type = 'organization.created') f)
 select 1;

@@ -8,11 +8,5 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"policy.factor_reset/0" as (delete from factor_policies p using (select * from facts where type = 'policy.factor_reset') f where p.owner = f.owner),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"policy.factor_reset/0" as (delete from factor_policies p using (select * from facts where type = 'policy.factor_reset') f where p.owner = f.owner)
 select 1;

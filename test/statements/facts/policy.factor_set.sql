@@ -11,11 +11,5 @@ facts as (
 "policy.factor_set/0" as (insert into factor_policies as p (owner, requirement, version, created, changed)
        select f.owner, f.payload->>'requirement', f.version, f.time, f.time from (select * from facts where type = 'policy.factor_set') f
        on conflict (owner) do update set requirement = excluded.requirement, version = excluded.version,
-         changed = excluded.changed),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+         changed = excluded.changed)
 select 1;

@@ -8,11 +8,5 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"policy.lockout_reset/0" as (delete from lockout_policies l using (select * from facts where type = 'policy.lockout_reset') f where l.owner = f.owner),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"policy.lockout_reset/0" as (delete from lockout_policies l using (select * from facts where type = 'policy.lockout_reset') f where l.owner = f.owner)
 select 1;

@@ -14,11 +14,5 @@ facts as (
          coalesce((f.payload->>'untilUnlocked')::boolean, false), f.version, f.time, f.time
        from (select * from facts where type = 'policy.lockout_set') f
        on conflict (owner) do update set maximum_attempts = excluded.maximum_attempts,
-         lock_seconds = excluded.lock_seconds, until_unlocked = excluded.until_unlocked, version = excluded.version, changed = excluded.changed),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+         lock_seconds = excluded.lock_seconds, until_unlocked = excluded.until_unlocked, version = excluded.version, changed = excluded.changed)
 select 1;

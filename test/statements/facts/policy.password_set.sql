@@ -20,11 +20,5 @@ facts as (
          requires_upper = excluded.requires_upper, requires_lower = excluded.requires_lower,
          requires_digit = excluded.requires_digit, requires_symbol = excluded.requires_symbol,
          history_depth = excluded.history_depth, change_at_next_sign_in = excluded.change_at_next_sign_in,
-         maximum_age_days = excluded.maximum_age_days, version = excluded.version, changed = excluded.changed),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+         maximum_age_days = excluded.maximum_age_days, version = excluded.version, changed = excluded.changed)
 select 1;

@@ -10,11 +10,5 @@ facts as (
 ),
 "project.created/0" as (insert into projects (owner, project_id, name, grant_required, version, created, changed)
        select f.owner, f.stream, f.payload->>'name', coalesce((f.payload->>'grantRequired')::boolean, false),
-         f.version, f.time, f.time from (select * from facts where type = 'project.created') f),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+         f.version, f.time, f.time from (select * from facts where type = 'project.created') f)
 select 1;

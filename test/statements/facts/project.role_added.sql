@@ -11,11 +11,5 @@ facts as (
 "project.role_added/0" as (insert into project_roles (owner, project_id, role_key, display_name)
        select f.owner, f.stream, f.payload->>'key', f.payload->>'displayName' from (select * from facts where type = 'project.role_added') f),
 "project.role_added/1" as (update projects t set version = f.version, changed = f.time
-   from (select * from facts where type = 'project.role_added') f where t.owner = f.owner and t.project_id = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+   from (select * from facts where type = 'project.role_added') f where t.owner = f.owner and t.project_id = f.stream)
 select 1;

@@ -11,11 +11,5 @@ facts as (
 "project.role_changed/0" as (update project_roles r set display_name = f.payload->>'displayName' from (select * from facts where type = 'project.role_changed') f
        where r.project_id = f.stream and r.role_key = f.payload->>'key'),
 "project.role_changed/1" as (update projects t set version = f.version, changed = f.time
-   from (select * from facts where type = 'project.role_changed') f where t.owner = f.owner and t.project_id = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+   from (select * from facts where type = 'project.role_changed') f where t.owner = f.owner and t.project_id = f.stream)
 select 1;

@@ -40,11 +40,5 @@ facts as (
        select g.owner, g.user_grant_id, g.project_id, g.project_grant_id, k.role_key
        from (select * from facts where type = 'user_grant.changed') f join user_grants g on g.owner = f.owner and g.user_grant_id = f.stream
        cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)
-       on conflict (user_grant_id, role_key) do nothing),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+       on conflict (user_grant_id, role_key) do nothing)
 select 1;

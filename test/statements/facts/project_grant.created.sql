@@ -13,11 +13,5 @@ facts as (
        from (select * from facts where type = 'project_grant.created') f),
 "project_grant.created/1" as (insert into project_grant_roles (owner, project_grant_id, project_id, role_key)
        select f.owner, f.stream, f.payload->>'projectId', role_key
-       from (select * from facts where type = 'project_grant.created') f, jsonb_array_elements_text(f.payload->'roleKeys') role_key),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+       from (select * from facts where type = 'project_grant.created') f, jsonb_array_elements_text(f.payload->'roleKeys') role_key)
 select 1;

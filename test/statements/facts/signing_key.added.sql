@@ -13,11 +13,5 @@ facts as (
          (i.payload->>'signsFrom')::timestamptz from (select * from input where type = 'signing_key.added') i),
 "signing_key.added/1" as (update signing_keys k set withdrawn = i.time from (select * from input where type = 'signing_key.added') i
        where k.algorithm = i.stream and k.version < i.version and k.withdrawn is null
-         and (i.payload->>'withdrawsOthers')::boolean),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+         and (i.payload->>'withdrawsOthers')::boolean)
 select 1;

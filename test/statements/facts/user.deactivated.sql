@@ -44,11 +44,5 @@ facts as (
 "user.deactivated/2" as (update phone_codes c set sealed = null from (select * from facts where type = 'user.deactivated') f where c.user_id = f.stream and c.sealed is not null),
 "user.deactivated/3" as (delete from mail_codes c using (select * from facts where type = 'user.deactivated') f where c.user_id = f.stream),
 "user.deactivated/4" as (delete from browser_sessions b using (select * from input where type = 'user.deactivated') i
-  where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+  where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId')
 select 1;

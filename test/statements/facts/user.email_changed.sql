@@ -26,11 +26,5 @@ facts as (
    from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
 "user.email_changed/4" as (delete from mail_codes c using (select * from facts where type = 'user.email_changed') f where c.user_id = f.stream and c.purpose = 'password'),
 "user.email_changed/5" as (delete from mail_codes c using (select * from input where type = 'user.email_changed') i
-       where c.user_id = i.stream and c.purpose = 'email' and i.secret->'mailCode' is null),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+       where c.user_id = i.stream and c.purpose = 'email' and i.secret->'mailCode' is null)
 select 1;

@@ -10,11 +10,5 @@ facts as (
 ),
 "user.email_verified/0" as (update users t set email_verified = true, version = f.version, changed = f.time
    from (select * from facts where type = 'user.email_verified') f where t.owner = f.owner and t.user_id = f.stream),
-"user.email_verified/1" as (delete from mail_codes c using (select * from facts where type = 'user.email_verified') f where c.user_id = f.stream and c.purpose = 'email'),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"user.email_verified/1" as (delete from mail_codes c using (select * from facts where type = 'user.email_verified') f where c.user_id = f.stream and c.purpose = 'email')
 select 1;

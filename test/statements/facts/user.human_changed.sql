@@ -11,11 +11,5 @@ facts as (
 "user.human_changed/0" as (update users t set given_name = f.payload->>'givenName', family_name = f.payload->>'familyName',
         address = case when f.payload ? 'address' then (
   select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> '') else t.address end, version = f.version, changed = f.time
-   from (select * from facts where type = 'user.human_changed') f where t.owner = f.owner and t.user_id = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+   from (select * from facts where type = 'user.human_changed') f where t.owner = f.owner and t.user_id = f.stream)
 select 1;

@@ -10,11 +10,5 @@ facts as (
 ),
 "user.locked/0" as (update users t set locked = true, locked_until = (f.payload->>'until')::timestamptz, version = f.version, changed = f.time
    from (select * from facts where type = 'user.locked') f where t.owner = f.owner and t.user_id = f.stream),
-"user.locked/1" as (update password_attempts a set attempts = 2147483647, locks = a.locks + 1 from (select * from facts where type = 'user.locked') f where a.user_id = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"user.locked/1" as (update password_attempts a set attempts = 2147483647, locks = a.locks + 1 from (select * from facts where type = 'user.locked') f where a.user_id = f.stream)
 select 1;

@@ -9,11 +9,5 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "user.machine_changed/0" as (update users t set name = f.payload->>'name', version = f.version, changed = f.time
-   from (select * from facts where type = 'user.machine_changed') f where t.owner = f.owner and t.user_id = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+   from (select * from facts where type = 'user.machine_changed') f where t.owner = f.owner and t.user_id = f.stream)
 select 1;

@@ -13,11 +13,5 @@ facts as (
        from (select * from facts where type = 'user.machine_created') f),
 "user.machine_created/1" as (insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.machine_created') f),
-"user.machine_created/2" as (insert into chosen_ids (id) select f.stream from (select * from facts where type = 'user.machine_created') f where (f.payload->>'idChosen')::boolean),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"user.machine_created/2" as (insert into chosen_ids (id) select f.stream from (select * from facts where type = 'user.machine_created') f where (f.payload->>'idChosen')::boolean)
 select 1;

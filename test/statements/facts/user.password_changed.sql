@@ -41,11 +41,5 @@ facts as (
 "user.password_changed/6" as (delete from password_change_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
 "user.password_changed/7" as (delete from mail_codes c using (select * from facts where type = 'user.password_changed') f where c.user_id = f.stream and c.purpose = 'password'),
 "user.password_changed/8" as (delete from browser_sessions b using (select * from input where type = 'user.password_changed') i
-  where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+  where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId')
 select 1;

@@ -23,11 +23,5 @@ facts as (
    from (select * from input where type = 'user.password_code_requested') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
 "user.password_code_requested/3" as (insert into mail_sends (email, purpose, n, user_id, time)
    select lower(m.mail->>'email'), m.mail->>'purpose', (m.mail->>'nth')::bigint, i.stream, i.time
-   from (select * from input where type = 'user.password_code_requested') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+   from (select * from input where type = 'user.password_code_requested') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null)
 select 1;

@@ -19,11 +19,5 @@ facts as (
 "user.phone_changed/2" as (insert into phone_sends (phone, n, user_id, time)
    select c.code->>'phone', (c.code->>'nth')::bigint, i.stream, i.time
    from (select * from input where type = 'user.phone_changed') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null),
-"user.phone_changed/3" as (delete from phone_codes c using (select * from input where type = 'user.phone_changed') i where c.user_id = i.stream and i.secret->'phoneCode' is null),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"user.phone_changed/3" as (delete from phone_codes c using (select * from input where type = 'user.phone_changed') i where c.user_id = i.stream and i.secret->'phoneCode' is null)
 select 1;

@@ -18,11 +18,5 @@ facts as (
      sealed = excluded.sealed, attempts = 0, expiration_date = excluded.expiration_date),
 "user.phone_code_requested/2" as (insert into phone_sends (phone, n, user_id, time)
    select c.code->>'phone', (c.code->>'nth')::bigint, i.stream, i.time
-   from (select * from input where type = 'user.phone_code_requested') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+   from (select * from input where type = 'user.phone_code_requested') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null)
 select 1;

@@ -10,11 +10,5 @@ facts as (
 ),
 "user.phone_removed/0" as (update users t set phone = null, phone_verified = false, version = f.version, changed = f.time
    from (select * from facts where type = 'user.phone_removed') f where t.owner = f.owner and t.user_id = f.stream),
-"user.phone_removed/1" as (delete from phone_codes c using (select * from facts where type = 'user.phone_removed') f where c.user_id = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"user.phone_removed/1" as (delete from phone_codes c using (select * from facts where type = 'user.phone_removed') f where c.user_id = f.stream)
 select 1;

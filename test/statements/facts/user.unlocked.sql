@@ -12,11 +12,5 @@ facts as (
    from (select * from facts where type = 'user.unlocked') f where t.owner = f.owner and t.user_id = f.stream),
 "user.unlocked/1" as (delete from password_attempts a using (select * from facts where type = 'user.unlocked') f where a.user_id = f.stream),
 "user.unlocked/2" as (delete from password_change_attempts a using (select * from facts where type = 'user.unlocked') f where a.user_id = f.stream),
-"user.unlocked/3" as (delete from factor_attempts a using (select * from facts where type = 'user.unlocked') f where a.user_id = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"user.unlocked/3" as (delete from factor_attempts a using (select * from facts where type = 'user.unlocked') f where a.user_id = f.stream)
 select 1;

@@ -10,11 +10,5 @@ facts as (
 ),
 "user.username_changed/0" as (update users t set username = f.payload->>'username', version = f.version, changed = f.time
    from (select * from facts where type = 'user.username_changed') f where t.owner = f.owner and t.user_id = f.stream),
-"user.username_changed/1" as (update login_names l set login_name = f.payload->>'loginName' from (select * from facts where type = 'user.username_changed') f where l.user_id = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+"user.username_changed/1" as (update login_names l set login_name = f.payload->>'loginName' from (select * from facts where type = 'user.username_changed') f where l.user_id = f.stream)
 select 1;

@@ -9,11 +9,5 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "user_grant.reactivated/0" as (update user_grants t set active = true, version = f.version, changed = f.time
-   from (select * from facts where type = 'user_grant.reactivated') f where t.owner = f.owner and t.user_grant_id = f.stream),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+   from (select * from facts where type = 'user_grant.reactivated') f where t.owner = f.owner and t.user_grant_id = f.stream)
 select 1;

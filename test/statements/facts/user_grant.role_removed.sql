@@ -11,11 +11,5 @@ facts as (
 "user_grant.role_removed/0" as (update user_grants t set version = f.version, changed = f.time
    from (select * from facts where type = 'user_grant.role_removed') f where t.owner = f.owner and t.user_grant_id = f.stream),
 "user_grant.role_removed/1" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.role_removed') f
-       where r.user_grant_id = f.stream and r.role_key = f.payload->>'key'),
-idempotent as (
-  insert into idempotency (caller, operation, key, request, answer, created)
-  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
-  from jsonb_to_recordset($2::text::jsonb) as record (
-    caller text, operation text, key text, request text, answer text, created timestamptz)
-)
+       where r.user_grant_id = f.stream and r.role_key = f.payload->>'key')
 select 1;

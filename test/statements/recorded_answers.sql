@@ -1,0 +1,81 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"user_grant.deactivated/0" as (update user_grants t set active = false, version = f.version, changed = f.time
+   from (select * from facts where type = 'user_grant.deactivated') f where t.owner = f.owner and t.user_grant_id = f.stream),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    caller text, operation text, key text, request text, answer text, created timestamptz)
+)
+select 1;
+
+with given as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+asked as materialized (
+  select n, owner, payload->>'userId' as user_id, payload->>'projectId' as project_id,
+    coalesce(payload->>'projectGrantId', '') as project_grant_id,
+    array(select jsonb_array_elements_text(payload->'roleKeys')) as role_keys from given
+),
+found as materialized (
+  select found.*, coalesce(
+      coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
+      and "projectActive" and "inactiveOrganization" is null and "userId" is not null and existing is null
+      and cardinality("roleKeys") = "askedRoles", false) as holds
+    from (select n, asked.project_grant_id as "askedGrantId", cardinality(asked.role_keys) as "askedRoles",
+    p.owner = asked.owner as owned, p.active as "projectActive",
+    (select o.organization_id from organizations o
+     where not o.active and o.organization_id = any(array[asked.owner, p.owner]) limit 1) as "inactiveOrganization",
+    (select g.project_grant_id from project_grants g
+     where g.project_id = asked.project_id and g.granted_organization_id = asked.owner
+       and (select not d.deleted from organizations d where d.organization_id = g.owner)) as "projectGrantId",
+    (select u.user_id from users u
+     where u.user_id = asked.user_id and (select not d.deleted from organizations d where d.organization_id = u.owner)) as "userId",
+    (select g.user_grant_id from (
+       select * from user_grants g where (g.user_id, g.project_id)
+         between (asked.user_id, asked.project_id) and (asked.user_id, asked.project_id) offset 0) g
+     where g.owner = asked.owner and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
+    case when asked.project_grant_id = '' then array(
+      select r.role_key from project_roles r
+      where r.project_id = asked.project_id and r.role_key = any(asked.role_keys))
+    else array(
+      select r.role_key from project_grant_roles r
+      where r.project_grant_id = asked.project_grant_id and r.role_key = any(asked.role_keys))
+    end as "roleKeys"
+    from asked left join lateral (
+      select owner, active from projects where project_id = asked.project_id offset 0) p on true offset 0) found
+),
+input as materialized (
+  select * from given where n = any(array(select n from found where holds))
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"user_grant.added/0" as (insert into user_grants (owner, user_grant_id, user_id, project_id, project_grant_id, version, created, changed)
+       select f.owner, f.stream, f.payload->>'userId', f.payload->>'projectId', f.payload->>'projectGrantId',
+         f.version, f.time, f.time
+       from (select * from facts where type = 'user_grant.added') f),
+"user_grant.added/1" as (insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
+       select f.owner, f.stream, f.payload->>'projectId', f.payload->>'projectGrantId', k.role_key
+       from (select * from facts where type = 'user_grant.added') f cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)),
+idempotent as (
+  insert into idempotency (caller, operation, key, request, answer, created)
+  select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
+  from jsonb_to_recordset($2::text::jsonb) as record (
+    n integer, caller text, operation text, key text, request text, answer text, created timestamptz)
+  where n in (select n from input)
+)
+select * from found;
