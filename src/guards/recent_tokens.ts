@@ -15,7 +15,8 @@ export function recentTokens(most = 1_000): RecentTokens {
     hashOf: (token) => hashes.get(token),
     keep(token, hash) {
       if (hashes.size >= most) hashes.clear();
-      hashes.set(token, hash);
+      // A part of a header would keep all of it, with as many blanks before the token as a header may have.
+      hashes.set(Buffer.from(token, "latin1").toString("latin1"), hash);
     },
   };
 }

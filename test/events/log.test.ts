@@ -108,6 +108,25 @@ test("the idempotency record is written by the statement of the command", async 
   ]);
 });
 
+test("of commands that share a statement those with a key get their records, wherever they stand", async () => {
+  await using opened = await openTestLog();
+  const { log, sql, statements } = opened;
+  const seal = (answer: unknown) => Buffer.from(String(answer));
+  const asked = { caller: "ada", operation: "CreateOrganization", request: Buffer.from("asked"), created: new Date() };
+  const commands = Array.from({ length: 6 }, (_, n) => {
+    const idempotency = n % 3 === 1 ? { ...asked, seal, key: `key${n}` } : undefined;
+    return log.append(somebody({ idempotency }), [organizationCreated()], n);
+  });
+  await Promise.all(commands);
+  expect(statements).toHaveLength(1);
+  const records = await sql<{ key: string; answer: Buffer }[]>`select key, answer from idempotency order by key`;
+  expect(records.map(({ key, answer }) => [key, String(answer)])).toEqual([
+    ["key1", "1"],
+    ["key4", "4"],
+  ]);
+  expect(await sql`select from organizations`).toHaveLength(6);
+});
+
 test("a command that loses its race leaves no idempotency record, and one with a used key leaves no event", async () => {
   await using opened = await withProject();
   const { log, sql, roleAdded } = opened;

@@ -37,6 +37,8 @@ test("rows of an earlier release have the terms that they would be written with 
   const terms = "select noun, scope, object_id, term from terms order by 1, 2, 3, 4";
   const filled = await old.client.unsafe<{ noun: string; term: string }[]>(terms);
   expect(filled).toEqual([...(await fresh.client.unsafe(terms))]);
+  const words = "select username, words from users union all select name, words from organizations";
+  expect(await old.client.unsafe(words)).toEqual([...(await fresh.client.unsafe(words))]);
   const of = (noun: string) => filled.filter((one) => one.noun === noun).map(({ term }) => term);
   expect(of("user")).toEqual(["41446681800", "ada", "b", "byron", "com", "example", "king"]);
   expect(of("organization")).toEqual(["co", "große"]);

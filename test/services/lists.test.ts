@@ -104,6 +104,18 @@ test("a search lists users in the order of the words that were found", async () 
   expect(await usersBy({ "filter.search": "e" })).toEqual(["élise", "Ada", "adam", "ZOË"]);
 });
 
+test("a search finds what has several of its words once, with the first of them in either order", async () => {
+  const apart = { "x-service-orgid": await organization(postern) };
+  for (const name of ["zinc red zebra", "zero"]) await made("/v1/projects", { name }, apart);
+  const foundIn = async (order: string) => {
+    const query = new URLSearchParams({ "filter.search": "z", order });
+    const { body } = await postern.admin.get(`/v1/projects?${query}`, apart);
+    return body.projects.map(({ name }: { name: string }) => name);
+  };
+  expect(await foundIn("NAME_ORDER_ASCENDING")).toEqual(["zinc red zebra", "zero"]);
+  expect(await foundIn("NAME_ORDER_DESCENDING")).toEqual(["zinc red zebra", "zero"]);
+});
+
 test("users come by username either way, or by their age", async () => {
   const byName = await usersBy({});
   expect(byName).toHaveLength(5);

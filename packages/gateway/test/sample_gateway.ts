@@ -13,6 +13,7 @@ import { type RefusalDetails, refusal } from "../src/errors/refusal.ts";
 import type { Violation } from "../src/errors/violation.ts";
 import { type GatewayLimits, type GatewayOptions, gateway, type Routes } from "../src/gateway.ts";
 import type { Listening } from "../src/http/server.ts";
+import type { ConnectionSource } from "../src/http/source.ts";
 import type { Certificate } from "../src/http/tls.ts";
 import { http2 } from "./http/implementation.ts";
 import { type SampleRpc, sampleService } from "./sample_service.ts";
@@ -26,6 +27,7 @@ export type SampleOptions = Partial<GatewayOptions> & {
   /** The implementation of every rpc; an echo when absent. */
   readonly handler?: SampleHandler;
   readonly certificate?: Certificate;
+  readonly source?: ConnectionSource;
 };
 
 /** A gateway on a free port. */
@@ -53,7 +55,7 @@ export async function openSample(
   limits: Partial<GatewayLimits> = {},
   options: SampleOptions = {},
 ): Promise<SampleServer> {
-  const { rpcs = usualRpcs, handler = echo, certificate, ...more } = options;
+  const { rpcs = usualRpcs, handler = echo, certificate, source, ...more } = options;
   const service = sampleService(rpcs);
   const served = gateway({
     routes: sampleRoutes(service, handler),
@@ -64,7 +66,7 @@ export async function openSample(
     ...more,
     limits: { ...usualLimits, ...limits },
   });
-  return { ...(await served.listen({ certificate, http2 })), service };
+  return { ...(await served.listen({ certificate, http2, source })), service };
 }
 
 /** Registers a service, every rpc of which is answered by one handler. */

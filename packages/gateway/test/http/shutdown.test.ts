@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { frame } from "../../../../test/wire/frame.ts";
 import { requestHttp2 } from "../../../../test/wire/http2.ts";
+import { portSource } from "../../src/http/source.ts";
 import { openSample, type SampleHandler } from "../sample_gateway.ts";
 
 const slow: SampleHandler = async (request) => {
@@ -137,6 +138,44 @@ test("during the delay /readyz is 503, calls are taken, and connections are sent
   expect((await fetch(`${port.url}/one/b`)).status).toBe(200);
   await stopped;
   await expect(fetch(`${port.url}/one/a`)).rejects.toThrow();
+  agent.destroy();
+});
+
+test("a response that is sent while the port closes says that its connection closes, also without a delay", async () => {
+  const called = Promise.withResolvers<void>();
+  const closing = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const own = portSource("127.0.0.1", 0);
+  const source = {
+    ...own,
+    async close() {
+      closing.resolve();
+      await answered.promise;
+      await own.close();
+    },
+  };
+  let calls = 0;
+  const handler: SampleHandler = async (request) => {
+    if (++calls === 1) return request;
+    called.resolve();
+    await closing.promise;
+    return request;
+  };
+  const port = await openSample({}, { source, handler });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const ask = () =>
+    new Promise<string | undefined>((resolve, reject) => {
+      get(`${port.url}/one/a`, { agent }, (answer) =>
+        answer.resume().on("end", () => resolve(answer.headers.connection)),
+      ).on("error", reject);
+    });
+  expect(await ask()).toBe("keep-alive");
+  const second = ask();
+  await called.promise;
+  const stopped = port[Symbol.asyncDispose]();
+  expect(await second).toBe("close");
+  answered.resolve();
+  await stopped;
   agent.destroy();
 });
 
