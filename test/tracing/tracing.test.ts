@@ -157,7 +157,7 @@ test("a write names its tables and nothing that it wrote", async () => {
   await postern.admin.post("/v1/projects", { name }, traceparent(mine));
   const { statements } = await heard(mine.traceId);
   const write = statements.find((one) => one.name.startsWith("INSERT"));
-  expect(write?.name).toBe("INSERT events projects idempotency");
+  expect(write?.name).toBe("INSERT events projects");
   expect(attributesOf(write ?? { attributes: [] })).toEqual({
     "db.system.name": "postgresql",
     "db.operation.name": "INSERT",
