@@ -119,14 +119,15 @@ const redemptionKey = (
   family: hexOf(refresh && familyOf(refresh.text)),
 });
 
-// The sign-in is locked before its code, as by its end: the other order is a deadlock.
+// The sign-in is locked before its code, as by its end: the other order is a deadlock. So is a lock that others may have too: the family of
+// refresh tokens is a key, which is written under no lock but the strongest.
 const redemption = (table: CodeIn["table"], whereLocked: "skip locked" | ""): Question => ({
   asked: `hash text, now timestamptz, ends timestamptz, access text, scope text, access_ends timestamptz, refresh text,
     refresh_ends timestamptz, family text`,
   parts: `held as materialized (
   select asked.*, o.sign_on_id, o.session_id, o.app_id
   from asked join ${table} c on c.hash = decode(asked.hash, 'hex') join sign_ons o on o.sign_on_id = c.sign_on_id
-  order by o.sign_on_id for key share of o ${whereLocked}
+  order by o.sign_on_id for update of o ${whereLocked}
 ),
 used as (
   update ${table} c set used = held.now from held

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { hashToken } from "../../src/security/token.ts";
+import { openClient } from "../fixture/database_client.ts";
 import { signedUp, startPostern } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask, until } from "../postgres/holder.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 import { type Application, application, basic, codeFor, exchange, type Person, post, verifier } from "./application.ts";
 
@@ -21,6 +23,8 @@ const introspected = async (token: string, node = nodes.two) =>
   (await post(node.url, "/oauth/introspect", { token }, basic(app))).body.active;
 const refresh = (token: string, node = nodes.one, more: Record<string, string> = {}) =>
   post(node.url, "/oauth/token", { grant_type: "refresh_token", refresh_token: token, ...more }, basic(app));
+const waiting = `select from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock' and query like '%sign_ons o%'`;
 const ends = async () =>
   (await nodes.one.admin.get(`/v1/events?types=sign_on.ended`)).body.events.map(
     ({ fact }: { fact: { signOn: { ended: { reason: string } } } }) => fact.signOn.ended.reason,
@@ -37,6 +41,23 @@ test("of ten presentations of a code at once to two nodes one succeeds, and the 
   expect(await introspected(won[0]?.body.access_token)).toBe(false);
   expect((await refresh(won[0]?.body.refresh_token)).body.error).toBe("invalid_grant");
   expect(await ends()).toContain("SIGN_ON_END_CODE_REUSED");
+});
+
+test("a presentation that waits for its code shares the sign-in with no other, since each would wait for the other then", async () => {
+  const { code } = await codeFor(nodes.one.url, app, person, offline);
+  await using holder = openClient(nodes.databaseUrl);
+  await using other = openClient(nodes.databaseUrl);
+  const presented = await holder.client.begin(async (held) => {
+    await held`select from authorization_codes for update`;
+    const both = [nodes.one, nodes.two].map(({ url }) => exchange(url, app, code));
+    await until(async () => (await ask(nodes.databaseUrl, waiting)).length === 2);
+    const free = await other.client`
+      select from sign_ons o join authorization_codes c using (sign_on_id) where c.hash = ${hashToken(code)}
+      for key share of o skip locked`;
+    expect(free).toHaveLength(0);
+    return { both };
+  });
+  expect((await Promise.all(presented.both)).map(({ status }) => status).sort()).toEqual([200, 400]);
 });
 
 test("of ten presentations of a refresh token at once each gets the same successor, which is good", async () => {

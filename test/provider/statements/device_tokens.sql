@@ -61,7 +61,7 @@ with asked as materialized (
 held as materialized (
   select asked.*, o.sign_on_id, o.session_id, o.app_id
   from asked join device_codes c on c.hash = decode(asked.hash, 'hex') join sign_ons o on o.sign_on_id = c.sign_on_id
-  order by o.sign_on_id for key share of o skip locked
+  order by o.sign_on_id for update of o skip locked
 ),
 used as (
   update device_codes c set used = held.now from held
