@@ -16,7 +16,7 @@ export type Served = AsyncDisposable & {
 export type ServeOptions = {
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  readonly output?: "inherit" | "ignore";
+  readonly output?: "inherit" | "ignore" | "pipe";
 };
 
 /** The CPU of a process in microseconds, its resident memory, and the part held by objects and buffers, in bytes. */

@@ -196,6 +196,7 @@ export type { ConnectionSource } from "./http/source.ts";
 export type { Certificate } from "./http/tls.ts";
 export type { CallerOrigins } from "./rpc/cors.ts";
 export { type ArrivedRequest, type HttpRequest, type HttpRoute, jsonResponse } from "./rpc/http_route.ts";
+export { methodName } from "./rpc/method_name.ts";
 export { once, opensAtOnce, single } from "./rpc/pipeline.ts";
 export { codeToString } from "./rpc/protocols/connect_es.ts";
 export { connectStatusOf, httpStatusOf } from "./rpc/protocols/http_error.ts";

@@ -7,12 +7,22 @@ export type FieldBounds = {
   readonly items: (field: DescField) => number;
   /** The maximum number of items of all lists inside a list. */
   readonly innerItems: (field: DescField) => number;
+  /** The maximum number of values inside an open object (google.protobuf.Struct). */
+  readonly openValues: (field: DescField) => number;
   /** The maximum length of a text field or of a list's items in characters, or the allowed texts. */
   readonly texts: (field: DescField) => number | readonly string[];
 };
 
+/** The most values that the open objects of one message hold together. */
+export const maxOpenValues = 10_000;
+
 /** Bounds by the rules of buf.validate, which have none for inner lists together. */
-export const validateBounds: FieldBounds = { items, innerItems: () => Number.POSITIVE_INFINITY, texts };
+export const validateBounds: FieldBounds = {
+  items,
+  innerItems: () => Number.POSITIVE_INFINITY,
+  openValues: () => maxOpenValues,
+  texts,
+};
 
 function items(field: DescField): number {
   const type = rulesOf(field)?.type;

@@ -3,12 +3,12 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { GatewayError, invalid } from "../errors/gateway_error.ts";
 import { unreadable } from "../errors/problem.ts";
 import { maxViolations, type Violation } from "../errors/violation.ts";
-import { type FieldBounds, validateBounds } from "./field_bounds.ts";
+import { type FieldBounds, maxOpenValues, validateBounds } from "./field_bounds.ts";
 import { isWellKnown } from "./json/leaf.ts";
 import { maxDepth } from "./json/syntax.ts";
 import { isObject } from "./json/text.ts";
 import { largestMessage } from "./largest_message.ts";
-import { maxOpenValues, openValuesInBinary, openValuesInJson } from "./open_values.ts";
+import { openValuesInBinary, openValuesInJson } from "./open_values.ts";
 import { wireTypeOf } from "./proto/wire_type.ts";
 
 /** Refuses messages with far more values than the rules of their type allow, before a decoder makes objects of them. */
@@ -49,6 +49,8 @@ type Part = {
   readonly field: DescField;
   readonly max: number;
   readonly maxInner: number;
+  /** The most values of an open object. */
+  readonly maxOpen: number;
   /** The wire type of one value. */
   readonly wire: WireType;
   /** The plan of the field's own message type, if it is a message. */
@@ -70,7 +72,14 @@ function planOf(type: DescMessage, options: PlanOptions): Plan {
   for (const field of type.fields) {
     const inner = field.fieldKind !== "map" && field.message ? planOf(field.message, options) : undefined;
     const max = field.fieldKind === "list" ? bounds.items(field) : Number.POSITIVE_INFINITY;
-    const part: Part = { field, max, maxInner: bounds.innerItems(field), wire: wireOf(field), plan: inner };
+    const part: Part = {
+      field,
+      max,
+      maxInner: bounds.innerItems(field),
+      maxOpen: bounds.openValues(field),
+      wire: wireOf(field),
+      plan: inner,
+    };
     byNumber.set(field.number, part);
     for (const name of [field.jsonName, field.name]) byName.set(name, part);
   }
@@ -128,7 +137,7 @@ function countBinary(
       else {
         const end = reader.uint32() + reader.pos;
         const within = { plan: part.plan, at: { place, index }, end, depth: depth + 1 };
-        if (isOpenPart(part)) countOpen(count, place, openValuesInBinary(reader, end, count.openLeft));
+        if (isOpenPart(part)) countOpen(count, place, openValuesInBinary(reader, end, openRoom(count, part)));
         else countBinary(count, reader, within);
       }
     }
@@ -150,7 +159,7 @@ function countJson(count: Count, value: JsonObject, { plan, at }: Inside): void 
 function countJsonValue(count: Count, value: JsonValue, place: Place): void {
   const index = countValue(count, place);
   const { plan, field } = place.part;
-  if (isOpenPart(place.part)) countOpen(count, place, openValuesInJson(value, count.openLeft));
+  if (isOpenPart(place.part)) countOpen(count, place, openValuesInJson(value, openRoom(count, place.part)));
   else if (plan && field.message && !isWellKnown(field.message) && isObject(value))
     countJson(count, value, { plan, at: { place, index } });
 }
@@ -172,9 +181,13 @@ function countValue(count: Count, place: Place): number | undefined {
 
 const isOpenPart = ({ field }: Part) => field.fieldKind === "message" && isOpen(field.message);
 
+const openRoom = ({ openLeft }: Count, { maxOpen }: Part) => Math.min(openLeft, maxOpen);
+
 /** Counts the values of an open object; the one with which a message has too many is named. */
 function countOpen(count: Count, place: Place, values: number): void {
+  const { maxOpen } = place.part;
   count.openLeft -= values;
+  if (values > maxOpen) throw invalid([...count.broken, { field: pathOf(place), ...tooManyIn(maxOpen) }]);
   if (count.openLeft < 0) throw invalid([...count.broken, { field: pathOf(place), ...tooManyOpen }]);
 }
 
@@ -195,6 +208,11 @@ const tooMany = (max: number): Defect => ({
 const tooManyInside = (max: number): Defect => ({
   description: `must contain no more than ${max} items in its inner lists together`,
   reason: "REPEATED_MAX_INNER_ITEMS",
+});
+
+const tooManyIn = (max: number): Defect => ({
+  description: `must contain no more than ${max} values`,
+  reason: "STRUCT_MAX_VALUES",
 });
 
 const tooManyOpen: Defect = {

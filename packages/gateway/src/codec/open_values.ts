@@ -3,9 +3,6 @@ import type { BinaryReader } from "@bufbuild/protobuf/wire";
 import { unreadable } from "../errors/problem.ts";
 import { maxDepth } from "./json/syntax.ts";
 
-/** The most values that the open objects (google.protobuf.Struct) of one message hold together. */
-export const maxOpenValues = 10_000;
-
 /** Counts the values inside an open object in JSON; stops beyond `most`. */
 export function openValuesInJson(value: JsonValue, most: number): number {
   const waiting = [value];

@@ -20,7 +20,7 @@ export type Match<T> =
 
 /** A trie of paths: segment, then verb, then method. */
 export type Router<T> = {
-  /** Adds a route; returns the existing target of the same path, and then changes nothing. */
+  /** Adds a route; returns the target of one that the same calls would reach, and then changes nothing. */
   add(method: string, route: Route<T>): T | undefined;
   /** Looks up a path that is still encoded. */
   match(method: string, path: string): Match<T>;
@@ -29,14 +29,19 @@ export type Router<T> = {
 /** Starts an empty router. */
 export function createRouter<T>(): Router<T> {
   const root = node<T>();
+  const targets = new Map<string, T>();
   // Paths without variables have a map of their own: a literal wins over a variable everywhere.
   const literal = new Map<string, Map<string, Route<T>>>();
   return {
     add(method, route) {
-      const existing = add(root, method, route);
+      const spelling = `${method} ${spellingOf(route.template)}`;
+      const existing = targets.get(spelling);
+      if (existing !== undefined) return existing;
+      targets.set(spelling, route.target);
+      add(root, method, route);
       const { segments, verb } = route.template;
       const texts = segments.flatMap((segment) => (segment.kind === "literal" ? [segment.value] : []));
-      if (existing || verb || texts.length < segments.length) return existing;
+      if (verb || texts.length < segments.length) return undefined;
       const path = `/${texts.join("/")}`;
       literal.set(path, (literal.get(path) ?? new Map<string, Route<T>>()).set(method, route));
       return undefined;
@@ -48,17 +53,29 @@ export function createRouter<T>(): Router<T> {
   };
 }
 
+/** A template as paths spell it, whatever its variables are called: two of one spelling take the same calls. */
+const spellingOf = ({ segments, verb }: Template): string =>
+  segments.map(segmentSpelling).join("/") + (verb && `:${verb}`);
+
+function segmentSpelling(segment: Segment): string {
+  switch (segment.kind) {
+    case "literal":
+      return encodeURIComponent(segment.value).replaceAll("%3A", ":");
+    case "one":
+      return "*";
+    case "rest":
+      return "**";
+  }
+}
+
 function node<T>(): Node<T> {
   return { literals: new Map(), verbs: new Map() };
 }
 
-function add<T>(root: Node<T>, method: string, route: Route<T>): T | undefined {
+function add<T>(root: Node<T>, method: string, route: Route<T>): void {
   const end = route.template.segments.reduce(childFor, root);
   const methods = end.verbs.get(route.template.verb) ?? new Map<string, Route<T>>();
-  const existing = methods.get(method);
-  if (existing) return existing.target;
   end.verbs.set(route.template.verb, methods.set(method, route));
-  return undefined;
 }
 
 function childFor<T>(parent: Node<T>, segment: Segment): Node<T> {
@@ -80,22 +97,32 @@ function childFor<T>(parent: Node<T>, segment: Segment): Node<T> {
 function match<T>(root: Node<T>, method: string, path: string): Match<T> {
   const raw = path.slice(1).split("/");
   const last = raw.at(-1) ?? "";
-  // A colon inside a value is sent as %3A, so a bare one always begins the verb.
-  const colon = last.indexOf(":");
-  if (colon >= 0) raw[raw.length - 1] = last.slice(0, colon);
-  const verb = decoded(colon < 0 ? "" : last.slice(colon + 1));
-  const segments = raw.map(decoded);
-  if (verb === undefined || segments.includes(undefined)) return { kind: "malformed" };
-  const methods = find(root, { segments, verb }, 0);
-  if (!methods) return { kind: "unknown" };
-  const route = methods.get(method) ?? (method === "HEAD" ? methods.get("GET") : undefined) ?? methods.get("*");
-  return route ? { kind: "found", route, segments: raw } : { kind: "wrong method", allow: allowed(methods) };
+  const colon = last.lastIndexOf(":");
+  const whole = { raw, verb: "" };
+  // RFC 3986, 3.3: a colon may stand in a segment as it is, so it belongs to the value unless a verb of ours follows it.
+  const read = colon < 0 ? [whole] : [{ raw: raw.with(-1, last.slice(0, colon)), verb: last.slice(colon + 1) }, whole];
+  for (const { raw, verb } of read) {
+    const path = { segments: raw.map(decoded), verb: decoded(verb) };
+    if (!isDecoded(path)) return { kind: "malformed" };
+    const methods = find(root, path, 0);
+    if (methods) return answer(methods, method, raw);
+  }
+  return { kind: "unknown" };
 }
 
-type RawPath = { readonly segments: readonly (string | undefined)[]; readonly verb: string };
+function answer<T>(methods: ReadonlyMap<string, Route<T>>, method: string, segments: readonly string[]): Match<T> {
+  const route = methods.get(method) ?? (method === "HEAD" ? methods.get("GET") : undefined) ?? methods.get("*");
+  return route ? { kind: "found", route, segments } : { kind: "wrong method", allow: allowed(methods) };
+}
+
+type Decoded<Text> = { readonly segments: readonly Text[]; readonly verb: Text };
+type Path = Decoded<string>;
+
+const isDecoded = (path: Decoded<string | undefined>): path is Path =>
+  path.verb !== undefined && !path.segments.includes(undefined);
 
 /** Finds the methods of a path: a literal is tried before a variable, and the search backtracks from a dead end. */
-function find<T>(at: Node<T>, path: RawPath, depth: number): Map<string, Route<T>> | undefined {
+function find<T>(at: Node<T>, path: Path, depth: number): Map<string, Route<T>> | undefined {
   const segment = path.segments[depth];
   if (segment === undefined) return at.verbs.get(path.verb) ?? at.rest?.verbs.get(path.verb);
   const literal = at.literals.get(segment);

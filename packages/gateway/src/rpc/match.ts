@@ -5,6 +5,7 @@ import type { Exchange } from "../http/exchange.ts";
 import type { Target } from "../http/target.ts";
 import type { FindCall } from "./find_call.ts";
 import type { HttpRoute } from "./http_route.ts";
+import { methodName, unknownName } from "./method_name.ts";
 import { type NamedProtocol, protocolNamed, unsupportedType } from "./negotiate.ts";
 import { negotiateConnect, negotiateQuery } from "./protocols/connect.ts";
 import { negotiateGrpc } from "./protocols/grpc.ts";
@@ -58,7 +59,8 @@ function byProtocol({ method, version }: Exchange, { path }: Target, { named, rp
     kind: "refused",
     error,
     negotiated: as,
-    operation: path,
+    // A path that is no rpc is the client's own text, and does not come into the log.
+    operation: rpc ? path : unknownName,
   });
   if (family === "grpc" && version !== "2") return refused(new GatewayError("HTTP_VERSION_TOO_OLD"), json);
   // Clients of gRPC and of streaming Connect expect UNIMPLEMENTED for an unknown rpc; HTTP has a status for it.
@@ -119,7 +121,12 @@ function messageIn(params: URLSearchParams): Buffer | undefined {
 }
 
 function byPath({ findCall, routes }: MatchOptions, { method, headers }: Exchange, { path, query }: Target): Match {
-  const refused = (error: GatewayError): Match => ({ kind: "refused", error, negotiated: json, operation: method });
+  const refused = (error: GatewayError): Match => ({
+    kind: "refused",
+    error,
+    negotiated: json,
+    operation: methodName(method),
+  });
   const result = findCall(method, path, query);
   switch (result?.kind) {
     case undefined: {

@@ -11,6 +11,7 @@ import { type Due, deadlines } from "./deadlines.ts";
 import type { FindCall } from "./find_call.ts";
 import type { HttpRequest, HttpRoute } from "./http_route.ts";
 import { type Match, matcher } from "./match.ts";
+import { methodName } from "./method_name.ts";
 import { withReason } from "./protocols/http_error.ts";
 import { json } from "./protocols/json.ts";
 import type { Negotiated } from "./protocols/protocol.ts";
@@ -61,7 +62,7 @@ export function rpcServer(options: RpcServerOptions): Handle {
       if (isAnswered) void servePreflight(state, { exchange, values }, matched);
       else matched();
     } catch (error) {
-      refuseRequest(state, { exchange, values }, { error, negotiated: json, operation: exchange.method });
+      refuseRequest(state, { exchange, values }, { error, negotiated: json, operation: methodName(exchange.method) });
     }
   };
 }
@@ -96,7 +97,7 @@ async function serveRoute(state: ServerState, incoming: Incoming & { target: Tar
   const { method, headers } = exchange;
   const ended = route.observe?.({ method, headers, values });
   const status = await respondTo(state, incoming, route).catch((error) =>
-    refuseRequest(state, { exchange, values }, { error, negotiated: json, operation: method }),
+    refuseRequest(state, { exchange, values }, { error, negotiated: json, operation: methodName(method) }),
   );
   ended?.(status);
 }
@@ -169,7 +170,7 @@ async function servePreflight(state: ServerState, incoming: Incoming, otherwise:
     if (response) state.call.respond(exchange, response, values);
     else otherwise();
   } catch (error) {
-    refuseRequest(state, incoming, { error, negotiated: json, operation: exchange.method });
+    refuseRequest(state, incoming, { error, negotiated: json, operation: methodName(exchange.method) });
   }
 }
 

@@ -34,7 +34,14 @@ const rows: readonly [request: string, want: string][] = [
   ["POST /v1/users/me:lock", "POST /v1/users/{id}:lock"],
   ["POST /v1/users/a%3Ab:lock", "POST /v1/users/{id}:lock"],
   ["GET /v1/users/a%3Ab", "GET /v1/users/{id}"],
-  ["GET /v1/users/a:b", "unknown"],
+  ["GET /v1/users/a:b", "GET /v1/users/{id}"],
+  ["DELETE /v1/users/a:b:c", "DELETE /v1/users/{id}"],
+  ["POST /v1/users/a:b:lock", "POST /v1/users/{id}:lock"],
+  ["POST /v1/users/a:b/phone", "POST /v1/users/{id}/phone"],
+  ["PUT /v1/users/a:b", "wrong method: GET, HEAD, DELETE"],
+  ["GET /v1/users/:lock", "GET /v1/users/{id}"],
+  ["GET /v1/users/a:", "GET /v1/users/{id}"],
+  ["GET /v1/files/a/b:c", "GET /v1/files/{path=**}"],
   ["GET /v1/users/ada:lock", "wrong method: POST"],
   ["POST /v1/users/me/phone", "POST /v1/users/{id}/phone"],
   ["GET /v1/users/human", "wrong method: POST"],
@@ -70,4 +77,13 @@ for (const [request, want] of rows) {
 test("a second route of the same shape is not added, and the first one is named", () => {
   const template = parseTemplate("/v1/users/{other}");
   expect(router.add("GET", { template, target: "late" })).toBe("GET /v1/users/{id}");
+});
+
+test("a literal that is spelled like a path with a verb is not added either, nor the other way round", () => {
+  const literal = parseTemplate("/v1/events%3Awatch");
+  expect(router.add("GET", { template: literal, target: "late" })).toBe("GET /v1/events:watch");
+  const other = createRouter<string>();
+  other.add("GET", { template: literal, target: "first" });
+  expect(other.add("GET", { template: parseTemplate("/v1/events:watch"), target: "late" })).toBe("first");
+  expect(other.add("POST", { template: parseTemplate("/v1/events:watch"), target: "another" })).toBeUndefined();
 });

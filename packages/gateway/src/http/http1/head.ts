@@ -32,7 +32,8 @@ export type RawHead = {
   readonly rawHeaders: readonly string[];
 };
 
-const maxHeaders = 64;
+/** The most headers of a request, and the most trailers. */
+export const maxHeaders = 64;
 const target = /^[\x21-\x7e]+$/;
 const host = /^[\x21-\x7e]*$/;
 // Headers that may appear only once: of two, one reader takes the first and another the last.

@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import { Duplex } from "node:stream";
+import { maxHeaders } from "./head.ts";
 import { createServer, IncomingMessage } from "./node_http.ts";
 
 /** Callbacks of the parser for the requests of one connection, in their order. */
@@ -27,8 +28,10 @@ export class ParsedRequest extends IncomingMessage {
 
   /** Called by Node for each part of the body, and with null for its end. */
   override push(part: Buffer | null): boolean {
-    if (part === null) this.reader?.end();
-    else this.reader?.data(part);
+    if (part !== null) this.reader?.data(part);
+    // A trailer is of no use here, and as many as headers may come.
+    else if (this.rawTrailers.length > 2 * maxHeaders) this.reader?.failed("HPE_HEADER_OVERFLOW");
+    else this.reader?.end();
     return true;
   }
 }

@@ -9,7 +9,7 @@ import { NodeHttp2Exchange } from "./exchange.ts";
 import { FloodGuard } from "./flood_guard.ts";
 import { FrameGate } from "./frame_gate.ts";
 
-/** A server's side of HTTP/2 on one socket by `node:http2`, within the limits of our own. */
+/** A server's side of HTTP/2 on one socket by `node:http2`, behind the limits and the rules of fields of our own. */
 export class NodeHttp2Connection {
   readonly #options: ConnectionOptions<Http2Limits>;
   readonly #guard: FloodGuard;
@@ -31,6 +31,7 @@ export class NodeHttp2Connection {
     this.#guard = guard;
     const events = {
       received: guard.received.bind(guard),
+      fragment: guard.fragment.bind(guard),
       sent: guard.sent.bind(guard),
       read: () => this.#updateReadTimer(),
       // A session must not be destroyed while it writes.
@@ -81,6 +82,7 @@ export class NodeHttp2Connection {
       settings: { maxConcurrentStreams: streamsMax, initialWindowSize, maxHeaderListSize },
       maxHeaderListPairs: Math.ceil(maxHeaderListSize / entrySize("", "")),
     });
+    sayWhy(session);
     session.on("error", ignore).on("close", () => this.#closed());
     session.on("stream", (stream, _headers, _flags, raw) => this.#guarded(() => this.#stream(stream, raw)));
     session.setLocalWindowSize(streamWindowFor(messageMaxBytes) * streamWindowsPerConnection);
@@ -88,21 +90,34 @@ export class NodeHttp2Connection {
   }
 
   #stream(stream: ServerHttp2Stream, raw: readonly string[]): void {
-    const { limits, clientOf, serve } = this.#options;
-    const record = this.#guard.record(stream.id ?? 0) ?? { ended: stream.endAfterHeaders, isPaused: false };
-    const builder = new HeadBuilder(limits);
-    for (let at = 0; at < raw.length; at += 2) builder.add(raw[at] ?? "", raw[at + 1] ?? "");
-    const head = builder.request();
+    const { clientOf, serve } = this.#options;
+    const record = this.#guard.record(stream.id ?? 0);
     stream.on("error", ignore);
     // A frame behind the request may have reset the stream already.
     if (stream.destroyed || stream.closed) return;
+    if (!record) return void stream.close(ErrorCode.CANCEL);
+    const head = this.#block(raw, record.fields.head)?.request();
     if (!head) return void stream.close(ErrorCode.PROTOCOL_ERROR);
     this.used = true;
     const guarded = this.#guarded.bind(this);
     const closed = this.#exchangeClosed.bind(this);
     const exchange = new NodeHttp2Exchange({ stream, head, record, client: clientOf(head.fields), guarded, closed });
     this.#exchanges.add(exchange);
+    // Node emits this before the "end" of the body.
+    stream.on("trailers", (_fields, _flags, raw: readonly string[]) =>
+      guarded(() => {
+        if (!this.#block(raw, record.fields.trailers)?.areTrailers()) exchange.reset(ErrorCode.PROTOCOL_ERROR);
+      }),
+    );
     serve(exchange);
+  }
+
+  /** The fields of a block, whose sender wrote `count` of them; undefined where Node left out malformed ones. */
+  #block(raw: readonly string[], count: number): HeadBuilder | undefined {
+    if (raw.length !== 2 * count) return undefined;
+    const builder = new HeadBuilder(this.#options.limits);
+    for (let at = 0; at < raw.length; at += 2) builder.add(raw[at] ?? "", raw[at + 1] ?? "");
+    return builder;
   }
 
   #exchangeClosed(exchange: NodeHttp2Exchange): void {
@@ -165,6 +180,24 @@ export class NodeHttp2Connection {
 
 // A GOAWAY with the largest stream identifier: RFC 9113, 6.8. Node takes no new streams once it has sent one itself.
 const shutdownNotice = Buffer.from([0, 0, 8, FrameType.GOAWAY, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+
+// Node ends a session by INTERNAL_ERROR for whatever nghttp2 refuses without a GOAWAY of its own.
+function sayWhy(session: ServerHttp2Session): void {
+  const destroy = session.destroy.bind(session);
+  const destroyByCode = (error?: Error, code?: number) => {
+    const errno = error instanceof Error && "errno" in error ? Number(error.errno) : 0;
+    destroy(error, clientErrors.get(errno) ?? code);
+  };
+  session.destroy = destroyByCode;
+}
+
+// nghttp2's errors PROTO, as for DATA beyond the content-length, BAD_CLIENT_MAGIC, FLOODED and TOO_MANY_CONTINUATIONS.
+const clientErrors: ReadonlyMap<number, number> = new Map([
+  [-505, ErrorCode.PROTOCOL_ERROR],
+  [-903, ErrorCode.PROTOCOL_ERROR],
+  [-904, ErrorCode.ENHANCE_YOUR_CALM],
+  [-905, ErrorCode.ENHANCE_YOUR_CALM],
+]);
 
 // "close" always follows.
 function ignore() {}

@@ -13,6 +13,7 @@ import {
 } from "../http2/limits.ts";
 import { TokenBucket } from "../http2/rate_limit.ts";
 import { ErrorCode, enhanceYourCalm, Flag, FrameType } from "../http2/rfc9113.ts";
+import { FieldCounter } from "./field_counter.ts";
 import type { ScannedFrame } from "./frame_scanner.ts";
 
 /** The state of a stream, as the frames on the wire show it. */
@@ -21,6 +22,8 @@ export type StreamRecord = {
   ended: boolean;
   /** Whether reading of its body is paused. */
   isPaused: boolean;
+  /** How many field lines the head has, and the trailers have. */
+  readonly fields: { head: number; trailers: number };
   /** Called when our END_STREAM is on its way. */
   onResponseSent?: () => void;
 };
@@ -42,6 +45,9 @@ export class FloodGuard {
   readonly #onFlood: () => void;
   readonly #open = new Map<number, StreamRecord>();
   #lastStreamId = 0;
+  readonly #fields = new FieldCounter();
+  #blockOf: StreamRecord | undefined;
+  #blockPart: "head" | "trailers" = "head";
   #blockBytes = 0;
   #blockFrames = 0;
   /** Whether SETTINGS came. */
@@ -83,6 +89,12 @@ export class FloodGuard {
     }
   }
 
+  /** Bytes of a field block of the client, after the frame that they are in. */
+  fragment(bytes: Uint8Array, start: number, end: number): void {
+    this.#fields.scan(bytes, start, end);
+    if (this.#blockOf) this.#blockOf.fields[this.#blockPart] = this.#fields.count;
+  }
+
   /** A frame of ours. */
   sent({ type, flags, streamId, code }: ScannedFrame): void {
     if (type === FrameType.DATA) this.#control.add(earnedByDataSent);
@@ -109,14 +121,18 @@ export class FloodGuard {
 
   #headers({ flags, streamId }: ScannedFrame): void {
     const ended = (flags & Flag.END_STREAM) !== 0;
-    if (streamId <= this.#lastStreamId) {
+    this.#fields.begin();
+    this.#blockPart = streamId <= this.#lastStreamId ? "trailers" : "head";
+    if (this.#blockPart === "trailers") {
       const record = this.#open.get(streamId);
+      this.#blockOf = record;
       if (record && ended) record.ended = true;
       return void this.#take(this.#control, "frames without effect");
     }
     this.#lastStreamId = streamId;
     this.#control.add(earnedByRequest);
-    this.#open.set(streamId, { ended, isPaused: false });
+    this.#blockOf = { ended, isPaused: false, fields: { head: 0, trailers: 0 } };
+    this.#open.set(streamId, this.#blockOf);
     // Streams that Node ignores after GOAWAY are never closed.
     if (this.#open.size <= this.#limits.streamsMax + resetStreamsRemembered) return;
     const [oldest = streamId] = this.#open.keys();

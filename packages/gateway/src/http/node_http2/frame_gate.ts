@@ -5,10 +5,12 @@ import { FrameScanner, type ScannedFrame } from "./frame_scanner.ts";
 /** Callbacks of a gate. */
 export type GateEvents = {
   readonly received: (frame: ScannedFrame) => void;
+  /** Bytes of a field block of the client. */
+  readonly fragment: (bytes: Uint8Array, start: number, end: number) => void;
   readonly sent: (frame: ScannedFrame) => void;
   /** A read of the socket was scanned. */
   readonly read: () => void;
-  /** An error that `received` or `sent` threw; nothing more is read. */
+  /** An error that `received`, `fragment` or `sent` threw; nothing more is read. */
   readonly refused: (error: unknown) => void;
 };
 
@@ -31,8 +33,8 @@ export class FrameGate extends Duplex {
     this.#socket = socket;
     this.#writeTimeoutMs = writeTimeoutMs;
     this.#events = events;
-    this.#incoming = new FrameScanner("client", events.received);
-    this.#outgoing = new FrameScanner("server", events.sent);
+    this.#incoming = new FrameScanner("client", { frame: events.received, fragment: events.fragment });
+    this.#outgoing = new FrameScanner("server", { frame: events.sent });
     socket.on("data", (chunk: Buffer) => this.#received(chunk));
     socket.on("end", () => socket.destroy()).on("close", () => this.destroy());
   }

@@ -1,6 +1,6 @@
 import { Flag, FrameType, frameHeaderBytes, preface } from "../http2/rfc9113.ts";
 
-/** The header of a frame, and the length of its payload without padding. */
+/** The header of a frame, and the length of its payload without padding and priority. */
 export type ScannedFrame = {
   type: number;
   flags: number;
@@ -10,21 +10,33 @@ export type ScannedFrame = {
   code: number;
 };
 
-/** Finds frame headers in a flow of bytes; it keeps no payload. */
+/** Callbacks of a scanner. */
+export type ScannerEvents = {
+  /** A frame begins. */
+  readonly frame: (frame: ScannedFrame) => void;
+  /** Bytes of a field block, in a frame that has begun. */
+  readonly fragment?: (bytes: Uint8Array, start: number, end: number) => void;
+};
+
+const priorityBytes = 5;
+const codeBytes = 4;
+
+/** Finds frame headers and field blocks in a flow of bytes; it keeps no payload. */
 export class FrameScanner {
-  readonly #onFrame: (frame: ScannedFrame) => void;
-  // The frame header, then a pad length or an error code.
-  readonly #head = Buffer.alloc(frameHeaderBytes + 4);
+  readonly #events: ScannerEvents;
+  // The frame header, then an error code, or a pad length and a priority.
+  readonly #head = Buffer.alloc(frameHeaderBytes + 1 + priorityBytes);
   readonly #frame: ScannedFrame = { type: 0, flags: 0, streamId: 0, length: 0, code: 0 };
   #filled = 0;
   #needed = frameHeaderBytes;
   #toSkip: number;
+  #fragmentBytes = 0;
   /** How many frame headers were complete so far. */
   count = 0;
 
   /** A client's bytes begin with the connection preface. */
-  constructor(from: "client" | "server", onFrame: (frame: ScannedFrame) => void) {
-    this.#onFrame = onFrame;
+  constructor(from: "client" | "server", events: ScannerEvents) {
+    this.#events = events;
     this.#toSkip = from === "client" ? preface.length : 0;
   }
 
@@ -42,7 +54,7 @@ export class FrameScanner {
     for (let at = 0; at < chunk.length; ) {
       if (this.#toSkip > 0) {
         const skipped = Math.min(this.#toSkip, chunk.length - at);
-        this.#toSkip -= skipped;
+        this.#payload(chunk, at, at + skipped);
         at += skipped;
       } else {
         this.#head[this.#filled++] = chunk[at++] ?? 0;
@@ -52,11 +64,23 @@ export class FrameScanner {
     }
   }
 
+  #payload(chunk: Uint8Array, start: number, end: number): void {
+    this.#toSkip -= end - start;
+    const bytes = Math.min(this.#fragmentBytes, end - start);
+    this.#fragmentBytes -= bytes;
+    if (bytes > 0) this.#events.fragment?.(chunk, start, start + bytes);
+  }
+
+  /** The bytes of the payload that are read beside the header; none of a frame that is too short for them. */
   #extraBytes(): number {
     const length = this.#head.readUIntBE(0, 3);
     const [type, flags = 0] = this.#head.subarray(3, 5);
-    if (type === FrameType.RST_STREAM) return length >= 4 ? 4 : 0;
-    return type === FrameType.DATA && flags & Flag.PADDED && length > 0 ? 1 : 0;
+    const padBytes = flags & Flag.PADDED ? 1 : 0;
+    let extra = 0;
+    if (type === FrameType.RST_STREAM) extra = codeBytes;
+    else if (type === FrameType.DATA) extra = padBytes;
+    else if (type === FrameType.HEADERS) extra = padBytes + (flags & Flag.PRIORITY ? priorityBytes : 0);
+    return extra <= length ? extra : 0;
   }
 
   #deliver(): void {
@@ -64,15 +88,18 @@ export class FrameScanner {
     const frame = this.#frame;
     const length = head.readUIntBE(0, 3);
     const extra = this.#needed - frameHeaderBytes;
-    frame.type = head[3] ?? 0;
-    frame.flags = head[4] ?? 0;
+    const [type = 0, flags = 0] = head.subarray(3, 5);
+    const isPadded = extra > 0 && type !== FrameType.RST_STREAM && (flags & Flag.PADDED) !== 0;
+    frame.type = type;
+    frame.flags = flags;
     frame.streamId = head.readUInt32BE(5) & 0x7fffffff;
-    frame.length = extra === 1 ? Math.max(0, length - 1 - (head[frameHeaderBytes] ?? 0)) : length;
-    frame.code = extra === 4 ? head.readUInt32BE(frameHeaderBytes) : 0;
+    frame.length = Math.max(0, length - extra - (isPadded ? (head[frameHeaderBytes] ?? 0) : 0));
+    frame.code = type === FrameType.RST_STREAM && extra > 0 ? head.readUInt32BE(frameHeaderBytes) : 0;
+    this.#fragmentBytes = type === FrameType.HEADERS || type === FrameType.CONTINUATION ? frame.length : 0;
     this.#toSkip = length - extra;
     this.#filled = 0;
     this.#needed = frameHeaderBytes;
     this.count += 1;
-    this.#onFrame(frame);
+    this.#events.frame(frame);
   }
 }

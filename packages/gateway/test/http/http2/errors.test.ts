@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Fields } from "../../../src/http/http2/head.ts";
 import { ErrorCode, Flag, FrameType, preface } from "../../../src/http/http2/rfc9113.ts";
+import { malformedFields, neverTrailers } from "./malformed.ts";
 import { block, dial, four, frame, hello, plain, request, serveStreams, setting } from "./peer.ts";
 
 const { END_STREAM: endStream, END_HEADERS: endHeaders, PADDED: padded, PRIORITY: priority, ACK: ack } = Flag;
@@ -174,14 +175,7 @@ const headers = (fields: readonly (readonly [string, string])[], more = whole) =
 
 // Stream errors.
 const streamErrors: readonly Row[] = [
-  ["a field without a name", ErrorCode.PROTOCOL_ERROR, headers([...plain, ["", "a"]])],
-  ["a name with a capital", ErrorCode.PROTOCOL_ERROR, headers([...plain, ["X-a", "b"]])],
-  ["a name with a space", ErrorCode.PROTOCOL_ERROR, headers([...plain, ["x a", "b"]])],
-  ["a name with a colon", ErrorCode.PROTOCOL_ERROR, headers([...plain, ["x:a", "b"]])],
-  ["a value with a line break", ErrorCode.PROTOCOL_ERROR, headers([...plain, ["x", "a\r\nb: c"]])],
-  ["a value with a zero", ErrorCode.PROTOCOL_ERROR, headers([...plain, ["x", "a\0"]])],
-  ["a value that begins with a space", ErrorCode.PROTOCOL_ERROR, headers([...plain, ["x", " a"]])],
-  ["a value that ends with a tab", ErrorCode.PROTOCOL_ERROR, headers([...plain, ["x", "a\t"]])],
+  ...malformedFields.map(([what, field]) => [what, ErrorCode.PROTOCOL_ERROR, headers([...plain, field])] as const),
   ["an unknown pseudo-header", ErrorCode.PROTOCOL_ERROR, headers([...plain, [":what", "a"]])],
   ["a pseudo-header of answers", ErrorCode.PROTOCOL_ERROR, headers([...plain, [":status", "200"]])],
   ["a pseudo-header after a field", ErrorCode.PROTOCOL_ERROR, headers([["x", "a"], ...plain])],
@@ -225,10 +219,9 @@ const streamErrors: readonly Row[] = [
     data("a"),
     headers([["x", "y"]], endHeaders),
   ],
-  ["trailers with a pseudo-header", ErrorCode.PROTOCOL_ERROR, open, data("a"), headers([[":path", "/"]])],
-  ["trailers with a length", ErrorCode.PROTOCOL_ERROR, open, data("a"), headers([["content-length", "1"]])],
-  ["trailers with a host", ErrorCode.PROTOCOL_ERROR, open, data("a"), headers([["host", "localhost"]])],
-  ["trailers with a capital", ErrorCode.PROTOCOL_ERROR, open, data("a"), headers([["X", "y"]])],
+  ...[...malformedFields, ...neverTrailers].map(
+    ([what, field]) => [`trailers with ${what}`, ErrorCode.PROTOCOL_ERROR, open, data("a"), headers([field])] as const,
+  ),
   [
     "WINDOW_UPDATE by nothing",
     ErrorCode.PROTOCOL_ERROR,

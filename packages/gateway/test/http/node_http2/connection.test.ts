@@ -4,7 +4,9 @@ import type { ConnectionLimits } from "../../../src/http/connections.ts";
 import type { Exchange } from "../../../src/http/exchange.ts";
 import { ErrorCode, Flag, FrameType } from "../../../src/http/http2/rfc9113.ts";
 import { floods } from "../http2/floods.ts";
+import { malformedFields, neverTrailers } from "../http2/malformed.ts";
 import {
+  block,
   dial,
   echo,
   four,
@@ -196,6 +198,99 @@ test.each([
   const { payload } = await peer.receives(isReset(1));
   expect(payload.readUInt32BE(0)).toBe(ErrorCode.PROTOCOL_ERROR);
   await peer.receives(isEnd(3));
+});
+
+const isGoaway = ({ type }: ReceivedFrame) => type === FrameType.GOAWAY;
+const data = (payload: string) => frame(FrameType.DATA, { id: 1, payload });
+const trailers = (fields: readonly (readonly [string, string])[]) =>
+  frame(FrameType.HEADERS, { id: 1, flags: whole, payload: block(fields) });
+
+// nghttp2 leaves most of these out, and goes on.
+test.each([
+  ...malformedFields.map(([what, field]) => [what, [request(1, whole, [field])]] as const),
+  ...[...malformedFields, ...neverTrailers].map(
+    ([what, field]) => [`trailers with ${what}`, [request(1, endHeaders), data("a"), trailers([field])]] as const,
+  ),
+])("%s ends the stream, whose request is not whole, and the connection serves on", async (_, frames) => {
+  const answered: string[] = [];
+  await using server = await serve((exchange) => {
+    echo(exchange);
+    exchange.onClose = () => void answered.push(`${exchange.complete}`);
+  });
+  await using peer = await dial(server);
+  peer.send(...frames);
+  const { payload } = await peer.receives(isReset(1));
+  expect(payload.readUInt32BE(0)).toBe(ErrorCode.PROTOCOL_ERROR);
+  expect(answered).not.toContain("true");
+  peer.send(request(3, whole));
+  await peer.receives(isEnd(3));
+});
+
+test("a head and trailers in every form are served, wherever they are cut", async () => {
+  await using server = await serve();
+  await using peer = await dial(server);
+  const { PADDED: padded, PRIORITY: priority } = Flag;
+  // RFC 7541, 6: indexed, with and without indexing, never indexed, in Huffman's code, long, and after updates of the table's size.
+  const forms = [
+    ...["20", "3fe11f", "8386", "84", `4109${Buffer.from("localhost").toString("hex")}`],
+    ...["408825a849e95ba97d7f8925a849e95bb8e8b4bf", "be", "1f1100", "0f1100"],
+  ];
+  const head = Buffer.concat([
+    Buffer.from(forms.join(""), "hex"),
+    block([
+      ["cookie", "a=1"],
+      ["cookie", "b=2"],
+      ["x-long", "a".repeat(300)],
+      ["x-empty", ""],
+    ]),
+  ]);
+  // nghttp2 takes eight CONTINUATION frames.
+  const pieces = Array.from({ length: 8 }, (_, at) =>
+    frame(FrameType.CONTINUATION, {
+      ...{ id: 1, flags: at === 7 ? endHeaders : 0 },
+      payload: head.subarray(1 + 5 * at, at === 7 ? head.length : 6 + 5 * at),
+    }),
+  );
+  const first = Buffer.concat([Buffer.of(3), four(0), Buffer.of(9), head.subarray(0, 1), Buffer.alloc(3)]);
+  const bytes = Buffer.concat([
+    frame(FrameType.HEADERS, { id: 1, flags: padded | priority, payload: first }),
+    ...pieces,
+    frame(FrameType.DATA, { id: 1, flags: padded, payload: "\u0002hello\0\0" }),
+    trailers([
+      ["x-sum", "1"],
+      ["x-sum", "2"],
+    ]),
+  ]);
+  for (const byte of bytes) peer.socket.write(Buffer.of(byte));
+  await peer.receives(isEnd(1));
+  expect(peer.received.some(isReset(1))).toBe(false);
+  expect(dataOn(peer.received, 1)).toBe(5);
+});
+
+// A stream error by RFC 9113, 8.1.1, which 5.4 lets end the connection: nghttp2 ends it.
+test.each([
+  ["DATA", data("ab")],
+  ["padded DATA", frame(FrameType.DATA, { id: 1, flags: Flag.PADDED, payload: "\u0001ab\0" })],
+])("%s beyond the content-length ends the connection, by PROTOCOL_ERROR", async (_, beyond) => {
+  await using server = await serve();
+  await using peer = await dial(server);
+  peer.send(request(1, endHeaders, [["content-length", "1"]]), beyond);
+  expect((await peer.receives(isGoaway)).payload.readUInt32BE(4)).toBe(ErrorCode.PROTOCOL_ERROR);
+  await peer.ended;
+});
+
+test.each([
+  ["a preface that is not quite one", ErrorCode.PROTOCOL_ERROR, [hello.subarray(0, 23), Buffer.of(0)]],
+  [
+    "a block of more CONTINUATION frames than nghttp2 takes",
+    ErrorCode.ENHANCE_YOUR_CALM,
+    [hello, request(1, 0), ...Array.from({ length: 9 }, () => frame(FrameType.CONTINUATION, { id: 1 }))],
+  ],
+])("%s ends the connection by the code of RFC 9113", async (_, code, begin) => {
+  await using server = await serve();
+  await using peer = await dial(server, Buffer.concat(begin));
+  expect((await peer.receives(isGoaway)).payload.readUInt32BE(4)).toBe(code);
+  await peer.ended;
 });
 
 test("a connection that is closed serves what was on its way, and loses nothing that runs", async () => {

@@ -30,8 +30,8 @@ export const reasons: readonly Reason[] = [
     applies: ({ frames, node }) => isRefused(node) && hasFramesBehindEnd(wireFrames(frames).all),
   },
   {
-    why: "Node ends the connection, by INTERNAL_ERROR, for a wrong content-length: RFC 9113, 8.1.1 asks for a stream error.",
-    applies: ({ node }) => node.goaway === ErrorCode.INTERNAL_ERROR,
+    why: "Node ends the connection for DATA beyond the content-length: RFC 9113, 8.1.1 asks for a stream error.",
+    applies: ({ own, node }) => node.goaway === ErrorCode.PROTOCOL_ERROR && hasRest(own),
   },
   {
     why: "The client reset the stream: Node answers no request that is reset in the same read, ours may have.",
@@ -80,6 +80,10 @@ function wireFrames(frames: readonly Buffer[]): { readonly all: readonly WireFra
 
 const isAcknowledgement = ({ type, flags }: WireFrame) =>
   (type === FrameType.PING || type === FrameType.SETTINGS) && (flags & Flag.ACK) !== 0;
+
+// Ours reset a malformed request, or answered one whose rest it does not read.
+const hasRest = ({ streams }: Outcome) =>
+  [...streams.values()].some(({ reset }) => reset === ErrorCode.PROTOCOL_ERROR || reset === ErrorCode.NO_ERROR);
 
 function isExtreme(payload: Buffer): boolean {
   const increment = payload.length === 4 ? payload.readUInt32BE() & 0x7fffffff : 0;
