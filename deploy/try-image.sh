@@ -45,7 +45,9 @@ node() {
 
 images inspect --type image docker.io/library/debian:bookworm-slim >/dev/null 2>&1 || debian
 images inspect --type image docker.io/library/node:24-bookworm-slim >/dev/null 2>&1 || node
-images build --isolation chroot --format docker --pull-never --file deploy/Dockerfile --tag postern . >"$work/build.log" 2>&1 ||
+# The images made here have no digest that the Dockerfile could name.
+sed 's/@sha256:[0-9a-f]*//' deploy/Dockerfile >"$work/Dockerfile"
+images build --isolation chroot --format docker --pull-never --file "$work/Dockerfile" --tag postern . >"$work/build.log" 2>&1 ||
   { tail -n 40 "$work/build.log" >&2; exit 1; }
 say "the image is built by deploy/Dockerfile"
 
