@@ -23,6 +23,7 @@ const mostCpuMs = { unknown: 5, "no role": 20 };
 const mostMib = { unknown: 1, "no role": 4 };
 const mostDatabaseMs = 5;
 const mostAnswerKib = 64;
+const mostLogKib = 1;
 const mostHeldMib = 128;
 const mostSilentSeconds = 2;
 const mostToUnloaded = 3;
@@ -59,6 +60,7 @@ function rowOf({ name, caller, holds, documents }: Case, outcome: Measured, unlo
     "KiB an answer": traffic.answer / 1024,
     "CPU ms": cpuPerUnit(outcome, "server"),
     "database ms": cpuPerUnit(outcome, "database"),
+    "KiB of log": outcome.logged / 1024 / Math.max(1, traffic.requests),
     ...memory,
     "p99 ms": p99,
     "to unloaded": p99 / Math.max(unloaded, outcome.unloaded),
@@ -72,6 +74,7 @@ function rowOf({ name, caller, holds, documents }: Case, outcome: Measured, unlo
     ...(holds ? { "MiB held": { most: mostHeldMib } } : { MiB: { most: mostMib[caller] } }),
     ...(!documents && { "KiB an answer": { most: mostAnswerKib } }),
     "to unloaded": { most: mostToUnloaded },
+    ...(caller === "unknown" && { "KiB of log": { most: mostLogKib } }),
     failed: { most: 0 },
     "s silent": { most: mostSilentSeconds },
   };

@@ -17,6 +17,8 @@ export type AttackOutcome = {
   readonly traffic: Traffic;
   /** Seconds of CPU of the server and of its database, without those of the bystander. */
   readonly used: Used;
+  /** Bytes of the log, without calls that end well. */
+  readonly logged: number;
   /** Growth of resident memory at most, in bytes. */
   readonly growth: number;
   readonly watched: Watched;
@@ -51,6 +53,7 @@ export async function attack(one: Case, measuring: Measuring): Promise<AttackOut
   await bystander.watched();
   await resetPeakOf(server.pid);
   const memory = await residentOf(server.pid);
+  const loggedBefore = server.logged();
   const before = await usage();
   const began = performance.now();
   attacker.proceed();
@@ -67,6 +70,7 @@ export async function attack(one: Case, measuring: Measuring): Promise<AttackOut
   return {
     traffic: trafficOf(counters),
     used: { server: spent("server"), database: spent("database") },
+    logged: server.logged() - loggedBefore,
     growth: Math.max(0, (await residentOf(server.pid)).most - memory.now),
     watched,
     silent: silent ?? answerTimeoutMs / 1000,

@@ -1,4 +1,5 @@
 import type { Case } from "./case.ts";
+import { anyoneCases } from "./cases/anyone.ts";
 import { documentCases } from "./cases/documents.ts";
 import { floodCases } from "./cases/floods.ts";
 import { headCases } from "./cases/heads.ts";
@@ -11,6 +12,7 @@ export const cases: readonly Case[] = [
   ...headCases,
   ...jsonCases,
   ...messageCases,
+  ...anyoneCases,
   ...documentCases,
   ...floodCases,
   ...heldCases,

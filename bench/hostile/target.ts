@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { type DatabaseServer, postmasterOf, servePostern } from "../server.ts";
 import { type SystemUnderTest, startSystem } from "../system_under_test.ts";
 import { post } from "../users.ts";
@@ -20,6 +21,8 @@ export type Server = AsyncDisposable & {
   readonly url: string;
   readonly pid: number;
   readonly hasExited: () => boolean;
+  /** Bytes of the log until now, without calls that end well. */
+  readonly logged: () => number;
 };
 
 /** Makes the database, and the user without a role. */
@@ -45,12 +48,20 @@ async function userWithoutRole({ server: { url }, token }: SystemUnderTest): Pro
 }
 
 async function startServer(env: Readonly<Record<string, string>>): Promise<Server> {
-  const { url, child } = await servePostern({ env, output: "ignore" });
+  const { url, child } = await servePostern({ env, output: "pipe" });
+  let logged = 0;
+  // The lines of calls that end well, those of the bystander among them, have nothing of what a client sent.
+  child.stderr?.resume();
+  if (child.stdout)
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (!line.includes('"code":"OK"')) logged += line.length + 1;
+    });
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   return {
     url,
     pid: child.pid ?? 0,
     hasExited,
+    logged: () => logged,
     async [Symbol.asyncDispose]() {
       if (hasExited()) return;
       const exit = once(child, "exit");

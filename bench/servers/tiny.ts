@@ -39,6 +39,7 @@ const limits = rateLimits({
 const known = {
   callers: { cached: () => undefined, wasFound: () => false, find: nothing, forget() {}, forgetAll() {} },
   limits,
+  rates: { waitMs: () => 0 },
   tokens: recentTokens(),
   resourceMetadata: () => undefined,
 };
@@ -61,6 +62,7 @@ const interceptors = guards({
     userOfSession: nothing,
     userGrant: nothing,
     membershipsOf: async () => [],
+    signedInFreshly: async () => true,
   },
   idempotency: { recordOf: nothing, keyring: secretsOf([Buffer.alloc(32)], hashing).keyring, clock: () => new Date() },
 });

@@ -1,0 +1,59 @@
+import type { DescField } from "@bufbuild/protobuf";
+import { describeAll, type RpcDescription } from "../../../src/contract/describe.ts";
+import { paths } from "../../../src/provider/discovery.ts";
+import { services } from "../../../src/routes.ts";
+import { combiningMarks, repeatedKeys, unknownKeys } from "../bodies.ts";
+import { connect, rest } from "../calls.ts";
+import { type Case, ofCall } from "../case.ts";
+
+// The most that an unknown caller may send in one message.
+const most = 16_384;
+const room = most - 256;
+
+/** The worst JSON that a field takes, by its kind: values without end where it is open, else as much text as there is room for. */
+function worstOf(field: DescField): unknown {
+  if (field.message?.typeName === "google.protobuf.Struct") return { a: Array(Math.floor(room / 3)).fill({}) };
+  if (field.fieldKind === "list") return Array(Math.floor(room / 3)).fill(field.message ? {} : "");
+  if (field.fieldKind === "message") return Object.fromEntries(field.message.fields.map((one) => [one.jsonName, ""]));
+  return combiningMarks(room);
+}
+
+const bodies = ({ method }: RpcDescription): readonly (readonly [string, () => Buffer])[] => [
+  ...method.input.fields.map(
+    (field) => [field.jsonName, () => Buffer.from(JSON.stringify({ [field.jsonName]: worstOf(field) }))] as const,
+  ),
+  ["unknown keys", () => unknownKeys(room)],
+  ["repeated keys", () => repeatedKeys(2_000, 700)],
+];
+
+/** Each rpc that needs no caller, with the worst 16 KiB for each of its fields, compressed as small as it gets. */
+const rpcs: readonly Case[] = describeAll(services)
+  .filter(({ isOpen, method }) => isOpen && method.methodKind === "unary")
+  .flatMap((rpc) =>
+    bodies(rpc).map(([what, bytes]) =>
+      ofCall(`anyone, ${rpc.method.name}, 16 KiB of ${what}`, () =>
+        connect(rpc.path, "json", { bytes: bytes(), encoding: "gzip" }),
+      ),
+    ),
+  );
+
+const form = (text: string) => {
+  const call = rest("/", { bytes: Buffer.from(text.slice(0, most)) });
+  return { ...call, headers: { "content-type": "application/x-www-form-urlencoded" } };
+};
+
+const forms = {
+  "fields without a value": "a&".repeat(most / 2),
+  escapes: "state=".concat("%C3%A9".repeat(most / 6)),
+  "one field again and again": "client_id=x&".repeat(most / 12),
+};
+
+/** The endpoints and pages of sign-in, with the worst forms. */
+const pages: readonly Case[] = [...new Set(Object.values(paths))].flatMap((path) =>
+  Object.entries(forms).map(([what, text]) =>
+    ofCall(`anyone, ${path}, a form of ${what}`, () => ({ ...form(text), path })),
+  ),
+);
+
+/** Everything that an unknown caller reaches, derived from the contract and the provider. */
+export const anyoneCases: readonly Case[] = [...rpcs, ...pages];
