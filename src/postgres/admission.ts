@@ -1,6 +1,6 @@
 import { refuse } from "../errors.ts";
 import type { Client } from "./client.ts";
-import { isConnectionsExhausted, isReadOnly, isSpoiled, markSent, markUnsent } from "./failure.ts";
+import { isConnectionsExhausted, isDiskFull, isReadOnly, isSpoiled, markSent, markUnsent } from "./failure.ts";
 import type { Limiter, QueueEntry } from "./limiter.ts";
 import type { Pool } from "./pool.ts";
 import { type Admit, onEnd, type Statement } from "./statement.ts";
@@ -16,6 +16,7 @@ export type Gate = Readonly<{
   /** After how long a statement is cancelled from here, where the server does not do it. */
   cancelMs: number | undefined;
   readOnly: (() => void) | undefined;
+  diskFull: (() => void) | undefined;
   makeRoom: (() => boolean) | undefined;
   observe: ((text: string) => Observed | undefined) | undefined;
 }>;
@@ -82,13 +83,14 @@ function canceledLate(): Error {
 
 type End = Readonly<{ sent: boolean; error: unknown }>;
 
-function giveBack({ pool, readOnly }: Gate, client: Client, { sent, error }: End): void {
+function giveBack({ pool, readOnly, diskFull }: Gate, client: Client, { sent, error }: End): void {
   client.askedAt = undefined;
   if (error !== undefined && sent) markSent(error);
   if (isReadOnly(error)) {
     pool.renew();
     readOnly?.();
   }
+  if (isDiskFull(error)) diskFull?.();
   if (error !== undefined && !sent) {
     markUnsent(error);
     pool.drop(client, "unopened");

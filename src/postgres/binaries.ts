@@ -54,7 +54,8 @@ async function copyRuntime(native: string, copy: string): Promise<void> {
   }
 }
 
-async function openToAll(root: string): Promise<void> {
+/** Lets every account read a folder of programs, and run them. */
+export async function openToAll(root: string): Promise<void> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const mode = (folder: boolean, path: string) => (folder || path.endsWith("/bin") ? 0o755 : 0o644);
   await chmod(root, 0o755);
@@ -63,8 +64,8 @@ async function openToAll(root: string): Promise<void> {
       await chmod(join(entry.parentPath, entry.name), mode(entry.isDirectory(), entry.parentPath));
 }
 
-// npm packages cannot carry links: the package lists them, and its install script, which may be switched off, makes them.
-async function linkLibraries(native: string): Promise<void> {
+/** Makes the links of an npm package, which cannot carry them: its install script, which does so, may be switched off. */
+export async function linkLibraries(native: string): Promise<void> {
   const listed = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of JSON.parse(listed) as { source: string; target: string }[]) {
     const path = join(native, "..", target.replace(/^native\//, `${basename(native)}/`));

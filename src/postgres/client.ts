@@ -30,7 +30,7 @@ export type ClientOptions = Candidates &
   }>;
 
 /** Makes a client; its connection is opened for the first statement. */
-export function createClient({ servers, need, closed, lifetimeMs }: ClientOptions): Client {
+export function createClient({ servers, need, aside, closed, lifetimeMs }: ClientOptions): Client {
   let link: Link | undefined;
   let send: ((statement: Statement) => void) | undefined;
   let isEnding = false;
@@ -56,6 +56,9 @@ export function createClient({ servers, need, closed, lifetimeMs }: ClientOption
       return link?.socket;
     },
     askedAt: undefined,
+    get isAside() {
+      return link !== undefined && (aside?.has(link.url) ?? false);
+    },
     get pid() {
       return (last?.state as { pid?: number } | null | undefined)?.pid;
     },
@@ -65,7 +68,7 @@ export function createClient({ servers, need, closed, lifetimeMs }: ClientOption
     send(statement) {
       last = statement;
       if (send) return send(statement);
-      findServer({ servers, need }, { made, ended }).then(
+      findServer({ servers, need, aside }, { made, ended }).then(
         (found) => {
           send = senderOf(found.link.sql);
           send(statement);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { admission, type Observed } from "./admission.ts";
 import { arrayTypes } from "./arrays.ts";
+import type { Aside } from "./aside.ts";
 import { type Client, createClient } from "./client.ts";
 import { encryptionOf, encryptionParameters } from "./encryption.ts";
 import type { Candidates } from "./find_server.ts";
@@ -39,6 +40,10 @@ export type ConnectOptions = Readonly<{
   pooler?: Pooler | undefined;
   /** Called when a write was refused because the database takes none. */
   readOnly?: (() => void) | undefined;
+  /** Called when the database had no room on its disk. */
+  diskFull?: (() => void) | undefined;
+  /** The servers that are tried last, which pools share. */
+  aside?: Aside | undefined;
   /** Called when the server has no room for the only connection; returns whether another pool gave one up. */
   makeRoom?: (() => boolean) | undefined;
   /** Called with each statement's text before it waits for a connection; the result is called when it is sent and ends. */
@@ -60,13 +65,15 @@ export type Connection = AsyncDisposable &
 
 /**
  * A plan lives as long as its connection. Made while a table was small it read the whole table, or hashed a whole index, and
- * went on to do so while the table grew: until the next analyze the database spent three times as long on AddUserGrant. Left to choose, the database plans a list of many rows
- * for each call anew, by its values, which took as long as reading it.
+ * went on to do so while the table grew: until the next analyze the database spent three times as long on AddUserGrant. A bitmap reads all
+ * that matches before its first row: a page of 20 events of one caller sorted 785,000. Left to choose, the database plans a list of many
+ * rows for each call anew, by its values, which took as long as reading it.
  */
 export const planning = {
   enable_seqscan: "off",
   enable_hashjoin: "off",
   enable_mergejoin: "off",
+  enable_bitmapscan: "off",
   jit: "off",
   plan_cache_mode: "force_generic_plan",
 };
@@ -83,16 +90,18 @@ export function connect(url: string, options: ConnectOptions): Connection {
     connectMs = 5_000,
     lifetimeMs = hourMs,
   } = options;
-  const { answerMs = statementTimeoutMs + connectMs + silenceMs, log, observe, readOnly, makeRoom, pooler } = options;
+  const { answerMs = statementTimeoutMs + connectMs + silenceMs, log, pooler, aside } = options;
+  const { observe, readOnly, diskFull, makeRoom } = options;
   const settings = pooler ? {} : { statement_timeout: statementTimeoutMs, ...planning };
   const connection = { application_name: "postern", ...settings };
   const candidates = candidatesOf({ url, log, connectMs, connection, prepare: pooler?.prepares ?? true });
   const cancelMs = pooler ? statementTimeoutMs : undefined;
   const limiter = createLimiter({ limit: connections, waitMs });
   const clients = new Set<Client>();
-  const make = (closed: (client: Client) => void) => createClient({ ...candidates, closed, lifetimeMs });
+  const make = (closed: (client: Client) => void) => createClient({ ...candidates, aside, closed, lifetimeMs });
   const pool = createPool({ most: connections, make, clients });
-  const watchdog = watchSilence(clients, answerMs);
+  // Long statements are silent while they run, and are asked about instead.
+  const watchdog = watchSilence(clients, answerMs, options.asking ? answerMs : undefined);
   // The processes that a pooler names are its own.
   const lost = options.asking && !pooler ? watchLost(clients, { sql: options.asking, everyMs: silenceMs }) : undefined;
   // Makes the statements, and has no connection.
@@ -105,7 +114,7 @@ export function connect(url: string, options: ConnectOptions): Connection {
     await pool.close();
   };
   return {
-    sql: heldBack(maker, admission({ limiter, pool, waitMs, cancelMs, observe, readOnly, makeRoom })),
+    sql: heldBack(maker, admission({ limiter, pool, waitMs, cancelMs, observe, readOnly, diskFull, makeRoom })),
     load: limiter.load,
     renew: pool.renew,
     shrink: pool.shrink,

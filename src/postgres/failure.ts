@@ -74,6 +74,17 @@ export function isConnectionsExhausted(error: unknown): boolean {
   return codeOf(error) === "53300";
 }
 
+/** Whether a server let the time pass in which it should have answered. */
+export function isTooLate(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "CONNECT_TIMEOUT" || code === "CONNECTION_SILENT" || code === "ETIMEDOUT";
+}
+
+/** Whether the database had no room on its disk; nothing was done. */
+export function isDiskFull(error: unknown): boolean {
+  return codeOf(error) === "53100";
+}
+
 /** Whether the database refused a write because it is read-only; nothing was done. */
 export function isReadOnly(error: unknown): boolean {
   return codeOf(error) === "25006";

@@ -1,33 +1,42 @@
-import { isRefusedByServer, markUnsent } from "./failure.ts";
+import type { Aside } from "./aside.ts";
+import { isRefusedByServer, isTooLate, markUnsent } from "./failure.ts";
 import { createLink, type Link, type Server } from "./link.ts";
 import type { SessionNeed } from "./servers.ts";
 
-/** The servers to try in order, and what one has to be. */
-export type Candidates = Readonly<{ servers: readonly [Server, ...Server[]]; need: SessionNeed }>;
+/** The servers to try in order, those that were put aside last, and what one has to be. */
+export type Candidates = Readonly<{
+  servers: readonly [Server, ...Server[]];
+  need: SessionNeed;
+  aside?: Aside | undefined;
+}>;
 
 /** Called with each connection before it is opened, and with one that has ended. */
 export type LinkEvents = Readonly<{ made: (link: Link) => void; ended: (link: Link) => void }>;
 
-/** A connection that is open, and the version of its server as `server_version_num`. */
-export type Found = Readonly<{ link: Link; version: number }>;
+/** A connection that is open, with the version of its server as `server_version_num` and the encoding of its database. */
+export type Found = Readonly<{ link: Link; version: number; encoding: string }>;
 
-type State = Readonly<{ standby: boolean; readOnly: boolean; version: number }>;
+type State = Readonly<{ standby: boolean; readOnly: boolean; version: number; encoding: string }>;
 
 /**
  * Opens a connection to the first server that can be reached and is what is needed; rejects with the failure that tells most.
  * Unlike libpq it goes on after the refusal of one server too: a standby may have no room while the primary has. The driver's
  * own `target_session_attrs` asks by a statement whose failure nobody catches (`fetchState` of postgres.js 3.4.9).
  */
-export async function findServer({ servers, need }: Candidates, events: LinkEvents): Promise<Found> {
+export async function findServer({ servers, need, aside }: Candidates, events: LinkEvents): Promise<Found> {
   let failure: unknown;
-  for (const server of servers) {
+  const late: Server[] = [];
+  for (const server of inOrder(servers, aside)) {
     const link = createLink(server, events.ended);
     events.made(link);
     try {
       const state = await stateOf(link);
-      if (fits(state, need)) return { link, version: state.version };
-      throw unfit(need);
+      if (!fits(state, need)) throw unfit(need);
+      aside?.clear(server.url);
+      for (const { url } of late) aside?.put(url);
+      return { link, version: state.version, encoding: state.encoding };
     } catch (error) {
+      if (isTooLate(error)) late.push(server);
       if (failure === undefined || weightOf(error) > weightOf(failure)) failure = error;
       void link.end();
     }
@@ -36,10 +45,15 @@ export async function findServer({ servers, need }: Candidates, events: LinkEven
   throw failure;
 }
 
+function inOrder(servers: readonly Server[], aside: Aside | undefined): readonly Server[] {
+  const last = ({ url }: Server) => Number(aside?.has(url) ?? false);
+  return servers.toSorted((one, other) => last(one) - last(other));
+}
+
 async function stateOf({ sql }: Link): Promise<State> {
   const [state] = await sql<State[]>`
     select pg_is_in_recovery() as standby, current_setting('transaction_read_only')::boolean as "readOnly",
-      current_setting('server_version_num')::int as version`;
+      current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`;
   if (!state) throw new Error("the server does not know its state");
   return state;
 }

@@ -14,6 +14,8 @@ export type Server = Readonly<{ url: string; driver: DriverOptions }>;
  */
 export type Link = {
   readonly sql: postgres.Sql<{ bigint: bigint }>;
+  /** The URL of the server. */
+  readonly url: string;
   socket: Socket | undefined;
   /** Where the socket leads. */
   target: Target | undefined;
@@ -49,6 +51,7 @@ export function createLink({ url, driver }: Server, ended: (link: Link) => void)
   const sql = postgres(url, options);
   const link: Link = {
     sql,
+    url,
     socket: undefined,
     target: undefined,
     closed: false,

@@ -8,7 +8,7 @@ import { StartError } from "./failure.ts";
 import { findServer } from "./find_server.ts";
 import type { Link } from "./link.ts";
 import type { ProcessLog } from "./process_log.ts";
-import { checkVersion, startErrorOf } from "./start_error.ts";
+import { checkDatabase, startErrorOf } from "./start_error.ts";
 
 /** The database to migrate, by the URL of the role that may change its tables. */
 export type MigrateOptions = Readonly<{ url: string; log: ProcessLog; folder?: string }>;
@@ -32,13 +32,10 @@ export async function migrate({ url, log, folder = ours }: MigrateOptions): Prom
   const links: Link[] = [];
   const events = { made: (link: Link) => void links.push(link), ended() {} };
   try {
-    const { link, version } = await findServer(
-      candidatesOf({ url, log, connectMs, connection, prepare: false }),
-      events,
-    );
-    checkVersion(version);
-    await prepare(link.sql);
-    return await applyAll(link.sql, files, log);
+    const found = await findServer(candidatesOf({ url, log, connectMs, connection, prepare: false }), events);
+    checkDatabase(found);
+    await prepare(found.link.sql);
+    return await applyAll(found.link.sql, files, log);
   } catch (error) {
     throw startErrorOf(error);
   } finally {

@@ -79,7 +79,7 @@ export function createPool({ most, make, clients }: PoolOptions): Pool {
   }
 
   function isUsable(client: Client): boolean {
-    return isOpen(client) && client.madeAt >= renewedAt && client.expiresAt > performance.now();
+    return isOpen(client) && !client.isAside && client.madeAt >= renewedAt && client.expiresAt > performance.now();
   }
 
   function forget(client: Client): void {

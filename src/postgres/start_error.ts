@@ -22,12 +22,19 @@ export function startErrorOf(error: unknown): unknown {
   }
 }
 
-/** Refuses a server that is too old, by its `server_version_num`: unique indexes with `nulls not distinct` are of 15. */
-export function checkVersion(version: number): void {
-  if (version >= oldest * 10_000) return;
-  throw new StartError(
-    `The database is PostgreSQL ${versionText(version)}, which is too old: ${oldest} or newer is needed`,
-  );
+/**
+ * Refuses a server that is too old, by its `server_version_num` (unique indexes with `nulls not distinct` are of 15), and a
+ * database whose encoding cannot hold every name.
+ */
+export function checkDatabase({ version, encoding }: Readonly<{ version: number; encoding: string }>): void {
+  if (version < oldest * 10_000)
+    throw new StartError(
+      `The database is PostgreSQL ${versionText(version)}, which is too old: ${oldest} or newer is needed`,
+    );
+  if (encoding !== "UTF8")
+    throw new StartError(
+      `The database has the encoding ${encoding}, and UTF8 is needed: make one with \`create database … template template0 encoding 'UTF8'\``,
+    );
 }
 
 // Since 10 the last four digits are the minor version; before, each part had two.

@@ -5,27 +5,35 @@ export type Watched = {
   readonly socket: Socket | undefined;
   /** When the running statement was sent; undefined while none runs. */
   readonly askedAt: number | undefined;
+  /** Another server answers in place of the one that this connection leads to. */
+  readonly isAside?: boolean;
 };
 
 // quietSince is early by up to one interval: a socket judged silent too soon is only reconnected.
 type Seen = { bytesRead: number; lookedAt: number; quietSince: number };
 
-/** Destroys connections that stay silent this long while an answer is due: behind a broken network a peer never closes. */
-export function watchSilence(connections: Iterable<Watched>, silenceMs: number): Disposable {
+// As long as a lone statement may take on a busy server, and far less than a dead one takes to be noticed.
+const asideMs = 2_500;
+
+/**
+ * Destroys connections that stay silent this long while an answer is due: behind a broken network a peer never closes. It takes less
+ * time where another server has answered in place of a silent one.
+ */
+export function watchSilence(connections: Iterable<Watched>, silenceMs: number, asideSilenceMs = asideMs): Disposable {
   const seen = new WeakMap<Socket, Seen>();
   const look = () => {
     const now = performance.now();
-    for (const { socket, askedAt } of connections) {
+    for (const { socket, askedAt, isAside } of connections) {
       if (!socket) continue;
+      const limitMs = isAside ? Math.min(silenceMs, asideSilenceMs) : silenceMs;
       const last = seen.get(socket) ?? { bytesRead: 0, lookedAt: now, quietSince: now };
       // Bytes are polled, not counted by a listener: under TLS the driver removes all listeners.
       if (socket.bytesRead !== last.bytesRead) last.quietSince = last.lookedAt;
       seen.set(socket, Object.assign(last, { bytesRead: socket.bytesRead, lookedAt: now }));
-      if (askedAt !== undefined && now - Math.max(askedAt, last.quietSince) > silenceMs)
-        socket.destroy(silent(silenceMs));
+      if (askedAt !== undefined && now - Math.max(askedAt, last.quietSince) > limitMs) socket.destroy(silent(limitMs));
     }
   };
-  const timer = setInterval(look, Math.max(10, silenceMs / 8)).unref();
+  const timer = setInterval(look, Math.max(10, Math.min(silenceMs / 8, asideSilenceMs / 2))).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 

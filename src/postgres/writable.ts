@@ -1,3 +1,4 @@
+import type { Aside } from "./aside.ts";
 import { type Connection, connect, type Pooler, type Sql } from "./connect.ts";
 import { isConnectionsExhausted } from "./failure.ts";
 import type { ProcessLog } from "./process_log.ts";
@@ -11,6 +12,7 @@ export type WritableOptions = Readonly<{
   pools: readonly [Connection, ...Connection[]];
   /** Whether the check has a connection of its own. */
   own: boolean;
+  aside?: Aside | undefined;
 }>;
 
 /** Checks whether the database can be written; rejects if it cannot be reached. */
@@ -19,8 +21,16 @@ export type Writable = AsyncDisposable &
     ask: () => Promise<boolean>;
     /** Runs a short read on the connection of the check, so that it does not wait for the statements of calls. */
     read: <T>(statement: (sql: Sql) => Promise<T>) => Promise<T>;
+    /** Tells that a statement found no room on the disk of the database. */
+    diskFull: () => void;
+    /** How many did. */
+    fullDisks: () => number;
   }> &
   Pick<Connection, "renew" | "shrink">;
+
+// The room on a full disk cannot be asked for: a small write may find room where the next one finds none. So calls are
+// let in again after this time, and the first that finds none closes the node anew.
+const fullMs = 10_000;
 
 const answerMs = 1_000;
 const bounds = { connections: 1, waitMs: answerMs, statementTimeoutMs: answerMs, connectMs: answerMs, answerMs };
@@ -29,10 +39,12 @@ const bounds = { connections: 1, waitMs: answerMs, statementTimeoutMs: answerMs,
  * Opens a connection for the check alone. In the common queue the check would be late on a node that is busy and healthy, and a
  * lock that holds up every connection of the pool would look like an outage of the database.
  */
-export function openWritable({ url, log, pooler, pools, own }: WritableOptions): Writable {
+export function openWritable({ url, log, pooler, pools, own, aside }: WritableOptions): Writable {
   const [first] = pools;
-  const asking = own ? connect(url, { ...bounds, log, pooler }) : first;
+  const asking = own ? connect(url, { ...bounds, log, pooler, aside }) : first;
   let last = false;
+  let fullDisks = 0;
+  let fullAt = Number.NEGATIVE_INFINITY;
   // If the server allows fewer connections than the pool may open, an open one runs the statement.
   const read = <T>(statement: (sql: Sql) => Promise<T>) =>
     statement(asking.sql).catch((error) =>
@@ -46,9 +58,14 @@ export function openWritable({ url, log, pooler, pools, own }: WritableOptions):
       last = answer;
       // A connection keeps the `default_transaction_read_only` that it was opened with: once writes are taken again, no older one is.
       if (!answer || !before) for (const pool of [...pools, asking]) pool.renew(answer ? 0 : undefined);
-      return answer;
+      return answer && performance.now() - fullAt > fullMs;
     },
     read,
+    diskFull() {
+      fullDisks += 1;
+      fullAt = performance.now();
+    },
+    fullDisks: () => fullDisks,
     renew: asking.renew,
     shrink: asking.shrink,
     async [Symbol.asyncDispose]() {

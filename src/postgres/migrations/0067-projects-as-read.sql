@@ -1,0 +1,1 @@
+create index projects_as_read on projects (owner, as_read(folded(name)));
