@@ -18,9 +18,9 @@ export const importFrom: Command = {
     ...options,
   ],
   description: [
-    "It may be interrupted and run again, on the same file or a corrected one. Refused items go to FILE.refused with their reasons, and make the exit code 1.",
+    "It may be interrupted and run again, on the same file or a corrected one. Refused items go to FILE.refused with their reasons, and make the exit code 1. A table shows the things of each kind; what changed on the way, or was lost, is in FILE.notes.",
   ],
-  examples: [["postern import realm.json --from keycloak", "import the export of a realm"]],
+  examples: [["postern import realm.json --from keycloak", "import the export of a realm, or a folder of it"]],
   async run(line) {
     const config = settings();
     const { importFile } = await import("../transfer/import.ts");

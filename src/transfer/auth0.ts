@@ -1,16 +1,15 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { isNamed, listOf, type Named, text, textsOf } from "./json.ts";
+import { changed, lost, type Note } from "./note.ts";
 import { jsonLines, type SourceItem } from "./source.ts";
 
 /** Reads the users that Auth0 exports as JSON lines, with their bcrypt hashes where its support added them. */
 export async function* auth0Users(path: string): AsyncGenerator<SourceItem> {
-  for await (const item of jsonLines(path)) yield isUser(item.json) ? { ...item, json: line(item.json) } : item;
+  for await (const item of jsonLines(path))
+    yield isNamed(item.json) ? { ...item, json: line(item.json), notes: notesOf(item.json) } : item;
 }
 
-type Auth0User = Readonly<Record<string, unknown>>;
-
-const isUser = (json: unknown): json is Auth0User => typeof json === "object" && json !== null && !Array.isArray(json);
-
-function line(user: Auth0User): JsonObject {
+function line(user: Named): JsonObject {
   const email = text(user.email);
   const username = text(user.username) || email;
   const [given, family] = namesOf(user);
@@ -23,22 +22,40 @@ function line(user: Auth0User): JsonObject {
       givenName: given || username,
       familyName: family || username,
       ...(id ? { userId: id } : {}),
+      ...(user.email_verified === true ? { isEmailVerified: true } : {}),
       ...(hash ? { passwordHash: hash } : {}),
+      ...(hasFactor(user) ? { requiresFactor: true } : {}),
     },
     ...(user.blocked === true ? { inactive: true } : {}),
   };
 }
 
 /** The id with its connection, such as `auth0|5f7c`; an export with hashes has the second part only. */
-function idOf({ user_id: id, _id: object }: Auth0User): string {
-  const whole = text(id) || (isUser(object) && text(object.$oid) ? `auth0|${text(object.$oid)}` : "");
+function idOf({ user_id: id, _id: object }: Named): string {
+  const whole = text(id) || (isNamed(object) && text(object.$oid) ? `auth0|${text(object.$oid)}` : "");
   return whole.replaceAll("|", "_");
 }
 
 // A name of one word is that of a person with one name; where an email address stands for the name, it is none.
-function namesOf({ given_name: given, family_name: family, name }: Auth0User): readonly string[] {
+function namesOf({ given_name: given, family_name: family, name }: Named): readonly string[] {
   const words = text(name).includes("@") ? [] : text(name).split(/\s+/);
   return [text(given) || (words[0] ?? ""), text(family) || words.slice(1).join(" ")];
 }
 
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
+/** Whether the user signs in with a second factor; an export has no secret of one. */
+const hasFactor = (user: Named): boolean =>
+  textsOf(user.multifactor).length > 0 || listOf(user.mfa_factors).length > 0 || user.mfa_enabled === true;
+
+function notesOf(user: Named): Note[] {
+  const others = listOf(user.identities).filter(({ provider }) => text(provider) !== "auth0");
+  return [
+    ...(hasFactor(user)
+      ? [changed("its second factor cannot come along: the user enrols one at the next sign-in, before anything else")]
+      : []),
+    ...(text(user.passwordHash) === ""
+      ? [lost("its password, which is not in the export. InviteUser lets the user choose one")]
+      : []),
+    ...(others.length > 0 ? [lost("its sign-in by another identity provider")] : []),
+    ...(["user_metadata", "app_metadata"].some((name) => isNamed(user[name])) ? [lost("its metadata")] : []),
+  ];
+}

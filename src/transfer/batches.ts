@@ -2,9 +2,16 @@ import { toBinary } from "@bufbuild/protobuf";
 import { AddUserGrantRequestSchema } from "../../gen/postern/v1/user_grant_pb.ts";
 import { CreateUsersItemSchema } from "../../gen/postern/v1/user_pb.ts";
 import type { Item } from "./item.ts";
+import type { Note } from "./note.ts";
 
 /** An item with where it stands in the file. */
-export type Placed<I extends Item = Item> = { readonly at: string; readonly json: unknown; readonly item: I };
+export type Placed<I extends Item = Item> = {
+  readonly at: string;
+  readonly json: unknown;
+  readonly item: I;
+  /** The parts that do not come along as they are. */
+  readonly notes: Note[];
+};
 
 /** Items of one kind that are sent together. */
 export type Batch = { readonly kind: Item["kind"]; readonly items: readonly Placed[] };

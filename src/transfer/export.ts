@@ -67,12 +67,14 @@ async function* usersOf({ users }: Clients): AsyncGenerator<JsonObject> {
 
 function lineOf({ id: userId, username, kind }: User): JsonObject {
   if (kind.case !== "human") return { machine: { userId, username, name: kind.value?.name ?? "" } };
-  const { givenName, familyName, email, phone, address } = kind.value;
-  const reached = {
+  const { givenName, familyName, email, emailVerified, requiresFactor, phone, address } = kind.value;
+  const more = {
+    ...(emailVerified ? { isEmailVerified: true } : {}),
+    ...(requiresFactor ? { requiresFactor: true } : {}),
     ...(phone ? { phone } : {}),
     ...(address ? { address: toJson(PostalAddressSchema, address) as JsonObject } : {}),
   };
-  return { human: { userId, username, givenName, familyName, email, ...reached } };
+  return { human: { userId, username, givenName, familyName, email, ...more } };
 }
 
 /** A grant in a project of the organization names it; one in a project of another organization has its ids. */

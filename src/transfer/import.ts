@@ -1,16 +1,31 @@
-import { stat } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { open, stat } from "node:fs/promises";
 import { ConnectError } from "@connectrpc/connect";
+import { UsageError } from "../client/usage_error.ts";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../setting.ts";
 import { auth0Users } from "./auth0.ts";
 import { openClients, type Place } from "./client.ts";
 import { type Counts, importItems } from "./importer.ts";
-import { keycloakRealm } from "./keycloak.ts";
+import { itemKinds } from "./item.ts";
+import { keycloakBytes, keycloakRealm } from "./keycloak.ts";
 import { progressBar } from "./progress.ts";
-import { refusedFile } from "./refused.ts";
-import { jsonLines } from "./source.ts";
+import { notesFile, refusedFile } from "./refused.ts";
+import { openReport } from "./report.ts";
+import { jsonLines, type SourceItem } from "./source.ts";
 
-const sources = { postern: jsonLines, keycloak: keycloakRealm, auth0: auth0Users } as const;
+type Source = {
+  readonly read: (path: string) => AsyncIterable<SourceItem>;
+  readonly sizeOf: (path: string) => Promise<number>;
+};
+
+const sizeOf = async (path: string): Promise<number> => (await stat(path)).size;
+
+const sources: Readonly<Record<string, Source>> = {
+  postern: { read: jsonLines, sizeOf },
+  keycloak: { read: keycloakRealm, sizeOf: keycloakBytes },
+  auth0: { read: auth0Users, sizeOf },
+};
 
 /** Options of an import. */
 export type ImportFileOptions = Place & {
@@ -33,30 +48,64 @@ export async function importFile(
   { file, from = "postern", signal, ...place }: ImportFileOptions,
 ): Promise<Imported> {
   const source = sourceOf(from);
-  const { size } = await stat(file).catch((cause: unknown) => {
+  const found = await stat(file).catch((cause: unknown) => {
     throw new ConfigError(`${file} cannot be read: ${cause instanceof Error ? cause.message : cause}`);
   });
-  await using refused = await refusedFile(`${file}.refused`);
-  using progress = progressBar(process.stderr, size);
+  if (from === "postern") await refuseForeign(file, found);
+  else if (from !== "keycloak" && found.isDirectory()) throw new UsageError(`${file} is a folder`);
+  const path = file.replace(/\/+$/, "");
+  await using refused = await refusedFile(`${path}.refused`);
+  await using notes = await notesFile(`${path}.notes`);
+  using progress = progressBar(process.stderr, await source.sizeOf(file));
+  const report = openReport();
   try {
     using clients = await openClients(config, place);
-    const counts = await importItems({ clients, source: source(file), refused, onProgress: progress.show, signal });
-    return summary(counts, refused.path, signal.aborted);
+    const items = source.read(file);
+    const counts = await importItems({
+      clients,
+      source: items,
+      refused,
+      report,
+      notes,
+      onProgress: progress.show,
+      signal,
+    });
+    return summary(counts, report.lines(), { refused: refused.path, notes: notes.path, isInterrupted: signal.aborted });
   } catch (error) {
     if (error instanceof ConnectError) throw new ConfigError(`The import ended: ${error.message}. It may be run again`);
     throw error;
   }
 }
 
-function sourceOf(from: string) {
-  const found = Object.entries(sources).find(([name]) => name === from)?.[1];
+function sourceOf(from: string): Source {
+  const found = Object.hasOwn(sources, from) ? sources[from] : undefined;
   if (found) return found;
-  throw new ConfigError(`--from must be one of ${Object.keys(sources).join(", ")}, not ${from}`);
+  throw new UsageError(`--from must be one of ${Object.keys(sources).join(", ")}, not ${from}`);
 }
 
-function summary({ made, there, refused }: Counts, path: string, isInterrupted: boolean): Imported {
-  const lines = [`${made} made, ${there} there already, ${refused} refused`];
-  if (refused > 0) lines.push(`the refused ones are in ${path}, with their reasons`);
-  if (isInterrupted) lines.push("interrupted: run it again to go on");
-  return { ok: refused === 0 && !isInterrupted, lines };
+const peeked = 4096;
+
+/** Refuses what can be no file of our own lines before any file is touched: mostly, --from was forgotten. */
+async function refuseForeign(file: string, found: Stats): Promise<void> {
+  if (found.isDirectory()) throw foreign(`${file} is a folder`);
+  // A pipe is read once.
+  if (!found.isFile()) return;
+  await using handle = await open(file);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(peeked), 0, peeked, 0);
+  const start = /^\uFEFF?\s*(?:\{\s*"([^"\\]*)"\s*:|([[{])\s*\n)/.exec(buffer.toString("utf8", 0, bytesRead));
+  if (!start || (start[1] !== undefined && [...itemKinds, "inactive"].includes(start[1]))) return;
+  throw foreign(`${file} begins with ${JSON.stringify(start[1] ?? start[2])}, and with no item of ours`);
+}
+
+const foreign = (what: string) =>
+  new UsageError(`${what}: name its form by --from keycloak or --from auth0, if it is an export of one of them`);
+
+type Ending = { readonly refused: string; readonly notes: string; readonly isInterrupted: boolean };
+
+function summary({ made, there, refused }: Counts, table: readonly string[], ending: Ending): Imported {
+  const lines = [`${made} made, ${there} there already, ${refused} refused`, ...table];
+  if (table.some((line) => line === "changed:" || line === "lost:")) lines.push(`each of these is in ${ending.notes}`);
+  if (refused > 0) lines.push(`the refused ones are in ${ending.refused}, with their reasons`);
+  if (ending.isInterrupted) lines.push("interrupted: run it again to go on");
+  return { ok: refused === 0 && !ending.isInterrupted, lines };
 }

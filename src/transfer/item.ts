@@ -1,5 +1,7 @@
 import { create, fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import {
+  type AddApplicationKeyRequest,
+  AddApplicationKeyRequestSchema,
   type CreateApiApplicationRequest,
   CreateApiApplicationRequestSchema,
   type CreateOidcApplicationRequest,
@@ -18,8 +20,8 @@ import { userIdFor } from "./user_id.ts";
 export type Item =
   | { readonly kind: "user"; readonly user: CreateUsersItem; readonly userId: string; readonly inactive: boolean }
   | { readonly kind: "project"; readonly project: NewProject; readonly roles: readonly Role[] }
-  | { readonly kind: "application"; readonly project: string; readonly application: CreateOidcApplicationRequest }
-  | { readonly kind: "apiApplication"; readonly project: string; readonly application: CreateApiApplicationRequest }
+  | (OfApplication & { readonly kind: "application"; readonly application: CreateOidcApplicationRequest })
+  | (OfApplication & { readonly kind: "apiApplication"; readonly application: CreateApiApplicationRequest })
   | {
       readonly kind: "grant";
       readonly project: string;
@@ -27,6 +29,16 @@ export type Item =
       readonly username: string | undefined;
       readonly grant: AddUserGrantRequest;
     };
+
+/** A kind of things to import. */
+export type ItemKind = Item["kind"];
+
+/** The common part of applications of both kinds: the name of their project, whether they are deactivated, and a key to sign with. */
+type OfApplication = {
+  readonly project: string;
+  readonly inactive: boolean;
+  readonly key: AddApplicationKeyRequest | undefined;
+};
 
 /** A project to create. */
 export type NewProject = { readonly name: string; readonly grantRequired: boolean };
@@ -38,6 +50,9 @@ export type Role = { readonly key: string; readonly displayName: string };
 export class ItemMalformed extends Error {
   override readonly name = "ItemMalformed";
 }
+
+/** The names of items in a line. */
+export const itemKinds: readonly string[] = ["human", "machine", "project", "application", "apiApplication", "grant"];
 
 const kinds = "human, machine, project, application, apiApplication or grant";
 
@@ -54,13 +69,13 @@ export function itemOf(json: unknown, organization: string): Item {
   switch (kind) {
     case "human":
     case "machine":
-      return { ...userOf(kind, value, organization), inactive: inactive === true };
+      return userOf(kind, inactive === true ? { ...value, inactive } : value, organization);
     case "project":
       return projectOf(value);
     case "application":
-      return applicationOf(value);
+      return applicationOf(value, inactive === true);
     case "apiApplication":
-      return apiApplicationOf(value);
+      return apiApplicationOf(value, inactive === true);
     case "grant":
       return grantOf(value, organization);
     default:
@@ -77,7 +92,8 @@ function userOf(kind: "human" | "machine", value: JsonObject, organization: stri
       ? { case: kind, value: fromJson(CreateHumanUserRequestSchema, asked) }
       : { case: kind, value: fromJson(CreateMachineUserRequestSchema, asked) },
   );
-  return { kind: "user", user: create(CreateUsersItemSchema, { kind: request }), userId } as const;
+  const { inactive } = request.value;
+  return { kind: "user", user: create(CreateUsersItemSchema, { kind: request }), userId, inactive } as const;
 }
 
 function projectOf({ name, roles = [], grantRequired = false, ...more }: JsonObject): Item {
@@ -97,20 +113,20 @@ function roleOf(role: JsonValue): Role {
   return { key, displayName };
 }
 
-function applicationOf({ project, ...rest }: JsonObject): Item {
+function applicationOf({ project, key, ...rest }: JsonObject, inactive: boolean): Item {
   if (typeof project !== "string") throw new ItemMalformed("application.project must be the name of a project");
-  return {
-    kind: "application",
-    project: project.trim(),
-    application: message(() => fromJson(CreateOidcApplicationRequestSchema, rest)),
-  };
+  const application = message(() => fromJson(CreateOidcApplicationRequestSchema, rest));
+  return { kind: "application", project: project.trim(), inactive, key: keyOf(key), application };
 }
 
-function apiApplicationOf({ project, ...rest }: JsonObject): Item {
+function apiApplicationOf({ project, key, ...rest }: JsonObject, inactive: boolean): Item {
   if (typeof project !== "string") throw new ItemMalformed("apiApplication.project must be the name of a project");
   const application = message(() => fromJson(CreateApiApplicationRequestSchema, rest));
-  return { kind: "apiApplication", project: project.trim(), application };
+  return { kind: "apiApplication", project: project.trim(), inactive, key: keyOf(key), application };
 }
+
+const keyOf = (key: JsonValue | undefined) =>
+  key === undefined ? undefined : message(() => fromJson(AddApplicationKeyRequestSchema, key));
 
 function grantOf({ project = "", username, ...rest }: JsonObject, organization: string): Item {
   if (typeof project !== "string") throw new ItemMalformed("grant.project must be the name of a project");

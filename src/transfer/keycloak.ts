@@ -1,44 +1,99 @@
-import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
-import type { JsonObject } from "@bufbuild/protobuf";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { ConfigError } from "../setting.ts";
+import { isNamed, listOf, type Named, text, textsOf } from "./json.ts";
+import { clientOf } from "./keycloak_client.ts";
+import { userOf } from "./keycloak_user.ts";
+import { lost } from "./note.ts";
 import type { SourceItem } from "./source.ts";
 
-/** The most bytes of a realm in one file: it is read as a whole. Keycloak itself writes larger ones in several files. */
-const largestRealm = 256 << 20;
-
-type Named = Readonly<Record<string, unknown>>;
+/** The most bytes of a file: it is read as a whole. Keycloak itself writes larger realms in several files. */
+const largestFile = 256 << 20;
 
 /**
- * Reads the export of a realm of Keycloak: a project with the realm's roles, and those of its clients as `client/role`; its
- * clients of OpenID Connect as applications; its users with their password hashes, and a grant of the roles that each has.
+ * Reads the export of a realm of Keycloak, one file or a folder of several: a project with the realm's roles, and those of its clients
+ * as `client/role`; its clients of OpenID Connect as applications; its users with their password hashes, and a grant of the roles that
+ * each has.
  */
 export async function* keycloakRealm(path: string): AsyncGenerator<SourceItem> {
-  const { size } = await stat(path);
-  if (size > largestRealm)
-    throw new ConfigError(
-      `${path} has more than ${largestRealm} bytes: export the realm with its users in several files`,
-    );
-  const realm = parsed(await readFile(path, "utf8"), path);
+  const files = await filesOf(path);
+  const realm = await read(files.realm);
   const project = text(realm.realm) || text(realm.id);
-  const end = (done: number, of: number) => Math.round((size * done) / Math.max(1, of));
   if (realm.roles) yield { at: "roles", end: 0, json: { project: { name: project, roles: rolesOf(realm) } } };
   for (const [n, client] of listOf(realm.clients).entries())
-    if (isOidc(client))
-      yield { at: `clients[${n}]`, end: 0, json: { application: { project, ...applicationOf(client) } } };
-  const users = listOf(realm.users);
-  for (const [n, user] of users.entries())
-    yield { at: `users[${n}]`, end: end(n, 2 * users.length), json: userOf(user) };
-  for (const [n, user] of users.entries()) {
+    if (!ownClients.includes(text(client.clientId)))
+      yield { at: `clients[${n}]`, end: 0, kind: "application", ...clientOf(client, project) };
+  for (const [n, provider] of listOf(realm.identityProviders).entries())
+    yield {
+      at: `identityProviders[${n}]`,
+      end: 0,
+      kind: "project",
+      notes: [lost(`the identity provider ${text(provider.alias)}`)],
+    };
+  // A grant needs its user, so the files of users are read twice.
+  yield* usersOf(files, realm, 0, ({ at, end }, user) => ({ at, end, kind: "user", ...userOf(user) }));
+  yield* usersOf(files, realm, 1, ({ at, end }, user) => {
     const roleKeys = keysOf(user);
-    const json = { grant: { project, roleKeys, ...nameOf(user) } };
-    if (roleKeys.length > 0) yield { at: `users[${n}]`, end: end(users.length + n, 2 * users.length), json };
+    return roleKeys.length > 0 ? { at, end, json: { grant: { project, roleKeys, ...nameOf(user) } } } : undefined;
+  });
+}
+
+/** The bytes of an export, in one file or in several. */
+export const keycloakBytes = async (path: string): Promise<number> => (await filesOf(path)).bytes;
+
+type Files = { readonly realm: string; readonly users: readonly string[]; readonly bytes: number };
+type Where = Pick<SourceItem, "at" | "end">;
+
+/** Finds the files of an export: `kc.sh export --dir` writes `shop-realm.json`, `shop-users-0.json` and so on. */
+async function filesOf(path: string): Promise<Files> {
+  const { size, isFolder } = await stat(path).then((found) => ({ size: found.size, isFolder: found.isDirectory() }));
+  if (!isFolder) return { realm: path, users: [], bytes: size };
+  const names = await readdir(path);
+  const realms = names.filter((name) => name.endsWith("-realm.json"));
+  const [realm, ...others] = realms;
+  if (realm === undefined || others.length > 0)
+    throw new ConfigError(
+      realm === undefined
+        ? `${path} has no export of a realm: one file must be named like shop-realm.json`
+        : `${path} has ${realms.length} realms: name the file of one, or a folder for each`,
+    );
+  const prefix = realm.slice(0, -"realm.json".length);
+  const numbered = new Intl.Collator("en", { numeric: true });
+  const users = names
+    .filter((name) => name.startsWith(prefix) && /^(?:federated-)?users-\d+\.json$/.test(name.slice(prefix.length)))
+    .sort(numbered.compare);
+  const all = await Promise.all([realm, ...users].map(async (name) => (await stat(join(path, name))).size));
+  const bytes = all.reduce((sum, one) => sum + one, 0);
+  return { realm: join(path, realm), users: users.map((name) => join(path, name)), bytes };
+}
+
+/** Reads the users of the realm's own file, then those of the others; `turn` is 0 or 1, as they are read twice. */
+async function* usersOf(
+  { users, bytes }: Files,
+  realm: Named,
+  turn: 0 | 1,
+  itemOf: (where: Where, user: Named) => SourceItem | undefined,
+): AsyncGenerator<SourceItem> {
+  const sources = [undefined, ...users];
+  for (const [place, file] of sources.entries()) {
+    const found = listOf((file === undefined ? realm : await read(file)).users);
+    for (const [n, user] of found.entries()) {
+      const share = (turn + (place + n / found.length) / sources.length) / 2;
+      const at = file === undefined ? `users[${n}]` : `${file} users[${n}]`;
+      const item = itemOf({ at, end: Math.round(bytes * share) }, user);
+      if (item) yield item;
+    }
   }
 }
 
-function parsed(json: string, path: string): Named {
+async function read(path: string): Promise<Named> {
+  const { size } = await stat(path);
+  if (size > largestFile)
+    throw new ConfigError(
+      `${path} has more than ${largestFile} bytes: export the realm with its users in several files`,
+    );
   try {
-    const realm: unknown = JSON.parse(json);
+    const realm: unknown = JSON.parse(await readFile(path, "utf8"));
     if (isNamed(realm)) return realm;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
@@ -74,99 +129,4 @@ function keysOf({ realmRoles, clientRoles }: Named): string[] {
   ];
 }
 
-const isOidc = ({ clientId, protocol = "openid-connect" }: Named): boolean =>
-  protocol === "openid-connect" && !ownClients.includes(text(clientId));
-
-function applicationOf(client: Named): JsonObject {
-  const clientId = text(client.clientId);
-  const attributes = isNamed(client.attributes) ? client.attributes : {};
-  const isPublic = client.publicClient === true;
-  // The administration console masks secrets in what it exports: asterisks are none.
-  const secret = isPublic || /^\*+$/.test(text(client.secret)) ? "" : text(client.secret);
-  const logout = text(attributes["post.logout.redirect.uris"]).split("##");
-  return {
-    name: text(client.name) || clientId,
-    clientId,
-    redirectUris: textsOf(client.redirectUris),
-    postLogoutRedirectUris: logout.filter((uri) => uri !== "" && uri !== "+" && uri !== "-"),
-    backChannelLogoutUri: text(attributes["backchannel.logout.url"]),
-    // A plus stands for the origins of the redirect URIs, which are allowed in any case.
-    additionalOrigins: textsOf(client.webOrigins).filter((origin) => /^https?:/.test(origin)),
-    ...flowOf(client, attributes),
-    authMethodType: isPublic ? "OIDC_AUTH_METHOD_TYPE_NONE" : "OIDC_AUTH_METHOD_TYPE_BASIC",
-    ...(secret ? { clientSecretHash: createHash("sha256").update(secret).digest("hex") } : {}),
-  };
-}
-
-function flowOf(client: Named, attributes: Named): JsonObject {
-  const isCode = client.standardFlowEnabled !== false;
-  const isImplicit = client.implicitFlowEnabled === true;
-  const isDevice = text(attributes["oauth2.device.authorization.grant.enabled"]) === "true";
-  const chosen = (pairs: readonly (readonly [boolean, string])[]) => pairs.flatMap(([is, name]) => (is ? name : []));
-  return {
-    responseTypes: chosen([
-      [isCode, "OIDC_RESPONSE_TYPE_CODE"],
-      [isImplicit, "OIDC_RESPONSE_TYPE_ID_TOKEN"],
-      [isImplicit, "OIDC_RESPONSE_TYPE_ID_TOKEN_TOKEN"],
-    ]),
-    grantTypes: chosen([
-      [isCode, "OIDC_GRANT_TYPE_AUTHORIZATION_CODE"],
-      [isCode, "OIDC_GRANT_TYPE_REFRESH_TOKEN"],
-      [isImplicit, "OIDC_GRANT_TYPE_IMPLICIT"],
-      [isDevice, "OIDC_GRANT_TYPE_DEVICE_CODE"],
-    ]),
-  };
-}
-
-function userOf(user: Named): JsonObject {
-  const username = text(user.username);
-  const inactive = user.enabled === false ? { inactive: true } : {};
-  if (user.serviceAccountClientId !== undefined)
-    return { machine: { username, name: username, ...idOf(user) }, ...inactive };
-  const hash = listOf(user.credentials)
-    .map(hashOf)
-    .find((one) => one !== undefined);
-  const human = {
-    username,
-    email: text(user.email),
-    givenName: text(user.firstName) || username,
-    familyName: text(user.lastName) || username,
-    ...idOf(user),
-    ...(hash ? { passwordHash: hash } : {}),
-  };
-  return { human, ...inactive };
-}
-
-const idOf = ({ id }: Named) => (text(id) ? { userId: text(id) } : {});
 const nameOf = ({ id, username }: Named) => (text(id) ? { userId: text(id) } : { username: text(username) });
-
-/** The PHC form of a password that Keycloak stores; undefined for any other credential. */
-function hashOf({ type, secretData, credentialData }: Named): string | undefined {
-  if (type !== "password") return undefined;
-  const [secret, data] = [inner(secretData), inner(credentialData)];
-  const [salt, tag, algorithm] = [unpadded(secret.salt), unpadded(secret.value), text(data.algorithm)];
-  const rounds = String(data.hashIterations);
-  if (algorithm !== "argon2") return `$${algorithm}$i=${rounds}$${salt}$${tag}`;
-  const more = isNamed(data.additionalParameters) ? data.additionalParameters : {};
-  const of = (name: string) => textsOf(more[name])[0] ?? "";
-  const version = of("version") === "1.0" ? 16 : 19;
-  return `$argon2${of("type")}$v=${version}$m=${of("memory")},t=${rounds},p=${of("parallelism")}$${salt}$${tag}`;
-}
-
-/** Keycloak writes JSON as a text within JSON. */
-function inner(json: unknown): Named {
-  try {
-    const value: unknown = JSON.parse(text(json));
-    return isNamed(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-const unpadded = (base64: unknown): string => text(base64).replace(/=+$/, "");
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
-const isNamed = (value: unknown): value is Named =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const listOf = (value: unknown): Named[] => (Array.isArray(value) ? value.filter(isNamed) : []);
-const textsOf = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];

@@ -4,6 +4,22 @@ import { type Reasons, reasonsOfError } from "./refused.ts";
 /** The outcome of an item: made now, there already from an earlier run, or refused. */
 export type Outcome = "made" | "there" | Reasons;
 
+/** Whether the thing of an item is there after the import. */
+export const isPresent = (outcome: Outcome | undefined): boolean => outcome === "made" || outcome === "there";
+
+/** Makes items one after the other. */
+export async function oneByOne<I>(items: readonly I[], make: (item: I) => Promise<Outcome>): Promise<Outcomes> {
+  const outcomes: Outcome[] = [];
+  for (const item of items) outcomes.push(await make(item));
+  return outcomes;
+}
+
+/** Makes the refusal of an item whose project is not there. */
+export const missingProject = (project: string): Reasons => ({
+  reason: "PROJECT_NOT_FOUND",
+  message: `there is no project ${JSON.stringify(project)}`,
+});
+
 /** The outcomes of a batch, in the order of its items. */
 export type Outcomes = readonly Outcome[];
 
@@ -35,28 +51,45 @@ export async function madeOrThere(make: () => Promise<unknown>, whenThere: strin
 }
 
 /**
- * Sends items together. Where the request is refused for some items, those are refused with their violations, and the others sent
- * again; the list of violations may be cut, so this repeats until none is left.
+ * Sends items together. An answer lists so many violations and no more: items whose own it leaves out are sent again, so that each
+ * refusal says what is wrong.
  */
 export async function sendTogether<I>(items: readonly I[], send: (items: readonly I[]) => Promise<Outcomes>) {
   const outcomes: Outcome[] = new Array(items.length);
   let left = items.map((item, n) => ({ item, n }));
   while (left.length > 0) {
-    const sent = left;
-    try {
-      const answered = await send(sent.map(({ item }) => item));
-      for (const [at, outcome] of answered.entries()) outcomes[sent[at]?.n ?? 0] = outcome;
-      left = [];
-    } catch (error) {
-      const reasons = refusalIn(error);
-      const faults = Map.groupBy(reasons.violations ?? [], ({ field }) => Number(/^items\[(\d+)\]/.exec(field)?.[1]));
-      const wrong = sent.filter((_, at) => faults.has(at));
-      for (const [at, { n }] of sent.entries()) {
-        const violations = faults.get(at);
-        if (violations || wrong.length === 0) outcomes[n] = { ...reasons, violations: violations ?? [] };
-      }
-      left = wrong.length === 0 ? [] : sent.filter((_, at) => !faults.has(at));
-    }
+    const answered = await answeredOf(left, send);
+    for (const [at, { n }] of left.entries()) outcomes[n] = ofItem(answered[at], at);
+    const unsaid = left.filter((_, at) => isUnsaid(answered[at]));
+    left = unsaid.length < left.length ? unsaid : [];
   }
   return outcomes;
+}
+
+async function answeredOf<I>(sent: readonly { readonly item: I }[], send: (items: readonly I[]) => Promise<Outcomes>) {
+  try {
+    return await send(sent.map(({ item }) => item));
+  } catch (error) {
+    const reasons = { ...refusalIn(error), violations: [] };
+    return sent.map(() => reasons);
+  }
+}
+
+const isUnsaid = (outcome: Outcome | undefined): boolean =>
+  typeof outcome === "object" && outcome.params?.omitted !== undefined && (outcome.violations ?? []).length === 0;
+
+/** The outcome of one item: paths begin in it, since its place among those that were sent tells nobody anything. */
+function ofItem(outcome: Outcome = { message: "got no answer" }, at: number): Outcome {
+  if (typeof outcome === "string" || !outcome.violations?.length) return outcome;
+  const start = `items[${at}].`;
+  const violations = outcome.violations.map(({ field, description }) => ({
+    field: field.startsWith(start) ? field.slice(start.length) : field,
+    description,
+  }));
+  if (outcome.reason !== "VALIDATION_FAILED") return { ...outcome, violations };
+  return {
+    ...outcome,
+    message: violations.map(({ field, description }) => `${field} ${description}`).join("; "),
+    violations,
+  };
 }

@@ -4,6 +4,8 @@ import { type Any, anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Status } from "../../gen/google/rpc/status_pb.ts";
+import type { ItemKind } from "./item.ts";
+import type { Note } from "./note.ts";
 
 /** The refusal of one item. */
 export type Reasons = {
@@ -61,16 +63,44 @@ export type RefusedFile = AsyncDisposable & {
   readonly write: (at: string, reasons: Reasons, json: unknown) => Promise<void>;
 };
 
-/** Opens the file at its first item, for its owner only: items may hold hashes of passwords. An earlier file is replaced. */
+/** The file of what changed on the way, or was lost: where each thing stands, its kind, and what became of it. */
+export type NotesFile = AsyncDisposable & {
+  readonly path: string;
+  readonly write: (at: string, kind: ItemKind, notes: readonly Note[]) => Promise<void>;
+};
+
+/** Opens the file of refused items. */
 export async function refusedFile(path: string): Promise<RefusedFile> {
+  const { write, ...file } = await linesFile(path);
+  return {
+    ...file,
+    async write(at, { reason, message, violations = [] }, json) {
+      const fields = violations.length > 0 ? { violations } : {};
+      await write(lineOf({ at, reason, message, ...fields }, json));
+    },
+  };
+}
+
+/** Opens the file of what changed, or was lost. */
+export async function notesFile(path: string): Promise<NotesFile> {
+  const { write, ...file } = await linesFile(path);
+  return {
+    ...file,
+    async write(at, kind, notes) {
+      for (const { became, what } of notes) await write(JSON.stringify({ at, kind, [became]: what }));
+    },
+  };
+}
+
+/** Opens a file at its first line, for its owner only: items may hold hashes of passwords. An earlier file is replaced. */
+async function linesFile(path: string) {
   await rm(path, { force: true });
   let file: Promise<FileHandle> | undefined;
   return {
     path,
-    async write(at, { reason, message, violations = [] }, json) {
+    async write(line: string): Promise<void> {
       file ??= open(path, "wx", 0o600);
-      const fields = violations.length > 0 ? { violations } : {};
-      await (await file).appendFile(`${lineOf({ at, reason, message, ...fields }, json)}\n`);
+      await (await file).appendFile(`${line}\n`);
     },
     [Symbol.asyncDispose]: async () => (await file)?.close(),
   };

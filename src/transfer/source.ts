@@ -1,4 +1,6 @@
 import { createReadStream } from "node:fs";
+import type { ItemKind } from "./item.ts";
+import type { Note } from "./note.ts";
 
 /** One thing to import, as its file has it: where it stands, and its JSON or the reason why it has none. */
 export type SourceItem = {
@@ -6,6 +8,10 @@ export type SourceItem = {
   readonly at: string;
   readonly json?: unknown;
   readonly fault?: string;
+  /** The parts that do not come along as they are; an item without JSON and fault has nothing else. */
+  readonly notes?: readonly Note[];
+  /** The kind of an item without JSON. */
+  readonly kind?: ItemKind;
   /** The bytes of the file up to its end. */
   readonly end: number;
 };

@@ -1,67 +1,28 @@
 import { execFile, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, open, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdtemp, open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { userIdFor } from "../../src/transfer/user_id.ts";
-import { organization, type Postern, startPostern } from "../harness.ts";
-
-let postern: Postern;
-let folder: string;
-beforeAll(async () => {
-  postern = await startPostern();
-  folder = await mkdtemp(join(tmpdir(), "postern-import-"));
-});
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
-  await postern[Symbol.asyncDispose]();
-});
-
-const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-
-function run(...args: string[]) {
-  const env = { POSTERN_ADMIN_TOKEN: postern.config.adminToken };
-  return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) =>
-    execFile(process.execPath, [program, ...args, "--url", postern.url], { env }, (error, stdout, stderr) =>
-      resolve({ code: error?.code ?? 0, stdout, stderr }),
-    ),
-  );
-}
-
-async function file(text: string): Promise<string> {
-  const path = join(folder, randomBytes(6).toString("hex"));
-  await writeFile(path, text);
-  return path;
-}
-
-const ndjson = (...lines: object[]) => file(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-const named = (what: string) => `${what}-${randomBytes(6).toString("hex")}`;
-const human = (username = named("u"), more: object = {}) => ({
-  human: { username, givenName: "Ada", familyName: "Byron", email: "ada@example.com", ...more },
-});
-const signIn = (loginName: string, password: string) => postern.as().post("/v1/sessions", { loginName, password });
-const at = (organizationId: string) => ({ "x-service-orgid": organizationId });
-
-async function within(organizationId: string) {
-  const read = async (path: string) => (await postern.admin.get(path, at(organizationId))).body;
-  const { users } = await read("/v1/users?pageSize=1000");
-  const { projects } = await read("/v1/projects?pageSize=1000");
-  const { userGrants } = await read("/v1/user-grants?pageSize=1000");
-  const apps = [];
-  for (const { id } of projects) apps.push(...(await read(`/v1/projects/${id}/applications`)).applications);
-  return { users, projects, userGrants, apps };
-}
-
-const refusedOf = async (path: string) =>
-  (await readFile(`${path}.refused`, "utf8"))
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line));
+import { organization } from "../harness.ts";
+import {
+  at,
+  bcrypt,
+  file,
+  folder,
+  human,
+  named,
+  ndjson,
+  postern,
+  program,
+  refusedOf,
+  run,
+  signIn,
+  within,
+} from "./scene.ts";
 
 const clientSecretHash = createHash("sha256").update("secret").digest("hex");
 
@@ -92,7 +53,10 @@ async function shop(organizationId: string) {
 test("a file with a project, an application, users and a grant is imported, and passed over the second time", async () => {
   const organizationId = await organization(postern);
   const { path, ada, bob, args } = await shop(organizationId);
-  expect(await run("import", path, ...args)).toMatchObject({ code: 0, stdout: "7 made, 0 there already, 0 refused\n" });
+  expect(await run("import", path, ...args)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("7 made, 0 there already, 0 refused\n"),
+  });
   const made = await within(organizationId);
   expect(made.users.map(({ username }: { username: string }) => username)).toContain(ada);
   expect(made.users.find(({ username }: { username: string }) => username === bob).state).toBe("USER_STATE_INACTIVE");
@@ -101,7 +65,10 @@ test("a file with a project, an application, users and a grant is imported, and 
     { name: "API", api: {} },
     { name: "Web", oidc: {} },
   ]);
-  expect(await run("import", path, ...args)).toMatchObject({ code: 0, stdout: "0 made, 7 there already, 0 refused\n" });
+  expect(await run("import", path, ...args)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("0 made, 7 there already, 0 refused\n"),
+  });
   expect((await within(organizationId)).users).toHaveLength(3);
 });
 
@@ -110,7 +77,7 @@ test("a part of a file that was imported before is passed over, and the rest is 
   const args = ["--organization", await organization(postern)];
   await run("import", await ndjson(...lines.slice(0, 700)), ...args);
   const whole = await run("import", await ndjson(...lines), ...args);
-  expect(whole).toMatchObject({ code: 0, stdout: "500 made, 700 there already, 0 refused\n" });
+  expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining("500 made, 700 there already, 0 refused\n") });
 });
 
 test("an import that is interrupted ends what is under way, and goes on when it runs again", async () => {
@@ -135,7 +102,7 @@ test("an import that is interrupted ends what is under way, and goes on when it 
   expect(await output).toContain("interrupted: run it again to go on");
   const made = (await users()).length;
   const again = await run("import", await file(lines.join("")), "--organization", organizationId);
-  expect(again.stdout).toBe(`${600 - made} made, ${made} there already, 0 refused\n`);
+  expect(again.stdout).toContain(`${600 - made} made, ${made} there already, 0 refused\n`);
 });
 
 test("what is refused is in a file for its owner only, with place and reasons, and the rest is made", async () => {
@@ -171,6 +138,17 @@ test("what is refused is in a file for its owner only, with place and reasons, a
   expect(JSON.stringify(costly.violations)).toContain("cost is 31, and may be at most 13");
   expect(costly.item.human.givenName).toBe("Ada");
   expect((await stat(`${path}.refused`)).mode & 0o777).toBe(0o600);
+});
+
+test("each of many malformed lines is refused with what is wrong with it", async () => {
+  const lines = Array.from({ length: 250 }, () => human(named("u"), { email: "nowhere" }));
+  const path = await ndjson(...lines, human());
+  const { stdout } = await run("import", path);
+  expect(stdout.split("\n")[0]).toBe("1 made, 0 there already, 250 refused");
+  const refused = await refusedOf(path);
+  const descriptions = new Set(refused.map(({ violations }) => JSON.stringify(violations)));
+  expect([...descriptions]).toEqual(['[{"field":"human.email","description":"must be a valid email address"}]']);
+  expect(refused[249].message).toBe("human.email must be a valid email address");
 });
 
 test("a grant never goes to somebody else who has taken the id or the name of its user", async () => {
@@ -219,59 +197,9 @@ test("what an organization exports another one imports", async () => {
   const renamed = stdout.replace(/"(username|userId|clientId)":"([^"]+)"/g, '"$1":"$2-2"');
   const elsewhere = await organization(postern);
   const second = await run("import", await file(renamed), "--organization", elsewhere);
-  expect(second).toMatchObject({ code: 0, stdout: "7 made, 0 there already, 0 refused\n" });
+  expect(second).toMatchObject({ code: 0, stdout: expect.stringContaining("7 made, 0 there already, 0 refused\n") });
   const there = await run("export", "--organization", elsewhere);
   expect(there.stdout).toBe(renamed);
-});
-
-// The password is "password".
-const pbkdf2 = { value: "kLtBogW4eLlXuMmJLo2X0vnwlXzAfkUerdCnyyrFaVc=", salt: "yMnKy8zNzs/Q0dLT1NXW1w==" };
-const bcrypt = "$2b$05$CCCCCCCCCCCCCCCCCCCCC.aDV7CQarKHMuNfh2oJkFzsHZya4whFe";
-
-test("a realm of Keycloak becomes a project, applications, users who sign in, and their grants", async () => {
-  const organizationId = await organization(postern);
-  const [username, disabled, id] = [named("kc"), named("kc"), crypto.randomUUID()];
-  const credentialData = JSON.stringify({ hashIterations: 1000, algorithm: "pbkdf2-sha256" });
-  const credentials = [{ type: "otp" }, { type: "password", secretData: JSON.stringify(pbkdf2), credentialData }];
-  const person = { email: "ada@example.com", firstName: "Ada", lastName: "Byron", enabled: true };
-  const realm = {
-    realm: "Realm",
-    roles: {
-      realm: [{ name: "reader" }, { name: "offline_access" }],
-      client: { shop: [{ name: "buyer" }], account: [{ name: "x" }] },
-    },
-    clients: [
-      {
-        clientId: named("shop"),
-        name: "Shop",
-        secret: "s3cret",
-        redirectUris: ["https://shop.example/cb"],
-        webOrigins: ["+"],
-        attributes: { "backchannel.logout.url": "https://shop.example/logout" },
-      },
-      { clientId: named("masked"), secret: "**********", protocol: "openid-connect" },
-      { clientId: named("spa"), publicClient: true },
-      { clientId: "account" },
-      { clientId: "saml", protocol: "saml" },
-    ],
-    users: [
-      { id, username, ...person, credentials, realmRoles: ["reader"], clientRoles: { shop: ["buyer"] } },
-      { username: disabled, ...person, enabled: false, realmRoles: ["default-roles-realm"] },
-      { username: named("service-account"), serviceAccountClientId: "shop" },
-    ],
-  };
-  const path = await file(JSON.stringify(realm));
-  const args = ["--organization", organizationId, "--from", "keycloak"];
-  expect(await run("import", path, ...args)).toMatchObject({ code: 0, stdout: "8 made, 0 there already, 0 refused\n" });
-  const { users, apps, userGrants } = await within(organizationId);
-  expect(users.map((user: { state: string }) => user.state).sort()).toEqual([
-    ...["USER_STATE_ACTIVE", "USER_STATE_ACTIVE", "USER_STATE_INACTIVE"],
-  ]);
-  expect(apps.map(({ oidc }: { oidc: { backChannelLogoutUri: string } }) => oidc.backChannelLogoutUri).sort()).toEqual([
-    ...["", "", "https://shop.example/logout"],
-  ]);
-  expect(userGrants).toMatchObject([{ userId: id, roleKeys: ["reader", "shop/buyer"] }]);
-  expect((await signIn(username, "password")).status).toBe(200);
 });
 
 test("a role that is refused leaves the others, and a user who may not be deactivated is refused", async () => {
@@ -310,7 +238,6 @@ test("a service that cannot be called, a token that is none, and a wrong option 
   const token = await file("pt_not-a-token-of-this-instance-at-all");
   const wrong = [
     ["--token-file", token],
-    ["--from", "ldap"],
     ["--token-file", join(folder, "none")],
   ];
   for (const args of wrong) {
@@ -319,4 +246,45 @@ test("a service that cannot be called, a token that is none, and a wrong option 
   }
   expect((await run("import", join(folder, "none"))).stderr).toContain("cannot be read");
   expect((await run("import")).code).toBe(2);
+  expect(await run("import", path, "--from", "okta")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--from must be one of postern, keycloak, auth0, not okta"),
+  });
+});
+
+test("a forgotten --from is one line, and no file is touched", async () => {
+  const realm = JSON.stringify({ id: "shop", realm: "shop", users: [{ username: "x" }] }, null, 2);
+  const exports = [
+    await file(realm),
+    await file(JSON.stringify(JSON.parse(realm))),
+    await file('{"user_id":"auth0|1"}'),
+  ];
+  const dir = await mkdtemp(join(folder, "realm-"));
+  for (const path of [...exports, dir]) {
+    await writeFile(`${path}.refused`, "of the run before");
+    const { code, stderr } = await run("import", path);
+    expect([code, stderr], stderr).toEqual([2, expect.stringContaining("--from keycloak")]);
+    expect(await readFile(`${path}.refused`, "utf8")).toBe("of the run before");
+  }
+});
+
+test("users of Auth0 keep a verified address, and those with a second factor enrol one before anything else", async () => {
+  const [plain, strong] = [`${named("a0")}@example.com`, `${named("a0")}@example.com`];
+  const organizationId = await organization(postern);
+  const path = await ndjson(
+    { user_id: `auth0|${named("id")}`, email: plain, email_verified: true, passwordHash: bcrypt },
+    { user_id: `auth0|${named("id")}`, email: strong, multifactor: ["guardian"], passwordHash: bcrypt },
+    {
+      user_id: `google|${named("id")}`,
+      email: `${named("a0")}@example.com`,
+      identities: [{ provider: "google-oauth2" }],
+    },
+  );
+  const { stdout } = await run("import", path, "--from", "auth0", "--organization", organizationId);
+  const { users } = await within(organizationId);
+  const verified = users.filter(({ human }: { human: { emailVerified: boolean } }) => human.emailVerified);
+  expect(verified.map(({ username }: { username: string }) => username)).toEqual([plain]);
+  expect((await signIn(plain, "password")).body.enrolmentOnly).toBe(false);
+  expect((await signIn(strong, "password")).body.enrolmentOnly).toBe(true);
+  expect(stdout).toContain("users, 1: its sign-in by another identity provider");
 });

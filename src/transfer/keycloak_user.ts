@@ -1,0 +1,114 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { base32Bytes, base32Of } from "../security/totp.ts";
+import { isNamed, listOf, type Named, text, textsOf } from "./json.ts";
+import { changed, lost, type Note } from "./note.ts";
+
+/** A line of a user, with what became of the rest of it. */
+export type UserLine = { readonly json: JsonObject; readonly notes: readonly Note[] };
+
+/** Converts a user of Keycloak to the line of an import; what protected the user comes along, or is made up for. */
+export function userOf(user: Named): UserLine {
+  const username = text(user.username);
+  const inactive = user.enabled === false ? { inactive: true } : {};
+  if (user.serviceAccountClientId !== undefined) {
+    const notes = [lost("its client credentials: the machine user signs in by an access token (CreateAccessToken)")];
+    return { json: { machine: { username, name: username, ...idOf(user) }, ...inactive }, notes };
+  }
+  const actions = textsOf(user.requiredActions);
+  const [password, factor] = [passwordOf(user, actions), factorOf(user, actions)];
+  const human = {
+    username,
+    email: text(user.email),
+    givenName: text(user.firstName) || username,
+    familyName: text(user.lastName) || username,
+    ...idOf(user),
+    ...(user.emailVerified === true && !actions.includes("VERIFY_EMAIL") ? { isEmailVerified: true } : {}),
+    ...password.fields,
+    ...factor.fields,
+  };
+  return { json: { human, ...inactive }, notes: [...password.notes, ...factor.notes, ...leftBehind(user, actions)] };
+}
+
+const idOf = ({ id }: Named) => (text(id) ? { userId: text(id) } : {});
+
+type Part = { readonly fields: JsonObject; readonly notes: readonly Note[] };
+
+function passwordOf(user: Named, actions: readonly string[]): Part {
+  const stored = listOf(user.credentials).find((one) => hashOf(one) !== undefined);
+  const hash = stored && hashOf(stored);
+  if (!hash) {
+    const why = text(user.federationLink) ? "its password, which is in another directory" : "a password: it has none";
+    return { fields: {}, notes: [lost(`${why}. InviteUser lets the user choose one`)] };
+  }
+  const mustChange = stored?.temporary === true || actions.includes("UPDATE_PASSWORD");
+  return { fields: { passwordHash: hash, ...(mustChange ? { passwordChangeRequired: true } : {}) }, notes: [] };
+}
+
+const secondFactors = ["otp", "totp", "hotp", "webauthn", "recovery-authn-codes"];
+const enrolling = ["CONFIGURE_TOTP", "webauthn-register", "webauthn-register-passwordless"];
+
+/** Takes the app along whose codes we can check; a user with other factors alone has to enrol one before anything else. */
+function factorOf(user: Named, actions: readonly string[]): Part {
+  const credentials = listOf(user.credentials);
+  const factors = credentials.filter(({ type }) => secondFactors.includes(text(type)));
+  const secrets = factors.flatMap((one) => totpSecretOf(one) ?? []);
+  const notes = credentials.some(({ type }) => text(type) === "webauthn-passwordless")
+    ? [lost("its passkeys for sign-in without a password, which work at the other address alone")]
+    : [];
+  const [totpSecret] = secrets;
+  if (totpSecret !== undefined) {
+    const others = factors.length > 1 ? [lost("its further second factors; one authenticator app came along")] : [];
+    return { fields: { totpSecret }, notes: [...notes, ...others] };
+  }
+  if (factors.length === 0 && !actions.some((one) => enrolling.includes(one))) return { fields: {}, notes };
+  const why = factors.length > 0 ? "its second factor cannot come along" : "it had to enrol a second factor";
+  const marked = changed(`${why}: the user enrols one at the next sign-in, before anything else`);
+  return { fields: { requiresFactor: true }, notes: [...notes, marked] };
+}
+
+/** The secret of an app that makes codes as ours do, in Base32; Keycloak's own secrets are the bytes of a text. */
+function totpSecretOf({ type, secretData, credentialData }: Named): string | undefined {
+  const [secret, data] = [inner(secretData), inner(credentialData)];
+  const isOurs = data.subType === "totp" && data.algorithm === "HmacSHA1" && data.digits === 6 && data.period === 30;
+  const value = text(secret.value);
+  if (text(type) !== "otp" || !isOurs || value === "") return undefined;
+  const bytes = data.secretEncoding === "BASE32" ? base32Bytes(value) : Buffer.from(value);
+  return bytes.length >= 10 && bytes.length <= 64 ? base32Of(bytes) : undefined;
+}
+
+const known = ["UPDATE_PASSWORD", "VERIFY_EMAIL", ...enrolling];
+
+function leftBehind(user: Named, actions: readonly string[]): Note[] {
+  const has = (name: string) => textsOf(user[name]).length > 0 || listOf(user[name]).length > 0;
+  return [
+    ...actions.filter((one) => !known.includes(one)).map((one) => lost(`the required action ${one}`)),
+    ...(has("groups") ? [lost("the roles of its groups")] : []),
+    ...(has("federatedIdentities") ? [lost("its sign-in by another identity provider")] : []),
+    ...(isNamed(user.attributes) && Object.keys(user.attributes).length > 0 ? [lost("its attributes")] : []),
+  ];
+}
+
+/** The PHC form of a password that Keycloak stores; undefined for any other credential. */
+function hashOf({ type, secretData, credentialData }: Named): string | undefined {
+  if (type !== "password") return undefined;
+  const [secret, data] = [inner(secretData), inner(credentialData)];
+  const [salt, tag, algorithm] = [unpadded(secret.salt), unpadded(secret.value), text(data.algorithm)];
+  const rounds = String(data.hashIterations);
+  if (algorithm !== "argon2") return `$${algorithm}$i=${rounds}$${salt}$${tag}`;
+  const more = isNamed(data.additionalParameters) ? data.additionalParameters : {};
+  const of = (name: string) => textsOf(more[name])[0] ?? "";
+  const version = of("version") === "1.0" ? 16 : 19;
+  return `$argon2${of("type")}$v=${version}$m=${of("memory")},t=${rounds},p=${of("parallelism")}$${salt}$${tag}`;
+}
+
+/** Keycloak writes JSON as a text within JSON. */
+function inner(json: unknown): Named {
+  try {
+    const value: unknown = JSON.parse(text(json));
+    return isNamed(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const unpadded = (base64: unknown): string => text(base64).replace(/=+$/, "");

@@ -1,0 +1,69 @@
+import type { ItemKind } from "./item.ts";
+import type { Note } from "./note.ts";
+import type { Outcome } from "./outcome.ts";
+
+type Row = { made: number; there: number; changed: number; lost: number; refused: number };
+
+/** The summary of an import: what became of the things of each kind. */
+export type Report = {
+  /** Counts an item, or a part of the export that has none. */
+  readonly count: (kind: ItemKind, outcome: Outcome | undefined, notes: readonly Note[]) => void;
+  /** The table, and below it the reasons with their numbers. */
+  readonly lines: () => readonly string[];
+};
+
+const labels = {
+  user: "users",
+  project: "projects",
+  application: "applications",
+  apiApplication: "APIs",
+  grant: "grants",
+} as const satisfies Record<ItemKind, string>;
+
+const columns = ["made", "there", "changed", "lost", "refused"] as const;
+const empty = (): Row => ({ made: 0, there: 0, changed: 0, lost: 0, refused: 0 });
+
+/** Opens a summary. */
+export function openReport(): Report {
+  const rows = new Map<ItemKind, Row>();
+  const reasons = new Map<string, { readonly kind: ItemKind; readonly note: Note; count: number }>();
+
+  return {
+    count(kind, outcome, notes) {
+      const row = rows.get(kind) ?? empty();
+      rows.set(kind, row);
+      if (outcome !== undefined) row[typeof outcome === "string" ? outcome : "refused"] += 1;
+      for (const became of ["changed", "lost"] as const)
+        if (notes.some((note) => note.became === became)) row[became] += 1;
+      for (const note of notes) {
+        const key = JSON.stringify([kind, note]);
+        const reason = reasons.get(key) ?? { kind, note, count: 0 };
+        reason.count += 1;
+        reasons.set(key, reason);
+      }
+    },
+
+    lines: () => [...table(rows), ...reasonsOf("changed"), ...reasonsOf("lost")],
+  };
+
+  function reasonsOf(became: Note["became"]): string[] {
+    const found = [...reasons.values()].filter(({ note }) => note.became === became);
+    const lines = found.map(({ kind, note, count }) => `  ${labels[kind]}, ${count}: ${note.what}`);
+    return lines.length === 0 ? [] : [`${became}:`, ...lines];
+  }
+}
+
+function table(rows: ReadonlyMap<ItemKind, Row>): string[] {
+  if (rows.size === 0) return [];
+  const line = (label: string, cells: readonly (string | number)[]) =>
+    [label.padEnd(13), ...cells.map((cell) => String(cell).padStart(8))].join("");
+  return [
+    line("", columns),
+    ...[...rows].map(([kind, row]) =>
+      line(
+        labels[kind],
+        columns.map((name) => row[name]),
+      ),
+    ),
+  ];
+}
