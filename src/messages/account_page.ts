@@ -3,6 +3,31 @@ import type { Texts } from "./language.ts";
 /** The texts of the pages of a user's account. */
 export const accountTexts = {
   account: { en: "Your account", de: "Ihr Konto", fr: "Votre compte", es: "Su cuenta" },
+  account_email: { en: "E-mail address", de: "E-Mail-Adresse", fr: "Adresse e-mail", es: "Correo electrónico" },
+  email_confirmed: {
+    en: "Your address {email} is confirmed.",
+    de: "Ihre Adresse {email} ist bestätigt.",
+    fr: "Votre adresse {email} est confirmée.",
+    es: "Su dirección {email} está confirmada.",
+  },
+  email_unconfirmed: {
+    en: "Your address {email} is not confirmed yet. Enter the code from the mail that was sent to it.",
+    de: "Ihre Adresse {email} ist noch nicht bestätigt. Geben Sie den Code aus der E-Mail ein, die an sie ging.",
+    fr: "Votre adresse {email} n’est pas encore confirmée. Saisissez le code du message qui lui a été envoyé.",
+    es: "Su dirección {email} aún no está confirmada. Introduzca el código del mensaje que se le envió.",
+  },
+  email_send: {
+    en: "Send a new code",
+    de: "Neuen Code senden",
+    fr: "Envoyer un nouveau code",
+    es: "Enviar un código nuevo",
+  },
+  email_sent: {
+    en: "A mail with a new code is on its way to {email}.",
+    de: "Eine E-Mail mit einem neuen Code ist unterwegs an {email}.",
+    fr: "Un message avec un nouveau code est en route vers {email}.",
+    es: "Un mensaje con un código nuevo está en camino a {email}.",
+  },
   account_sessions: { en: "Sessions", de: "Sitzungen", fr: "Sessions", es: "Sesiones" },
   account_applications: {
     en: "Connected applications",
@@ -77,6 +102,30 @@ export const accountTexts = {
     fr: "Elle reste connectée en votre absence.",
     es: "Sigue conectada mientras usted no está.",
   },
+  offline_since: {
+    en: "Connected since {date}",
+    de: "Verbunden seit {date}",
+    fr: "Connectée depuis le {date}",
+    es: "Conectada desde el {date}",
+  },
+  sign_out_everywhere: {
+    en: "Sign out everywhere",
+    de: "Überall abmelden",
+    fr: "Se déconnecter partout",
+    es: "Cerrar todas las sesiones",
+  },
+  stays_connected: {
+    en: "Devices and applications that stay connected while you are away are still connected. You can end that, too.",
+    de: "Geräte und Anwendungen, die verbunden bleiben, während Sie abwesend sind, sind weiterhin verbunden. Auch das können Sie beenden.",
+    fr: "Les appareils et applications qui restent connectés en votre absence le sont toujours. Vous pouvez aussi y mettre fin.",
+    es: "Los dispositivos y aplicaciones que siguen conectados mientras usted no está lo siguen estando. También puede ponerle fin.",
+  },
+  signed_out_everywhere: {
+    en: "All your sessions have ended, and no device or application stays connected.",
+    de: "Alle Ihre Sitzungen sind beendet, und weder Geräte noch Anwendungen bleiben verbunden.",
+    fr: "Toutes vos sessions sont fermées, et aucun appareil ni aucune application ne reste connecté.",
+    es: "Todas sus sesiones se han cerrado, y ningún dispositivo ni aplicación sigue conectado.",
+  },
   disconnect: { en: "Disconnect", de: "Trennen", fr: "Déconnecter", es: "Desconectar" },
   factor_totp: {
     en: "Authenticator app",
@@ -100,6 +149,25 @@ export const accountTexts = {
   name: { en: "Name", de: "Name", fr: "Nom", es: "Nombre" },
   rename_factor: { en: "Rename", de: "Umbenennen", fr: "Renommer", es: "Cambiar el nombre" },
   remove_factor: { en: "Remove", de: "Entfernen", fr: "Supprimer", es: "Eliminar" },
+  remove_title: {
+    en: "Remove this factor?",
+    de: "Diesen Faktor entfernen?",
+    fr: "Supprimer ce facteur\u202f?",
+    es: "¿Eliminar este factor?",
+  },
+  remove_text: {
+    en: "You cannot sign in with it any more.",
+    de: "Sie können sich damit nicht mehr anmelden.",
+    fr: "Vous ne pourrez plus vous connecter avec lui.",
+    es: "Ya no podrá iniciar sesión con él.",
+  },
+  remove_last: {
+    en: "It is your last second factor. Your recovery codes go with it, and your password alone signs you in.",
+    de: "Er ist Ihr letzter zweiter Faktor. Ihre Wiederherstellungscodes entfallen mit ihm, und für die Anmeldung genügt Ihr Passwort.",
+    fr: "C’est votre dernier second facteur. Vos codes de récupération disparaissent avec lui, et votre mot de passe suffira pour vous connecter.",
+    es: "Es su último segundo factor. Sus códigos de recuperación desaparecen con él y bastará con la contraseña para iniciar sesión.",
+  },
+  keep_factor: { en: "Keep it", de: "Behalten", fr: "Le conserver", es: "Conservarlo" },
   new_codes: {
     en: "Make new recovery codes",
     de: "Neue Wiederherstellungscodes erzeugen",

@@ -26,6 +26,30 @@ export const callTexts = {
     fr: "Vous n’avez pas l’autorisation {permission}.",
     es: "No tiene el permiso {permission}.",
   },
+  HOLDS_MORE: {
+    en: "The user holds more than you do: {permission}, in a place that you may not see.",
+    de: "Der Benutzer hat mehr Rechte als Sie: {permission}, an einer Stelle, die Sie nicht sehen dürfen.",
+    fr: "L’utilisateur a plus de droits que vous\u202f: {permission}, à un endroit que vous ne pouvez pas voir.",
+    es: "El usuario tiene más derechos que usted: {permission}, en un lugar que no puede ver.",
+  },
+  HOLDS_MORE_ON_INSTANCE: {
+    en: "The user holds more than you do: {permission}, on the instance.",
+    de: "Der Benutzer hat mehr Rechte als Sie: {permission}, auf der Instanz.",
+    fr: "L’utilisateur a plus de droits que vous\u202f: {permission}, sur l’instance.",
+    es: "El usuario tiene más derechos que usted: {permission}, en la instancia.",
+  },
+  HOLDS_MORE_IN: {
+    en: "The user holds more than you do: {permission}, in organization {organizationId}.",
+    de: "Der Benutzer hat mehr Rechte als Sie: {permission}, in der Organisation {organizationId}.",
+    fr: "L’utilisateur a plus de droits que vous\u202f: {permission}, dans l’organisation {organizationId}.",
+    es: "El usuario tiene más derechos que usted: {permission}, en la organización {organizationId}.",
+  },
+  GIVES_MORE: {
+    en: "The roles give more than you hold there: {permission}.",
+    de: "Die Rollen geben mehr, als Sie dort haben: {permission}.",
+    fr: "Les rôles donnent plus que ce que vous y détenez\u202f: {permission}.",
+    es: "Los roles dan más de lo que usted tiene allí: {permission}.",
+  },
   VALIDATION_FAILED: {
     en: "The request is not valid: {fields}.",
     de: "Die Anfrage ist ungültig: {fields}.",

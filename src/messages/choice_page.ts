@@ -64,6 +64,12 @@ export const choiceTexts = {
     fr: "voir vos rôles dans le projet de l’application",
     es: "ver los roles que usted tiene en el proyecto de la aplicación",
   },
+  scope_all_roles: {
+    en: "see your roles in its project in every organization",
+    de: "Ihre Rollen im Projekt der Anwendung in allen Organisationen sehen",
+    fr: "voir vos rôles dans le projet de l’application au sein de toutes les organisations",
+    es: "ver los roles que usted tiene en el proyecto de la aplicación en todas las organizaciones",
+  },
   scope_offline: {
     en: "stay connected while you are away",
     de: "verbunden bleiben, während Sie abwesend sind",

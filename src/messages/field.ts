@@ -188,6 +188,24 @@ export const fieldTexts = {
     fr: "Doit contenir un caractère visible.",
     es: "Debe tener un carácter visible.",
   },
+  TEXT_NOT_ONE_LINE: {
+    en: "Must not have control characters, or characters that change the direction of the text.",
+    de: "Steuerzeichen und Zeichen, die die Schreibrichtung ändern, sind hier nicht erlaubt.",
+    fr: "Ne doit contenir ni caractères de contrôle ni caractères qui changent le sens du texte.",
+    es: "No debe contener caracteres de control ni caracteres que cambien la dirección del texto.",
+  },
+  TEXT_NOT_ALL_VISIBLE: {
+    en: "Must not have invisible characters.",
+    de: "Unsichtbare Zeichen sind hier nicht erlaubt.",
+    fr: "Ne doit pas contenir de caractères invisibles.",
+    es: "No debe contener caracteres invisibles.",
+  },
+  ROLE_KEY_DOTS: {
+    en: "Must not be one or two full stops, which clients take for a step in a path.",
+    de: "Ein oder zwei Punkte allein sind kein Schlüssel, weil Clients sie als Schritt in einem Pfad verstehen.",
+    fr: "Ne doit pas être un ou deux points seuls, que les clients prennent pour une étape d’un chemin.",
+    es: "No debe ser uno o dos puntos solos, que los clientes toman por un paso de una ruta.",
+  },
   TEXT_MAX: {
     en: "Must be at most {max} characters.",
     de: "Höchstens {max} Zeichen sind erlaubt.",
@@ -253,6 +271,12 @@ export const fieldTexts = {
     de: "Die inneren Listen dürfen zusammen höchstens {max} Einträge haben.",
     fr: "Les listes intérieures doivent contenir au plus {max} éléments en tout.",
     es: "Las listas interiores deben contener como máximo {max} elementos en total.",
+  },
+  OPEN_VALUES_MAX: {
+    en: "Must contain no more than {max} values.",
+    de: "Höchstens {max} Werte sind erlaubt.",
+    fr: "Doit contenir au plus {max} valeurs.",
+    es: "Debe contener como máximo {max} valores.",
   },
   OPEN_OBJECT_MAX: {
     en: "Must contain no more than {max} values, with those of the other open objects.",
@@ -337,6 +361,12 @@ export const fieldTexts = {
     de: "Nötig ist: {needs}.",
     fr: "Il faut\u202f: {needs}.",
     es: "Hace falta: {needs}.",
+  },
+  GRANT_ROLES_MANY: {
+    en: "Would give the user grant more than {most} roles.",
+    de: "Damit hätte die Benutzerberechtigung mehr als {most} Rollen.",
+    fr: "L’attribution aurait ainsi plus de {most} rôles.",
+    es: "La concesión de usuario tendría así más de {most} roles.",
   },
   ROLE_NOT_IN_GRANT: {
     en: "Role {key} is not in project grant {id}.",

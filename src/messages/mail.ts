@@ -1,7 +1,34 @@
 import type { Language } from "./language.ts";
 
+/** The kinds of mails that tell of a change of an account. */
+export const noticeKinds = [
+  "password_changed",
+  "factor_added",
+  "factor_removed",
+  "email_changed",
+  "email_replaced",
+  "new_device",
+] as const;
+
+/** A kind of mail that tells of a change of an account. */
+export type NoticeKind = (typeof noticeKinds)[number];
+
+/** A subject of such mails, as the settings name it. */
+export type NoticeTopic = "password" | "factor" | "email" | "device";
+
 /** The kinds of mail. */
-export type MailKind = "verify_email" | "reset_password" | "invitation";
+export type MailKind = "verify_email" | "reset_password" | "invitation" | NoticeKind;
+
+/** Whether a mail of this kind only tells of a change. */
+export const isNotice = (kind: MailKind): kind is NoticeKind => noticeKinds.some((notice) => notice === kind);
+
+// The user alone knows whether the change was meant.
+const otherwise = {
+  en: "If it was you, there is nothing to do. Otherwise tell those who run this service, too.",
+  de: "Wenn Sie das selbst waren, müssen Sie nichts tun. Andernfalls sagen Sie es auch denen, die diesen Dienst betreiben.",
+  fr: "Si c’était vous, vous n’avez rien à faire. Sinon, prévenez aussi les responsables de ce service.",
+  es: "Si ha sido usted, no tiene que hacer nada. Si no, avise también a los responsables de este servicio.",
+} as const;
 
 /** The sentences of a mail: its subject, those before its codes and those after them. */
 export type MailTexts = { readonly subject: string; readonly before: string; readonly after: string };
@@ -81,6 +108,142 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
       after: "El código es válido durante un día y una sola vez. Si no espera ninguna cuenta, ignore este mensaje.",
     },
   },
+  password_changed: {
+    en: {
+      subject: "Your password was changed",
+      before: "The password of your account was changed.",
+      after: otherwise.en,
+    },
+    de: {
+      subject: "Ihr Passwort wurde geändert",
+      before: "Das Passwort Ihres Kontos wurde geändert.",
+      after: otherwise.de,
+    },
+    fr: {
+      subject: "Votre mot de passe a été modifié",
+      before: "Le mot de passe de votre compte a été modifié.",
+      after: otherwise.fr,
+    },
+    es: {
+      subject: "Se ha cambiado su contraseña",
+      before: "Se ha cambiado la contraseña de su cuenta.",
+      after: otherwise.es,
+    },
+  },
+  factor_added: {
+    en: {
+      subject: "A second factor was added",
+      before: "A second factor, or a new set of recovery codes, was added to your account.",
+      after: otherwise.en,
+    },
+    de: {
+      subject: "Ein zweiter Faktor wurde eingerichtet",
+      before: "Für Ihr Konto wurde ein zweiter Faktor eingerichtet, oder es gibt neue Wiederherstellungscodes.",
+      after: otherwise.de,
+    },
+    fr: {
+      subject: "Un second facteur a été ajouté",
+      before: "Un second facteur ou de nouveaux codes de récupération ont été ajoutés à votre compte.",
+      after: otherwise.fr,
+    },
+    es: {
+      subject: "Se ha añadido un segundo factor",
+      before: "Se ha añadido a su cuenta un segundo factor o nuevos códigos de recuperación.",
+      after: otherwise.es,
+    },
+  },
+  factor_removed: {
+    en: {
+      subject: "A second factor was removed",
+      before: "A second factor was removed from your account.",
+      after: otherwise.en,
+    },
+    de: {
+      subject: "Ein zweiter Faktor wurde entfernt",
+      before: "Ein zweiter Faktor Ihres Kontos wurde entfernt.",
+      after: otherwise.de,
+    },
+    fr: {
+      subject: "Un second facteur a été supprimé",
+      before: "Un second facteur de votre compte a été supprimé.",
+      after: otherwise.fr,
+    },
+    es: {
+      subject: "Se ha eliminado un segundo factor",
+      before: "Se ha eliminado un segundo factor de su cuenta.",
+      after: otherwise.es,
+    },
+  },
+  email_changed: {
+    en: {
+      subject: "The e-mail address of your account was changed",
+      before: "The e-mail address of your account was changed, or has to be confirmed again.",
+      after:
+        "The page works for three days. It ends all sessions and access tokens of your account, and restores this address. Your password stays as it is: choose a new one afterwards. If you changed the address yourself, ignore this message.",
+    },
+    de: {
+      subject: "Die E-Mail-Adresse Ihres Kontos wurde geändert",
+      before: "Die E-Mail-Adresse Ihres Kontos wurde geändert oder muss neu bestätigt werden.",
+      after:
+        "Die Seite gilt drei Tage. Sie beendet alle Sitzungen und Zugriffstoken Ihres Kontos und stellt diese Adresse wieder her. Ihr Passwort bleibt, wie es ist: Wählen Sie danach ein neues. Wenn Sie die Adresse selbst geändert haben, ignorieren Sie diese Nachricht.",
+    },
+    fr: {
+      subject: "L’adresse e-mail de votre compte a été modifiée",
+      before: "L’adresse e-mail de votre compte a été modifiée ou doit être confirmée de nouveau.",
+      after:
+        "La page est valable trois jours. Elle met fin à toutes les sessions et à tous les jetons d’accès de votre compte, et rétablit cette adresse. Votre mot de passe reste inchangé\u202f: choisissez-en un nouveau ensuite. Si vous avez modifié l’adresse vous-même, ignorez ce message.",
+    },
+    es: {
+      subject: "Se ha cambiado la dirección de correo electrónico de su cuenta",
+      before: "La dirección de correo electrónico de su cuenta se ha cambiado o debe confirmarse de nuevo.",
+      after:
+        "La página es válida durante tres días. Cierra todas las sesiones y anula todos los tokens de acceso de su cuenta, y restablece esta dirección. Su contraseña no cambia: elija otra después. Si ha cambiado la dirección usted mismo, ignore este mensaje.",
+    },
+  },
+  email_replaced: {
+    en: {
+      subject: "Your account has another e-mail address",
+      before: "The e-mail address of your account was changed, or has to be confirmed again.",
+      after: otherwise.en,
+    },
+    de: {
+      subject: "Ihr Konto hat eine andere E-Mail-Adresse",
+      before: "Die E-Mail-Adresse Ihres Kontos wurde geändert oder muss neu bestätigt werden.",
+      after: otherwise.de,
+    },
+    fr: {
+      subject: "Votre compte a une autre adresse e-mail",
+      before: "L’adresse e-mail de votre compte a été modifiée ou doit être confirmée de nouveau.",
+      after: otherwise.fr,
+    },
+    es: {
+      subject: "Su cuenta tiene otra dirección de correo electrónico",
+      before: "La dirección de correo electrónico de su cuenta se ha cambiado o debe confirmarse de nuevo.",
+      after: otherwise.es,
+    },
+  },
+  new_device: {
+    en: {
+      subject: "A new browser signed in",
+      before: "Somebody signed in to your account in a browser that was not known before.",
+      after: otherwise.en,
+    },
+    de: {
+      subject: "Anmeldung in einem neuen Browser",
+      before: "Jemand hat sich in einem bisher unbekannten Browser bei Ihrem Konto angemeldet.",
+      after: otherwise.de,
+    },
+    fr: {
+      subject: "Connexion depuis un nouveau navigateur",
+      before: "Quelqu’un s’est connecté à votre compte depuis un navigateur inconnu jusqu’ici.",
+      after: otherwise.fr,
+    },
+    es: {
+      subject: "Inicio de sesión en un navegador nuevo",
+      before: "Alguien ha iniciado sesión en su cuenta desde un navegador hasta ahora desconocido.",
+      after: otherwise.es,
+    },
+  },
 };
 
 /** Introduces the login name of an account, in every language. */
@@ -97,4 +260,12 @@ export const linkLabel: Readonly<Record<Language, string>> = {
   de: "Oder öffnen Sie diese Seite:",
   fr: "Ou ouvrez cette page\u202f:",
   es: "O abra esta página:",
+};
+
+/** Introduces the link by which a user takes a change back, in every language. */
+export const wayBackLabel: Readonly<Record<Language, string>> = {
+  en: "If it was not you, open this page:",
+  de: "Wenn Sie das nicht waren, öffnen Sie diese Seite:",
+  fr: "Si ce n’était pas vous, ouvrez cette page\u202f:",
+  es: "Si no ha sido usted, abra esta página:",
 };

@@ -128,6 +128,12 @@ export const nounTexts = {
     fr: "Une application a au plus {limit} clés.",
     es: "Una aplicación tiene como máximo {limit} claves.",
   },
+  ACCESS_TOKEN_LIMIT: {
+    en: "A user has at most {limit} access tokens; revoke one first.",
+    de: "Ein Benutzer hat höchstens {limit} Zugriffstoken; widerrufen Sie zuerst eines.",
+    fr: "Un utilisateur a au plus {limit} jetons d’accès ; révoquez-en d’abord un.",
+    es: "Un usuario tiene como máximo {limit} tokens de acceso; revoque antes uno.",
+  },
   ROLE_TAKEN: {
     en: 'Role "{name}" already exists in this project.',
     de: "Die Rolle „{name}“ gibt es in diesem Projekt schon.",
@@ -181,6 +187,18 @@ export const nounTexts = {
     de: "Der letzte Eigentümer kann nicht entfernt werden; bestimmen Sie zuerst einen anderen.",
     fr: "Le dernier propriétaire ne peut pas être retiré\u202f; désignez-en d’abord un autre.",
     es: "No se puede quitar al último propietario; nombre antes a otro.",
+  },
+  ENDED_BY_RECEIVER: {
+    en: "The user, or its organization, ended the roles that your organization gave, and has to allow them again first.",
+    de: "Der Benutzer oder seine Organisation hat die Rollen beendet, die Ihre Organisation vergeben hat, und muss sie erst wieder zulassen.",
+    fr: "L’utilisateur ou son organisation a mis fin aux rôles attribués par votre organisation et doit d’abord les autoriser de nouveau.",
+    es: "El usuario o su organización puso fin a los roles que dio la organización de usted y antes debe permitirlos de nuevo.",
+  },
+  OWN_ORGANIZATION: {
+    en: "Is the user's own organization, whose roles RemoveMember and RemoveUserGrant end.",
+    de: "Das ist die eigene Organisation des Benutzers; ihre Rollen beenden RemoveMember und RemoveUserGrant.",
+    fr: "C’est la propre organisation de l’utilisateur\u202f; RemoveMember et RemoveUserGrant mettent fin à ses rôles.",
+    es: "Es la propia organización del usuario; RemoveMember y RemoveUserGrant ponen fin a sus roles.",
   },
   ORGANIZATION_INACTIVE: {
     en: "Organization {id} is deactivated.",

@@ -67,6 +67,12 @@ export const pageTexts = {
     fr: "Revenez à {application} pour continuer.",
     es: "Vuelva a {application} para continuar.",
   },
+  returning: {
+    en: "Back to {application}",
+    de: "Zurück zu {application}",
+    fr: "Retour à {application}",
+    es: "Volver a {application}",
+  },
   open_application: {
     en: "Open {application}",
     de: "{application} öffnen",
@@ -109,6 +115,13 @@ export const pageTexts = {
     fr: "Cette page a expiré, ou votre navigateur n’enregistre pas les cookies.",
     es: "Esta página ha caducado o su navegador no guarda cookies.",
   },
+  wrong_address: {
+    en: "These pages work only at {issuer}. Open them there, or have PUBLIC_URL set to the address that people use.",
+    de: "Diese Seiten funktionieren nur unter {issuer}. Öffnen Sie sie dort, oder lassen Sie PUBLIC_URL auf die Adresse setzen, die alle verwenden.",
+    fr: "Ces pages ne fonctionnent qu’à l’adresse {issuer}. Ouvrez-les à cette adresse, ou faites régler PUBLIC_URL sur l’adresse utilisée.",
+    es: "Estas páginas solo funcionan en {issuer}. Ábralas allí o pida que PUBLIC_URL indique la dirección que se usa.",
+  },
+  begin_again: { en: "Start again", de: "Neu beginnen", fr: "Recommencer", es: "Empezar de nuevo" },
   sign_out: { en: "Sign out", de: "Abmelden", fr: "Se déconnecter", es: "Cerrar sesión" },
   sign_out_title: {
     en: "Do you want to sign out?",

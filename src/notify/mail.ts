@@ -1,5 +1,5 @@
 import type { Language } from "../messages/catalogue.ts";
-import { accountLabel, linkLabel, type MailKind, mailTexts } from "../messages/mail.ts";
+import { accountLabel, isNotice, linkLabel, type MailKind, mailTexts, wayBackLabel } from "../messages/mail.ts";
 
 /** A mail to send; the id stays the same when it is sent again. */
 export type Mail = {
@@ -25,7 +25,8 @@ export type MailParts = {
 /** A code with the login name of its account, and the link to a page that takes it. */
 export type MailedCode = {
   readonly loginName: string;
-  readonly code: string;
+  /** None where the mail only tells of a change. */
+  readonly code?: string;
   readonly link?: string | undefined;
 };
 
@@ -38,8 +39,9 @@ export function mailOf({ id, to, kind, language, codes }: MailParts): Mail {
   const shown = codes.map(({ loginName, code, link }) => ({
     // Until the address is verified, its reader may be somebody other than the user: the account is not named.
     account: kind === "verify_email" ? undefined : `${accountLabel[language]} ${loginName}`,
-    code: grouped(code),
-    label: link && linkLabel[language],
+    // A code that undoes a change works by its link alone.
+    code: code === undefined || isNotice(kind) ? undefined : grouped(code),
+    label: link && (isNotice(kind) ? wayBackLabel : linkLabel)[language],
     link,
   }));
   const text = [before, ...shown.map(asText), after].join("\n\n");
@@ -47,7 +49,7 @@ export function mailOf({ id, to, kind, language, codes }: MailParts): Mail {
   return { id, to, subject, text: `${text}\n`, html: page(language, subject, body) };
 }
 
-type Shown = { readonly code: string } & Readonly<Record<"account" | "label" | "link", string | undefined>>;
+type Shown = Readonly<Record<"account" | "code" | "label" | "link", string | undefined>>;
 
 /** Cuts a long code into groups of four, which are easier to read; a typed code may have the dashes. */
 const grouped = (code: string): string => (code.length > 8 ? (code.match(/.{1,4}/g) ?? []).join("-") : code);
@@ -58,7 +60,7 @@ const asText = ({ account, code, label, link }: Shown): string =>
 function asHtml({ account, code, label, link }: Shown): string {
   const lines = [
     account === undefined ? undefined : escaped(account),
-    `<strong style="font-size:1.5em;letter-spacing:0.1em">${escaped(code)}</strong>`,
+    code === undefined ? undefined : `<strong style="font-size:1.5em;letter-spacing:0.1em">${escaped(code)}</strong>`,
     label === undefined ? undefined : escaped(label),
     link === undefined ? undefined : `<a href="${escaped(link)}">${escaped(link)}</a>`,
   ];

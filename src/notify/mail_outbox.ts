@@ -14,7 +14,9 @@ export type LeasedMail = {
   readonly language: Language;
   readonly sealed: Uint8Array | null;
   readonly expiration: Date;
-  /** Whether one of its codes is still in force. */
+  /** The login name of its user; null where there is none any more. */
+  readonly loginName: string | null;
+  /** Whether one of its codes is still in force, or it never had any. */
   readonly isNeeded: boolean;
 };
 
@@ -34,7 +36,8 @@ export const takeMails = (sql: Sql, { most, leaseSeconds }: { most: number; leas
   update mail_messages m set attempts = m.attempts + 1, due = now() + make_interval(secs => ${leaseSeconds})
   from due d where m.mail_id = d.mail_id
   returning m.mail_id as id, m.owner, m.user_id as "userId", m.attempts, m.kind, m.email, m.language, m.sealed,
-    m.expiration_date as expiration, exists (select from mail_codes c where c.mail_id = m.mail_id) as "isNeeded"`;
+    m.expiration_date as expiration, (select u.username from users u where u.user_id = m.user_id) as "loginName",
+    m.sealed is null or exists (select from mail_codes c where c.mail_id = m.mail_id) as "isNeeded"`;
 
 /** Deletes a mail that was delivered or is obsolete. */
 export const forgetMail = (sql: Sql, { id }: LeasedMail) => sql`delete from mail_messages where mail_id = ${id}`;

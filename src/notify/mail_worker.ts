@@ -1,3 +1,4 @@
+import { isNotice } from "../messages/mail.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { openMail, sealEmailLink } from "../security/mail_code.ts";
 import type { Keyring } from "../security/seal.ts";
@@ -33,10 +34,10 @@ export const startMailWorker = (options: MailWorkerOptions): AsyncDisposable =>
 
 async function tryToDeliver(options: MailWorkerOptions, message: LeasedMail): Promise<Delivery> {
   const { id, email: to, kind, language } = message;
-  if (!message.isNeeded || !message.sealed) return { kind: "superseded" };
+  const codes = codesOf(options, message);
+  if (codes === "superseded") return { kind: "superseded" };
   if (message.expiration <= options.clock()) return { kind: "dead", failure: "its codes expired before it was taken" };
   if (message.attempts > options.attempts) return { kind: "dead", failure: "every try ended with its worker" };
-  const codes = opened(options, message, message.sealed);
   if (codes === undefined) return { kind: "dead", failure: "no master key opens the codes" };
   try {
     const mail = mailOf({ id, to, kind, language, codes });
@@ -49,6 +50,14 @@ async function tryToDeliver(options: MailWorkerOptions, message: LeasedMail): Pr
 }
 
 type LinkOptions = Pick<MailWorkerOptions, "keyring" | "pages">;
+
+/** The codes of a mail, or only its link where it never had any. */
+function codesOf(options: LinkOptions, message: LeasedMail): readonly MailedCode[] | "superseded" | undefined {
+  const { isNeeded, sealed, kind, loginName } = message;
+  if (!isNeeded || loginName === null) return "superseded";
+  if (sealed) return opened(options, message, sealed);
+  return isNotice(kind) ? [{ loginName, link: options.pages[kind] }] : "superseded";
+}
 
 /** Opens the codes of a mail, with their links; undefined where no master key does. */
 function opened(options: LinkOptions, message: LeasedMail, sealed: Uint8Array): readonly MailedCode[] | undefined {
