@@ -1,31 +1,35 @@
+import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import { LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { DeleteUserSessionsRequestSchema, SessionService } from "../../gen/postern/v1/session_pb.ts";
 import { isLostRace, localized, reasonOf } from "../errors.ts";
 import { chooseLanguage, type Language } from "../messages/catalogue.ts";
 import { pageText } from "../messages/page.ts";
+import { isFreshSignIn } from "../services/fresh_sign_in.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import { accountApplications } from "./account_applications.ts";
+import { accountEmail } from "./account_email.ts";
 import { accountFactors } from "./account_factors.ts";
 import { accountHome } from "./account_home.ts";
 import { type AccountPath, type AccountSection, type AccountView, closedPage } from "./account_page.ts";
 import { accountServices } from "./account_services.ts";
 import { accountSessions } from "./account_sessions.ts";
+import { formExpired } from "./begin_again.ts";
 import type { ClientSession } from "./browser_session.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { endSessions, sessionsToEnd } from "./logout_sessions.ts";
+import { refuseForeign } from "./own_address.ts";
 import { ownClient } from "./own_client.ts";
-import { freshSignIn, isCancelled, isFresh, signInTo } from "./own_sign_in.ts";
-import { PageError } from "./page_error.ts";
+import { freshSignIn, isCancelled, signInTo } from "./own_sign_in.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
+import { redirect } from "./redirect.ts";
 import { noteRefusal } from "./request_notes.ts";
-import { redirect } from "./response.ts";
-import { refuseForeign } from "./same_origin.ts";
 import { formToken, isFormToken } from "./sealed_request.ts";
-import { callOfUser } from "./user_call.ts";
+import { callOfUser, contextOfUser } from "./user_call.ts";
 
-/** The pages of a user's account: sessions, connected applications, factors. The session of the browser opens them, and nothing else. */
+/** The pages of a user's account: its e-mail address, sessions, connected applications, factors. The session of the browser opens them, and nothing else. */
 export function accountRoutes(
   parts: ProviderParts & { readonly signIns: SignIns },
   pages: Pages,
@@ -33,8 +37,12 @@ export function accountRoutes(
   const { deps, settings, signIns, issuer } = parts;
   const { keyring } = deps.secrets;
   const services = accountServices(deps, settings, signIns);
-  const home = accountHome({ choose: (view) => signInTo(pages, view, { prompt: "select_account" }), signOut });
-  const sections = [home, accountSessions(services), accountApplications(services), accountFactors(services)];
+  const choose = (view: AccountView) => signInTo(pages, view, { prompt: "select_account" });
+  const home = accountHome({ choose, signOut: (view) => signOut(view), signOutEverywhere });
+  const sections = [
+    home,
+    ...[accountEmail, accountSessions, accountApplications, accountFactors].map((of) => of(services)),
+  ];
   return sections.map((section) => ({
     path: section.path,
     methods: ["GET", "POST"],
@@ -58,8 +66,8 @@ export function accountRoutes(
 
   async function submitted(section: AccountSection, view: AccountView, form: Parameters): Promise<Response> {
     const of = { browser: view.browser, request: section.path, sessionId: view.session.sessionId };
-    if (!isFormToken(keyring, of, form.get("token"))) throw new PageError("expired", {}, 403);
-    if (section.isSensitive(form) && !isFresh(view.session, settings, deps.clock())) return signInAgain(view);
+    if (!isFormToken(keyring, of, form.get("token"))) throw formExpired(section.path);
+    if (section.isSensitive(form) && !isFreshSignIn(view.session, settings, deps.clock())) return signInAgain(view);
     try {
       return (await section.act(view, form)) ?? redirect(section.path, { cookies: [] });
     } catch (error) {
@@ -81,11 +89,20 @@ export function accountRoutes(
   }
 
   /** Signs out the account, as at the request of an application; the other ones of the browser stay. */
-  async function signOut({ http, session }: AccountView): Promise<readonly string[]> {
+  async function signOut({ http, session }: AccountView, isOfflineOver = false): Promise<readonly string[]> {
     const cookies = pages.jar.readSessions(http.headers.cookie);
     const { ended, kept } = await sessionsToEnd(deps.sql, { cookies, hint: session });
-    await endSessions(deps, ended, callOfUser(http, session));
+    await endSessions(deps, { ended, isOfflineOver }, callOfUser(http, session));
     return pages.jar.setSessions(kept, cookies);
+  }
+
+  /** Ends all sessions of the account, this one last, and what devices and applications got by them. */
+  async function signOutEverywhere(view: AccountView): Promise<readonly string[]> {
+    const { http, session } = view;
+    const request = create(DeleteUserSessionsRequestSchema, { userId: session.userId });
+    const context = contextOfUser(http, session, SessionService.method.deleteUserSessions);
+    await services.sessions.deleteUserSessions(request, context);
+    return signOut(view, true);
   }
 }
 

@@ -49,12 +49,12 @@ type Listed = Awaited<ReturnType<AccountServices["consents"]["listConnectedAppli
 
 function item(view: AccountView, application: Listed): Html {
   const { language } = view;
-  const { appId, name, organizationName, scopes, consentDate, lastSignInDate, isOffline } = application;
+  const { appId, name, organizationName, scopes, consentDate, lastSignInDate, offlineSinceDate } = application;
   const sentences = scopeSentences(scopes, null, language).map((sentence) => html`<li>${sentence}</li>`);
   return html`<h2>${name}</h2>
 <p>${pageText("application_of", language, { organization: organizationName })}</p>
 ${consentDate ? html`<p>${pageText("application_may", language)}</p><ul>${sentences}</ul>` : nothing}
 ${lastSignInDate ? dated("application_used", view, lastSignInDate) : nothing}
-${isOffline ? html`<p>${pageText("application_offline", language)}</p>` : nothing}
+${offlineSinceDate ? html`<p>${pageText("application_offline", language)}</p>${dated("offline_since", view, offlineSinceDate)}` : nothing}
 <button name="application" value="${appId}" class="plain">${pageText("disconnect", language)}</button>`;
 }

@@ -27,14 +27,23 @@ const { method } = FactorService;
 const longestName = 200;
 
 /** Makes the page of a user's factors. */
-export const accountFactors = ({ factors }: AccountServices): AccountSection => ({
+export const accountFactors = ({ factors }: AccountServices): AccountSection => {
+  const listOfUser = async ({ http, session }: AccountView): Promise<readonly Listed[]> => {
+    const request = create(ListFactorsRequestSchema, { userId: session.userId });
+    return (await factors.listFactors(request, contextOfUser(http, session, method.listFactors))).factors;
+  };
+  return section(factors, listOfUser);
+};
+
+type ListOfUser = (view: AccountView) => Promise<readonly Listed[]>;
+
+const section = (factors: AccountServices["factors"], listOfUser: ListOfUser): AccountSection => ({
   path: "/account/factors",
   isSensitive: (form) => form.get("action") !== "rename",
 
   async show(view, problem) {
-    const { http, session, language } = view;
-    const request = create(ListFactorsRequestSchema, { userId: session.userId });
-    const list = (await factors.listFactors(request, contextOfUser(http, session, method.listFactors))).factors;
+    const { language } = view;
+    const list = await listOfUser(view);
     const canHaveCodes = list.some(({ kind }) => kind !== FactorKind.RECOVERY_CODES);
     const codes = html`<button name="action" value="codes">${pageText("new_codes", language)}</button>`;
     const items = list.map((one) => item(view, one));
@@ -58,6 +67,8 @@ ${canHaveCodes ? accountForm(view, codes) : nothing}`,
         if (name !== "") await factors.renameFactor(request, contextOfUser(http, session, method.renameFactor));
         return undefined;
       }
+      case "ask_remove":
+        return askToRemove(view, await listOfUser(view), factorId);
       case "remove": {
         const request = create(RemoveFactorRequestSchema, { userId, factorId });
         await factors.removeFactor(request, contextOfUser(http, session, method.removeFactor));
@@ -87,7 +98,7 @@ function item(view: AccountView, factor: Listed): Html {
 <button name="action" value="rename" class="plain">${pageText("rename_factor", language)}</button>`;
   const fields = html`<input type="hidden" name="factor" value="${id}">
 ${factor.kind === FactorKind.RECOVERY_CODES ? nothing : rename}
-<button name="action" value="remove" class="plain">${pageText("remove_factor", language)}</button>`;
+<button name="action" value="ask_remove" class="plain danger">${pageText("remove_factor", language)}</button>`;
   return html`<h2>${kindOf(view, factor)}</h2>
 ${used}
 ${accountForm(view, fields)}`;
@@ -97,6 +108,26 @@ function kindOf({ language }: AccountView, { kind, codesLeft }: Listed): string 
   if (kind === FactorKind.TOTP) return pageText("factor_totp", language);
   if (kind === FactorKind.PASSKEY) return pageText("factor_passkey", language);
   return pageText("factor_recovery", language, { count: String(codesLeft) });
+}
+
+/** Asks before a factor goes; nothing where it is gone already. */
+function askToRemove(view: AccountView, list: readonly Listed[], factorId: string) {
+  const { language, path } = view;
+  const factor = list.find(({ id }) => id === factorId);
+  if (!factor) return undefined;
+  const isFull = ({ kind }: Listed) => kind !== FactorKind.RECOVERY_CODES;
+  const isLast = isFull(factor) && list.filter(isFull).length === 1;
+  const fields = html`<input type="hidden" name="factor" value="${factorId}">
+<button name="action" value="remove" class="danger">${pageText("remove_factor", language)}</button>`;
+  return pageResponse({
+    language,
+    title: pageText("remove_title", language),
+    body: html`${userOf(view)}
+<p><b>${kindOf(view, factor)}</b> ${factor.name}</p>
+<p>${pageText(isLast ? "remove_last" : "remove_text", language)}</p>
+${accountForm(view, fields)}
+<a class="button plain" href="${path}">${pageText("keep_factor", language)}</a>`,
+  });
 }
 
 /** The codes, shown this once. */

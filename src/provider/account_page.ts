@@ -38,6 +38,7 @@ export const mostShown = 100;
 
 const titles: Readonly<Record<AccountPath, PageText>> = {
   "/account": "account",
+  "/account/email": "account_email",
   "/account/sessions": "account_sessions",
   "/account/applications": "account_applications",
   "/account/factors": "account_factors",

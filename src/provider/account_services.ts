@@ -1,6 +1,9 @@
 import type { Deps } from "../deps.ts";
+import { loadOne } from "../events/load.ts";
+import type { Sql } from "../postgres/connect.ts";
 import { userOfSessionRead } from "../services/caller_lookups.ts";
 import { consentService } from "../services/consent.ts";
+import { userEmail } from "../services/email.ts";
 import { factorService } from "../services/factor.ts";
 import { sessionService } from "../services/session.ts";
 import type { SignIns } from "../services/sign_in.ts";
@@ -12,7 +15,17 @@ export type AccountServices = ReturnType<typeof accountServices>;
 /** Makes the services of the pages of the account. */
 export const accountServices = (deps: Deps, settings: ProviderSettings, signIns: SignIns) => ({
   consents: consentService(deps),
+  emails: userEmail(deps, settings),
+  emailOf: emailOfUserRead(deps.sql),
   factors: factorService(deps, settings),
   sessions: sessionService(deps, { ...settings, ...signIns }),
   userOfSession: userOfSessionRead(deps.sql),
 });
+
+/** Reads a user's address, and whether it is verified. */
+const emailOfUserRead = (sql: Sql) =>
+  loadOne<{ owner: string; id: string }, { email: string; verified: boolean }>(sql, {
+    asked: "owner text, id text",
+    select: `select n, u.email, u.email_verified as verified
+             from asked join users u on u.owner = asked.owner and u.user_id = asked.id and u.kind = 'human'`,
+  });

@@ -7,6 +7,7 @@ import {
 import { chooseLanguage, type Language } from "../messages/catalogue.ts";
 import type { Brand } from "./brand.ts";
 import { wordsOf } from "./claims.ts";
+import { jwtMaxLength } from "./claims_size.ts";
 import type { Client } from "./client.ts";
 import type { DeviceRequest } from "./device_request.ts";
 import { scopes } from "./discovery.ts";
@@ -64,7 +65,7 @@ const longest: Readonly<Record<string, number>> = {
   nonce: 500,
   scope: 1_000,
   login_hint: 200,
-  id_token_hint: 4_000,
+  id_token_hint: jwtMaxLength,
   ui_locales: 200,
   resource: 1_000,
 };

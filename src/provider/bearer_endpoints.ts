@@ -1,7 +1,8 @@
 import { OidcAuthMethodType } from "../../gen/postern/v1/application_pb.ts";
 import type { Deps } from "../deps.ts";
 import { hashToken } from "../security/token.ts";
-import { type Claims, roleClaims, userinfoClaims, wordsOf } from "./claims.ts";
+import { roleClaims, userinfoClaims, wordsOf } from "./claims.ts";
+import { type Claims, jwtMaxLength } from "./claims_size.ts";
 import type { Client } from "./client.ts";
 import type { Authenticate } from "./client_authentication.ts";
 import { isForeign } from "./consent.ts";
@@ -21,12 +22,10 @@ type Parts = {
   readonly authenticate: Authenticate;
 };
 
-const longestToken = 8_000;
-
 /** The value by whose hash the row of an access token is found: itself, or the jti of a JWT of ours; undefined for any other. */
 function valueRead({ keys, issuer, deps }: Pick<Parts, "keys" | "issuer" | "deps">) {
   return async (token: string): Promise<string | undefined> => {
-    if (token.length > longestToken) return undefined;
+    if (token.length > jwtMaxLength) return undefined;
     if (!token.includes(".")) return isOpaque(token) ? token : undefined;
     const claims = await claimsOfOwn(keys, token, { issuer: issuer(), type: "at+jwt", at: deps.clock() });
     return claims?.jti;
@@ -62,7 +61,7 @@ export function introspectionEndpoint(parts: Parts) {
   const [storedOf, find] = [valueRead(parts), clientAndToken(deps.sql)];
 
   return async ({ form, proof, call, onClient }: TokenQuestion): Promise<Claims> => {
-    const token = required(form, "token", longestToken);
+    const token = required(form, "token", jwtMaxLength);
     const value = await storedOf(token);
     const read = await find(proof.clientId, value ?? "", deps.clock());
     const client = await authenticate(read?.client, { proof, call, onClient });
@@ -89,7 +88,7 @@ const introspected = (issuer: string, { client, found, signOn }: Introspected): 
   token_type: "Bearer",
   client_id: found.end.clientId,
   "urn:postern:organization:id": signOn.organizationId,
-  ...roleClaims(signOn),
+  ...roleClaims(signOn, { scope: found.scope, isShown: true }),
 });
 
 /** Whether a client learns the username: users of other organizations allow that with the scope `profile`. */
@@ -102,7 +101,7 @@ export function revocationEndpoint(parts: Parts) {
   const [storedOf, tokenOf, refreshOf] = [valueRead(parts), clientAndToken(deps.sql), clientAndRefresh(deps.sql)];
 
   return async ({ form, proof, call, onClient }: TokenQuestion): Promise<void> => {
-    const token = required(form, "token", longestToken);
+    const token = required(form, "token", jwtMaxLength);
     const value = (await storedOf(token)) ?? "";
     const [access, refresh] = await Promise.all([
       tokenOf(proof.clientId, value, deps.clock()),

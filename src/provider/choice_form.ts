@@ -2,18 +2,13 @@ import type { Response } from "@postern/gateway";
 import { pageText } from "../messages/page.ts";
 import type { ClientSession } from "./browser_session.ts";
 import { paths } from "./discovery.ts";
-import { type Html, html, pageResponse } from "./html.ts";
-import { formActionOf } from "./redirect_uri.ts";
-import { type Form, hiddenOf } from "./sign_in_form.ts";
+import { type Html, html } from "./html.ts";
+import { type Form, hiddenOf, signInPage } from "./sign_in_form.ts";
 
 /** The form in which a user chooses one of the accounts that are signed in, or another one. */
 export function accountsForm(form: Form, sessions: readonly ClientSession[]): Response {
-  const { language, proven, cookies } = form;
-  return pageResponse({
-    language,
-    cookies,
-    brand: proven.brand,
-    formAction: formActionOf(proven.redirectUri),
+  const { language, proven } = form;
+  return signInPage(form, {
     title: pageText("choose_account", language),
     body: html`<p>${pageText("to_application", language, { application: proven.client.name })}</p>
 <form method="post" action="${paths.signIn}">
@@ -40,13 +35,9 @@ export type ConsentQuestion = {
 
 /** The form that asks a user to allow an application what it asks for. */
 export function consentForm(form: Form, { organization, sentences, session }: ConsentQuestion): Response {
-  const { language, proven, cookies } = form;
+  const { language, proven } = form;
   const application = proven.client.name;
-  return pageResponse({
-    language,
-    cookies,
-    brand: proven.brand,
-    formAction: formActionOf(proven.redirectUri),
+  return signInPage(form, {
     title: pageText("consent_title", language, { application }),
     body: html`<p>${pageText("consent_text", language, { application, organization })}</p>
 <ul>

@@ -7,10 +7,11 @@ import { paths } from "./discovery.ts";
 import { callOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { type Html, hidden, html, nothing } from "./html.ts";
+import { knownBrowsers } from "./known_browser.ts";
 import { bounded, type Parameters } from "./parameters.ts";
 import { codeMoved, hasWord, type PlainPage, plainResponse, plainRoute } from "./plain_page.ts";
+import { redirect } from "./redirect.ts";
 import { noteRefusal } from "./request_notes.ts";
-import { redirect } from "./response.ts";
 import { limitProblem, newPasswordProblem } from "./sign_in_problem.ts";
 
 const longestCode = 200;
@@ -45,6 +46,7 @@ export const choosePasswordRoutes = (parts: ChooseParts): readonly HttpRoute[] =
 
 function chooseRoute(parts: ChooseParts, purpose: Purpose): HttpRoute {
   const { path } = purpose;
+  const remember = knownBrowsers(parts);
   return plainRoute(parts, { path, show, submit });
 
   function show(page: PlainPage): Response {
@@ -58,8 +60,10 @@ function chooseRoute(parts: ChooseParts, purpose: Purpose): HttpRoute {
     if (verificationCode === "" || newPassword === "")
       return choosePage(page, purpose, { status: 400, problems: [pageText("code_missing", page.language)] });
     try {
-      await parts.resets.reset({ verificationCode, newPassword }, callOf(page.http));
-      return redirect(`${path}?done=1`, { cookies: [page.drop("code")] });
+      const { userId, passwordSet } = await parts.resets.reset({ verificationCode, newPassword }, callOf(page.http));
+      // The reader of the mail may sign in here, however many wrong passwords come from elsewhere meanwhile.
+      const { cookie } = await remember(page.known, { userId, passwordSet });
+      return redirect(`${path}?done=1`, { cookies: [page.drop("code"), cookie] });
     } catch (error) {
       const problem = problemOf(error, page, verificationCode);
       if (!problem) throw error;

@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
 import { OidcTokenType } from "../../gen/postern/v1/application_pb.ts";
 import { acrOf } from "../services/authentication_class.ts";
+import { type Claims, fitted } from "./claims_size.ts";
 import type { Client } from "./client.ts";
-import type { SignOn } from "./subject.ts";
-
-/** Claims by their names. */
-export type Claims = Readonly<Record<string, unknown>>;
+import { allRolesScope, type SignOn } from "./subject.ts";
 
 /** The words of a scope. */
 export const wordsOf = (scope: string): readonly string[] => scope.split(" ").filter((word) => word !== "");
@@ -16,11 +14,13 @@ const hasWord = (scope: string, word: string): boolean => wordsOf(scope).include
 export const skewOf = ({ oidc: { clockSkew } }: Pick<Client, "oidc">): number =>
   clockSkew ? Number(clockSkew.seconds) + Math.ceil(clockSkew.nanos / 1e9) : 0;
 
-/** The roles in the organization that the user signed in for, and those of all organizations. */
-export const roleClaims = ({ roles, organizationId }: SignOn): Claims => ({
-  roles: roles[organizationId] ?? [],
-  "urn:postern:project:roles": roles,
+/** The roles in the organization that the user signed in for, where they are shown, and those of all organizations, where a scope asks. */
+export const roleClaims = ({ roles, allRoles }: SignOn, { scope, isShown }: WantedRoles): Claims => ({
+  ...(isShown || hasWord(scope, "roles") ? { roles } : {}),
+  ...(allRoles !== null && hasWord(scope, allRolesScope) ? { [allRolesScope]: allRoles } : {}),
 });
+
+type WantedRoles = { readonly scope: string; readonly isShown: boolean };
 
 const organizationClaims = ({ organizationId }: SignOn): Claims => ({ "urn:postern:organization:id": organizationId });
 
@@ -62,7 +62,8 @@ export const userinfoClaims = ({ oidc }: Client, signOn: SignOn, scope: string):
   sub: signOn.userId,
   ...organizationClaims(signOn),
   ...profileClaims(signOn, scope),
-  ...(oidc.idTokenRoleAssertion || hasWord(scope, "roles") ? roleClaims(signOn) : {}),
+  // Where a token had to leave its roles out, they are here.
+  ...roleClaims(signOn, { scope, isShown: oidc.idTokenRoleAssertion || oidc.accessTokenRoleAssertion }),
 });
 
 /** The issuer and the time of a token, in seconds since 1970. */
@@ -77,12 +78,11 @@ export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, comp
   const { oidc, clientId } = client;
   const { nonce, scope } = signOn;
   const skew = skewOf(client);
-  return {
+  const required = {
     iss: issue.issuer,
     aud: clientId,
     exp: issue.now + issue.seconds + skew,
     iat: issue.now - skew,
-    ...(oidc.idTokenUserinfoAssertion || isAlone ? profileClaims(signOn, scope) : {}),
     sub: signOn.userId,
     auth_time: signOn.authTime,
     amr: signOn.methods,
@@ -91,8 +91,9 @@ export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, comp
     ...(nonce === null ? {} : { nonce }),
     ...(accessToken === undefined ? {} : { at_hash: halfHashOf(accessToken) }),
     ...organizationClaims(signOn),
-    ...(oidc.idTokenRoleAssertion || hasWord(scope, "roles") ? roleClaims(signOn) : {}),
   };
+  const profile = oidc.idTokenUserinfoAssertion || isAlone ? profileClaims(signOn, scope) : {};
+  return fitted(required, { profile, roles: roleClaims(signOn, { scope, isShown: oidc.idTokenRoleAssertion }) });
 }
 
 // OpenID Connect Core 1.0, 3.1.3.6 and 3.2.2.9: both algorithms hash by SHA-256. Optional beside a code, but go-oidc checks no token without.
@@ -102,7 +103,7 @@ const halfHashOf = (token: string): string =>
 /** The claims of an access token in the form of a JWT (RFC 9068, 2.2). */
 export function accessTokenClaims(client: Client, signOn: SignOn, issue: Issue, token: { jti: string; scope: string }) {
   const skew = skewOf(client);
-  return {
+  const required = {
     iss: issue.issuer,
     aud: client.projectId,
     exp: issue.now + issue.seconds + skew,
@@ -115,8 +116,9 @@ export function accessTokenClaims(client: Client, signOn: SignOn, issue: Issue, 
     acr: acrOf(signOn.methods),
     amr: signOn.methods,
     ...organizationClaims(signOn),
-    ...(client.oidc.accessTokenRoleAssertion || hasWord(token.scope, "roles") ? roleClaims(signOn) : {}),
   };
+  const isShown = client.oidc.accessTokenRoleAssertion;
+  return fitted(required, { profile: {}, roles: roleClaims(signOn, { scope: token.scope, isShown }) });
 }
 
 /** Whether the access tokens of an application are JWTs. */

@@ -1,4 +1,4 @@
-import { decodeJwt, importJWK, type JWK, type JWTPayload, jwtVerify } from "jose";
+import { decodeJwt, importJWK, type JWK, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { OidcAuthMethodType } from "../../gen/postern/v1/application_pb.ts";
 import type { Call, Deps } from "../deps.ts";
 import type { Sql } from "../postgres/connect.ts";
@@ -133,9 +133,11 @@ function isSecret({ secrets }: Client, secret: string): boolean {
   return matches.includes(true);
 }
 
-// Libraries give an hour; the clock of the client may be a minute ahead.
-const longestLifeSeconds = 3_660;
+// The clock of a client may be a minute ahead; libraries give an assertion an hour.
+const aheadSeconds = 60;
+const longestLifeSeconds = 3_600 + aheadSeconds;
 const toleranceSeconds = 5;
+const assertionTypes: readonly unknown[] = [undefined, "jwt", "client-authentication+jwt"];
 
 /** The claims of an assertion that a key of the client signed for us (RFC 7523, 3); undefined for any other. */
 async function assertedClaims(
@@ -143,17 +145,29 @@ async function assertedClaims(
   assertion: string,
   { issuer, now, keysOf }: { issuer: string; now: Date; keysOf: ClientKeys },
 ): Promise<JWTPayload | undefined> {
+  const audiences = [issuer, `${issuer}/oauth/token`];
   const verified = await jwtVerify(assertion, async ({ kid, alg }) => keyOf(await keysOf(client, kid), kid, alg), {
     algorithms: [...assertionAlgorithms],
     issuer: client.clientId,
     subject: client.clientId,
-    audience: [issuer, `${issuer}/oauth/token`],
+    audience: audiences,
     requiredClaims: ["exp", "jti"],
     currentDate: now,
     clockTolerance: toleranceSeconds,
   }).catch(() => undefined);
-  const exp = verified?.payload.exp ?? Number.POSITIVE_INFINITY;
-  return exp <= now.getTime() / 1000 + longestLifeSeconds ? verified?.payload : undefined;
+  if (!verified || !isForNobodyElse(verified, audiences)) return undefined;
+  const { exp = Number.POSITIVE_INFINITY, iat = 0 } = verified.payload;
+  const seconds = now.getTime() / 1000;
+  return exp <= seconds + longestLifeSeconds && iat <= seconds + aheadSeconds ? verified.payload : undefined;
+}
+
+/** Whether an assertion names us alone, and is none of the other kinds of JWT that a client signs: those were meant for somebody else. */
+function isForNobodyElse(
+  { payload: { aud }, protectedHeader: { typ } }: JWTVerifyResult,
+  audiences: readonly string[],
+) {
+  const type = typeof typ === "string" ? typ.toLowerCase().replace(/^application\//, "") : typ;
+  return assertionTypes.includes(type) && [aud].flat().every((one) => one !== undefined && audiences.includes(one));
 }
 
 /** The key that an assertion names, or the only one. */

@@ -17,9 +17,16 @@ export function codePages(settings: CodePageSettings): Readonly<Record<MailKind,
   const { publicUrl, mailSender, passwordCodeUrl, port } = settings;
   const issuer = publicUrl || mailSender === "log" ? issuerOf(settings, port) : undefined;
   const at = (path: string) => issuer && `${issuer}${path}?code={code}`;
+  const plain = (path: string) => issuer && issuer + path;
   return {
     verify_email: at(paths.confirmEmail),
     reset_password: passwordCodeUrl ?? at(paths.newPassword),
     invitation: passwordCodeUrl ?? at(paths.firstPassword),
+    email_changed: at(paths.restoreEmail),
+    email_replaced: plain("/account"),
+    password_changed: plain(paths.forgottenPassword),
+    factor_added: plain("/account/factors"),
+    factor_removed: plain("/account/factors"),
+    new_device: plain("/account/sessions"),
   };
 }

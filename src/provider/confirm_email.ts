@@ -9,8 +9,8 @@ import type { ProviderParts } from "./endpoints.ts";
 import { hidden, html } from "./html.ts";
 import type { Parameters } from "./parameters.ts";
 import { codeMoved, hasWord, type PlainPage, plainResponse, plainRoute } from "./plain_page.ts";
+import { redirect } from "./redirect.ts";
 import { noteRefusal } from "./request_notes.ts";
-import { redirect } from "./response.ts";
 
 const path = paths.confirmEmail;
 

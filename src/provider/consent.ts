@@ -7,6 +7,7 @@ import type { ClientSession } from "./browser_session.ts";
 import { wordsOf } from "./claims.ts";
 import type { Client } from "./client.ts";
 import { isOwnClient } from "./own_client.ts";
+import { allRolesScope } from "./subject.ts";
 
 /**
  * Whether users of an organization are asked before an application of another one learns about them. First-party applications are the
@@ -64,6 +65,7 @@ const sentences: Readonly<Record<string, PageText>> = {
   phone: "scope_phone",
   address: "scope_address",
   roles: "scope_roles",
+  [allRolesScope]: "scope_all_roles",
   offline_access: "scope_offline",
 };
 

@@ -1,10 +1,10 @@
 /**
- * The cookies of the pages: the browser, its session, all sessions where it has several, the code and the sealed link of a mail, and the
- * sealed authorization request that a forgotten password interrupted.
+ * The cookies of the pages: the browser, its session, all sessions where it has several, the users to whom it is known, the code and the
+ * sealed link of a mail, and the sealed authorization request that a forgotten password interrupted.
  */
 export type CookieName = keyof typeof values;
 
-/** The most accounts that a browser keeps signed in. */
+/** The most accounts that a browser keeps signed in, and to which it is known. */
 export const mostAccounts = 8;
 
 const token = /^o[bs]_[0-9A-Za-z]{33}$/;
@@ -14,6 +14,7 @@ const values = {
   browser: token,
   session: token,
   accounts: /^os_[0-9A-Za-z]{33}(?:\.os_[0-9A-Za-z]{33}){1,7}$/,
+  known: /^ok_[0-9A-Za-z]{33}(?:\.ok_[0-9A-Za-z]{33}){0,7}$/,
   code: /^[2-9A-Z]{1,40}$/,
   link: /^[\w-]{1,1000}$/,
   request: /^[\w-]{1,3800}$/,
@@ -33,7 +34,7 @@ export function cookieJar(issuer: () => string) {
   const isSecure = () => issuer().startsWith("https:");
   const nameOf = (name: CookieName) => `${isSecure() ? "__Host-" : ""}postern-${name}`;
   const attributes = () => `Path=/; HttpOnly; SameSite=Lax${isSecure() ? "; Secure" : ""}`;
-  return { read, readSessions, set, clear, setSessions };
+  return { read, readSessions, readKnown, set, clear, setSessions };
 
   /** The value of a cookie in the header of a request; undefined if it is missing, twice there, or of another form. */
   function read(header: string | undefined, name: CookieName): string | undefined {
@@ -51,6 +52,11 @@ export function cookieJar(issuer: () => string) {
     const present = read(header, "session");
     const others = read(header, "accounts")?.split(".") ?? [];
     return [...new Set(present === undefined ? others : [present, ...others])].slice(0, mostAccounts);
+  }
+
+  /** The tokens by which a browser is known to users, the last one first. */
+  function readKnown(header: string | undefined): readonly string[] {
+    return [...new Set(read(header, "known")?.split("."))];
   }
 
   /** The header that sets a cookie until a time, or for as long as the browser runs. */

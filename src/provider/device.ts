@@ -4,16 +4,16 @@ import type { Language } from "../messages/language.ts";
 import { pageText } from "../messages/page.ts";
 import { newToken } from "../security/token.ts";
 import { shownUserCode } from "../security/user_code.ts";
+import { formExpired } from "./begin_again.ts";
 import { type CodeState, deviceCodeForm } from "./device_form.ts";
 import { deviceGuesses } from "./device_guess.ts";
-import { deviceQuery } from "./device_request.ts";
+import { deviceBeginning, deviceQuery } from "./device_request.ts";
 import { paths } from "./discovery.ts";
 import { callOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
-import { PageError } from "./page_error.ts";
+import { refuseForeign } from "./own_address.ts";
 import { type Pages, shown, stepOf } from "./pages.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
-import { refuseForeign } from "./same_origin.ts";
 import { formToken, isFormToken } from "./sealed_request.ts";
 
 const longestCode = 40;
@@ -47,8 +47,8 @@ export function deviceRoute(parts: ProviderParts, pages: Pages): HttpRoute {
     refuseForeign(http, issuer());
     const form = formIn(http.headers, http.body);
     const browser = pages.jar.read(http.headers.cookie, "browser") ?? "";
-    if (!isFormToken(keyring, formOf(browser), form.get("token"))) throw new PageError("expired", {}, 403);
     const userCode = codeIn(form);
+    if (!isFormToken(keyring, formOf(browser), form.get("token"))) throw formExpired(deviceBeginning(userCode));
     const outcome = await guess(userCode, callOf(http));
     if (outcome === undefined)
       return askCode(http, { language, userCode, status: 400, problems: [pageText("device_unknown", language)] });

@@ -79,13 +79,16 @@ export function deviceFailed({ client }: ProvenRequest, { code }: OauthError, co
       return { ...ending(context, { title: texts.title, text: texts.text, application: client.name }), status: 403 };
     }
     case "expired_token":
-      return errorPage(new PageError("device_over"), context.language);
+      return deviceError(new PageError("device_over"), context);
     case "login_required":
-      return errorPage(new PageError("expired"), context.language);
+      return deviceError(new PageError("expired", {}, { beginning: paths.device }), context);
     default:
-      return errorPage(new PageError("busy", {}, 503), context.language);
+      return deviceError(new PageError("busy", {}, { status: 503 }), context);
   }
 }
+
+const deviceError = (error: PageError, { language }: PageContext): Response =>
+  errorPage(error, { path: paths.device }, { language });
 
 type Ending = {
   readonly title: "device_done" | "device_not_signed_in";

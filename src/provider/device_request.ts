@@ -1,4 +1,5 @@
 import { shownUserCode } from "../security/user_code.ts";
+import { paths } from "./discovery.ts";
 import type { Parameters } from "./parameters.ts";
 
 /** The sign-in on a device that a request is for, while it waits for its user. */
@@ -23,6 +24,10 @@ export const deviceQuery = (deviceId: string, typedCode: string): string =>
 
 /** Whether a request is for a device. */
 export const isDeviceRequest = (parameters: Parameters): boolean => parameters.get(idParameter) !== undefined;
+
+/** The page on which the sign-in on a device begins, with the code that the device shows. */
+export const deviceBeginning = (userCode: string): string =>
+  `${paths.device}?${new URLSearchParams({ [codeParameter]: userCode })}`;
 
 /** The id and the code in a request for a device. */
 export const deviceIn = (parameters: Parameters) => ({

@@ -1,6 +1,8 @@
 import { authenticationClasses } from "../services/authentication_class.ts";
 import { logoPath } from "../services/branding.ts";
+import { omittedClaim } from "./claims_size.ts";
 import { algorithms } from "./signing_keys.ts";
+import { allRolesScope } from "./subject.ts";
 
 /** The paths of the endpoints. */
 export const paths = {
@@ -21,6 +23,7 @@ export const paths = {
   newPassword: "/password",
   firstPassword: "/invitation",
   confirmEmail: "/email",
+  restoreEmail: "/email/restore",
   style: "/sign-in/style.css",
   brandStyle: "/sign-in/brand.css",
   logo: logoPath,
@@ -29,11 +32,28 @@ export const paths = {
   addFactor: "/account/factors/add",
 } as const;
 
+const onTheWay: readonly string[] = [
+  ...[paths.authorize, paths.signIn, paths.addFactor, paths.forgottenPassword],
+  ...[paths.endSession, paths.signOut],
+];
+
+/** Whether a path is on the way of a browser from an application and back: the application may have opened the window for it. */
+export const keepsOpener = (path: string): boolean => onTheWay.includes(path);
+
 /** The grant type of devices (RFC 8628, 3.4). */
 export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
 /** The scopes that have an effect, besides the one that names an organization. */
-export const scopes = ["openid", "profile", "email", "phone", "address", "roles", "offline_access"] as const;
+export const scopes = [
+  "openid",
+  "profile",
+  "email",
+  "phone",
+  "address",
+  "roles",
+  allRolesScope,
+  "offline_access",
+] as const;
 
 /** The algorithms of the assertions by which applications authenticate. */
 export const assertionAlgorithms = [
@@ -45,7 +65,7 @@ const claims = [
   ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "at_hash"],
   ...["name", "given_name", "family_name", "preferred_username", "updated_at"],
   ...["email", "email_verified", "phone_number", "phone_number_verified", "address"],
-  ...["roles", "urn:postern:project:roles", "urn:postern:organization:id"],
+  ...["roles", allRolesScope, omittedClaim, "urn:postern:organization:id"],
 ];
 
 /** Describes the provider, by OpenID Connect Discovery 1.0 and by RFC 8414: only values that are there. */

@@ -2,6 +2,7 @@ import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import type { Language } from "../messages/language.ts";
 import { newToken } from "../security/token.ts";
 import { languageIn } from "./authorization_request.ts";
+import { formExpired, queryOf } from "./begin_again.ts";
 import { cookieJar } from "./cookies.ts";
 import { paths } from "./discovery.ts";
 import { callOf } from "./endpoint.ts";
@@ -9,14 +10,13 @@ import type { ProviderParts } from "./endpoints.ts";
 import { logoutEnd, logoutForm } from "./logout_pages.ts";
 import { type LogoutRequest, logoutRequests } from "./logout_request.ts";
 import { endSessions, type FoundSessions, type OpenSession, sessionsToEnd } from "./logout_sessions.ts";
-import { PageError } from "./page_error.ts";
+import { onward } from "./onward.ts";
+import { refuseForeign } from "./own_address.ts";
 import { shown } from "./pages.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { asGet, refuseLong } from "./query.ts";
 import { noteClient } from "./request_notes.ts";
-import { redirect } from "./response.ts";
-import { refuseForeign } from "./same_origin.ts";
-import { formToken, isFormToken, openRequest, sealRequest } from "./sealed_request.ts";
+import { formToken, isFormToken, sealRequest } from "./sealed_request.ts";
 
 /** A sign-out in a browser: the request, as it was sent, and the sessions that it ends. */
 type LogoutStep = {
@@ -77,27 +77,26 @@ export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
   async function submitted(http: HttpRequest): Promise<Response> {
     refuseForeign(http, issuer());
     const form = formIn(http.headers, http.body);
-    const query = openRequest(keyring, form.get("request"), deps.clock());
-    if (query === undefined) throw new PageError("expired");
+    const query = queryOf(keyring, form, { now: deps.clock(), beginning: endBeginning });
     const step = await stepOf(http, query);
     const { ofBrowser } = step.sessions;
-    if (ofBrowser) refuseForged(http, form, ofBrowser);
+    if (ofBrowser && !isOurs(http, form, ofBrowser)) throw formExpired(endBeginning(query));
     return form.get("action") === "sign_out" ? signedOut(step) : logoutEnd("still_signed_in", step.language, []);
   }
 
-  /** Refuses a form that was shown in another browser, or for another session; one that is sent twice finds no session. */
-  function refuseForged({ headers }: HttpRequest, form: Parameters, { id: sessionId }: OpenSession): void {
+  /** Whether a form was shown in this browser and for this session; one that is sent twice finds no session. */
+  function isOurs({ headers }: HttpRequest, form: Parameters, { id: sessionId }: OpenSession): boolean {
     const browser = jar.read(headers.cookie, "browser") ?? "";
     const of = { browser, request: purposed(form.get("request") ?? ""), sessionId };
-    if (!isFormToken(keyring, of, form.get("token"))) throw new PageError("expired", {}, 403);
+    return isFormToken(keyring, of, form.get("token"));
   }
 
   async function signedOut({ http, logout, language, sessions, ...step }: LogoutStep): Promise<Response> {
-    await endSessions(deps, sessions.ended, callOf(http));
+    await endSessions(deps, sessions, callOf(http));
     const cookies = jar.setSessions(sessions.kept, step.cookies);
-    return logout.location === undefined
-      ? logoutEnd("signed_out", language, cookies)
-      : redirect(logout.location, { cookies });
+    const { location, application } = logout;
+    if (location === undefined || !application) return logoutEnd("signed_out", language, cookies);
+    return onward({ location, application: application.name, language, cookies, byForm: http.method === "POST" });
   }
 
   async function stepOf(http: HttpRequest, query: string): Promise<LogoutStep> {
@@ -110,6 +109,9 @@ export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
     return { http, query, language, logout, cookies, sessions };
   }
 }
+
+/** The path at which a sign-out begins again. */
+const endBeginning = (query: string) => `${paths.endSession}?${query}`;
 
 /** The request of a token of this form: one of the sign-in is none here. */
 const purposed = (request: string) => `sign-out ${request}`;

@@ -1,30 +1,32 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import type { Call } from "../deps.ts";
+import { refuse } from "../errors.ts";
 import { retry } from "../guards/retry.ts";
 import { chooseLanguage } from "../messages/catalogue.ts";
 import { pageText } from "../messages/page.ts";
 import { enrollingUser } from "../services/enrolling_user.ts";
 import { factorService } from "../services/factor.ts";
+import { isFreshSignIn } from "../services/fresh_sign_in.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import { totpQuestion } from "../services/totp_enrolment.ts";
 import { closedPage } from "./account_page.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
+import { beginningOf, formExpired, queryOf } from "./begin_again.ts";
 import { type BrowserSession, type ClientSession, enrollingSessionsRead } from "./browser_session.ts";
 import { paths } from "./discovery.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { type Attempt, addedPage, appForm, choiceForm, type EnrolmentForm, newPasskeyForm } from "./enrolment_form.ts";
 import { enrolmentProblem } from "./enrolment_problem.ts";
 import { credentialIn } from "./factor_answer.ts";
+import { refuseForeign } from "./own_address.ts";
 import { ownClient } from "./own_client.ts";
-import { freshSignIn, isCancelled, isFresh, signInTo } from "./own_sign_in.ts";
-import { PageError } from "./page_error.ts";
+import { freshSignIn, isCancelled, signInTo } from "./own_sign_in.ts";
 import { type BrowserStep, type Pages, shown, stepOf } from "./pages.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { qrCode } from "./qr_code.ts";
+import { redirect } from "./redirect.ts";
 import { noteRefusal } from "./request_notes.ts";
-import { redirect } from "./response.ts";
-import { refuseForeign } from "./same_origin.ts";
-import { formToken, isFormToken, openRequest, sealRequest } from "./sealed_request.ts";
+import { formToken, isFormToken, sealRequest } from "./sealed_request.ts";
 import { callOfUser } from "./user_call.ts";
 
 type Parts = ProviderParts & { readonly signIns: SignIns };
@@ -80,7 +82,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
     async opened(http: HttpRequest): Promise<Response> {
       const step = stepOf(pages.jar, http, { parameters: parametersIn(""), query: "" });
       const [session] = await pages.sessionsOf(step, ownClient);
-      if (!session || !isFresh(session, settings, clock()))
+      if (!session || !isFreshSignIn(session, settings, clock()))
         return isCancelled(http) ? cancelled(step, session) : signIn(http, session);
       return choice({ step, sessionId: session.sessionId, proven: undefined }, callOfUser(http, session), {});
     },
@@ -89,8 +91,7 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
     async submitted(http: HttpRequest): Promise<Response> {
       refuseForeign(http, issuer());
       const form = formIn(http.headers, http.body);
-      const query = form.get("request") ? openRequest(keyring, form.get("request"), clock()) : "";
-      if (query === undefined) throw new PageError("expired");
+      const query = form.get("request") ? queryOf(keyring, form, { now: clock(), beginning: beginningOf }) : "";
       const step = stepOf(pages.jar, http, { parameters: parametersIn(query), query });
       const session = await clickedSession(form, step);
       const proven = query ? await pages.prove(step.parameters, http) : undefined;
@@ -102,11 +103,14 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
   };
 
   /** The session that a form was shown to; refuses one of another site, another browser, or another user. */
-  async function clickedSession(form: Parameters, { browser, sessions, signal }: BrowserStep): Promise<ClientSession> {
+  async function clickedSession(
+    form: Parameters,
+    { browser, sessions, signal, query }: BrowserStep,
+  ): Promise<ClientSession> {
     const of = { browser, request: purposed(form.get("request") ?? "") };
     const all = await readSessions(sessions, ownClient, { now: clock(), signal });
     const session = all.find(({ sessionId }) => isFormToken(keyring, { ...of, sessionId }, form.get("token")));
-    if (!session) throw new PageError("expired", {}, 403);
+    if (!session) throw formExpired(query ? beginningOf(query) : paths.addFactor);
     return session;
   }
 
@@ -124,14 +128,16 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
     }
   }
 
-  async function step({ enrolment, form, call }: Submission): Promise<Response> {
+  async function step({ enrolment, session, form, call }: Submission): Promise<Response> {
     switch (form.get("action")) {
       case "app":
+        refuseStale(session);
         return appPage(enrolment, await factors.startTotp({}, call), {});
       case "confirm_app":
         await factors.confirmTotp({ code: codeIn(form), name: nameIn(form) }, call);
         return added(enrolment, call);
       case "new_passkey":
+        refuseStale(session);
         return newPasskeyForm(formOf(enrolment), (await factors.startPasskey({}, call)).options);
       case "passkey": {
         const answer = { credential: credentialIn(form) ?? {}, name: nameIn(form) };
@@ -141,6 +147,10 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
       default:
         return choice(enrolment, call, {});
     }
+  }
+
+  function refuseStale(session: ClientSession): void {
+    if (!isFreshSignIn(session, settings, clock())) throw refuse.because("SIGN_IN_NOT_FRESH");
   }
 
   async function choice(enrolment: Enrolment, call: Call, attempt: Attempt): Promise<Response> {
@@ -167,8 +177,8 @@ export function enrolmentPages(parts: Parts, pages: Pages) {
   async function done({ step, proven, sessionId }: Enrolment): Promise<Response> {
     const sessions = await pages.sessionsOf(step, ownClient);
     const session = sessions.find((one) => one.sessionId === sessionId);
-    if (!proven) throw new PageError("expired");
-    if (!session || !isFresh(session, settings, clock())) return pages.askPassword(proven, step, {});
+    if (!proven) throw formExpired(paths.addFactor);
+    if (!session || !isFreshSignIn(session, settings, clock())) return pages.askPassword(proven, step, {});
     return pages.signedIn(proven, step, session);
   }
 

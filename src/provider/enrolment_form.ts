@@ -5,8 +5,7 @@ import type { ProvenRequest } from "./authorization_request.ts";
 import { paths } from "./discovery.ts";
 import { type Html, html, nothing, pageResponse } from "./html.ts";
 import { passkeyForm } from "./passkey_form.ts";
-import { formActionOf } from "./redirect_uri.ts";
-import { hiddenOf, problemsOf } from "./sign_in_form.ts";
+import { hiddenOf, problemsOf, signInPage } from "./sign_in_form.ts";
 
 /** A form of an enrolment: the sign-in that goes on after it, if there is one, and its token. */
 export type EnrolmentForm = {
@@ -119,7 +118,6 @@ const nameField = (language: Language): Html => html`<label for="name">${pageTex
 type Content = { readonly status?: number; readonly body: Html; readonly script?: string };
 
 function page({ language, cookies, proven }: EnrolmentForm, title: PageText, content: Content): Response {
-  const formAction = proven ? formActionOf(proven.redirectUri) : "";
-  const { brand } = proven ?? {};
-  return pageResponse({ ...content, language, cookies, brand, title: pageText(title, language), formAction });
+  const titled = { ...content, title: pageText(title, language) };
+  return proven ? signInPage({ proven, language, cookies }, titled) : pageResponse({ ...titled, language, cookies });
 }

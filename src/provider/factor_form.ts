@@ -3,10 +3,9 @@ import { FactorKind } from "../../gen/postern/v1/factor_pb.ts";
 import { pageText } from "../messages/page.ts";
 import type { PendingSession } from "../services/pending_session.ts";
 import { paths } from "./discovery.ts";
-import { type Html, html, nothing, pageResponse } from "./html.ts";
+import { type Html, html, nothing } from "./html.ts";
 import { passkeyForm } from "./passkey_form.ts";
-import { formActionOf } from "./redirect_uri.ts";
-import { type Form, hiddenOf, problemsOf } from "./sign_in_form.ts";
+import { type Form, hiddenOf, problemsOf, signInPage } from "./sign_in_form.ts";
 
 /** The state of the page for a factor. */
 export type FactorState = {
@@ -19,15 +18,11 @@ export type FactorState = {
 
 /** The page that asks for a factor after a right password: the code of an app, a recovery code, or a passkey. */
 export function factorForm(form: Form, { status = 200, pending, problems = [] }: FactorState): Response {
-  const { language, proven, cookies } = form;
+  const { language } = form;
   const hasCodes = pending.factors.some((kind) => kind !== FactorKind.PASSKEY);
-  return pageResponse({
+  return signInPage(form, {
     status,
-    language,
-    cookies,
-    brand: proven.brand,
     title: pageText("factor_title", language),
-    formAction: formActionOf(proven.redirectUri),
     ...(pending.passkeyOptions ? { script: paths.passkeyScript } : {}),
     body: html`<p>${pageText(hasCodes ? "factor_text" : "factor_passkey_text", language)}</p>
 ${problemsOf(problems)}

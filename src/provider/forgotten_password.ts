@@ -7,8 +7,8 @@ import type { ProviderParts } from "./endpoints.ts";
 import { html } from "./html.ts";
 import { bounded, type Parameters } from "./parameters.ts";
 import { hasWord, type PlainPage, plainResponse, plainRoute } from "./plain_page.ts";
+import { redirect } from "./redirect.ts";
 import { noteRefusal } from "./request_notes.ts";
-import { redirect } from "./response.ts";
 import { limitProblem } from "./sign_in_problem.ts";
 
 const longestName = 200;

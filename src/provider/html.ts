@@ -34,14 +34,18 @@ export const nothing: Html = { html: "" };
 export const hidden = (name: string, value: string): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** A page: its texts, and the URI that one of its forms may lead to. */
+/** A page: its texts, and where it lets its forms and its window lead. */
 export type Page = {
   readonly status?: number;
   readonly language: Language;
   readonly title: string;
   readonly body: Html;
-  /** Sources of the policy for forms, besides our own origin. */
-  readonly formAction?: string;
+  /** The source of the policy for forms, besides our own origin; null lifts the restriction. */
+  readonly formAction?: string | null;
+  /** Whether the window that opened this one keeps its hold on it: applications sign users in in a popup. */
+  readonly keepsOpener?: boolean;
+  /** Whether the page tells nobody where its links come from, its own site included. */
+  readonly noReferrer?: boolean;
   /** Elements of the head, besides those of every page. */
   readonly head?: Html;
   /** The path of the one script that the page has, if it has one. */
@@ -53,16 +57,16 @@ export type Page = {
 
 /** Makes the response of a page. It runs no inline script, loads nothing from elsewhere, and is shown in no frame. */
 export function pageResponse(page: Page): Response {
-  const { status = 200, cookies = [], formAction = "" } = page;
+  const { status = 200, cookies = [], keepsOpener = false, noReferrer = false } = page;
   return {
     status,
     headers: {
       "content-type": "text/html; charset=utf-8",
-      "content-security-policy": policyOf(page, formAction),
+      "content-security-policy": policyOf(page),
       "x-frame-options": "DENY",
       // Forms send their origin by it, and links to other sites tell nothing.
-      "referrer-policy": "same-origin",
-      "cross-origin-opener-policy": "same-origin",
+      "referrer-policy": noReferrer ? "no-referrer" : "same-origin",
+      ...(keepsOpener ? {} : { "cross-origin-opener-policy": "same-origin" }),
       ...(cookies.length > 0 ? { "set-cookie": cookies } : {}),
     },
     // Bytes are never compressed: the token of a form stands beside texts of the request.
@@ -70,13 +74,13 @@ export function pageResponse(page: Page): Response {
   };
 }
 
-const policyOf = ({ script, brand }: Page, formAction: string) =>
+const policyOf = ({ script, brand, formAction = "" }: Page) =>
   [
     "default-src 'none'",
     "style-src 'self'",
     ...(script ? ["script-src 'self'"] : []),
     ...(brand?.logoPath === undefined ? [] : ["img-src 'self'"]),
-    `form-action 'self'${formAction && ` ${formAction}`}`,
+    ...(formAction === null ? [] : [`form-action 'self'${formAction && ` ${formAction}`}`]),
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join("; ");

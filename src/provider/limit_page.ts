@@ -9,12 +9,13 @@ import { noteRefusal } from "./request_notes.ts";
 /** Makes the page of a browser whose address has made too many calls; undefined for other clients and other errors. */
 export function limitPage(
   error: unknown,
-  { headers, values }: Pick<HttpRequest, "headers" | "values">,
+  { headers, values, path }: Pick<HttpRequest, "headers" | "values" | "path">,
 ): Response | undefined {
   if (!(error instanceof ConnectError) || reasonOf(error) !== "RATE_LIMIT") return undefined;
   if (!headers.accept?.includes("text/html")) return undefined;
   noteRefusal(values, error);
-  const page = errorPage(new PageError("busy", {}, 429), chooseLanguage(headers["accept-language"]) ?? "en");
+  const language = chooseLanguage(headers["accept-language"]) ?? "en";
+  const page = errorPage(new PageError("busy", {}, { status: 429 }), { path }, { language });
   const seconds = error.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds ?? 1n;
   return { ...page, headers: { ...page.headers, "retry-after": String(seconds) } };
 }

@@ -25,6 +25,7 @@ export function logoutForm({ logout, username, language, request, token, cookies
     cookies,
     title: pageText("sign_out_title", language),
     formAction: location === undefined ? "" : formActionOf(location),
+    keepsOpener: true,
     body: html`<p>${pageText("continue_text", language, { name: username })}</p>
 ${reason === undefined ? nothing : html`<p>${reason}</p>`}
 <form method="post" action="${paths.signOut}">
@@ -44,6 +45,7 @@ export const logoutEnd = (
   pageResponse({
     language,
     cookies,
+    keepsOpener: true,
     title: pageText(title, language),
     body: html`<p>${pageText("close_page", language)}</p>`,
   });

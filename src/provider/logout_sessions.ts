@@ -1,7 +1,8 @@
 import { type Call, type Deps, systemCall } from "../deps.ts";
-import { factOf, next, type Versioned } from "../events/fact.ts";
+import { next, type Versioned } from "../events/fact.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { hashToken } from "../security/token.ts";
+import { endedAt, signedOutAt } from "../services/new_session.ts";
 import type { CookieOfSession } from "./cookies.ts";
 import type { LogoutHint } from "./logout_request.ts";
 
@@ -74,16 +75,18 @@ function found(rows: readonly OpenSession[], { cookies, hint }: SessionQuestion)
   };
 }
 
+/** The sessions that end, and whether refresh tokens of `offline_access` end with them. */
+export type EndedSessions = { readonly ended: readonly OpenSession[]; readonly isOfflineOver?: boolean };
+
 /** Ends the sessions of a sign-out, all or none: the page of one that loses a race finds them anew. */
 export async function endSessions(
   { log, clock }: Pick<Deps, "log" | "clock">,
-  ended: readonly OpenSession[],
+  { ended, isOfflineOver = false }: EndedSessions,
   call: Call,
 ) {
   if (ended.length === 0) return;
-  const facts = ended.map((session) =>
-    factOf("session", next(session, clock()), { case: "ended", value: { userId: session.userId } }),
-  );
+  const endOf = isOfflineOver ? endedAt : signedOutAt;
+  const facts = ended.map((session) => endOf(next(session, clock()), session.userId));
   // A client that leaves meanwhile still signs out.
   await log.append({ ...systemCall(""), values: call.values }, facts, true);
 }

@@ -13,7 +13,13 @@ import { paths } from "./discovery.ts";
 export const ownClientId = "account pages";
 
 /** The paths of the pages of the account. */
-export const accountPaths = ["/account", "/account/sessions", "/account/applications", "/account/factors"] as const;
+export const accountPaths = [
+  "/account",
+  "/account/email",
+  "/account/sessions",
+  "/account/applications",
+  "/account/factors",
+] as const;
 
 const ownPaths = [...accountPaths, paths.addFactor] as const;
 

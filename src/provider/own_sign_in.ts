@@ -1,6 +1,6 @@
 import type { HttpRequest, Response } from "@postern/gateway";
-import { authenticationClasses, isMultiFactor } from "../services/authentication_class.ts";
-import type { BrowserSession, ClientSession } from "./browser_session.ts";
+import { authenticationClasses } from "../services/authentication_class.ts";
+import type { ClientSession } from "./browser_session.ts";
 import { type OwnPath, ownClientId } from "./own_client.ts";
 import { type Pages, stepOf } from "./pages.ts";
 import { parametersIn } from "./parameters.ts";
@@ -20,11 +20,6 @@ export async function signInTo(
   const parameters = parametersIn(query);
   return pages.proceed(await pages.prove(parameters, http), stepOf(pages.jar, http, { parameters, query }));
 }
-
-/** Whether the last sign-in of a session was a short while ago, with a factor where its user has one: only then its user changes factors. */
-export const isFresh = (session: BrowserSession, { freshSignInSeconds }: ProviderSettings, now: Date): boolean =>
-  now.getTime() - session.authTime.getTime() <= freshSignInSeconds * 1000 &&
-  (!session.hasFactor || isMultiFactor(session.methods));
 
 /** The parameters by which the user of a session signs in again, if that was too long ago or without the factor. */
 export const freshSignIn = ({ username, hasFactor }: ClientSession, { freshSignInSeconds }: ProviderSettings) => ({

@@ -1,7 +1,8 @@
-import type { Response } from "@postern/gateway";
+import type { HttpRequest, Response } from "@postern/gateway";
 import { type ComplianceKey, type Language, text } from "../messages/catalogue.ts";
 import { type PageText, pageText } from "../messages/page.ts";
-import { html, pageResponse } from "./html.ts";
+import { keepsOpener } from "./discovery.ts";
+import { html, nothing, pageResponse } from "./html.ts";
 
 /** The texts of errors that stay with us: nothing proves where the browser should be sent. */
 export type PageProblem = Extract<
@@ -10,6 +11,7 @@ export type PageProblem = Extract<
   | "redirect_uri_unknown"
   | "request_malformed"
   | "expired"
+  | "wrong_address"
   | "busy"
   | "hint_of_other_client"
   | "logout_uri_unknown"
@@ -22,12 +24,19 @@ export class PageError extends Error {
   readonly problem: PageProblem | ComplianceKey;
   readonly params: Readonly<Record<string, string>>;
   readonly status: number;
+  /** The path at which the user can begin again, where that is known. */
+  readonly beginning: string | undefined;
 
-  constructor(problem: PageProblem | ComplianceKey, params: Readonly<Record<string, string>> = {}, status = 400) {
+  constructor(
+    problem: PageProblem | ComplianceKey,
+    params: Readonly<Record<string, string>> = {},
+    { status = 400, beginning }: { readonly status?: number; readonly beginning?: string } = {},
+  ) {
     super(problem);
     this.problem = problem;
     this.params = params;
     this.status = status;
+    this.beginning = beginning;
   }
 }
 
@@ -36,6 +45,7 @@ const problems: readonly string[] = [
   "redirect_uri_unknown",
   "request_malformed",
   "expired",
+  "wrong_address",
   "busy",
   "hint_of_other_client",
   "logout_uri_unknown",
@@ -44,22 +54,27 @@ const problems: readonly string[] = [
 
 const isPageProblem = (problem: PageProblem | ComplianceKey): problem is PageProblem => problems.includes(problem);
 
-/** The titles of pages with an error. */
-export type ErrorTitle = Extract<PageText, "error" | "sign_out_error">;
+/** The texts of a page with an error: its language, and its title, that of a sign-in when it is absent. */
+export type ErrorTexts = {
+  readonly language: Language;
+  readonly title?: Extract<PageText, "error" | "sign_out_error">;
+};
 
-/** Shows an error, with a name that its developer can look for. */
+/** Shows an error of the page of a path, with a name that its developer can look for. */
 export function errorPage(
-  { problem, params, status }: PageError,
-  language: Language,
-  title: ErrorTitle = "error",
+  { problem, params, status, beginning }: PageError,
+  { path }: Pick<HttpRequest, "path">,
+  { language, title = "error" }: ErrorTexts,
 ): Response {
   const sentence = isPageProblem(problem) ? pageText(problem, language, params) : text(problem, language, params);
   return pageResponse({
     status,
     language,
+    keepsOpener: keepsOpener(path),
     title: pageText(title, language),
     body: html`<p class="bad">${sentence}</p>
-<p>${pageText("error_help", language)}</p>
-<p><code>${problem}</code></p>`,
+${beginning === undefined ? html`<p>${pageText("error_help", language)}</p>` : nothing}
+<p><code>${problem}</code></p>
+${beginning === undefined ? nothing : html`<a class="button" href="${beginning}">${pageText("begin_again", language)}</a>`}`,
   });
 }

@@ -1,8 +1,10 @@
 import type { HttpRequest, Response } from "@postern/gateway";
+import { keys } from "../deps.ts";
 import { retry } from "../guards/retry.ts";
 import type { Language } from "../messages/language.ts";
 import { newToken } from "../security/token.ts";
 import { isMultiFactor } from "../services/authentication_class.ts";
+import { notices } from "../services/notice.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import {
   type AuthorizationRequest,
@@ -27,13 +29,15 @@ import type { ProviderParts } from "./endpoints.ts";
 import { type FactorState, factorForm } from "./factor_form.ts";
 import { issuing, type SessionOfUser } from "./issue.ts";
 import { claimsOfOwn } from "./jwt.ts";
+import { knownBrowsers } from "./known_browser.ts";
 import { OauthError } from "./oauth_error.ts";
 import { isOwnClient } from "./own_client.ts";
-import { type ErrorTitle, errorPage, PageError } from "./page_error.ts";
+import { type ErrorTexts, errorPage, PageError } from "./page_error.ts";
 import type { Parameters } from "./parameters.ts";
 import { requestProof } from "./prove.ts";
+import { redirect } from "./redirect.ts";
 import { noteClient, noteFailure } from "./request_notes.ts";
-import { authorizationResponse, errorResponse, redirect } from "./response.ts";
+import { authorizationResponse, errorResponse } from "./response.ts";
 import { formSeconds, formToken, sealRequest } from "./sealed_request.ts";
 import { confirmationForm, type Form, type PasswordState, passwordForm } from "./sign_in_form.ts";
 import type { TokenMaker } from "./tokens.ts";
@@ -46,10 +50,14 @@ export type BrowserStep = Clicks & {
   /** The context values of the request. */
   readonly values: HttpRequest["values"];
   readonly language: Language;
+  /** Whether the request is a form of ours. */
+  readonly byForm: boolean;
   /** The value of the cookie of this browser, which its forms are bound to. */
   readonly browser: string;
   /** The values of the sessions of this browser, the present one first. */
   readonly sessions: readonly string[];
+  /** The tokens by which this browser is known to users. */
+  readonly known: readonly string[];
   readonly cookies: string[];
   readonly signal: AbortSignal;
 };
@@ -62,12 +70,10 @@ export type Pages = ReturnType<typeof signInPages>;
 /** Makes the steps of a sign-in, which authorize begins and the forms go on with. */
 export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker; readonly signIns: SignIns }) {
   const { deps, settings, maker, issuer, keys, signIns } = parts;
-  const { clock, secrets } = deps;
+  const { sql, clock, secrets } = deps;
   const jar = cookieJar(issuer);
-  const prove = requestProof(deps.sql);
-  const readSessions = browserSessionsRead(deps.sql);
-  const namesOf = consentNamesRead(deps.sql);
-  const issue = issuing({ deps, settings, maker });
+  const [prove, readSessions, namesOf] = [requestProof(sql), browserSessionsRead(sql), consentNamesRead(sql)];
+  const [issue, remember, notice] = [issuing({ deps, settings, maker }), knownBrowsers(parts), notices(deps, settings)];
 
   return {
     jar,
@@ -90,21 +96,7 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
         return shownNext(request, step, { sessions, expectedUser });
       }),
 
-    /** Goes on after a right sign-in, unless another user was expected; for a device it has to confirm. */
-    signedIn: (proven: ProvenRequest, step: BrowserStep, session: BegunSession): Promise<Response> =>
-      withErrors(proven, step, async () => {
-        const request = authorizationRequest(proven, step.parameters, issuer());
-        const expectedUser = await expectedUserOf(request);
-        if (expectedUser !== undefined && expectedUser !== session.userId)
-          throw new OauthError("login_required", "another user signed in than id_token_hint names");
-        if (request.wantsFactor && !isMultiFactor(session.methods))
-          throw new OauthError("unmet_authentication_requirements", "the user has no second factor");
-        if (!isQuestioned(request, session)) return respond(request, step, session);
-        const clicks = { chosen: session.sessionId, isConfirmed: request.device === undefined, isSignedIn: true };
-        const sessions = await sessionsOf({ ...step, sessions: [session.cookie] }, targetOf(request));
-        return shownNext(request, { ...step, ...clicks }, { sessions, expectedUser });
-      }),
-
+    signedIn,
     askPassword,
     askFactor,
 
@@ -116,6 +108,25 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
       return deviceCancelled(proven, contextOf(step));
     },
   };
+
+  /** Goes on after a full sign-in, which makes the browser known, unless another user was expected; for a device it has to confirm. */
+  async function signedIn(proven: ProvenRequest, before: BrowserStep, session: BegunSession): Promise<Response> {
+    const { userId, sessionId } = session;
+    const { cookie } = await remember(before.known, { userId, sessionId, ...notice("new_device", before) });
+    const step = { ...before, cookies: [...before.cookies, cookie] };
+    return withErrors(proven, step, async () => {
+      const request = authorizationRequest(proven, step.parameters, issuer());
+      const expectedUser = await expectedUserOf(request);
+      if (expectedUser !== undefined && expectedUser !== session.userId)
+        throw new OauthError("login_required", "another user signed in than id_token_hint names");
+      if (request.wantsFactor && !isMultiFactor(session.methods))
+        throw new OauthError("unmet_authentication_requirements", "the user has no second factor");
+      if (!isQuestioned(request, session)) return respond(request, step, session);
+      const clicks = { chosen: session.sessionId, isConfirmed: request.device === undefined, isSignedIn: true };
+      const sessions = await sessionsOf({ ...step, sessions: [session.cookie] }, targetOf(request));
+      return shownNext(request, { ...step, ...clicks }, { sessions, expectedUser });
+    });
+  }
 
   /** Reads the sessions of a browser, with how their users stand to an application. */
   function sessionsOf({ sessions, signal }: Pick<BrowserStep, "sessions" | "signal">, client: SessionClient) {
@@ -215,8 +226,8 @@ export function signInPages(parts: ProviderParts & { readonly maker: TokenMaker;
     return claims.sub;
   }
 
-  function contextOf({ language, cookies }: BrowserStep) {
-    return { issuer: issuer(), language, cookies };
+  function contextOf({ language, cookies, byForm }: BrowserStep) {
+    return { issuer: issuer(), language, cookies, byForm };
   }
 }
 
@@ -241,12 +252,17 @@ const clicksOf = ({ chosen, isConfirmed, isAllowed, isSignedIn }: BrowserStep): 
 /** The step that a request of a browser is. */
 export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, "parameters" | "query">): BrowserStep {
   const { cookie, "accept-language": accepted } = http.headers;
+  const language = languageIn(of.parameters, accepted);
+  // Mails that a page leads to are in its language.
+  http.values.set(keys.language, language);
   return {
     ...of,
     values: http.values,
-    language: languageIn(of.parameters, accepted),
+    language,
+    byForm: http.method === "POST",
     browser: jar.read(cookie, "browser") ?? newToken("ob"),
     sessions: jar.readSessions(cookie),
+    known: jar.readKnown(cookie),
     cookies: [],
     chosen: undefined,
     isConfirmed: false,
@@ -256,16 +272,13 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
   };
 }
 
-/** The language of a page's errors, and their title: that of a sign-in when it is absent. */
-export type ErrorTexts = { readonly language: Language; readonly title?: ErrorTitle };
-
 /**
  * Runs a page, again when it lost a race, as the guards run a call again; an error that has nowhere else to go is shown on a page of
  * its own.
  */
 export async function shown(
-  { values }: Pick<HttpRequest, "values">,
-  { language, title }: ErrorTexts,
+  { values, path }: Pick<HttpRequest, "values" | "path">,
+  texts: ErrorTexts,
   page: () => Promise<Response>,
 ): Promise<Response> {
   try {
@@ -273,7 +286,7 @@ export async function shown(
   } catch (error) {
     const shownError = pageErrorOf(error);
     noteFailure(values, shownError.problem, error);
-    return errorPage(shownError, language, title);
+    return errorPage(shownError, { path }, texts);
   }
 }
 
@@ -282,7 +295,7 @@ function pageErrorOf(error: unknown): PageError {
   if (error instanceof PageError) return error;
   return error instanceof OauthError
     ? new PageError("request_malformed", { problem: error.description })
-    : new PageError("busy", {}, 503);
+    : new PageError("busy", {}, { status: 503 });
 }
 
 // A page whose browser is gone ends by itself, with another error.

@@ -1,10 +1,11 @@
+import { jwtMaxLength } from "./claims_size.ts";
 import { OauthError } from "./oauth_error.ts";
 
-/** The most bytes of a form. */
-export const formMaxBytes = 16_384;
+/** The most bytes of a form: it may bring back a sealed query. */
+export const formMaxBytes = 24_576;
 
-/** The most characters of the query of an authorization request: it comes back in a form, sealed. */
-export const queryMaxLength = 6_000;
+/** The most characters of the query of an authorization request, with the longest hint: it comes back in a form, sealed. */
+export const queryMaxLength = 3_000 + jwtMaxLength;
 
 const mostParameters = 50;
 const longestName = 100;

@@ -1,19 +1,22 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import { keys } from "../deps.ts";
 import type { Language } from "../messages/language.ts";
 import { type PageText, pageText } from "../messages/page.ts";
 import { newToken } from "../security/token.ts";
 import { languageIn } from "./authorization_request.ts";
+import { formExpired } from "./begin_again.ts";
 import type { Brand } from "./brand.ts";
 import { type CookieName, cookieJar, isCookieValue } from "./cookies.ts";
+import { keepsOpener } from "./discovery.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { type Html, hidden, html, nothing, pageResponse } from "./html.ts";
+import { refuseForeign } from "./own_address.ts";
 import { PageError } from "./page_error.ts";
 import { shown } from "./pages.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { requestProof } from "./prove.ts";
-import { redirect } from "./response.ts";
-import { refuseForeign } from "./same_origin.ts";
-import { formToken, isFormToken, openRequest } from "./sealed_request.ts";
+import { redirect } from "./redirect.ts";
+import { formToken, freshRequest, isFormToken } from "./sealed_request.ts";
 import { later } from "./settings.ts";
 
 /** A request for a page that is no step of a sign-in, with what its cookies bring. */
@@ -27,6 +30,8 @@ export type PlainPage = {
   readonly brand?: Brand | undefined;
   /** Returns the value of a cookie. */
   readonly cookie: (name: CookieName) => string | undefined;
+  /** The tokens by which the browser is known to users. */
+  readonly known: readonly string[];
   /** Makes the header that keeps a value for an hour; none where a browser would not keep it. */
   readonly keep: (name: "code" | "link" | "request", value: string) => readonly string[];
   /** Makes the header that ends a cookie. */
@@ -83,14 +88,17 @@ function plainPages({ deps, issuer }: ProviderParts) {
   return (http: HttpRequest, path: string): PlainPage => {
     const cookie = (name: CookieName) => jar.read(http.headers.cookie, name);
     const browser = cookie("browser") ?? newToken("ob");
-    const pending = openRequest(secrets.keyring, cookie("request"), clock());
+    const pending = freshRequest(secrets.keyring, cookie("request"), clock());
     const token = formToken(secrets.keyring, { browser, request: "", sessionId: "" });
+    const language = languageIn(parametersIn(pending ?? ""), http.headers["accept-language"]);
+    http.values.set(keys.language, language);
     return {
       http,
       path,
-      language: languageIn(parametersIn(pending ?? ""), http.headers["accept-language"]),
+      language,
       pending,
       cookie,
+      known: jar.readKnown(http.headers.cookie),
       keep: (name, value) => (isCookieValue(name, value) ? [jar.set(name, value, later(clock(), keptSeconds))] : []),
       drop: (name) => jar.set(name, "", new Date(0)),
       form: { cookies: [jar.set("browser", browser)], hidden: hidden("token", token) },
@@ -99,11 +107,11 @@ function plainPages({ deps, issuer }: ProviderParts) {
 }
 
 /** Reads a form; refuses one that another site sent, or that was shown in another browser. */
-function formOf({ http, cookie }: PlainPage, { deps, issuer }: ProviderParts): Parameters {
+function formOf({ http, path, cookie }: PlainPage, { deps, issuer }: ProviderParts): Parameters {
   refuseForeign(http, issuer());
   const form = formIn(http.headers, http.body);
   const of = { browser: cookie("browser") ?? "", request: form.get("request") ?? "", sessionId: "" };
-  if (!isFormToken(deps.secrets.keyring, of, form.get("token"))) throw new PageError("expired", {}, 403);
+  if (!isFormToken(deps.secrets.keyring, of, form.get("token"))) throw formExpired(path);
   return form;
 }
 
@@ -134,13 +142,14 @@ export type PlainContent = {
 };
 
 /** Makes the response of a page. */
-export function plainResponse({ language, form, brand }: PlainPage, content: PlainContent): Response {
+export function plainResponse({ language, form, brand, path }: PlainPage, content: PlainContent): Response {
   const { status = 200, title, texts = [], problems = [], body = nothing } = content;
   return pageResponse({
     status,
     language,
     cookies: form.cookies,
     brand,
+    keepsOpener: keepsOpener(path),
     title: pageText(title, language),
     body: html`${texts.map((text) => html`<p>${pageText(text, language)}</p>`)}
 ${problems.map((problem) => html`<p class="bad" role="alert">${problem}</p>`)}

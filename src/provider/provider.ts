@@ -13,8 +13,10 @@ import { endSessionRoutes } from "./end_session.ts";
 import { endpoints, type ProviderParts } from "./endpoints.ts";
 import { enrolmentPages, enrolmentRoute } from "./enrolment.ts";
 import { forgottenPasswordRoute } from "./forgotten_password.ts";
+import { atOwnAddress } from "./own_address.ts";
 import { signInPages } from "./pages.ts";
 import { isOutage } from "./request_notes.ts";
+import { restoreEmailRoute } from "./restore_email.ts";
 import { signInRoute } from "./sign_in.ts";
 
 type ServiceParts = ProviderParts & { readonly signIns: SignIns; readonly resets: PasswordResets };
@@ -29,12 +31,17 @@ export function providerRoutes(parts: ServiceParts): ProviderRoutes {
   const pages = signInPages({ ...parts, maker });
   const enrolment = enrolmentPages(parts, pages);
   const files = [...documents(parts), ...brandFiles(deps.sql)];
-  const requests = [
-    ...endpoints(parts),
+  const shownPages = [
     ...[authorizeRoute(pages), signInRoute(parts, pages, enrolment), enrolmentRoute(enrolment)],
     ...[deviceRoute(parts, pages), ...endSessionRoutes(parts), ...accountRoutes(parts, pages)],
-    ...[forgottenPasswordRoute(parts), ...choosePasswordRoutes(parts), confirmEmailRoute(parts)],
+    ...[
+      forgottenPasswordRoute(parts),
+      ...choosePasswordRoutes(parts),
+      confirmEmailRoute(parts),
+      restoreEmailRoute(parts),
+    ],
   ];
+  const requests = [...endpoints(parts), ...shownPages.map(atOwnAddress(parts))];
   return { files: files.map(inOutages), requests: requests.map(inOutages) };
 }
 

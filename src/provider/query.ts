@@ -1,7 +1,7 @@
 import type { HttpRequest, Response } from "@postern/gateway";
 import { PageError } from "./page_error.ts";
 import { queryMaxLength } from "./parameters.ts";
-import { redirect } from "./response.ts";
+import { redirect } from "./redirect.ts";
 
 const formType = "application/x-www-form-urlencoded";
 

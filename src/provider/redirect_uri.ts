@@ -66,11 +66,14 @@ export function withQuery(uri: string, parameters: URLSearchParams): string {
   return `${base}${separator}${parameters}${fragment}`;
 }
 
-/** The source of a content security policy that lets a form lead to a URI. */
+/**
+ * The source of a content security policy that lets a form lead to a URI: the scheme of an app. Web sites need none, since no form leads
+ * to one: Chromium would hold what they redirect to against the policy as well, and nobody knows that beforehand.
+ */
 export function formActionOf(uri: string): string {
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(uri)?.[0].toLowerCase() ?? "";
-  const isWeb = scheme === "https:" || scheme === "http:";
-  const origin = isWeb && URL.canParse(uri) ? new URL(uri).origin : "";
-  // No source can name an IPv6 address (CSP 3, 2.3.1): its scheme stands for it.
-  return /^https?:\/\/[a-z0-9.-]+(?::\d+)?$/.test(origin) ? origin : scheme;
+  return isWebUri(uri) ? "" : scheme;
 }
+
+/** Whether a URI is that of a web site; others open an app, or are paths of ours. */
+export const isWebUri = (uri: string): boolean => /^https?:/i.test(uri);

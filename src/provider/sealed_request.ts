@@ -16,15 +16,24 @@ export function sealRequest(keyring: Keyring, query: string, now: Date): string 
   return Buffer.from(keyring.seal(Buffer.from(content), context)).toString("base64url");
 }
 
-/** Opens a sealed request; undefined for one that is older than an hour, or was not sealed here. */
-export function openRequest(keyring: Keyring, sealed: string | undefined, now: Date): string | undefined {
+/** A request that was sealed here: its query, and whether that was more than an hour ago. */
+export type OpenedRequest = { readonly query: string; readonly isOld: boolean };
+
+/** Opens a sealed request; undefined for one that was not sealed here. */
+export function openRequest(keyring: Keyring, sealed: string | undefined, now: Date): OpenedRequest | undefined {
   try {
     const content = keyring.open(Buffer.from(sealed ?? "", "base64url"), context);
     const [at, query] = JSON.parse(Buffer.from(content).toString("utf8")) as [number, string];
-    return now.getTime() - at <= formSeconds * 1000 ? query : undefined;
+    return { query, isOld: now.getTime() - at > formSeconds * 1000 };
   } catch {
     return undefined;
   }
+}
+
+/** Opens a sealed request; undefined for one that is older than an hour, or was not sealed here. */
+export function freshRequest(keyring: Keyring, sealed: string | undefined, now: Date): string | undefined {
+  const opened = openRequest(keyring, sealed, now);
+  return opened?.isOld === false ? opened.query : undefined;
 }
 
 /** The browser, the sealed request and the session that a form is for. */

@@ -1,11 +1,14 @@
 import type { FactorSignInSettings } from "../services/complete_session.ts";
-import type { MailSettings } from "../services/mail_code.ts";
+import type { FreshSignInSettings } from "../services/fresh_sign_in.ts";
+import type { NoticeSettings } from "../services/notice.ts";
 import type { FetchSettings } from "./fetcher.ts";
 
 /** How long things of sign-in at applications last, how many sign-ins may fail, and where keys and the pages of passkeys are. */
 export type ProviderSettings = FactorSignInSettings &
+  FreshSignInSettings &
   FetchSettings &
-  MailSettings & {
+  NoticeSettings & {
+    readonly publicUrl: string | undefined;
     readonly codeLifetimeSeconds: number;
     readonly deviceCodeLifetimeSeconds: number;
     readonly devicePollSeconds: number;

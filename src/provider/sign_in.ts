@@ -3,6 +3,7 @@ import { chooseLanguage } from "../messages/catalogue.ts";
 import { consents } from "../services/consent.ts";
 import type { SignIns } from "../services/sign_in.ts";
 import { authorizationRequest, type ProvenRequest } from "./authorization_request.ts";
+import { beginningOf, formExpired, queryOf } from "./begin_again.ts";
 import { type BegunBrowserSession, type BrowserSession, browserSessions } from "./browser_session.ts";
 import { wordsOf } from "./claims.ts";
 import { paths } from "./discovery.ts";
@@ -10,13 +11,14 @@ import { callOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import type { EnrolmentPages } from "./enrolment.ts";
 import { answerIn } from "./factor_answer.ts";
+import { hashesOfKnown } from "./known_browser.ts";
+import { refuseForeign } from "./own_address.ts";
 import { PageError } from "./page_error.ts";
 import { type BrowserStep, type Pages, shown, stepOf, targetOf } from "./pages.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "./parameters.ts";
 import { noteRefusal } from "./request_notes.ts";
 import { wantsFactor } from "./requested_class.ts";
-import { refuseForeign } from "./same_origin.ts";
-import { type FormOf, isFormToken, openRequest } from "./sealed_request.ts";
+import { type FormOf, isFormToken } from "./sealed_request.ts";
 import { factorProblem, signInProblem } from "./sign_in_problem.ts";
 import { callOfUser } from "./user_call.ts";
 
@@ -44,8 +46,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     if (http.method !== "POST") throw new PageError("expired");
     refuseForeign(http, issuer());
     const form = formIn(http.headers, http.body);
-    const query = openRequest(keyring, form.get("request"), deps.clock());
-    if (query === undefined) throw new PageError("expired");
+    const query = queryOf(keyring, form, { now: deps.clock(), beginning: beginningOf });
     const parameters = parametersIn(query);
     const proven = await pages.prove(parameters, http);
     const step = await clickedStep(form, stepOf(pages.jar, http, { parameters, query }), proven);
@@ -86,7 +87,7 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
       if (isToken({ sessionId })) return { ...step, chosen: sessionId };
       if (isToken({ sessionId, isSignedIn: true })) return { ...step, chosen: sessionId, isSignedIn: true };
     }
-    throw new PageError("expired", {}, 403);
+    throw formExpired(beginningOf(step.query));
   }
 
   /** Goes on with the account that was chosen, which becomes the present one; it is not the one that signed in for this request. */
@@ -119,7 +120,8 @@ export function signInRoute(parts: Parts, pages: Pages, enrolment: EnrolmentPage
     const loginName = bounded(form, "login_name", longestName)?.trim() ?? "";
     const newPassword = bounded(form, "new_password", longestPassword);
     const password = bounded(form, "password", longestPassword) ?? "";
-    const request = { loginName, password, newPassword, call: callOf(http) };
+    const browsers = hashesOfKnown(step.known);
+    const request = { loginName, password, newPassword, browsers, call: callOf(http) };
     try {
       const enrolment = wantsFactor(step.parameters) ? "wanted" : "required";
       const outcome = await signIns.signIn(request, kindOf({ earlier: step.sessions, enrolment }));
@@ -189,8 +191,8 @@ const otherHintOf = ({ chosen, parameters }: BrowserStep): string =>
   chosen === undefined ? (parameters.get("login_hint")?.slice(0, longestName) ?? "") : "";
 
 /** Refuses the click of a page that was shown to no session. */
-function refuseUnchosen({ chosen }: BrowserStep): void {
-  if (chosen === undefined) throw new PageError("expired", {}, 403);
+function refuseUnchosen({ chosen, query }: BrowserStep): void {
+  if (chosen === undefined) throw formExpired(beginningOf(query));
 }
 
 type Submitted = { readonly form: Parameters; readonly step: BrowserStep; readonly proven: ProvenRequest };

@@ -5,7 +5,8 @@ import type { PasskeyQuestion } from "../services/passkey_session.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
 import { paths } from "./discovery.ts";
 import { forgottenForm } from "./forgotten_form.ts";
-import { type Html, html, nothing, pageResponse } from "./html.ts";
+import { type Html, html, nothing, type Page, pageResponse } from "./html.ts";
+import { isOwnClient } from "./own_client.ts";
 import { passkeyForm } from "./passkey_form.ts";
 import { formActionOf } from "./redirect_uri.ts";
 
@@ -17,6 +18,20 @@ export type Form = {
   readonly token: string;
   readonly cookies: readonly string[];
 };
+
+/** A page of a sign-in: its look is that of the application's, and an application may have opened its window. */
+export const signInPage = (
+  { proven, language, cookies }: Pick<Form, "proven" | "language" | "cookies">,
+  content: Pick<Page, "status" | "title" | "body" | "script">,
+): Response =>
+  pageResponse({
+    ...content,
+    language,
+    cookies,
+    brand: proven.brand,
+    formAction: formActionOf(proven.redirectUri),
+    keepsOpener: !isOwnClient(proven.client) && !proven.device,
+  });
 
 /** The state of the form for a password. */
 export type PasswordState = {
@@ -32,17 +47,13 @@ export type PasswordState = {
 /** The form that asks for login name and password, and for a new password where it has to be changed. */
 export function passwordForm(form: Form, state: PasswordState): Response {
   const { status = 200, loginName, problems, isChange, passkey } = state;
-  const { language, proven, cookies } = form;
+  const { language, proven } = form;
   const field = (name: string, label: PageText, attributes: Html) =>
     html`<label for="${name}">${pageText(label, language)}</label>
 <input id="${name}" name="${name}" required ${attributes}>`;
-  return pageResponse({
+  return signInPage(form, {
     status,
-    language,
-    cookies,
-    brand: proven.brand,
     title: pageText("sign_in", language),
-    formAction: formActionOf(proven.redirectUri),
     ...(passkey ? { script: paths.passkeyScript } : {}),
     body: html`<p>${pageText("to_application", language, { application: proven.client.name })}</p>
 ${problemsOf(problems)}
@@ -60,13 +71,9 @@ ${forgottenForm(form)}`,
 
 /** The form that asks whether to go on with the account that is signed in. */
 export function confirmationForm(form: Form, name: string): Response {
-  const { language, proven, cookies } = form;
+  const { language, proven } = form;
   const application = proven.client.name;
-  return pageResponse({
-    language,
-    cookies,
-    brand: proven.brand,
-    formAction: formActionOf(proven.redirectUri),
+  return signInPage(form, {
     title: pageText("continue_title", language, { application }),
     body: html`<p>${pageText("continue_text", language, { name })}</p>
 <form method="post" action="${paths.signIn}">

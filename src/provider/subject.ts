@@ -4,13 +4,22 @@ import { grantShutIn, holdsGrant, mayUse, userInForce } from "../services/in_for
 export const mayActFor = (organization: string): string =>
   `(${organization} = u.owner or ${holdsGrant(` and g.owner = ${organization}`)})`;
 
-/** The roles of the user `u` in the project `p` of the organization `h`, by the organization whose grants give them. */
-const rolesColumn = `coalesce((
+/** The scope that asks for the roles of all organizations, and the claim that has them. */
+export const allRolesScope = "urn:postern:project:roles";
+
+const heldRoles = "json_agg(distinct r.role_key order by r.role_key)";
+
+const heldGrants = `user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id
+          where g.user_id = u.user_id and g.project_id = p.project_id and g.active and ${grantShutIn} = ''`;
+
+/** The roles of the user `u` in the project `p` of the organization `h`, by grants of the organization signed in for. */
+const rolesColumn = `coalesce((select ${heldRoles} from ${heldGrants} and g.owner = o.organization_id), '[]')`;
+
+/** Its roles by the organization whose grants give them, read only where the scope of the sign-in asks for them. */
+const allRolesColumn = `case when '${allRolesScope}' = any(string_to_array(o.scope, ' ')) then coalesce((
         select json_object_agg(held.owner, held.roles) from (
-          select g.owner, json_agg(distinct r.role_key order by r.role_key) as roles
-          from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id
-          where g.user_id = u.user_id and g.project_id = p.project_id and g.active and ${grantShutIn} = ''
-          group by g.owner) held), '{}')`;
+          select g.owner, ${heldRoles} as roles from ${heldGrants}
+          group by g.owner) held), '{}') end`;
 
 /** A user at an application, as far as its tokens tell of it. */
 export type Subject = {
@@ -27,8 +36,10 @@ export type Subject = {
   readonly address: Readonly<Record<string, string>> | null;
   /** In seconds since 1970. */
   readonly updatedAt: number;
-  /** The roles in the project of the application, by organization. */
-  readonly roles: Readonly<Record<string, readonly string[]>>;
+  /** The roles in the project of the application, in the organization signed in for. */
+  readonly roles: readonly string[];
+  /** The roles there by organization; null where the scope of the sign-in does not ask for them. */
+  readonly allRoles: Readonly<Record<string, readonly string[]>> | null;
 };
 
 /** A sign-in that is in force, with its subject. */
@@ -56,7 +67,7 @@ export const signOnValue = `json_build_object(
       'methods', to_json(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
-      'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn})`;
+      'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn}, 'allRoles', ${allRolesColumn})`;
 
 /**
  * The tables of a sign-in `o` that is in force at the time `asked.now`: nothing of it is while its user may not call, or may not use the

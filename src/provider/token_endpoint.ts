@@ -109,7 +109,11 @@ export function tokenEndpoint({ deps, settings, maker, authenticate }: Parts) {
       ? newRefresh(firstRefreshToken(), now, later(now, settings.refreshLifetimeSeconds))
       : undefined;
     const end = refresh ? later(now, settings.refreshLifetimeSeconds) : access.expirationDate;
-    const written = () => redeemCode({ ...of, sessionId: found.end.sessionId }, { now, access, refresh, end });
+    const written = async () => {
+      const done = await redeemCode({ ...of, sessionId: found.end.sessionId }, { now, access, refresh, end });
+      for (const one of done?.surplus ?? []) await endSignOn(deps, call, { ...found.end, ...one }, SignOnEnd.TOO_MANY);
+      return done !== undefined;
+    };
     const writing = () => triedAgain(written, call).catch(refuseEnded);
     const { idToken, isWritten } = await signedWhile(writing, { client, signOn, now }, access);
     if (!isWritten) throw await late(found, call, of);

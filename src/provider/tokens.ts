@@ -82,22 +82,27 @@ export type CodeIn = {
 };
 
 /**
- * Makes the write that uses a code up and keeps its tokens; false where another request was first, or the sign-in has ended meanwhile.
+ * Makes the write that uses a code up and keeps its tokens; undefined where another request was first, or the sign-in has ended meanwhile.
  * The end of a session locks all of its sign-ins, so that a statement has at most one of each. A sign-in that is ending is waited for by
  * itself: the deletion of an application takes long where many signed in, and the codes of others have nothing to do with it.
  */
 export function codeRedemption(sql: Sql) {
   const [ofBrowser, ofDevice] = [redemptionFrom(sql, "authorization_codes"), redemptionFrom(sql, "device_codes")];
-  return (of: CodeIn, tokens: NewTokens & { readonly end: Date }): Promise<boolean> =>
+  return (of: CodeIn, tokens: NewTokens & { readonly end: Date }): Promise<Redeemed | undefined> =>
     (of.table === "device_codes" ? ofDevice : ofBrowser)(redemptionKey(of, tokens));
 }
 
 function redemptionFrom(sql: Sql, table: CodeIn["table"]) {
   const namesOf = ({ session, hash }: RedemptionKey) => [session, hash];
-  const shared = sharedWrite<RedemptionKey, object>(sql, redemption(table, "skip locked"), namesOf);
-  const alone = asking<RedemptionKey, object>(sql, redemption(table, ""));
-  return async (key: RedemptionKey) => (await shared(key)) !== undefined || (await alone([key])).length > 0;
+  const shared = sharedWrite<RedemptionKey, Redeemed>(sql, redemption(table, "skip locked"), namesOf);
+  const alone = asking<RedemptionKey, Redeemed>(sql, redemption(table, ""));
+  return async (key: RedemptionKey) => (await shared(key)) ?? (await alone([key]))[0];
 }
+
+/** A code that was exchanged, and the earlier sign-ins of its user to the application that have a refresh token too many, the oldest. */
+export type Redeemed = { readonly surplus: readonly Readonly<Record<"signOnId" | "sessionId", string>>[] };
+
+const mostRefreshTokens = 100;
 
 type RedemptionKey = ReturnType<typeof redemptionKey>;
 
@@ -125,7 +130,7 @@ const redemption = (table: CodeIn["table"], whereLocked: "skip locked" | ""): Qu
   asked: `hash text, now timestamptz, ends timestamptz, access text, scope text, access_ends timestamptz, refresh text,
     refresh_ends timestamptz, family text`,
   parts: `held as materialized (
-  select asked.*, o.sign_on_id, o.session_id, o.app_id
+  select asked.*, o.sign_on_id, o.session_id, o.user_id, o.app_id
   from asked join ${table} c on c.hash = decode(asked.hash, 'hex') join sign_ons o on o.sign_on_id = c.sign_on_id
   order by o.sign_on_id for update of o ${whereLocked}
 ),
@@ -150,7 +155,13 @@ refreshed as (
   insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
   select decode(refresh, 'hex'), sign_on_id, true, refresh_ends from used where refresh is not null
 )`,
-  select: "select n from used",
+  // The statement sees the table as it was before it.
+  select: `select n, coalesce((
+    select json_agg(json_build_object('signOnId', e.sign_on_id, 'sessionId', e.session_id)) from (
+      select o.sign_on_id, o.session_id from sign_ons o
+      where used.refresh is not null and o.user_id = used.user_id and o.app_id = used.app_id and o.refresh_family is not null
+      order by o.sign_on_id desc offset ${mostRefreshTokens - 1} limit 10
+    ) e), '[]') as surplus from used`,
 });
 
 /** Whether a code was exchanged; one whose sign-in ended is gone. */

@@ -12,7 +12,7 @@ export type Stage = AsyncDisposable & { readonly postern: Postern; readonly envi
 /** Starts a server for one program. */
 export async function openStage(): Promise<Stage> {
   await using opened = new AsyncDisposableStack();
-  const postern = opened.use(await startPostern());
+  const postern = opened.use(await startPostern({ databaseStatementTimeoutMs: 5_000 }));
   const environment = await environmentOf(postern);
   opened.use(await holdTokens(postern.databaseUrl));
   const stack = opened.move();
@@ -36,22 +36,21 @@ async function environmentOf(postern: Postern): Promise<Environment> {
   };
 }
 
-/** Keeps every new access token waiting: the lock lets readers by, and is taken before the write has a transaction id. */
+/**
+ * Keeps every new access token waiting, and nothing else: a lock of the table would hold up new passwords too, which may end tokens. The
+ * statement ends by its own time, so that it holds back those that watch events no longer.
+ */
 async function holdTokens(databaseUrl: string): Promise<AsyncDisposable> {
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const sql = postgres(driverUrl(databaseUrl), { ...clientOptions(databaseUrl, log), max: 1 });
-  const { promise: over, resolve: end } = Promise.withResolvers<void>();
-  const { promise: held, resolve: hold } = Promise.withResolvers<void>();
-  const holding = sql.begin(async (transaction) => {
-    await transaction`lock table access_tokens in exclusive mode`;
-    hold();
-    await over;
-  });
-  await Promise.race([held, holding]);
+  await sql.unsafe(`
+    create function hold_token() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock(77); return new; end $$;
+    create trigger hold_token before insert on access_tokens for each row execute function hold_token();
+    select pg_advisory_lock(77)`);
   return {
     async [Symbol.asyncDispose]() {
-      end();
-      await holding;
+      await sql.unsafe("drop trigger hold_token on access_tokens; select pg_advisory_unlock(77)");
       await sql.end();
     },
   };

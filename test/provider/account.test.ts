@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { codeOf } from "../fixture/authenticator.ts";
 import { connected } from "../fixture/connection.ts";
-import { enrolTotp, withTotp } from "../fixture/factors.ts";
+import { enrolPasskey, enrolTotp, keyFor, withTotp } from "../fixture/factors.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
+import { mailsTo } from "../notify/mail_log.ts";
 import { openProbe } from "../probe.ts";
 import { answerIn, application, authorizeUrl, basic, issuerOf, type Person, post, signIn } from "./application.ts";
 import { type Browser, hiddenIn, openBrowser, type Shown } from "./browser.ts";
@@ -22,7 +23,7 @@ async function atHome(person: Person, browser = openBrowser(issuer)) {
   return { browser, page };
 }
 
-const paths = ["/account", "/account/sessions", "/account/applications", "/account/factors"];
+const paths = ["/account", "/account/email", "/account/sessions", "/account/applications", "/account/factors"];
 
 /** Sends the form of an account page by the button of this name and value. */
 async function click(browser: Browser, page: Shown, button: Readonly<Record<string, string>>): Promise<Shown> {
@@ -94,6 +95,31 @@ test("sessions are listed, one is ended, and then all others", async () => {
   expect((await phone.browser.open(`${issuer}/account`)).text).toContain('name="password"');
 });
 
+test("the page of the address says what it is worth, mails a code in its language, and takes it", async () => {
+  const person = await signedUp(postern);
+  const email = `${person.username}@example.com`;
+  const isVerified = async () =>
+    (await postern.admin.get(`/v1/users/${person.userId}`)).body.user.human.emailVerified as boolean;
+  const { browser } = await atHome(person);
+  const page = await browser.open(`${issuer}/account/email`);
+  expect(page.text).toContain(`Your address ${email} is not confirmed yet.`);
+  const early = await click(browser, page, { action: "confirm", code: "234567" });
+  expect([early.status, early.text]).toEqual([400, expect.stringContaining('role="alert"')]);
+  const sent = await click(browser, page, { action: "send" });
+  expect(sent.text).toContain(`A mail with a new code is on its way to ${email}.`);
+  const [mail] = await mailsTo(postern, email);
+  const code = /^[2-9B-Z]{6}$/m.exec(mail?.text ?? "")?.[0] ?? "";
+  const wrong = await click(browser, sent, { action: "confirm", code: "<wrong>" });
+  expect([wrong.status, await isVerified()]).toEqual([400, false]);
+  const done = await click(browser, wrong, { action: "confirm", code: ` ${code.toLowerCase()} ` });
+  expect([done.status, done.text, await isVerified()]).toEqual([
+    200,
+    expect.stringContaining(`Your address ${email} is confirmed.`),
+    true,
+  ]);
+  expect(done.text).not.toContain('name="code"');
+});
+
 test("nobody ends the session of somebody else", async () => {
   const [person, other] = [await signedUp(postern), await signedUp(postern)];
   const [{ browser }, victim] = [await atHome(person), await atHome(other)];
@@ -139,11 +165,35 @@ test("a factor is renamed and removed, and recovery codes are made anew", async 
   expect((await person.client.get("/v1/users/me/factors")).body.factors).toEqual([]);
 });
 
+test("before a factor is removed the page asks, and says what goes with it", async () => {
+  const { person, browser } = await withApp();
+  await click(browser, await browser.open(`${issuer}/account/factors`), { action: "codes" });
+  const kinds = async () =>
+    (await person.client.get("/v1/users/me/factors")).body.factors.map(({ kind }: { kind: string }) => kind);
+  const passkey = await enrolPasskey(person.client, keyFor(postern));
+  const list = () => browser.open(`${issuer}/account/factors`);
+  const ask = async (factor: string) => click(browser, await list(), { action: "ask_remove", factor });
+  const other = await ask(passkey);
+  expect(other.text).toContain("<h1>Remove this factor?</h1>");
+  expect(other.text).toContain("You cannot sign in with it any more.");
+  expect(await kinds()).toEqual(["FACTOR_KIND_TOTP", "FACTOR_KIND_RECOVERY_CODES", "FACTOR_KIND_PASSKEY"]);
+  // The recovery codes stay while another factor does.
+  expect((await browser.submit(other, {}, "remove")).status).toBe(200);
+  expect(await kinds()).toEqual(["FACTOR_KIND_TOTP", "FACTOR_KIND_RECOVERY_CODES"]);
+  const last = await ask(person.factorId);
+  expect(last.text).toContain("Your recovery codes go with it");
+  expect((await browser.open(issuer + /class="button plain" href="([^"]*)"/.exec(last.text)?.[1])).status).toBe(200);
+  expect(await kinds()).toHaveLength(2);
+  expect((await browser.submit(last, {}, "remove")).text).toContain("There are none.");
+  const gone = { action: "ask_remove", factor: person.factorId };
+  expect((await click(browser, last, gone)).text).toContain("There are none.");
+});
+
 test("what changes factors needs a sign-in that is fresh, and the page asks for it", async () => {
   const { person, browser, page } = await withApp();
   await using probe = openProbe(postern.databaseUrl);
   await probe.sql`update browser_sessions set auth_time = auth_time - interval '11 minutes' where user_id = ${person.userId}`;
-  for (const action of ["codes", "remove"]) {
+  for (const action of ["codes", "ask_remove", "remove"]) {
     const asked = await click(browser, page, { action });
     expect([asked.status, asked.text]).toEqual([200, expect.stringContaining('name="password"')]);
     expect(asked.text).toContain(`value="${person.username}"`);
@@ -190,6 +240,26 @@ test("who signs out ends the session, and the next account takes its place", asy
   await click(browser, next, { action: "sign_out" });
   expect((await browser.open(`${issuer}/account`)).text).toContain('name="password"');
   expect(answerIn(await browser.open(authorizeUrl(issuer, app, { prompt: "none" }))).error).toBe("login_required");
+});
+
+test("a sign-out leaves what stays connected, which is shown with its time, and a sign-out everywhere ends it", async () => {
+  const one = await connected(postern, { name: "Command line" });
+  const { browser, person, app } = one;
+  const refresh = async (refresh_token: string) =>
+    post(issuer, "/oauth/token", { grant_type: "refresh_token", refresh_token }, basic(app));
+  const out = await click(browser, await browser.open(`${issuer}/account`), { action: "sign_out" });
+  expect(out.text).toContain("are still connected");
+  const next = await refresh(one.refreshToken);
+  expect(next.status).toBe(200);
+  await atHome(person, browser);
+  const list = await browser.open(`${issuer}/account/applications`);
+  const year = new Date().getUTCFullYear();
+  for (const line of ["<h2>Command line</h2>", "Connected since", `${year}`]) expect(list.text).toContain(line);
+  const everywhere = await click(browser, await browser.open(`${issuer}/account`), { action: "sign_out_everywhere" });
+  expect(everywhere.text).toContain("no device or application stays connected");
+  expect((await refresh(next.body.refresh_token)).body.error).toBe("invalid_grant");
+  expect((await person.client.get("/v1/users/me")).status).toBe(401);
+  expect((await browser.open(`${issuer}/account`)).text).toContain('name="password"');
 });
 
 test("the account is switched without a password", async () => {

@@ -164,6 +164,16 @@ describe.each([
       await sign({ exp: undefined }),
       await sign({ exp: 1e300 }),
       await sign({ nbf: at + 600 }),
+      await sign({ iat: at + 600 }),
+      await sign({ iat: "now" }),
+      await sign({ aud: [issuer, "https://other.example"] }),
+      await sign({ aud: [`${issuer}/oauth/token`, "https://other.example"] }),
+      await sign({ aud: [] }),
+      await sign({ aud: [issuer, 7] }),
+      await sign({}, signed.key, { typ: "at+jwt" }),
+      await sign({}, signed.key, { typ: "logout+jwt" }),
+      await sign({}, signed.key, { typ: "application/at+jwt" }),
+      await sign({}, signed.key, { typ: 7 }),
       await sign({ jti: undefined }),
       await sign({ jti: 7 }),
       await sign({ iss: other.clientId }),
@@ -182,6 +192,16 @@ describe.each([
       outcome(await post(node, "/oauth/introspect", { token: "x", client_assertion, client_assertion_type }));
     for (const [nth, assertion] of wrong.entries())
       expect([nth, await send(assertion, there())]).toEqual([nth, [401, "invalid_client"]]);
+    const more = [
+      await sign({ iat: at + 30 }),
+      await sign({ aud: [issuer] }),
+      await sign({ aud: [issuer, `${issuer}/oauth/token`] }),
+      await sign({}, signed.key, { typ: "JWT" }),
+      await sign({}, signed.key, { typ: "client-authentication+jwt" }),
+      await sign({}, signed.key, { typ: "application/Client-Authentication+JWT" }),
+    ];
+    for (const [nth, assertion] of more.entries())
+      expect([nth, (await send(assertion, there()))[0]]).toEqual([nth, 200]);
     const ten = await Promise.all(
       Array.from({ length: 10 }, (_, nth) => send(right, nth % 2 === 0 ? there() : nodes.one.url)),
     );
@@ -270,7 +290,7 @@ describe.each([
     const request = values.request ?? "";
     for (const cut of [request.slice(0, -1), request.slice(1), `${request}A`, ""])
       expect((await sent(mine, issuer, { action: "password", request: cut }))[1]).toBe("expired");
-    expect(await sent(mine, issuer, { action: "password" })).toEqual([303, undefined]);
+    expect(await sent(mine, issuer, { action: "password" })).toEqual([200, undefined]);
   });
 
   test("a session is new after each sign-in, and no cookie that a browser brings becomes one", async () => {

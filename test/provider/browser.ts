@@ -6,10 +6,10 @@ export type Shown = {
   readonly headers: Headers;
 };
 
-/** A browser without script: it keeps cookies, follows redirects within the issuer, and sends forms. */
+/** A browser without script: it keeps cookies, follows redirects within the issuer, goes on from pages that lead on, and sends forms. */
 export type Browser = {
   readonly cookies: Map<string, string>;
-  /** Opens a URL; a redirect that leaves the issuer ends there, with its status. */
+  /** Opens a URL; the way ends where it leaves the issuer, with the status of the response that leads there. */
   readonly open: (url: string, headers?: Readonly<Record<string, string>>) => Promise<Shown>;
   /** Sends the form of a page with these values, by the button of this name. */
   readonly submit: (page: Shown, values: Readonly<Record<string, string>>, action?: string) => Promise<Shown>;
@@ -39,10 +39,15 @@ export function openBrowser(node: string): Browser {
 
   async function followed(url: string, request: RequestInit): Promise<Shown> {
     const shown = await send(url, request);
-    const { location } = { location: shown.headers.get("location") };
+    const location = shown.headers.get("location");
+    const onward = onwardIn(shown.text);
+    if (onward !== undefined) return { ...shown, url: onward };
     if (location === null) return shown;
     if (shown.status !== 303) throw new Error(`a redirect by ${shown.status}`);
     const target = new URL(location, url);
+    // From another name of its machine a node leads to its own first.
+    const { pathname, search } = new URL(url);
+    if (target.href === (await issuer) + pathname + search) return followed(target.href, {});
     return [new URL(node).origin, await issuer].includes(target.origin)
       ? followed(new URL(target.pathname + target.search, node).href, {})
       : { ...shown, url: target.href };
@@ -75,6 +80,12 @@ export const hiddenIn = (text: string): Record<string, string> =>
       unescaped(value),
     ]),
   );
+
+/** The place that a page goes on to by itself. */
+export function onwardIn(text: string): string | undefined {
+  const [, url] = /<meta http-equiv="refresh" content="0;url=([^"]*)">/.exec(text) ?? [];
+  return url === undefined ? undefined : unescaped(url);
+}
 
 /** The first group of a pattern in a page, as text. */
 export function textIn(text: string, pattern: RegExp): string {

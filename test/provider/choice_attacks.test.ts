@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connected, foreignApplication } from "../fixture/connection.ts";
+import { openClient } from "../fixture/database_client.ts";
 import { holdStatement } from "../fixture/held_row.ts";
 import { organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { ask, until } from "../postgres/holder.ts";
@@ -100,7 +101,10 @@ test.each(["consents", "browser_sessions"])(
 );
 
 test("the name of an application or organization turns no other words of a page around", async () => {
-  const [app, person] = [await foreign({ name: "Shop\u202e\u2067 <b>\r\n" }), await signedUp(postern)];
+  const [app, person] = [await foreign(), await signedUp(postern)];
+  // A name that was stored before such characters were refused.
+  await using database = openClient(postern.databaseUrl);
+  await database.client`update applications set name = ${"Shop\u202e\u2067 <b>\r\n"} where app_id = ${app.appId}`;
   const asked = await signIn(openBrowser(issuer), authorizeUrl(issuer, app), person);
   expect(asked.text).toContain("<p>The application Shop &lt;b&gt; of Organization");
   expect(asked.text).not.toMatch(/\p{Bidi_Control}/u);

@@ -186,7 +186,7 @@ test.each(["token", "revoke", "introspect", "device", "userinfo"])(
   "%s: a page reads that its method is wrong, and its body too large",
   async (name) => {
     const url = `${issuer}/oauth/${name}`;
-    const large = { method: "POST", body: `a=${"x".repeat(20_000)}`, headers: formType };
+    const large = { method: "POST", body: `a=${"x".repeat(30_000)}`, headers: formType };
     for (const origin of [own, others]) {
       expect(await read(url, origin, { method: "PUT" })).toMatchObject({ status: 405 });
       expect(await read(url, origin, large)).toMatchObject({ status: 413 });

@@ -15,6 +15,8 @@ const all: Worth = { session: "code", code: 200, refresh: 200, userinfo: 200, in
 const none: Worth = {
   ...{ session: "login_required", code: 400, refresh: 400, userinfo: 401, introspection: false, api: 401 },
 };
+/** The browser is signed out, and what the application holds for a user who is away counts. */
+const away: Worth = { ...all, session: "login_required", code: 400 };
 /** The user is signed in, and calls; nothing of the application counts. */
 const noApplication: Worth = {
   ...{ session: "page", code: 401, refresh: 401, userinfo: 401, introspection: "invalid_client", api: 200 },
@@ -64,7 +66,7 @@ const events: Readonly<Record<string, Row>> = {
       const { sessions } = done(await one.admin.get(`/v1/sessions?userId=${one.person.userId}`));
       for (const { id } of sessions) done(await one.admin.delete(`/v1/sessions/${id}`));
     },
-    expected: none,
+    expected: { ...away, api: 401 },
   },
   "all other sessions of the user are ended": {
     happens: async ({ person }) => done(await person.client.delete("/v1/users/me/sessions")),
@@ -143,7 +145,7 @@ const events: Readonly<Record<string, Row>> = {
       const page = await browser.open(`${nodes.one.url}/oauth/end-session`);
       expect((await browser.submit(page, {}, "sign_out")).status).toBe(200);
     },
-    expected: { ...none, api: 200 },
+    expected: away,
   },
   "the application is deactivated": {
     happens: async (one) => done(await one.admin.post(`${appPath(one)}:deactivate`)),
@@ -193,12 +195,28 @@ describe.each([
   });
 });
 
+const signingOut = "the user signs out at the application";
+
+describe("after a sign-out, on two nodes, what is held for a user who is away is worth what the table says", () => {
+  const others = Object.entries(events).filter(([name]) => name !== signingOut);
+  test.each(others)("when %s", async (_, { way = "member", happens, expected }) => {
+    const one = await held(nodes.one, way);
+    await events[signingOut]?.happens(one);
+    const form = { grant_type: "refresh_token", refresh_token: one.refreshToken };
+    const { access_token, refresh_token } = done(await post(nodes.two.url, "/oauth/token", form, basic(one.app)));
+    const later = { ...one, accessToken: access_token, refreshToken: refresh_token };
+    await happens(later);
+    const session = expected.session === "page" ? "page" : "login_required";
+    const code = expected.code === 200 ? 400 : expected.code;
+    expect(await worthAt(nodes.two, later, expected.api)).toEqual({ ...expected, session, code });
+  });
+});
+
 test("a locked user cannot enter its password", async () => {
   const one = await held(nodes.one, "member");
   await lock(one);
   const refused = await signIn(openBrowser(nodes.two.url), authorizeUrl(nodes.two.url, one.app), one.person);
-  const sentence = "The login name or the password is wrong.";
-  expect([refused.status, refused.text]).toEqual([401, expect.stringContaining(sentence)]);
+  expect([refused.status, refused.text]).toEqual([429, expect.stringContaining("Too many attempts.")]);
 });
 
 test("a role that is removed is gone from the next token, from userinfo and from introspection", async () => {

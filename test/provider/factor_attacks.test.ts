@@ -61,14 +61,14 @@ describe.each([
     const refused = await answer(browser, page, key.get(optionsIn(page), different));
     expect([outcomeOf(refused), await refusalsOf(nodes.one, factorId)]).toEqual([unproven, [{ userId, reason }]]);
     expect(browser.cookies.has("__Host-postern-session")).toBe(false);
-    expect((await answer(browser, refused, key.get(optionsIn(refused), { counter: 9 }))).status).toBe(303);
+    expect((await answer(browser, refused, key.get(optionsIn(refused), { counter: 9 }))).status).toBe(200);
   });
 
   test("an answer of a passkey counts once: sent again it is refused, and leaves a fact", async () => {
     const { key, factorId } = await withPasskey(nodes.one);
     const { browser, page } = await opened();
     const credential = key.get(optionsIn(page));
-    expect((await answer(browser, page, credential)).status).toBe(303);
+    expect((await answer(browser, page, credential)).status).toBe(200);
     expect(outcomeOf(await answer(browser, page, credential))).toEqual(over);
     expect(await refusalsOf(nodes.one, factorId)).toMatchObject([{ reason: "FACTOR_REFUSAL_REPLAY" }]);
     const other = await opened();
@@ -86,13 +86,13 @@ describe.each([
     const refusal = { userId, reason: "FACTOR_REFUSAL_USER" };
     expect(await refusalsOf(nodes.one, other.factorId)).toEqual([refusal, refusal]);
     expect(await refusalsOf(nodes.one, person.factorId)).toEqual([]);
-    expect((await answer(browser, page, person.key.get(options))).status).toBe(303);
+    expect((await answer(browser, page, person.key.get(options))).status).toBe(200);
   });
 
   test("a sign-in that ended with a passkey takes no other answer", async () => {
     const person = await withPasskey(nodes.one);
     const { browser, page } = await entered(person);
-    expect((await answer(browser, page, person.key.get(optionsIn(page)))).status).toBe(303);
+    expect((await answer(browser, page, person.key.get(optionsIn(page)))).status).toBe(200);
     expect(outcomeOf(await answer(browser, page, person.key.get(optionsIn(page))))).toEqual(over);
   });
 
@@ -100,7 +100,7 @@ describe.each([
     const person = await withTotp(nodes.one);
     const code = person.code(0);
     const [first, second] = [await entered(person), await entered(person)];
-    expect((await send(first.browser, first.page, { action: "factor", code })).status).toBe(303);
+    expect((await send(first.browser, first.page, { action: "factor", code })).status).toBe(200);
     const again = await send(second.browser, second.page, { action: "factor", code });
     expect(outcomeOf(again)).toEqual([401, "The code is wrong, or was used already."]);
     expect(await refusalsOf(nodes.one, person.factorId)).toMatchObject([{ reason: "FACTOR_REFUSAL_CODE" }]);

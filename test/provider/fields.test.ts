@@ -273,13 +273,13 @@ test("accessTokenType and accessTokenRoleAssertion: a JWT has the roles, an opaq
   expect([opaque.access, opaque.token]).toEqual([undefined, expect.stringMatching(/^oa_/)]);
 });
 
-test("idTokenRoleAssertion: ID tokens and userinfo have the roles, of one organization and of all", async () => {
+test("idTokenRoleAssertion: ID tokens and userinfo have the roles in the organization signed in for", async () => {
   const app = await withRole(await application(postern.admin, { idTokenRoleAssertion: true }));
-  const roles = { roles: ["editor"], "urn:postern:project:roles": { [postern.organizationId]: ["editor"] } };
+  const roles = { roles: ["editor"] };
   const { id, info } = await claimsAt(app);
   expect([id, info]).toEqual([expect.objectContaining(roles), expect.objectContaining(roles)]);
   const none = await claimsAt(await application(postern.admin, { idTokenRoleAssertion: true }));
-  expect(none.id).toMatchObject({ roles: [], "urn:postern:project:roles": {} });
+  expect(none.id).toMatchObject({ roles: [] });
   const without = await claimsAt(await withRole(await application(postern.admin)));
   expect([without.id, without.info]).toEqual([expect.not.objectContaining(roles), expect.not.objectContaining(roles)]);
   const asked = await claimsAt(await withRole(await application(postern.admin)), "openid roles");
@@ -287,6 +287,10 @@ test("idTokenRoleAssertion: ID tokens and userinfo have the roles, of one organi
     expect.objectContaining({ roles: ["editor"] }),
     expect.objectContaining({ roles: ["editor"] }),
   ]);
+  const all = { "urn:postern:project:roles": { [postern.organizationId]: ["editor"] } };
+  const everywhere = await claimsAt(app, "openid urn:postern:project:roles");
+  expect([everywhere.id, everywhere.info]).toEqual([expect.objectContaining(all), expect.objectContaining(all)]);
+  expect([id, info]).toEqual([expect.not.objectContaining(all), expect.not.objectContaining(all)]);
 });
 
 test("idTokenUserinfoAssertion: ID tokens have the claims of the scopes", async () => {

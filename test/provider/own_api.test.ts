@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AccountService } from "../../gen/postern/v1/account_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
 import { permissions } from "../../src/guards/permissions.ts";
@@ -252,10 +252,11 @@ const ends: Readonly<Record<string, (held: Held) => Promise<unknown>>> = {
   "the user is deleted": async ({ person }) => done(await postern.admin.delete(`/v1/users/${person.userId}`)),
   "the password is set": async ({ person }) =>
     done(await postern.admin.put(`/v1/users/${person.userId}/password`, { newPassword: "Green-Teapot-77" })),
-  async "the sessions of the user are ended"({ person }) {
-    const { body } = await postern.admin.get(`/v1/sessions?userId=${person.userId}`);
-    for (const { id } of body.sessions) done(await postern.admin.delete(`/v1/sessions/${id}`));
-  },
+  "the sessions of the user are ended": async ({ person }) =>
+    done(await postern.admin.delete(`/v1/users/${person.userId}/sessions`)),
+  "the user ends all other sessions": async ({ person }) => done(await person.client.delete("/v1/users/me/sessions")),
+  "the user disconnects the application": async ({ person, app: { appId } }) =>
+    done(await person.client.delete(`/v1/users/me/connected-applications/${appId}`)),
   "the application is deactivated": async (held) => done(await postern.admin.post(`${appPath(held)}:deactivate`)),
   "the application is deleted": async (held) => done(await postern.admin.delete(appPath(held))),
   "the application loses its mark": async (held) => done(await change(held, { firstParty: false })),
@@ -267,17 +268,27 @@ const ends: Readonly<Record<string, (held: Held) => Promise<unknown>>> = {
   "the refresh token is revoked": async (held) => expect((await revoke(held, held.refreshToken)).status).toBe(200),
 };
 
-test.each(Object.keys(ends))("when %s, a token ends at both nodes, and no other comes of it", async (name) => {
-  const end = ends[name] ?? expect.unreachable();
-  const [person, at] = [await signedUp(postern), await console_()];
-  const { access_token = "", refresh_token = "" } = await tokens(person, everything, at);
-  // Both nodes have the caller in their caches.
-  for (const node of [nodes.one, nodes.two]) expect((await node.as(access_token).get("/v1/users/me")).status).toBe(200);
-  await end({ person, app: at, accessToken: access_token, refreshToken: refresh_token });
-  expect((await nodes.one.as(access_token).get("/v1/users/me")).status).toBe(401);
-  await expect.poll(async () => (await nodes.two.as(access_token).get("/v1/users/me")).status).toBe(401);
-  const form = { grant_type: "refresh_token", refresh_token };
-  expect((await post(postern.url, "/oauth/token", form, basic(at))).status).toBeGreaterThanOrEqual(400);
+/** Signs out whatever a user signed in to after the session of its calls. */
+async function signOut({ client }: Person): Promise<void> {
+  const sessions = done(await client.get("/v1/sessions")).sessions as unknown as readonly { id: string }[];
+  for (const { id } of sessions.slice(0, -1)) done(await postern.admin.delete(`/v1/sessions/${id}`));
+}
+
+describe.each(["a session that goes on", "one that was signed out"])("of %s", (kind) => {
+  test.each(Object.keys(ends))("when %s, a token ends at both nodes, and no other comes of it", async (name) => {
+    const end = ends[name] ?? expect.unreachable();
+    const [person, at] = [await signedUp(postern), await console_()];
+    const { access_token = "", refresh_token = "" } = await tokens(person, everything, at);
+    if (kind === "one that was signed out") await signOut(person);
+    // Both nodes have the caller in their caches.
+    for (const node of [nodes.one, nodes.two])
+      expect((await node.as(access_token).get("/v1/users/me")).status).toBe(200);
+    await end({ person, app: at, accessToken: access_token, refreshToken: refresh_token });
+    for (const node of [nodes.one, nodes.two])
+      await expect.poll(async () => (await node.as(access_token).get("/v1/users/me")).status).toBe(401);
+    const form = { grant_type: "refresh_token", refresh_token };
+    expect((await post(postern.url, "/oauth/token", form, basic(at))).status).toBeGreaterThanOrEqual(400);
+  });
 });
 
 test("a role that the user loses is gone from its token, and one that it gets is there", async () => {

@@ -7,11 +7,9 @@ import {
   answerIn,
   application,
   authorizeUrl,
-  basic,
   exchange,
   issuerOf,
   type Person,
-  post,
   signIn,
 } from "./application.ts";
 import { type Browser, openBrowser, type Shown, textIn } from "./browser.ts";
@@ -34,19 +32,22 @@ beforeAll(async () => {
 afterAll(() => postern?.[Symbol.asyncDispose]());
 
 /** Signs a person in at the application; answers what the application got. */
-async function enter(browser: Browser, person: Person): Promise<{ hint: string; refreshToken: string }> {
-  const url = authorizeUrl(issuer, app, { prompt: "login", scope: "openid offline_access" });
+async function enter(browser: Browser, person: Person): Promise<{ readonly hint: string }> {
+  const url = authorizeUrl(issuer, app, { prompt: "login" });
   const { code = "" } = answerIn(await signIn(browser, url, person));
   const { body } = await exchange(issuer, app, code);
-  return { hint: body.id_token, refreshToken: body.refresh_token };
+  return { hint: body.id_token };
 }
 
 const endUrl = (parameters: Readonly<Record<string, string>>) =>
   `${issuer}/oauth/end-session?${new URLSearchParams(parameters)}`;
 
-const isAlive = async (refreshToken: string) =>
-  (await post(issuer, "/oauth/token", { grant_type: "refresh_token", refresh_token: refreshToken }, basic(app)))
-    .status === 200;
+/** Whether the session of an ID token is open. */
+async function isOpen({ hint }: { readonly hint: string }): Promise<boolean> {
+  const { sub, sid } = decodeJwt(hint);
+  const { body } = await postern.admin.get(`/v1/sessions?userId=${sub}`);
+  return body.sessions.some(({ id }: { id: string }) => id === sid);
+}
 
 /** The usernames of the accounts of a browser, the present one first. */
 async function accountsOf(browser: Browser): Promise<string[]> {
@@ -66,7 +67,7 @@ test("a sign-out is about the account of the hint, and the others stay signed in
   const left = await browser.open(endUrl({ id_token_hint: adas.hint, post_logout_redirect_uri: bye }));
   expect([left.status, left.url]).toEqual([303, bye]);
   expect([await accountsOf(browser), browser.cookies.get("postern-accounts")]).toEqual([[ben.username], ""]);
-  expect([await isAlive(adas.refreshToken), await isAlive(bens.refreshToken)]).toEqual([false, true]);
+  expect([await isOpen(adas), await isOpen(bens)]).toEqual([false, true]);
 });
 
 test("without a hint a sign-out is about the present account, which the page names", async () => {
@@ -94,12 +95,12 @@ test("a sign-in replaces the session of its user alone, and a sign-out ends both
   const byHint = openBrowser(issuer);
   const [first, bens, again] = [await enter(byHint, ada), await enter(byHint, ben), await enter(byHint, ada)];
   await byHint.open(endUrl({ id_token_hint: again.hint }));
-  expect([await isAlive(first.refreshToken), await isAlive(again.refreshToken)]).toEqual([false, false]);
-  expect([await isAlive(bens.refreshToken), await accountsOf(byHint)]).toEqual([true, [ben.username]]);
+  expect([await isOpen(first), await isOpen(again)]).toEqual([false, false]);
+  expect([await isOpen(bens), await accountsOf(byHint)]).toEqual([true, [ben.username]]);
   const atAccount = openBrowser(issuer);
   const [before] = [await enter(atAccount, ada), await enter(atAccount, ben), await enter(atAccount, ada)];
   await atAccount.submit(await atAccount.open(`${issuer}/account`), {}, "sign_out");
-  expect([await isAlive(before.refreshToken), await accountsOf(atAccount)]).toEqual([false, [ben.username]]);
+  expect([await isOpen(before), await accountsOf(atAccount)]).toEqual([false, [ben.username]]);
 });
 
 test("on a device the chosen account is confirmed with the code all the same", async () => {

@@ -75,7 +75,7 @@ async function show(name: string, ...steps: readonly (readonly string[])[]): Pro
   await expect(`${text}\n`).toMatchFileSnapshot(join(root, "test/provider/statements", `${name}.sql`));
 }
 
-test("a sign-in with a password takes eight statements, one with a session three, a code two and userinfo one", async () => {
+test("a sign-in with a password takes eleven statements, one with a session three, a code two and userinfo one", async () => {
   const [app, person] = [
     await application(postern.admin, {
       grantTypes: ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"],
@@ -86,7 +86,7 @@ test("a sign-in with a password takes eight statements, one with a session three
   const page = await sent("/oauth/authorize", { query: search.slice(1) });
   const form = { ...hiddenIn(page.text), login_name: person.username, password: person.password, action: "password" };
   const signedIn = await sent("/sign-in", { form, headers: { cookie: page.cookies.join("; ") } });
-  expect(page.statements.length + signedIn.statements.length).toBe(8);
+  expect(page.statements.length + signedIn.statements.length).toBe(11);
   await show("password", page.statements, signedIn.statements);
 
   const again = await sent("/oauth/authorize", {

@@ -23,6 +23,12 @@ export type Page = {
    * comes back is called with false.
    */
   readonly withAuthenticator: () => Promise<(isThere: boolean) => Promise<void>>;
+  /** Runs no script of this page, and of those that it goes on to, from now on. */
+  readonly withoutScript: () => Promise<void>;
+  /** Forgets the cookies of the browser. */
+  readonly clearCookies: () => Promise<void>;
+  /** Waits for the window that a function of the page opens. */
+  readonly opens: (name: string, ...given: unknown[]) => Promise<Page>;
   /** The messages of the console, and the refusals of the content security policy among them. */
   readonly messages: readonly string[];
   /** The requests of the page, preflights included, as `METHOD path`. */
@@ -91,8 +97,16 @@ function speak(chromium: ChildProcess): DevTools {
   return { ask, events };
 }
 
-async function openPage({ ask, events }: DevTools, url: string): Promise<Page> {
-  const { targetId } = await ask("Target.createTarget", { url: "about:blank" });
+async function openPage(devTools: DevTools, url: string): Promise<Page> {
+  const { targetId } = await devTools.ask("Target.createTarget", { url: "about:blank" });
+  return attachTo(devTools, { targetId: String(targetId), url });
+}
+
+/** A target of the browser, and the URL that it is to go to; a window that a page opened has gone to its own. */
+type Target = { readonly targetId: string; readonly url?: string };
+
+async function attachTo(devTools: DevTools, { targetId, url }: Target): Promise<Page> {
+  const { ask, events } = devTools;
   const { sessionId } = (await ask("Target.attachToTarget", { targetId, flatten: true })) as { sessionId: string };
   const requests: string[] = [];
   const protocols = new Set<string>();
@@ -105,14 +119,18 @@ async function openPage({ ask, events }: DevTools, url: string): Promise<Page> {
   events.on(`${sessionId} Network.responseReceived`, ({ response }) => protocols.add(response.protocol));
   const crash = Promise.withResolvers<never>();
   crash.promise.catch(() => {});
-  events.on(`${sessionId} Inspector.targetCrashed`, () => crash.reject(new Error(`the page ${url} has crashed`)));
+  events.on(`${sessionId} Inspector.targetCrashed`, () =>
+    crash.reject(new Error(`the page ${url ?? targetId} has crashed`)),
+  );
   await ask("Inspector.enable", {}, sessionId);
   // Otherwise each event brings the whole body that was sent, spelt out.
   await ask("Network.enable", { maxPostDataSize: 1 }, sessionId);
   for (const domain of ["Page", "Log", "Runtime"]) await ask(`${domain}.enable`, {}, sessionId);
-  const loaded = once(events, `${sessionId} Page.loadEventFired`);
-  await ask("Page.navigate", { url }, sessionId);
-  await loaded;
+  if (url !== undefined) {
+    const loaded = once(events, `${sessionId} Page.loadEventFired`);
+    await ask("Page.navigate", { url }, sessionId);
+    await loaded;
+  }
   const run: Page["run"] = async (name, ...given) => {
     const expression = `${name}(...${JSON.stringify(given)})`;
     // As if a person had touched the page: otherwise it may copy nothing.
@@ -143,7 +161,26 @@ async function openPage({ ask, events }: DevTools, url: string): Promise<Page> {
       await ask("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled }, sessionId);
     };
   };
-  return { run, leave, inColors, narrow, withAuthenticator, messages, requests, protocols };
+  const withoutScript = async () => {
+    await ask("Emulation.setScriptExecutionDisabled", { value: true }, sessionId);
+  };
+  const clearCookies = async () => {
+    await ask("Network.clearBrowserCookies", {}, sessionId);
+  };
+  const opens: Page["opens"] = async (name, ...given) => {
+    const opened = Promise.withResolvers<string>();
+    const onTarget = ({ targetInfo }: { targetInfo: { targetId: string; openerId?: string } }) => {
+      if (targetInfo.openerId === targetId) opened.resolve(targetInfo.targetId);
+    };
+    events.on("undefined Target.targetCreated", onTarget);
+    await ask("Target.setDiscoverTargets", { discover: true });
+    await run(name, ...given);
+    const page = await attachTo(devTools, { targetId: await opened.promise });
+    events.off("undefined Target.targetCreated", onTarget);
+    return page;
+  };
+  const acts = { run, leave, inColors, narrow, withAuthenticator, withoutScript, clearCookies, opens };
+  return { ...acts, messages, requests, protocols };
 }
 
 type Evaluated = {

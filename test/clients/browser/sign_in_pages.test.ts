@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { foreignApplication } from "../../fixture/connection.ts";
 import { withTotp } from "../../fixture/factors.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
@@ -30,6 +30,10 @@ const click = `((button, values) => {
 
 type State = { readonly url: string; readonly title: string | null; readonly width: number };
 const stateOf = async (page: Page) => (await page.run(state)) as State;
+
+/** Waits until the page is at an address. While one goes and another comes nothing can be asked. */
+const arrives = (page: Page, url: RegExp) =>
+  vi.waitFor(async () => expect((await stateOf(page)).url).toMatch(url), 60_000);
 
 /** Has axe judge the page in light and dark colours; answers its heading. */
 async function judged(page: Page): Promise<string | null> {
@@ -82,10 +86,11 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     const page = await chromium.open(authorizeUrl(issuer, app));
     await page.leave(...password(person.username, person.password));
     expect((await stateOf(page)).title).toMatch(/^Allow App .* access\?$/);
-    await page.leave(click, "[value=allow]", {});
-    expect((await stateOf(page)).url).toMatch(/\/cb\?code=/);
+    await page.run(click, "[value=allow]", {});
+    await arrives(page, /\/cb\?code=/);
     await page.leave(go, authorizeUrl(issuer, app, { prompt: "consent" }));
-    await page.leave(click, "[value=cancel]", {});
+    await page.run(click, "[value=cancel]", {});
+    await arrives(page, /\/cb\?error=/);
     expect(targets.filter((target) => target.startsWith("/cb")).map((target) => target.slice(0, 9))).toEqual([
       "/cb?code=",
       "/cb?error",

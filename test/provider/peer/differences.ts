@@ -40,15 +40,21 @@ export const differences: Readonly<Record<string, Difference>> = {
     theirs: { status: 303, in: "query", error: "invalid_request", iss: "the issuer", state: "st&te =1" },
     reason: "RFC 6749, 4.1.2.1 has unauthorized_client for it",
   },
+  "a sign-in": {
+    ours: { status: 200, in: "query", code: "there", iss: "the issuer", state: "st&te =1" },
+    theirs: { status: 303, in: "query", code: "there", iss: "the issuer", state: "st&te =1" },
+    reason:
+      "a form of ours is answered by a page that leads on, since Chromium holds redirects against the policy of the form",
+  },
   "an ID token from the authorization endpoint": {
-    ours: { status: 303, in: "fragment", id_token: "there", iss: "the issuer", state: "st&te =1" },
+    ours: { status: 200, in: "fragment", id_token: "there", iss: "the issuer", state: "st&te =1" },
     theirs: { status: 303, in: "fragment", id_token: "there", state: "st&te =1" },
     reason: "RFC 9207 asks for iss in every response; the library leaves it out beside an ID token",
   },
   "an ID token with an access token from the authorization endpoint": {
     ours: [
       {
-        status: 303,
+        status: 200,
         in: "fragment",
         access_token: "there",
         expires_in: "there",
@@ -207,7 +213,6 @@ export const differences: Readonly<Record<string, Difference>> = {
       sub: "there",
       token_type: "Bearer",
       "urn:postern:organization:id": "there",
-      "urn:postern:project:roles": "there",
       username: "there",
     },
     theirs: {

@@ -43,11 +43,27 @@ select n, json_build_object(
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
 with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text, nobody text, browsers text, now timestamptz)
+)
+select n, coalesce(l.user_id, asked.nobody) as subject, l.user_id as "userId", k.hash as known,
+               s.wait_until as "waitUntil", (
+  select jsonb_build_object('maximumAttempts', coalesce(l.maximum_attempts, 10),
+    'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, false)) from instance left join lockout_policies l on l.owner = instance_id) as lockout
+             from asked left join login_names l using (login_name)
+             left join sign_in_failures s on s.subject = coalesce(l.user_id, asked.nobody)
+             left join lateral (
+               select encode(k.hash, 'hex') as hash from unnest(string_to_array(asked.browsers, ' ')) as value
+               join known_browsers k on k.hash = decode(value, 'hex')
+               left join passwords p on p.user_id = k.user_id
+               where k.user_id = l.user_id and k.since is not distinct from p.changed and k.expiration_date > asked.now
+               limit 1) k on true;
+
+with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text)
 )
 select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active, u.locked, u.locked_until as "lockedUntil",
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
-  p.changed as "setAt", p.set_by_administrator as "setByAdministrator",
+  p.changed as "setAt", p.set_by_administrator as "setByAdministrator", p.must_change as "mustChange", u.requires_factor as "requiresFactor",
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,
   coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
@@ -63,8 +79,9 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
     'historyDepth', coalesce(p.history_depth, 0),
     'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
     'maximumAgeDays', coalesce(p.maximum_age_days, 0),
-    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
-    'untilUnlocked', coalesce(l.until_unlocked, false),
+    'resetRequiresVerifiedEmail', coalesce(p.reset_requires_verified_email, false),
+    'maximumAttempts', coalesce(l.maximum_attempts, 10),
+    'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, false),
     'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
@@ -81,7 +98,10 @@ insert into password_attempts as a (user_id, attempts, allowed) values ($1, 1, $
       or (a.allowed is distinct from excluded.allowed and a.attempts < $6)
     returning attempts;
 
-delete from password_attempts where user_id = $1;
+with cleared as (delete from password_attempts where user_id = $1)
+  delete from sign_in_failures where subject = $2 and (wait_until is null or wait_until <= $3);
+
+select wait_until as until from sign_in_failures where subject = $1 and wait_until > $2;
 
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
@@ -118,10 +138,72 @@ facts as (
    ) checked where p.user_id = checked.user_id)
 select 1;
 
-select from users u left join passwords p using (user_id)
-    where u.user_id = $1 and p.changed::text is not distinct from $2::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-      and ($3::boolean or not exists (
+select exists (select from sessions s where s.user_id = u.user_id offset $1) as "hasSurplus"
+    from users u left join passwords p using (user_id)
+    where u.user_id = $2 and p.changed::text is not distinct from $3::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+      and ($4::boolean or not exists (
         select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes' offset 0));
+
+with proven as (
+      select u.user_id, p.changed as since from users u left join passwords p using (user_id)
+      where u.user_id = $1 and ($2::timestamptz is null or p.changed = $3)
+        and ($4::text is null or exists (
+          select from browser_sessions b where b.session_id = $5 and b.user_id = $6 offset 0))
+    ),
+    replaced as (
+      delete from known_browsers where user_id = $7
+        and hash in (select decode(value, 'hex') from unnest(string_to_array($8, ',')) as value)
+      returning hash, expiration_date
+    ),
+    surplus as (
+      delete from known_browsers where hash in (
+        select hash from known_browsers where user_id = $9 order by created desc offset $10)
+    ),
+    remembered as (
+      insert into known_browsers (hash, user_id, since, created, expiration_date)
+      select decode($11, 'hex'), user_id, since, $12, $13 from proven
+    ),
+    told as (
+      select 0 as n, u.owner, u.user_id as stream, $14::timestamptz as time,
+        jsonb_build_object('notice', $15::text::jsonb) as secret
+      from proven join users u using (user_id)
+      where $16::text is not null and not exists (select from replaced where expiration_date > $17)
+        and exists (select from known_browsers k where k.user_id = $18 offset 0)
+    ),
+    mailed as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
+   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, d.notice->>'language',
+     decode(d.notice->>'sealed', 'hex'), (d.notice->>'expirationDate')::timestamptz, d.time
+   from (
+  select i.n, i.owner, i.time, u.user_id, u.email, m.notice
+  from told i cross join lateral (select i.secret->'notice' as notice) m
+  join users u on u.user_id = i.stream and u.email_verified
+  where m.notice is not null and not exists (
+      select from mail_sends s where (s.user_id, s.purpose, s.time)
+        between (u.user_id, m.notice->>'kind', (m.notice->>'userSince')::timestamptz)
+          and (u.user_id, m.notice->>'kind', timestamptz 'infinity')
+      offset (m.notice->>'mostToUser')::integer - 1)
+    and not exists (
+      select from mail_sends s where s.email = lower(u.email) and s.purpose = m.notice->>'kind'
+        and s.time > (m.notice->>'since')::timestamptz
+      offset (m.notice->>'mostToAddress')::integer - 1)) d),
+    counted as (insert into mail_sends (email, purpose, n, user_id, time)
+   select lower(d.email), d.notice->>'kind', (extract(epoch from d.time) * 1000)::bigint * 1000 + d.n, d.user_id, d.time
+   from (
+  select i.n, i.owner, i.time, u.user_id, u.email, m.notice
+  from told i cross join lateral (select i.secret->'notice' as notice) m
+  join users u on u.user_id = i.stream and u.email_verified
+  where m.notice is not null and not exists (
+      select from mail_sends s where (s.user_id, s.purpose, s.time)
+        between (u.user_id, m.notice->>'kind', (m.notice->>'userSince')::timestamptz)
+          and (u.user_id, m.notice->>'kind', timestamptz 'infinity')
+      offset (m.notice->>'mostToUser')::integer - 1)
+    and not exists (
+      select from mail_sends s where s.email = lower(u.email) and s.purpose = m.notice->>'kind'
+        and s.time > (m.notice->>'since')::timestamptz
+      offset (m.notice->>'mostToAddress')::integer - 1)) d
+   on conflict (email, purpose, n) do nothing)
+    select coalesce((select array_agg(encode(hash, 'hex')) from replaced), '{}') as replaced,
+      exists (select from replaced where expiration_date > $19) as "wasKnown";
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, sign_on_id text, session_id text, app_id text, project_id text, organization text, scope text, for_api boolean,
