@@ -2,9 +2,10 @@ import type { Lookups } from "./guards/holding.ts";
 import { remember } from "./guards/remember.ts";
 import type { Runtime } from "./runtime.ts";
 import * as lookups from "./services/caller_lookups.ts";
+import { type FreshSignInSettings, freshSignInRead } from "./services/fresh_sign_in.ts";
 
 /** Lookups of owners are cached, since owners never change; login names and memberships change, and are read each time. */
-export function cachedLookups(runtime: Runtime): Lookups {
+export function cachedLookups(runtime: Runtime, settings: FreshSignInSettings): Lookups {
   const { instanceId, deps } = runtime;
   const { sql } = deps;
   const deleted = deletedSince(runtime);
@@ -25,6 +26,7 @@ export function cachedLookups(runtime: Runtime): Lookups {
     userOfLoginName: lookups.userOfLoginNameRead(sql),
     userGrant: remember(lookups.userGrantPlaceRead(sql)),
     membershipsOf: lookups.membershipsRead(sql),
+    signedInFreshly: freshSignInRead(deps, settings),
   };
 }
 

@@ -3,6 +3,7 @@ import { link, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { dataFolderError, makeDataFolder } from "./data_folder.ts";
+import { wideProxies } from "./private_ranges.ts";
 import {
   ConfigError,
   codeUrl,
@@ -137,12 +138,6 @@ const declared = {
     0,
     "Longest life of an access token, which then has to be asked for with an end; 0 sets no limit",
     { least: 0 },
-  ),
-  signInFailuresPerNamePerMinute: whole(
-    "SIGN_IN_FAILURES_PER_NAME_PER_MINUTE",
-    5,
-    "Failed sign-ins by one login name, known or not, on this node, then PASSWORD_ATTEMPTS; 0 sets no limit",
-    { least: 0, most: 60_000 },
   ),
   signInFailuresPerAddressPerMinute: whole(
     "SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE",
@@ -328,6 +323,11 @@ const declared = {
     20,
     "Codes mailed to one address within the window, then SEND_LIMIT",
   ),
+  mailNotices: someOf(
+    "MAIL_NOTICES",
+    ["password", "factor", "email", "device"],
+    "What users are told by mail: new passwords, added and removed factors, new e-mail addresses, sign-ins by new browsers; or `none`",
+  ),
   mailSendWindowSeconds: whole("MAIL_SEND_WINDOW_SECONDS", 3_600, "Window in which mailed codes are counted"),
   cacheSeconds: whole("CACHE_SECONDS", 5, "Longest life of a caller's cached permissions; 0 looks every time", {
     least: 0,
@@ -342,12 +342,16 @@ export const settings: readonly Readonly<{ name: string; meaning: string; defaul
   declared,
 ).map(({ name, meaning, default: fallback }) => ({ name, meaning, default: fallback }));
 
-/** Sentences about variables that look like settings and are none. */
+/** Sentences about variables that look like settings and are none, and about settings that say more than anybody means. */
 export function settingWarnings(env: NodeJS.ProcessEnv = process.env): readonly string[] {
-  return strayNames(
-    env,
-    settings.map(({ name }) => name),
-  );
+  const { trustedProxies } = declared;
+  return [
+    ...strayNames(
+      env,
+      settings.map(({ name }) => name),
+    ),
+    ...wideProxies(trustedProxies.read(env[trustedProxies.name]?.trim() ?? "")),
+  ];
 }
 
 /** Reads all settings from the environment, or throws a ConfigError that names the wrong one. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
+import type { Violation } from "./errors.ts";
 import type { IdempotencyRecord, Log } from "./events/log.ts";
 import type { Language } from "./messages/catalogue.ts";
 import type { Sql } from "./postgres/connect.ts";
@@ -49,6 +50,8 @@ export type Caller = {
   readonly organization: string;
   /** The session whose token the call presents; absent for a personal access token. */
   readonly sessionId?: string;
+  /** The personal access token that the call presents; absent for other tokens. */
+  readonly tokenId?: string;
   /** Whether the access token is limited to some permissions: then its user's rights over itself are not the token's. */
   readonly isLimited?: true;
   /** The first-party application that the token was given to; absent for sessions and personal access tokens. */
@@ -99,6 +102,9 @@ export const keys = {
   failure: createContextKey<RequestFailure | undefined>(undefined, { description: "failure of a request at a route" }),
   clientId: createContextKey<string | undefined>(undefined, {
     description: "client that a request was proven to be of",
+  }),
+  wrongItems: createContextKey<readonly Violation[]>([], {
+    description: "violations inside the items of a batch, for their outcomes",
   }),
   idempotency: createContextKey<IdempotencyRecord | undefined>(undefined, { description: "idempotency record" }),
 };

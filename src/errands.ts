@@ -32,7 +32,6 @@ export function startErrands(runtime: Runtime, config: Config, port: number): As
   const { sql, clock } = deps;
   const onError = (error: unknown, errand: string) =>
     logger.warn({ err: error, errand }, "an errand failed; trying again");
-  const errands = new AsyncDisposableStack();
   const signing = signingKeys({ ...deps, instanceId });
   const issuer = issuerOf(config, config.port || port);
   const chores = [
@@ -45,17 +44,28 @@ export function startErrands(runtime: Runtime, config: Config, port: number): As
     deletedOrganizations(deps),
     resealedFactors(deps),
   ];
-  errands.use(startSweep({ sql, chores, clock, onError }));
-  errands.use(deliverSms(runtime, config, (error) => onError(error, "sms")));
-  errands.use(deliverMails(runtime, { ...config, port }, (error) => onError(error, "mail")));
-  if (issuer !== undefined) {
-    const parts = { issuer, keys: signing, onError: (error: unknown) => onError(error, "sign-outs") };
-    errands.use(deliverLogouts(runtime, config, parts));
-  }
-  errands.use(startPasswordResets(deps, config, (error) => onError(error, "password resets")));
-  errands.use(returnIdleMemory());
-  return errands;
+  const parts = { keys: signing, onError: (error: unknown) => onError(error, "sign-outs") };
+  const logouts = issuer === undefined ? [] : [deliverLogouts(runtime, config, { ...parts, issuer })];
+  return stoppedTogether([
+    startSweep({ sql, chores, clock, onError }),
+    deliverSms(runtime, config, (error) => onError(error, "sms")),
+    deliverMails(runtime, { ...config, port }, (error) => onError(error, "mail")),
+    ...logouts,
+    startPasswordResets(deps, config, (error) => onError(error, "password resets")),
+    returnIdleMemory(),
+  ]);
 }
+
+/** Ends all at once: each may wait for a provider that does not answer, and a stop takes as long as the slowest alone. */
+const stoppedTogether = (all: readonly (AsyncDisposable | Disposable)[]): AsyncDisposable => ({
+  async [Symbol.asyncDispose]() {
+    const ended = all.map(async (one) => {
+      await using _ = one;
+    });
+    await Promise.allSettled(ended);
+    await Promise.all(ended);
+  },
+});
 
 type OnError = (error: unknown) => void;
 

@@ -10,6 +10,7 @@ import {
   maxListed,
   maxViolations,
   namedFields,
+  pathsAround,
   type RefusalDetails,
   type Refuse,
   refusal,
@@ -65,6 +66,7 @@ export const reasons = {
   ROLE_UNKNOWN: Code.InvalidArgument,
   MEMBER_ROLE_SCOPE: Code.InvalidArgument,
   GRANT_TO_OWNER: Code.InvalidArgument,
+  OWN_ORGANIZATION: Code.InvalidArgument,
   PROJECT_GRANT_NEEDED: Code.InvalidArgument,
   IDEMPOTENCY_KEY_REUSED: Code.InvalidArgument,
   SERVICE_NOT_FOUND: Code.NotFound,
@@ -116,7 +118,9 @@ export const reasons = {
   CLIENT_SECRET_MISSING: Code.FailedPrecondition,
   APPLICATION_KEYS_MIXED: Code.FailedPrecondition,
   APPLICATION_KEY_LIMIT: Code.FailedPrecondition,
+  ACCESS_TOKEN_LIMIT: Code.FailedPrecondition,
   LAST_OWNER: Code.FailedPrecondition,
+  ENDED_BY_RECEIVER: Code.FailedPrecondition,
   CONFLICT: Code.Aborted,
   UNKNOWN_PATH: Code.NotFound,
   METHOD_NOT_ALLOWED: Code.Unimplemented,
@@ -143,6 +147,18 @@ export type Reason = keyof typeof reasons;
 
 /** The nouns that can be missing. */
 export type Noun = { [R in Reason]: R extends `${infer N}_NOT_FOUND` ? Lowercase<N> : never }[Reason];
+
+/** A violation of all items of a batch together, though its field is inside of one: it refuses the request. */
+export type OfAllItems = Violation & { readonly ofAllItems: true };
+
+/** Whether a violation is of all items together. */
+export const isOfAllItems = (one: Violation): boolean => "ofAllItems" in one;
+
+/** Makes a check that a violation is not of a field, or of a part of one, that was found wrong before. */
+export function isBeside(wrong: readonly Violation[]): (one: Violation) => boolean {
+  const fields = new Set(wrong.map(({ field }) => field));
+  return ({ field }) => fields.size === 0 || ![...pathsAround(field)].some((path) => fields.has(path));
+}
 
 /** A cross-field rule of a message. */
 export type MessageRule = {
@@ -215,15 +231,24 @@ export const refuse = {
    * Refuses a request for these violations; if they share one of our reasons, that is the reason of the refusal. A search
    * that found as many violations as are listed has stopped early, so there may be more.
    */
-  invalid(violations: readonly Violation[], isPartial = violations.length >= maxViolations): ConnectError {
-    const reason = violations[0]?.reason;
-    if (reason && isReason(reason) && violations.every((one) => one.reason === reason))
-      return refuse.because(reason, { violations, isPartial });
-    const { fields, more } = namedFields(violations);
-    const params = { fields, ...(more > 0 && { more: String(more) }) };
-    return refuse.because("VALIDATION_FAILED", { params, violations, isPartial });
+  invalid(violations: readonly Violation[], isPartial?: boolean): ConnectError {
+    const { reason, ...details } = invalidity(violations, isPartial);
+    return refuse.because(reason, details);
   },
 };
+
+/** Finds the reason, and the details, of what is refused for these violations. */
+export function invalidity(
+  violations: readonly Violation[],
+  isPartial = violations.length >= maxViolations,
+): Refusal & { readonly reason: Reason } {
+  const reason = violations[0]?.reason;
+  if (reason && isReason(reason) && violations.every((one) => one.reason === reason))
+    return { reason, violations, isPartial };
+  const { fields, more } = namedFields(violations);
+  const params = { fields, ...(more > 0 && { more: String(more) }) };
+  return { reason: "VALIDATION_FAILED", params, violations, isPartial };
+}
 
 /** Makes the refusals of the gateway out of our reasons and texts. */
 export const inOurWords: Refuse = (reason, details) =>
@@ -247,6 +272,10 @@ export function reasonOf(error: unknown): Reason | undefined {
 /** Whether an error is a race that a command may still win when it runs again; not one for a sequence that the caller expects. */
 export const isLostRace = (error: unknown): boolean =>
   reasonOf(error) === "CONFLICT" && infoOf(error)?.metadata.currentSequence === undefined;
+
+/** The constraint of the database by which a race was lost; undefined for any other error. */
+export const constraintOf = (error: unknown): string | undefined =>
+  reasonOf(error) === "CONFLICT" ? infoOf(error)?.metadata.constraint : undefined;
 
 /** A code as gRPC spells it. */
 export const codeName = (code: Code): string => (Code[code] ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();

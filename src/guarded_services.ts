@@ -11,6 +11,7 @@ import { forAdapter } from "./guards/adapter.ts";
 import { gate } from "./guards/authenticate.ts";
 import { type Capacity, capacity } from "./guards/capacity.ts";
 import { guards } from "./guards/guards.ts";
+import type { Lookups } from "./guards/holding.ts";
 import { type RateLimits, rateLimits } from "./guards/rate_limits.ts";
 import { recentTokens } from "./guards/recent_tokens.ts";
 import { type Report, report } from "./guards/report.ts";
@@ -41,6 +42,7 @@ import { sessionRules } from "./services/session.ts";
 import { applicationUpdateRules } from "./services/update_application.ts";
 import { userRules } from "./services/user.ts";
 import { userGrantRules } from "./services/user_grant.ts";
+import { userRoleRules } from "./services/user_role.ts";
 
 /** The report that writes the line of a call, the limits of calls, the bound of those at once, and the issuer of tokens, if there is one. */
 export type Lines = {
@@ -54,6 +56,7 @@ export type Lines = {
 export function guardedServices(runtime: Runtime, config: Config, { lines, limits, capacity, issuer }: Lines) {
   return {
     ...guarded(runtime, {
+      found: cachedLookups(runtime, config),
       declared: declaredRules(runtime, config),
       report: lines,
       limits,
@@ -90,6 +93,7 @@ export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAda
 }
 
 type GuardedOptions = Readonly<{
+  found: Lookups;
   declared: readonly MessageRule[];
   report: Report;
   limits: RateLimits;
@@ -100,9 +104,9 @@ type GuardedOptions = Readonly<{
 
 /** The gate that finds the caller, and the interceptors between the gate and the handler. */
 function guarded(runtime: Runtime, options: GuardedOptions) {
-  const { declared, report, limits, capacity: bound, streams, resourceMetadata } = options;
-  const { callers, deps } = runtime;
-  const known = { callers, limits, tokens: recentTokens(), resourceMetadata };
+  const { found, declared, report, limits, capacity: bound, streams, resourceMetadata } = options;
+  const { callers, deps, rates } = runtime;
+  const known = { callers, limits, rates, tokens: recentTokens(), resourceMetadata };
   const rules = messageRules(declared);
   const outages = { isUnavailable, isStatementTimeout };
   const interceptors = guards({
@@ -113,7 +117,7 @@ function guarded(runtime: Runtime, options: GuardedOptions) {
     rules,
     declared,
     late: lateRules(deps),
-    lookups: cachedLookups(runtime),
+    lookups: found,
     outages,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });
@@ -135,5 +139,6 @@ function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
     ...sessionRules,
     ...userRules(deps, config),
     ...userGrantRules,
+    ...userRoleRules,
   ];
 }

@@ -13,16 +13,16 @@ export function localUrl({ host, port, tlsCertFile }: Place): string {
   return urlOf(tlsCertFile ? "https" : "http", localHost(host), port);
 }
 
-/** The address for calls from this machine: with TLS by a name that the certificate has. */
+/** The address for browsers and calls on this machine: the issuer's where PUBLIC_URL is not set; with TLS by a name of the certificate. */
 export async function localAddress(place: Place): Promise<LocalAddress> {
   const { tlsCertFile, port } = place;
   const host = localHost(place.host);
-  const plain = { url: localUrl(place), curl: [] };
-  if (!tlsCertFile) return plain;
+  const named = /^(?:127\.|\[::1\]$)/.test(host) ? "localhost" : host;
+  if (!tlsCertFile) return { url: urlOf("http", named, port), curl: [] };
   const certificate = await readFile(tlsCertFile).then((pem) => new X509Certificate(pem));
   const isSelfSigned = certificate.checkIssued(certificate);
   const trust = isSelfSigned ? [`--cacert ${quoted(tlsCertFile)}`] : [];
-  const name = nameIn(certificate, host);
+  const name = certificate.checkHost(named) ? named : nameIn(certificate, host);
   const ip = host.replace(/^\[|\]$/g, "");
   const resolve = name === host || name === "localhost" || !isIP(ip) ? [] : [`--resolve ${name}:${port}:${host}`];
   return { url: urlOf("https", name, port), curl: [...trust, ...resolve] };

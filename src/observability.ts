@@ -51,12 +51,14 @@ export function observability(runtime: Runtime, { ownProcess, tracing, parent, i
   const begun = () => isBootstrapped() && (parent?.hasStarted() ?? true);
   const ready = readiness(async () => begun() && (await runtime.isWritable()));
   // Scrapers are not authenticated, and the load queries the database: at most once a second.
-  const load = seldom(() => loadOf(runtime, ready, tracing), 1000);
+  const asked = questionsTo(runtime);
+  const load = seldom(() => loadOf(runtime, { ready, asked, tracing }), 1000);
   const rpcs = describeAll(services);
   const counted = calls && requests && [calls, requests];
   const own = counted && (async () => families(counted, await load(), ownProcess));
   if (own) parent?.onMeasure(own);
-  const shown = parent ? async () => nodeFamilies(await parent.gather()) : own;
+  const alone = own && (async () => [...(await own()), ...workerFamilies({ serving: 1, of: 1, ended: 0 })]);
+  const shown = parent ? async () => nodeFamilies(await parent.gather()) : alone;
   const observers = { observe: calls?.observe, observeRequest: requests?.observe };
   const reported = { languageOf: chooseLanguage, ...observers };
   return {
@@ -100,17 +102,45 @@ const requestTracerOf =
   (endpoint: string, { method, headers, values }: ArrivedRequest) =>
     request({ get: (name) => headers[name] ?? null }, { method, endpoint, requestId: values.get(keys.requestId) });
 
+const answerMs = 1_000;
+
+/** Asks, for a second: an answer that takes longer, or that is an error, is absent. Nothing is asked again before it has ended. */
+function withinTime<T>(ask: () => Promise<T>): () => Promise<T | undefined> {
+  const current = seldom(ask, 0);
+  return () => {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(resolve, answerMs, undefined);
+    const first = Promise.race([current(), promise]).catch(() => undefined);
+    return first.finally(() => clearTimeout(timer));
+  };
+}
+
+/** Makes the questions that the database alone answers. A lock there, or a network that swallows, must not take the other numbers away as well. */
+const questionsTo = ({ deps: { sql }, lockWaitSeconds }: Runtime) => ({
+  sms: withinTime(() => smsHealth(sql)),
+  mail: withinTime(() => mailHealth(sql)),
+  logouts: withinTime(() => logoutHealth(sql)),
+  unsettled: withinTime(() => unsettledSeconds(sql)),
+  lockWait: withinTime(lockWaitSeconds),
+});
+
+type LoadOptions = {
+  readonly ready: () => Promise<boolean>;
+  readonly asked: ReturnType<typeof questionsTo>;
+  readonly tracing: Tracing | undefined;
+};
+
 async function loadOf(
-  { databaseLoad, deps, tail }: Runtime,
-  ready: () => Promise<boolean>,
-  tracing: Tracing | undefined,
+  { databaseLoad, longLoad, fullDisks, deps, tail }: Runtime,
+  { ready, asked, tracing }: LoadOptions,
 ): Promise<InstanceLoad> {
-  const [isReady, sms, mail, logouts, unsettled] = await Promise.all([
+  const [isReady, sms, mail, logouts, unsettled = 0, lockWait] = await Promise.all([
     ready(),
-    smsHealth(deps.sql).catch(() => undefined),
-    mailHealth(deps.sql).catch(() => undefined),
-    logoutHealth(deps.sql).catch(() => undefined),
-    unsettledSeconds(deps.sql).catch(() => 0),
+    asked.sms(),
+    asked.mail(),
+    asked.logouts(),
+    asked.unsettled(),
+    asked.lockWait(),
   ]);
   const { running, waiting } = deps.secrets.passwords.load();
   return {
@@ -119,6 +149,9 @@ async function loadOf(
     mail,
     logouts,
     database: databaseLoad(),
+    lockWaitSeconds: lockWait,
+    fullDisks: fullDisks(),
+    longStatements: longLoad?.(),
     hashing: { running, waiting },
     logBehindSeconds: Math.max(tail.behindMs() / 1000, unsettled),
     spans: tracing?.load(),

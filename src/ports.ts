@@ -21,7 +21,7 @@ import type { Report } from "./guards/report.ts";
 import { type Observers, observability } from "./observability.ts";
 import { listenForOperators } from "./operations.ts";
 import { type IsRegistered, mayReadRefusal, registeredOrigins } from "./provider/cross_origin.ts";
-import { issuerOf } from "./provider/issuer.ts";
+import { issuerOf, transportSecurity } from "./provider/issuer.ts";
 import { limitPage } from "./provider/limit_page.ts";
 import { type ProviderRoutes, providerRoutes } from "./provider/provider.ts";
 import { signingKeys } from "./provider/signing_keys.ts";
@@ -61,6 +61,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
     onError: lines.onError,
     ...ofContract,
+    responseHeaders: headersOf(transportSecurity(issuerOf(config, config.port))),
     limits: config,
     ...signIn.origins,
     ready,
@@ -148,6 +149,8 @@ function signInRoutes({ runtime, config, issuer, isRegistered }: SignInOptions):
     logger.warn("PUBLIC_URL has a path, or http to another machine: nobody can sign in to applications through it");
     return { files: [], requests: [] };
   }
+  if (!config.publicUrl && config.trustedProxies.length > 0)
+    logger.warn("TRUSTED_PROXIES is set and PUBLIC_URL is not: nobody can sign in through a proxy before it is");
   const signing = signingKeys({ ...deps, instanceId });
   tail.listen((events) => {
     if (events.some(({ type }) => type === "signing_key.added")) signing.forget();
@@ -170,12 +173,14 @@ const portOptions = ({ logger }: Runtime, { host, http2, tlsCertFile, tlsKeyFile
   certificate: tlsCertFile ? { certFile: tlsCertFile, keyFile: tlsKeyFile } : undefined,
 });
 
-/** The headers of every response: the id of the request, and the limit of calls that is near. */
-function headersOf(values: ContextValues): Readonly<Record<string, string>> {
-  const near = values.get(keys.rateLimit);
-  const requestId = shownRequestId(values);
-  return near ? { "x-request-id": requestId, ...near.fields } : { "x-request-id": requestId };
-}
+/** The headers of every response: those of all, the id of the request, and the limit of calls that is near. */
+const headersOf =
+  (ofAll: Readonly<Record<string, string>>) =>
+  (values: ContextValues): Readonly<Record<string, string>> => ({
+    ...ofAll,
+    "x-request-id": shownRequestId(values),
+    ...values.get(keys.rateLimit)?.fields,
+  });
 
 /** The options of the gateway that follow from our contract. */
 const ofContract = {
@@ -183,7 +188,6 @@ const ofContract = {
   limitsOf: (method: DescMethod) => describe(method).limits,
   ignoresUnknown: isAuthzen,
   bounds: contractBounds,
-  responseHeaders: headersOf,
 };
 
 /** The gate of health and reflection. Balancers ask for health: no client may use that up, whatever its address. */

@@ -13,6 +13,7 @@ import { ProjectService } from "../gen/postern/v1/project_pb.ts";
 import { SessionService } from "../gen/postern/v1/session_pb.ts";
 import { UserGrantService } from "../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../gen/postern/v1/user_pb.ts";
+import { UserRoleService } from "../gen/postern/v1/user_role_pb.ts";
 import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
 import type { Tail } from "./events/follow.ts";
@@ -35,6 +36,7 @@ import type { SignIns } from "./services/sign_in.ts";
 import { applicationUpdate } from "./services/update_application.ts";
 import { userService } from "./services/user.ts";
 import { userGrantService } from "./services/user_grant.ts";
+import { userRoleService } from "./services/user_role.ts";
 
 /** Every service of the contract. */
 export const services: readonly DescService[] = [
@@ -51,6 +53,7 @@ export const services: readonly DescService[] = [
   SessionService,
   UserService,
   UserGrantService,
+  UserRoleService,
 ];
 
 type RoutesOptions = { readonly deps: Deps; readonly tail: Tail } & {
@@ -62,7 +65,7 @@ type RoutesOptions = { readonly deps: Deps; readonly tail: Tail } & {
 export const routesOf =
   ({ deps, tail, signIns, resets }: RoutesOptions, config: Config): Routes =>
   (router) => {
-    router.service(AccountService, accountService(deps, resets));
+    router.service(AccountService, accountService(deps, resets, config));
     router.service(ApplicationService, {
       ...applicationService(deps),
       ...applicationUpdate(deps),
@@ -80,4 +83,5 @@ export const routesOf =
     router.service(SessionService, sessionService(deps, { ...config, ...signIns }));
     router.service(UserService, userService(deps, config));
     router.service(UserGrantService, userGrantService(deps));
+    router.service(UserRoleService, userRoleService(deps));
   };

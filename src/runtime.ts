@@ -7,8 +7,10 @@ import { type Folds, foldsByType } from "./events/fold.ts";
 import { followTail, type Tail } from "./events/follow.ts";
 import { type CommandOrigin, openLog } from "./events/log.ts";
 import { type CallerCache, callerCache, revokingNobody } from "./guards/caller_cache.ts";
+import { serversAside } from "./postgres/aside.ts";
 import { type Connection, type ConnectOptions, connect, type Sql } from "./postgres/connect.ts";
 import { StartError } from "./postgres/failure.ts";
+import { lockWaitSeconds } from "./postgres/lock_wait.ts";
 import { migrate } from "./postgres/migrate.ts";
 import { type Database, openDatabase } from "./postgres/open.ts";
 import { startErrorOf } from "./postgres/start_error.ts";
@@ -16,7 +18,7 @@ import { openWritable, type Writable } from "./postgres/writable.ts";
 import { signOnFolds } from "./provider/sign_on.ts";
 import { signingKeyFolds } from "./provider/signing_keys.ts";
 import { commonPasswords } from "./security/common_passwords.ts";
-import { type MakeFailureRate, ownFailureRate } from "./security/failure_rate.ts";
+import { type FailureRates, failureRates, type MakeFailureRate, ownFailureRate } from "./security/failure_rate.ts";
 import { type Secrets, secretsOf } from "./security/secrets.ts";
 import { accessTokenFolds } from "./services/access_token.ts";
 import { apiApplicationFolds } from "./services/api_configuration.ts";
@@ -58,12 +60,16 @@ export const folds = foldsByType({
 /** The parts that the service, the bootstrap and the doctor share, ready for use. */
 export type Runtime = AsyncDisposable & {
   readonly deps: Deps;
+  /** The counts of failures by name. */
+  readonly rates: FailureRates;
   /** The way to sign in by password, of calls and of pages. */
   readonly signIns: SignIns;
   /** The way to a new password of those who cannot sign in, of calls and of pages. */
   readonly resets: PasswordResets;
   readonly database: Database;
   readonly databaseLoad: Connection["load"];
+  /** The load of the connections for long statements; undefined where there are none. */
+  readonly longLoad: (() => ReturnType<Connection["load"]> & { readonly limit: number }) | undefined;
   readonly instanceId: string;
   readonly logger: Logger;
   readonly tail: Tail;
@@ -72,6 +78,10 @@ export type Runtime = AsyncDisposable & {
   readonly onAppended: (listener: AppendListener) => () => void;
   /** Whether the database can be written; rejects when it cannot be reached. */
   readonly isWritable: () => Promise<boolean>;
+  /** How long statements wait for locks; rejects when the database cannot be reached. */
+  readonly lockWaitSeconds: () => Promise<number>;
+  /** How many statements found no room on the disk of the database. */
+  readonly fullDisks: () => number;
   /** Refuses new and waiting statements, and closes the connections of those that still run after the grace. */
   readonly refuse: (graceMs: number) => Promise<void>;
 };
@@ -97,7 +107,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
   const database = opened.use(await openDatabase(config, logger, { join }));
   const secrets = secretsOf(sealingKeys, hashingOf(config), commonPasswords());
   await migrate({ url: database.migrationUrl, log: logger });
-  const { pools, writable } = openPools({ config, database, logger, observe, opened });
+  const { pools, writable, longLoad } = openPools({ config, database, logger, observe, opened });
   const [{ sql, load }, { sql: longRunning }] = pools;
   const instanceId = await instanceOf(sql, secrets).catch((error: unknown) => {
     throw startErrorOf(error);
@@ -123,15 +133,22 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
     listeners.add(listener);
     return () => void listeners.delete(listener);
   };
-  const { failureRate = ownFailureRate } = options;
-  const deps: Deps = { log, sql, clock: now, ids: newId, secrets, failureRate };
+  const rates = failureRates(options.failureRate ?? ownFailureRate);
+  const deps: Deps = { log, sql, clock: now, ids: newId, secrets, failureRate: rates.rateOf };
   const signIns = signInsOf(deps, config);
   const resets = passwordResetsOf(deps, config);
-  const parts = { deps, signIns, resets, database, databaseLoad: load, instanceId, logger, tail, callers, onAppended };
+  const loads = { databaseLoad: load, longLoad };
+  const parts = { deps, rates, signIns, resets, database, ...loads, instanceId, logger, tail, callers, onAppended };
   const refuse = (graceMs: number) => Promise.all(pools.map((pool) => pool.refuse(graceMs))).then(() => {});
   const stack = opened.move();
-  return { ...parts, isWritable: writable.ask, refuse, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  const state = { isWritable: writable.ask, fullDisks: writable.fullDisks, lockWaitSeconds: lockWait(writable) };
+  return { ...parts, ...state, refuse, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
+
+const lockWait =
+  ({ read }: Writable) =>
+  () =>
+    read(lockWaitSeconds);
 
 // Together with the read itself, and the time that a busy node takes for it, this stays within 250 ms.
 const revocationMs = 100;
@@ -168,15 +185,18 @@ function openPools({ config, database, logger: log, observe, opened }: PoolsOpti
   const readOnly = () => {
     for (const { renew } of [...pools, writable]) renew();
   };
+  const diskFull = () => writable.diskFull();
+  const aside = serversAside();
   const makeRoom = () => [...pools, writable].some(({ shrink }) => shrink());
-  const common = { ...poolOf(config), log, pooler, observe, readOnly, makeRoom };
+  const common = { ...poolOf(config), log, pooler, observe, readOnly, diskFull, aside, makeRoom };
   const short = opened.use(connect(url, { ...common, connections: shares.short }));
   const long = shares.long
     ? opened.use(connect(url, { ...common, ...longStatements, connections: shares.long, asking: short.sql }))
     : short;
   const pools: readonly [Connection, Connection] = [short, long];
-  const writable = opened.use(openWritable({ url, log, pooler, pools, own: shares.asking > 0 }));
-  return { pools, writable };
+  const writable = opened.use(openWritable({ url, log, pooler, pools, own: shares.asking > 0, aside }));
+  const longLoad = shares.long > 0 ? () => ({ ...long.load(), limit: shares.long }) : undefined;
+  return { pools, writable, longLoad };
 }
 
 const now = () => new Date();

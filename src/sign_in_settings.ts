@@ -6,7 +6,7 @@ export const signInSettings = {
   freshSignInSeconds: whole(
     "FRESH_SIGN_IN_SECONDS",
     600,
-    "How long after its sign-in a session may change the factors of its user, then SIGN_IN_NOT_FRESH",
+    "How long after its sign-in a session may change the e-mail address, access tokens and factors of its user",
   ),
   browserSessionIdleSeconds: whole(
     "BROWSER_SESSION_IDLE_SECONDS",

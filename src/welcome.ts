@@ -30,6 +30,9 @@ function summaryOf(config: Config, { isFirst, operationsUrl }: Start, url: strin
   const docs = docsUrl(config, url, operationsUrl);
   const rows = [
     ["Ready", `Postern answers at ${url}`],
+    ...(config.publicUrl
+      ? [["Public", `${config.publicUrl} is where people sign in, and where links of mails lead`]]
+      : []),
     ...(isFirst ? [["Made", "an organization, the administrator admin, and a sample project with two roles"]] : []),
     ["Data", dataOf(config, isFirst)],
     ...(docs ? [["Docs", `${docs} describes every operation`]] : []),

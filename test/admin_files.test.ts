@@ -136,7 +136,7 @@ test("without a token that is in force, bootstrap prints one sentence instead of
   await using database = await freshDatabase();
   await using data = await folder();
   const options = { databaseUrl: database.url, dataDir: data.path };
-  const notRunning = expect.stringMatching(/^# nothing answers at http:\/\/127\.0\.0\.1:0: start the service/);
+  const notRunning = expect.stringMatching(/^# nothing answers at http:\/\/localhost:0: start the service/);
   const first = await printed({ ...options, adminToken: newToken("pt") });
   expect([first.filter(isCall).length, first[4]]).toEqual([4, notRunning]);
   expect(await printed({ ...options, adminToken: newToken("pt") })).toEqual([

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { masterKeys, readConfig, settings, tracesOf } from "../src/config.ts";
+import { masterKeys, readConfig, settings, settingWarnings, tracesOf } from "../src/config.ts";
 import { ConfigError } from "../src/setting.ts";
 
 const key = Buffer.alloc(32, 7).toString("base64");
@@ -11,7 +11,7 @@ const external = { DATABASE_URL: "postgresql://u:p@db:5432/postern", POSTERN_MAS
 test("without any setting everything has its default, and is frozen", () => {
   const config = readConfig({});
   expect(config).toMatchObject({ host: "127.0.0.1", port: 8080, dataDir: "./data", databaseConnections: 16 });
-  expect(config).toMatchObject({ signInFailuresPerNamePerMinute: 5, signInFailuresPerAddressPerMinute: 100 });
+  expect(config).toMatchObject({ signInFailuresPerAddressPerMinute: 100 });
   expect(Object.isFrozen(config)).toBe(true);
 });
 
@@ -49,7 +49,7 @@ test.each([
   ["TRUSTED_PROXIES", "10.0.0.0/33"],
   ["TRUSTED_PROXIES", "10.0.0.1,"],
   ["TRUSTED_PROXIES", "::1/64/2"],
-  ["SIGN_IN_FAILURES_PER_NAME_PER_MINUTE", "-1"],
+  ["SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE", "-1"],
   ["TLS_CERT_FILE", "cert.pem"],
   ["DATABASE_URL", "mysql://db/postern"],
   ["DATABASE_URL", "postgresql://one,,two/postern"],
@@ -134,4 +134,16 @@ test("traces go where OpenTelemetry says, under the name given", () => {
   expect(tracesOf(readConfig(whole))?.collector.url).toBe("https://collector/otlp/traces?key=1");
   const headers = { ...base, OTEL_EXPORTER_OTLP_HEADERS: "authorization=Basic%20YTpi, x-team=a=b" };
   expect(tracesOf(readConfig(headers))?.collector.headers).toEqual({ authorization: "Basic YTpi", "x-team": "a=b" });
+});
+
+test("a start warns of trusted proxies that are a whole private range", () => {
+  const warned = (proxies: string) =>
+    settingWarnings({ TRUSTED_PROXIES: proxies }).map((one) => one.replace(/^TRUSTED_PROXIES has (\S+), .*$/, "$1"));
+  expect(warned("10.0.0.0/8, 172.16.0.0/12,192.168.0.0/16,fd00::/8")).toEqual([
+    ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fd00::/8"],
+  ]);
+  expect(warned("0.0.0.0/0,::/0,8.0.0.0/5,fc00::/7")).toEqual(["0.0.0.0/0", "::/0", "8.0.0.0/5", "fc00::/7"]);
+  expect(warned("10.203.114.2,10.0.0.0/9,172.17.0.0/16,192.168.0.0/24,fd12:3456::/32,2001:db8::/32,9.0.0.0/8")).toEqual(
+    [],
+  );
 });

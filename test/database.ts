@@ -5,10 +5,12 @@ import { inject } from "vitest";
 /** A database of the test's own, dropped when disposed. */
 export type TestDatabase = AsyncDisposable & Readonly<{ url: string }>;
 
-/** Makes a database: migrated by default, or empty. */
-export async function freshDatabase({ empty = false } = {}): Promise<TestDatabase> {
+/** Makes a database: migrated by default, or empty, which may have another encoding. */
+export async function freshDatabase({ empty = false, encoding = "UTF8" } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString("hex")}`;
-  await asAdmin(`create database ${name} template ${empty ? "template1" : "postern_template"}`);
+  // Of another encoding only template0 can be copied.
+  const other = encoding === "UTF8" ? "" : ` template template0 encoding '${encoding}' locale 'C'`;
+  await asAdmin(`create database ${name}${other || ` template ${empty ? "template1" : "postern_template"}`}`);
   const url = new URL(inject("databaseUrl"));
   url.pathname = `/${name}`;
   return { url: url.href, [Symbol.asyncDispose]: () => asAdmin(`drop database ${name} with (force)`) };

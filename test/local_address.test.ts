@@ -12,6 +12,14 @@ test("the address is one that this machine can call", () => {
   ]);
 });
 
+test("the address that is printed is the one whose pages sign in", async () => {
+  const of = async (host: string) => (await localAddress({ host, port: 8080, tlsCertFile: "" })).url;
+  expect(await Promise.all(["127.0.0.1", "0.0.0.0", "::", "::1", "192.0.2.1"].map(of))).toEqual([
+    ...Array(4).fill("http://localhost:8080"),
+    "http://192.0.2.1:8080",
+  ]);
+});
+
 test("with a certificate that signs itself, curl trusts that one, and calls its name", async () => {
   await using certificate = await certificateFor("id.example");
   const of = (host: string) => localAddress({ host, port: 8443, tlsCertFile: certificate.certFile });

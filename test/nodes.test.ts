@@ -135,7 +135,7 @@ const promises: Readonly<Record<string, () => Promise<void>>> = {
     const { userId, username, password } = await signedUp(nodes.one);
     const { policy } = done(await nodes.one.admin.get("/v1/policies/lockout"));
     for (let nth = 0; nth < policy.maximumAttempts; nth++) await signIn(through(nth), username, wrong.password);
-    for (const node of [nodes.one, nodes.two]) expect((await signIn(node, username, password)).status).toBe(401);
+    for (const node of [nodes.one, nodes.two]) expect((await signIn(node, username, password)).status).toBe(429);
     done(await nodes.two.admin.post(`/v1/users/${userId}:unlock`));
     for (const node of [nodes.one, nodes.two]) done(await signIn(node, username, password));
   },

@@ -4,6 +4,7 @@ import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EvaluateRequestSchema } from "../gen/postern/v1/authorization_pb.ts";
 import { ListEventsRequestSchema } from "../gen/postern/v1/event_pb.ts";
+import { CreateOrganizationRequestSchema } from "../gen/postern/v1/organization_pb.ts";
 import { ListUserGrantsRequestSchema } from "../gen/postern/v1/user_grant_pb.ts";
 import {
   CreateMachineUserRequestSchema,
@@ -14,15 +15,18 @@ import { readConfig } from "../src/config.ts";
 import type { Deps } from "../src/deps.ts";
 import { factsSince } from "../src/events/committed.ts";
 import { beginning, unsettledSeconds } from "../src/events/follow.ts";
-import { registeredOrigins } from "../src/provider/cross_origin.ts";
+import { projectForNameRead } from "../src/services/application.ts";
 import * as reads from "../src/services/caller_lookups.ts";
 import { denialRead, denialsRead } from "../src/services/decision.ts";
 import { evenTime } from "../src/services/even_time.ts";
 import { eventService } from "../src/services/event.ts";
 import { watch } from "../src/services/event_watch.ts";
+import { organizationService } from "../src/services/organization.ts";
 import { ownAccountRead } from "../src/services/own_account.ts";
+import { giverRead } from "../src/services/role_giver.ts";
 import { userService } from "../src/services/user.ts";
 import { userGrantService } from "../src/services/user_grant.ts";
+import { endedRolesOf, rolesOf } from "../src/services/user_role_list.ts";
 import { openClient } from "./fixture/database_client.ts";
 import type { Recipe } from "./fixture/recipes.ts";
 import { idOf, role, seed } from "./fixture/seed.ts";
@@ -210,15 +214,35 @@ const cases: readonly Case[] = [
     most: 50,
   },
   {
-    ...{ name: "roles of a user in projects", index: "user_grants_once", most: 60 },
+    ...{ name: "roles of a user in projects", index: "user_grants_of_user", most: 60 },
     ask: ({ sql }) => ownAccountRead(sql)({ owner: postern.organizationId, id: idOf("user", 7) }, here().signal),
   },
   {
-    ...{ name: "roles of a user in more projects than are answered", index: "user_grants_once", most: 4_600 },
+    ...{ name: "roles of a user in one project", index: "user_grants_once", most: 15 },
+    ask: ({ sql }) =>
+      ownAccountRead(sql)(
+        { owner: postern.organizationId, id: idOf("user", 7), project: idOf("project", 7) },
+        here().signal,
+      ),
+  },
+  {
+    ...{ name: "roles of a user in more projects than are answered", index: "user_grants_of_user", most: 4_600 },
     async ask({ sql }) {
       const account = await ownAccountRead(sql)({ owner: postern.organizationId, id: withManyGrants }, here().signal);
       expect(account?.roles).toHaveLength(1001);
     },
+  },
+  ...["members_of_user", "user_grants_of_user"].map((index) => ({
+    ...{ name: `a page of the roles of a user, wherever, by ${index}`, index, most: 40 },
+    ask: ({ sql }: Parts) => rolesOf(sql, idOf("user", 7), { limit: 11, after: ["a", "b"], query: () => "" }),
+  })),
+  {
+    ...{ name: "a page of the roles of a user that were ended", index: "ended_roles_pkey", most: 5 },
+    ask: ({ sql }) => endedRolesOf(sql, idOf("user", 7), { limit: 11, after: undefined, query: () => "" }),
+  },
+  {
+    ...{ name: "the roles that an organization gave a user", index: "members_of_user", most: 15 },
+    ask: ({ sql }) => giverRead(sql)({ owner: postern.organizationId, id: idOf("user", 7), giver: "none" }),
   },
   {
     ...{ name: "whether a user may act in a role in a project", index: "user_grants_once", most: 15 },
@@ -265,12 +289,25 @@ const cases: readonly Case[] = [
     },
   },
   {
-    ...{ name: "whether any password hash is from elsewhere", index: "passwords_imported", most: 5 },
-    ask: ({ sql }) => evenTime(sql)(here().signal, async () => ({ is: "wrong" })),
+    ...{ name: "whose a name is that people read as that of an organization", index: "organizations_as_read", most: 5 },
+    async ask(parts) {
+      const { createOrganization } = organizationService({ ...parts, log: noLog });
+      const request = create(CreateOrganizationRequestSchema, { name: "ORGANIZATION \u00a0 7" });
+      await expect(createOrganization(request, here())).rejects.toThrow("taken");
+    },
   },
   {
-    ...{ name: "whether any application has an origin", index: "applications_origins", most: 5 },
-    ask: ({ sql }) => registeredOrigins(sql)("https://app77.example"),
+    ...{ name: "whose a name is that people read as that of an application", index: "applications_as_read", most: 10 },
+    async ask({ sql }) {
+      const [{ owner = "", project = "" } = {}] = await client<{ owner: string; project: string }[]>`
+        select owner, project_id as project from applications where app_id = 'app77'`;
+      const asked = { owner, project, name: "APP  77\u200b", client_id: null };
+      expect(await projectForNameRead(sql)(asked, here().signal)).toMatchObject({ takenBy: "app77" });
+    },
+  },
+  {
+    ...{ name: "whether any password hash is from elsewhere", index: "passwords_imported", most: 5 },
+    ask: ({ sql }) => evenTime(sql)(here().signal, async () => ({ is: "wrong" })),
   },
   {
     ...{ name: "who calls with the token of an application", index: "sign_on_tokens_pkey", most: 10 },
@@ -392,6 +429,20 @@ test("a decision is found by user and project, and the role by the grant, also w
   const plan = lines.map((line) => line["QUERY PLAN"]).join("\n");
   for (const index of ["user_grants_once", "user_grant_roles_pkey", "projects_project_id", "users_user_id"])
     expect(plan).toContain(index);
+});
+
+test("whether any application has an origin is found by the index of origins, also while there are none", async () => {
+  await using small = await startPostern();
+  await using sql = openClient(small.databaseUrl);
+  await planAsTheService(sql.client);
+  for (const one of [client, sql.client]) {
+    await one.unsafe("begin");
+    await one.unsafe("select is_origin('https://app77.example')");
+    const scans = await one.unsafe(`select pg_stat_get_xact_numscans('applications_origins'::regclass) as "ofIndex",
+      pg_stat_get_xact_numscans('applications'::regclass) as whole`);
+    await one.unsafe("rollback");
+    expect([...scans]).toEqual([{ ofIndex: 1n, whole: 0n }]);
+  }
 });
 
 type Read = () => Promise<unknown>;

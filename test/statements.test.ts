@@ -13,6 +13,7 @@ import {
 } from "typescript/unstable/ast/is";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { ListUsersRequestSchema } from "../gen/postern/v1/user_pb.ts";
+import { systemCall } from "../src/deps.ts";
 import { statementFor } from "../src/events/fold.ts";
 import { beginning, formatPosition } from "../src/events/follow.ts";
 import { folds } from "../src/runtime.ts";
@@ -20,8 +21,12 @@ import { keyring } from "../src/security/seal.ts";
 import { grantCondition } from "../src/services/add_user_grant.ts";
 import * as reads from "../src/services/caller_lookups.ts";
 import { deletedOrganizations } from "../src/services/delete_organization.ts";
+import { emailUndo } from "../src/services/email_undo.ts";
 import { expiryChores } from "../src/services/expiry.ts";
 import { resealedFactors } from "../src/services/factor_expiry.ts";
+import { freshSignInRead } from "../src/services/fresh_sign_in.ts";
+import { knownAttempts, rememberBrowser, reserveKnown } from "../src/services/known_browser.ts";
+import { countFailure } from "../src/services/name_wait.ts";
 import { type PageRequest, queryOf, tokenOf } from "../src/services/page.ts";
 import { answerRequests } from "../src/services/password_reset_worker.ts";
 import { factorCalls } from "./fixture/factor_calls.ts";
@@ -162,7 +167,8 @@ function secondPage({ input, name }: DescMethod, request: JsonObject): HandlerCa
   return [{ request: { ...request, pageToken: tokenOf(query, keys) } }];
 }
 
-const keysOf = (name: string) => (/^List(Users|Organizations|Projects|ProjectRoles|Applications)$/.test(name) ? 2 : 1);
+const keysOf = (name: string) =>
+  /^List(Users|Organizations|Projects|ProjectRoles|Applications|UserRoles|EndedUserRoles)$/.test(name) ? 2 : 1;
 
 /** Calls of the rpcs that ask something else of the database when their requests are others. */
 async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerCall[]>>> {
@@ -179,6 +185,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
   const invited = `/v1/users/${await fixture.newUser()}:invite`;
   const { verificationCode } = (await postern.admin.post(invited, { returnCode: {} })).body;
   return {
+    "AccountService.GetMe": [{ request: { projectId } }],
     "AccountService.ChangePassword": [
       {
         userId: changing.userId,
@@ -192,7 +199,11 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       { request: { loginName: username, password, newPassword: "Green-Teapot-77" } },
       ...[withApp, holder].map((one) => ({ request: { loginName: one.username, password: one.password } })),
     ],
-    "EventService.ListEvents": [{ request: everything }, { request: { instance: true } }],
+    "EventService.ListEvents": [
+      { request: everything },
+      { request: { instance: true } },
+      { request: { actorId: "none" } },
+    ],
     "EventService.WatchEvents": [
       { request: {}, isLeft: true },
       { request: { after: events.at(-1)?.position } },
@@ -287,6 +298,8 @@ test("each question of the guards is the statement of its file", async () => {
     await asked(read(sql) as (key: never) => Promise<unknown>, name);
     await show(join("guards", `${name}.sql`), handlers.heard());
   }
+  await freshSignInRead(handlers.deps, postern.config)({ userId: "00", organization: "00", memberships: [] });
+  await show(join("guards", "freshSignInRead.sql"), handlers.heard());
 });
 
 async function asked(read: (key: never) => Promise<unknown>, name: string): Promise<void> {
@@ -306,6 +319,21 @@ test("what is over is cleared away by the statements of its file", async () => {
 
 const masterKeys = () => postern.config.masterKeys ?? [];
 
+test("failed sign-ins and known browsers are counted by the statements of their file", async () => {
+  const { userId } = await signedUp(postern);
+  const { deps } = handlers;
+  const [of, now] = [{ userId, hash: "00" }, new Date()];
+  const lockout = { maximumAttempts: 1, lockSeconds: null, untilUnlocked: false };
+  const standing = { subject: userId, userId, known: null, waitUntil: null, lockout };
+  handlers.heard();
+  for (let failures = 0; failures < 2; failures++) await countFailure(deps.sql, standing, now);
+  await rememberBrowser(deps.sql, { ...of, now, earlier: [], sessionId: "none", notice: {} });
+  await reserveKnown(deps.sql, of);
+  await knownAttempts(deps.sql, of).giveBack();
+  await knownAttempts(deps.sql, of).clear();
+  await show("sign_in_failures.sql", [...new Set(handlers.heard())]);
+});
+
 test("requests for a new password are answered by the statements of their file", async () => {
   const { userId, username } = await signedUp(postern);
   await postern.admin.post(`/v1/users/${userId}/email`, { email: "someone@example.com", isVerified: true });
@@ -323,13 +351,20 @@ test("requests for a new password are answered by the statements of their file",
   await show("password_resets.sql", await vi.waitFor(answered, { timeout: 60_000 }));
 });
 
+test("the code of a former address is looked for by the statement of its file", async () => {
+  handlers.heard();
+  const undo = emailUndo(handlers.deps, postern.config);
+  await expect(undo("none", systemCall("r"))).rejects.toThrow();
+  await show("email_undo.sql", handlers.heard());
+});
+
 test("every file shows statements that are sent", () => {
   // One that is missing is written by this run: it belongs to the change.
   expect([...shown.keys()].sort()).toEqual(there.sort());
 });
 
-// Sent only after a failed sign-in, when the queue of password hashes is full, or the old password was wrong too often; nothing of
-// it is composed.
+// Sent only after a failed sign-in, when the queue of password hashes is full, the old password was wrong too often, a user has more
+// sessions than it may, or makes a token in one; nothing of it is composed.
 const unsent = [
   "select exists (select from passwords where imported) as imported",
   ...["update password_attempts set attempts = attempts - 1 where user_id =", "and attempts between 1 and"],
@@ -337,6 +372,9 @@ const unsent = [
   "select blocked_until as until from factor_attempts where user_id =",
   "update password_change_attempts set attempts = attempts - 1, blocks = blocks - (blocked_until is not null)::integer, blocked_until = null where user_id =",
   "and attempts > 0",
+  "select s.session_id as id, s.owner, s.version, s.created, s.changed from sessions s where s.user_id =",
+  "order by s.session_id desc offset",
+  "select from sessions where session_id =",
 ];
 
 test("every statement that the services compose is in a file", () => {

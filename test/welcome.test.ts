@@ -30,7 +30,7 @@ test("the first start says what it made, where everything is and how to stop; on
   const first = await started(options);
   const rows = Object.fromEntries(rowsIn(first));
   expect(Object.keys(rows).slice(0, 6)).toEqual(["Ready", "Made", "Data", "Docs", "Again", "Stop"]);
-  expect(rows.Ready).toMatch(/^Postern answers at http:\/\/127\.0\.0\.1:\d+$/);
+  expect(rows.Ready).toMatch(/^Postern answers at http:\/\/localhost:\d+$/);
   expect(rows.Data).toContain(data.path);
   expect(first.match(/^# \d\. /gm)).toHaveLength(4);
   expect(first).toMatch(/\nGoodbye: running calls finish first; Ctrl-C again ends them at once\.\n/);

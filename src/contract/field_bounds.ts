@@ -1,9 +1,13 @@
 import { type DescField, getOption, hasOption } from "@bufbuild/protobuf";
 import { type FieldBounds, validateBounds } from "@postern/gateway";
-import { max_inner_items } from "../../gen/postern/v1/options_pb.ts";
+import { max_inner_items, max_values } from "../../gen/postern/v1/options_pb.ts";
 
-/** Bounds the number of values in a message by the rules of its fields and by `max_inner_items`. */
-export const contractBounds: FieldBounds = { ...validateBounds, innerItems };
+/** Bounds the number of values in a message by the rules of its fields, by `max_inner_items` and by `max_values`. */
+export const contractBounds: FieldBounds = { ...validateBounds, innerItems, openValues };
+
+function openValues(field: DescField): number {
+  return hasOption(field, max_values) ? getOption(field, max_values) : validateBounds.openValues(field);
+}
 
 function innerItems(field: DescField): number {
   if (!hasOption(field, max_inner_items)) return Number.POSITIVE_INFINITY;

@@ -50,6 +50,8 @@ export type NewFact = {
   readonly payload: JsonValue;
   /** Input of the fold's credentials fragments; it never enters the log. */
   readonly secret?: JsonValue;
+  /** The user who acted, for a call without a caller: one that signs in. */
+  readonly by?: string;
 };
 
 /** The part of an object that its history determines. */

@@ -6,6 +6,11 @@ export type Cascade = {
   readonly makes: string;
   /** A select from `$input` i (the facts being appended) and views that yields i.n, owner, stream, version, payload. */
   readonly select: string;
+  /**
+   * How many facts it may make: `few`, as many as one user has sessions, or `many`, as others add to an object. A statement that may
+   * write many has connections of its own, and those of few do not wait for it.
+   */
+  readonly extent: "few" | "many";
 };
 
 /** The effect of a kind of fact on the tables, as SQL over sets: `$facts` stands for the facts of its type that are being folded. */

@@ -52,7 +52,7 @@ type Command = {
 /** Options of a log. */
 export type LogOptions<C> = {
   readonly sql: Sql;
-  /** The pool for commands with a cascade, which may take long: its own connections, and a longer time limit. */
+  /** The pool for commands with a cascade of many facts, which may take long: its own connections, and a longer time limit. */
   readonly longRunning?: Sql;
   readonly folds: ReadonlyMap<string, Fold>;
   readonly originOf: (call: C) => CommandOrigin;
@@ -63,7 +63,9 @@ export type LogOptions<C> = {
 };
 
 // Each statement has a commit of its own, and costs as much as five of its commands: fewer commands wait for the one under way.
-const worthwhile = 16;
+const shared = { atOnce: 2, worthwhile: 16, most: 100 };
+// A cascade may touch a million rows: its statement is not shared, so no other command waits for it.
+const unshared = { atOnce: 8, worthwhile: undefined, most: 1 };
 
 /** Opens the log. Commands of the same shape that arrive together share one statement. */
 export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten, onAppended }: LogOptions<C>): Log<C> {
@@ -100,15 +102,13 @@ export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten,
     const shape = types.join();
     const known = ofCondition.get(shape);
     if (known) return known;
-    // A cascade may touch a million rows: its statement is not shared, so no other command waits for it.
-    const alone = types.some((type) => (folds.get(type)?.cascades?.length ?? 0) > 0);
+    const extents = types.flatMap((type) => folds.get(type)?.cascades ?? []).map(({ extent }) => extent);
+    const isLong = extents.includes("many");
     const queue = inBatches<Command>({
-      atOnce: alone ? 8 : 2,
-      worthwhile: alone ? undefined : worthwhile,
-      most: alone ? 1 : 100,
+      ...(extents.length > 0 ? unshared : shared),
       keysOf: ({ streams }) => streams,
       run: together({
-        write: writing(types, { folds, condition, on: alone ? longRunning : sql }),
+        write: writing(types, { folds, condition, on: isLong ? longRunning : sql }),
         refusal: lost,
       }),
     });
@@ -156,14 +156,14 @@ function commandOf(
   return {
     types: [...new Set(facts.map(({ type }) => type))].sort(),
     streams,
-    rows: facts.map(({ type, at, payload, secret = null }) => ({
+    rows: facts.map(({ type, at, payload, secret = null, by = null }) => ({
       owner: at.owner,
       stream: at.stream,
       version: String(at.version),
       type,
       payload,
       secret,
-      actor: actor ?? null,
+      actor: actor ?? by,
       request_id: requestId,
       time: at.time.toISOString(),
     })),

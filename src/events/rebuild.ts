@@ -74,11 +74,14 @@ function tablesOf(folds: ReadonlyMap<string, Fold>) {
 /** Tables that the triggers of others write. */
 const followers = ["terms", "used_client_ids"];
 
-/** The triggers of tables, as statements that make the same for the temporary tables of these names. */
+/**
+ * The triggers of tables, as statements that make the same for the temporary tables of these names. Constraint triggers decide races,
+ * and the log has only what was decided.
+ */
 async function triggersOf(client: Sql, { schema, tables }: { schema: string; tables: readonly string[] }) {
   const rows = await client<{ table: string; text: string }[]>`
     select c.relname as table, pg_get_triggerdef(t.oid) as text from pg_trigger t join pg_class c on c.oid = t.tgrelid
-    where not t.tgisinternal and c.relnamespace = ${schema}::regnamespace and c.relname = any(string_to_array(${tables.join()}, ','))
+    where not t.tgisinternal and t.tgconstraint = 0 and c.relnamespace = ${schema}::regnamespace and c.relname = any(string_to_array(${tables.join()}, ','))
     order by t.tgname`;
   return rows.map(({ table, text }) => text.replace(/ ON \S+ /, ` ON pg_temp.${table} `));
 }

@@ -5,6 +5,7 @@ import { callerKey, type RequestGate } from "@postern/gateway";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import { type Call, type Caller, keys } from "../deps.ts";
 import { refuse } from "../errors.ts";
+import type { FailureRates } from "../security/failure_rate.ts";
 import { hashToken, isJwt, isWellFormed } from "../security/token.ts";
 import { forEachMethod } from "./around.ts";
 import type { CallerCache } from "./caller_cache.ts";
@@ -22,6 +23,8 @@ const freshMs = 1000;
 export type KnownCallers = {
   readonly callers: CallerCache;
   readonly limits: RateLimits;
+  /** The counts of failures of handlers. */
+  readonly rates: Pick<FailureRates, "waitMs">;
   /** The tokens of callers that are cached. */
   readonly tokens: RecentTokens;
   /** The URL of our metadata as a protected resource; undefined where nobody can sign in to applications. */
@@ -95,12 +98,14 @@ function bearerOf(header: string | null): string | undefined {
 
 /** The gate of every rpc: finds the caller from the headers alone, before any of the body is read, and counts the call. */
 export function gate(known: KnownCallers, outages: Outages): RequestGate {
-  const { limits } = known;
+  const { limits, rates } = known;
+  const limited = forEachMethod((method) => addressLimit(method, rates));
   const find = forEachMethod((method) => authenticate(method, known));
   const inWords = outage(outages);
   return (context) => {
     const { values } = context;
     limits.ofNetwork(values.get(keys.network), values);
+    limited(context.method)(values.get(keys.network));
     const caller = find(context.method)(context);
     if (!(caller instanceof Promise)) return pass(caller, values, limits);
     return caller.then(
@@ -109,6 +114,22 @@ export function gate(known: KnownCallers, outages: Outages): RequestGate {
     );
   };
 }
+
+/** Refuses a call by the count of its handler, before its message is read: a body costs more than the refusal. */
+function addressLimit(method: DescMethod, rates: KnownCallers["rates"]): (network: string | undefined) => void {
+  const name = getOption(method, access).addressLimit;
+  if (name === "") return () => {};
+  return (network) => {
+    const waitMs = network === undefined ? 0 : rates.waitMs(name, network);
+    if (waitMs > 0) throw refusedByCount(name, waitMs);
+  };
+}
+
+// As the handler refuses it: a sign-in by password says so.
+const refusedByCount = (name: string, waitMs: number) =>
+  refuse.because(name === "sign-ins by address" ? "PASSWORD_ATTEMPTS" : "RATE_LIMIT", {
+    retrySeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+  });
 
 function pass(name: string | undefined, values: Call["values"], limits: RateLimits): void {
   values.set(callerKey, name);

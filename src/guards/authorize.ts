@@ -6,6 +6,7 @@ import { refuse } from "../errors.ts";
 import type { Step } from "./around.ts";
 import { cover } from "./cover.ts";
 import { fieldOf } from "./field.ts";
+import { freshSignIn } from "./fresh_sign_in.ts";
 import { denied, holding, type Lookups } from "./holding.ts";
 import { inOrganization } from "./in_organization.ts";
 import { ofUser } from "./of_user.ts";
@@ -14,12 +15,22 @@ import type { Rule } from "./rule.ts";
 
 /** Checks the caller's permission by the rpc's access option and the actual owner of the object that the request names. */
 export function authorize(method: DescMethod, lookups: Lookups): Step {
-  const permitted = permittedTo(method, lookups);
+  const permitted = withFreshSignIn(method, lookups, permittedTo(method, lookups));
   const { who, enrolment } = getOption(method, access);
   if (who.case === "anyone" || enrolment) return permitted;
   return (request, call) => {
     if (callerOf(call).isEnrolling) throw refuse.because("FACTOR_ENROLMENT_REQUIRED");
     return permitted(request, call);
+  };
+}
+
+function withFreshSignIn(method: DescMethod, lookups: Lookups, permitted: Step): Step {
+  const option = getOption(method, access);
+  if (!option.freshSignIn) return permitted;
+  const fresh = freshSignIn({ method, option, lookups });
+  return async (request, call) => {
+    await permitted(request, call);
+    await fresh(request, call);
   };
 }
 

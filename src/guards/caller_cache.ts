@@ -4,7 +4,6 @@ import type { FactType } from "../events/fact.ts";
 /** The caller that a token's hash finds, and when the token expires. */
 export type FoundCaller = {
   readonly caller: Caller;
-  readonly tokenId: string | undefined;
   readonly expires: Date | undefined;
 };
 
@@ -108,7 +107,7 @@ const session: Revokes = ({ caller }, stream) => (caller.sessionId ?? caller.app
 const signOn: Revokes = ({ caller }, stream) => caller.application?.signOnId === stream;
 const application: Revokes = ({ caller }, stream) => caller.application?.appId === stream;
 const project: Revokes = ({ caller }, stream) => caller.application?.projectId === stream;
-const token: Revokes = ({ tokenId }, stream) => tokenId === stream;
+const token: Revokes = ({ caller }, stream) => caller.tokenId === stream;
 
 const revokesBy = {
   "instance.created": nobody,
@@ -138,8 +137,12 @@ const revokesBy = {
   "user.reactivated": user,
   "user.locked": user,
   "user.unlocked": user,
+  "user.email_restored": user,
   "user.deleted": user,
+  "user.roles_ended": user,
+  "user.roles_allowed": nobody,
   "access_token.created": nobody,
+  "access_token.maker_changed": nobody,
   "access_token.revoked": token,
   "session.created": nobody,
   "session.ended": session,

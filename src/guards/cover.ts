@@ -2,8 +2,8 @@ import { type Caller, callerOf, type Membership, organizationOf } from "../deps.
 import { refuse } from "../errors.ts";
 import type { Step } from "./around.ts";
 import { fieldOf, textOf } from "./field.ts";
-import { given, type Lookups } from "./holding.ts";
-import { permissions } from "./permissions.ts";
+import { given, holding, type Lookups } from "./holding.ts";
+import { type Permission, permissions } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
 /** Prevents privilege escalation: acting for another user, or giving a role, takes every permission that is gained by it. */
@@ -33,9 +33,33 @@ function coverUser({ method, option, lookups }: Rule): Step {
     const userId = await userOf(named(request));
     // A limited token must not free itself: by a token without a limit, or by the password of its user.
     if (userId === undefined || (userId === caller.userId && !caller.isLimited)) return;
-    refuseUncovered(caller, await lookups.membershipsOf(userId));
+    const held = await lookups.membershipsOf(userId);
+    const home = organizationOf(call);
+    const missing = uncovered(caller, option.coversAtHome ? held.filter(isAtHome(home)) : held);
+    if (missing) throw holdsMore(missing, caller, home);
   };
 }
+
+/** Whether a role counts in the home organization of its user: what others give takes nothing from its administrators. */
+const isAtHome =
+  (home: string) =>
+  ({ scope, organization }: Membership): boolean =>
+    scope === "instance" || organization === home;
+
+type Missing = { readonly permission: Permission; readonly target: Membership };
+
+/** Refuses a caller who holds less than the user; says where the user holds more to those who may read the roles of the user. */
+function holdsMore({ permission, target }: Missing, caller: Caller, home: string) {
+  const isTold = holding(caller, "user.read").some(({ scope, id }) => scope === "instance" || id === home);
+  if (!isTold) return refuse.because("PERMISSION_DENIED", { params: { permission, problem: "HOLDS_MORE" } });
+  const { scope, organization, id } = target;
+  if (scope === "instance")
+    return refuse.because("PERMISSION_DENIED", { params: { permission, problem: "HOLDS_MORE_ON_INSTANCE" } });
+  const where = { organizationId: organization, ...(scope === "organization" ? {} : { [fieldsOfScope[scope]]: id }) };
+  return refuse.because("PERMISSION_DENIED", { params: { permission, problem: "HOLDS_MORE_IN", ...where } });
+}
+
+const fieldsOfScope = { project: "projectId", project_grant: "projectGrantId" } as const;
 
 /** Finds the user that a field names; a missing user is refused by the handler. */
 function userFinder(field: string, lookups: Lookups): (id: string) => Promise<string | undefined> {
@@ -77,11 +101,19 @@ function membershipOf(
 }
 
 function refuseUncovered(caller: Caller, targets: readonly Membership[]): void {
+  const missing = uncovered(caller, targets);
+  if (missing)
+    throw refuse.because("PERMISSION_DENIED", { params: { permission: missing.permission, problem: "GIVES_MORE" } });
+}
+
+/** Finds a permission of the memberships that the caller does not hold where it counts. */
+function uncovered(caller: Caller, targets: readonly Membership[]): Missing | undefined {
   for (const target of targets) {
     const covering = caller.memberships.filter((own) => covers(own, target)).map(given);
-    const uncovered = [...given(target)].find((permission) => !covering.some((set) => set.has(permission)));
-    if (uncovered) throw refuse.because("PERMISSION_DENIED", { params: { permission: uncovered } });
+    const permission = [...given(target)].find((one) => !covering.some((set) => set.has(one)));
+    if (permission) return { permission, target };
   }
+  return undefined;
 }
 
 /** Whether a permission in one scope counts in the other. */

@@ -9,5 +9,5 @@ import { type LateViolations, refuseTogether } from "./late_rules.ts";
  */
 export function crossFieldRules({ input }: DescMethod, declared: readonly MessageRule[], late?: LateViolations): Step {
   const rules = declared.filter(({ type }) => type === input);
-  return refuseTogether((request) => rules.flatMap((rule) => rule.broken(request)), late);
+  return refuseTogether(input, (request) => rules.flatMap((rule) => rule.broken(request)), late);
 }

@@ -11,6 +11,8 @@ export type Lookups = {
   readonly userOfSession: (id: string) => Promise<{ readonly userId: string; readonly owner: string } | undefined>;
   readonly userGrant: (id: string) => Promise<UserGrantPlace | undefined>;
   readonly membershipsOf: (userId: string) => Promise<readonly Membership[]>;
+  /** Whether the caller may change its own account: a person by a fresh sign-in, a machine always. */
+  readonly signedInFreshly: (caller: Caller) => Promise<boolean>;
 };
 
 /** The owner of a user grant and its project. */

@@ -1,8 +1,9 @@
-import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import type { Call } from "../deps.ts";
 import { isWithin, type LateRule, maxViolations, reasonOf, refuseAny, type Violation } from "../errors.ts";
 import type { Step } from "./around.ts";
+import { outcomesOf } from "./item_outcomes.ts";
 import type { Outages } from "./outage.ts";
 
 /** Finds the violations of a request that need the database, beside those that were found without it. */
@@ -37,12 +38,20 @@ export function lateViolations(method: DescMethod, options: LateOptions): LateVi
   };
 }
 
-/** Makes the step that refuses a request for the violations that `find` returns, and for late ones with them. */
-export function refuseTogether(find: (request: Message) => readonly Violation[], late?: LateViolations): Step {
-  if (!late) return (request) => refuseAny(find(request));
+/**
+ * Makes the step that refuses a request for the violations that `find` returns, and for late ones with them. Those that are only of
+ * items with outcomes are kept for these.
+ */
+export function refuseTogether(
+  input: DescMessage,
+  find: (request: Message) => readonly Violation[],
+  late?: LateViolations,
+): Step {
+  const keep = outcomesOf(input);
   return (request, call) => {
     const found = find(request);
-    if (found.length === 0) return undefined;
+    if (found.length === 0 || keep?.(found, request, call)) return undefined;
+    if (!late) return refuseAny(found);
     return late({ request, call }, found).then((more) => refuseAny([...found, ...more]));
   };
 }

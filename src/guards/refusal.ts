@@ -35,10 +35,37 @@ export function levelOf(refusal: ConnectError): RefusalLevel {
   return refusal.code === Code.Unavailable || reason === "OUTCOME_UNKNOWN" ? "warn" : "info";
 }
 
-/** Describes an error for the log. Properties are named one by one: others of a database error hold parameters and whole rows. */
-export function causeOf(error: unknown): object {
-  if (!(error instanceof Error)) return { message: String(error) };
+/** Describes the cause of a refusal for the log, within bounds. Properties are named one by one: others of a database error hold parameters and whole rows. */
+export function causeOf(error: unknown, level: RefusalLevel): object {
+  return level === "info" ? quoteOf(error) : chainOf(error);
+}
+
+function chainOf(error: unknown): object {
+  if (!(error instanceof Error)) return { message: cut(String(error), maxMessage) };
   const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
-  const cause = error.cause === undefined ? {} : { cause: causeOf(error.cause) };
-  return { type: error.name, message: error.message, stack: error.stack, ...code, ...cause };
+  const cause = error.cause === undefined ? {} : { cause: chainOf(error.cause) };
+  return { type: error.name, message: cut(error.message, maxMessage), stack: stackOf(error), ...code, ...cause };
+}
+
+// The cause of a refusal that is no fault of ours: its message quotes the request, and its stack tells nothing.
+function quoteOf(error: unknown): object {
+  const { name, message } = error instanceof Error ? error : { name: typeof error, message: String(error) };
+  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? { code: error.code } : {};
+  return { type: name, message: cut(message, maxQuoted), ...code };
+}
+
+const maxQuoted = 200;
+const maxMessage = 2_000;
+const maxStack = 4_000;
+
+const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}…` : text);
+
+// A stack begins with the message.
+function stackOf({ stack, message }: Error): string | undefined {
+  return stack === undefined
+    ? undefined
+    : cut(
+        stack.replace(message, () => cut(message, maxMessage)),
+        maxStack,
+      );
 }

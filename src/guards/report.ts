@@ -183,8 +183,9 @@ class Line {
     if (error !== undefined && error === this.#refusal) return this.#refusal;
     const refusal = refusalOf(error, this.call.signal);
     this.#refusal = refusal;
-    const cause = refusal.cause === undefined ? {} : { error: causeOf(refusal.cause) };
-    this.#write(levelOf(refusal), { code: codeName(refusal.code), reason: reasonOf(refusal), ...cause });
+    const level = levelOf(refusal);
+    const cause = refusal.cause === undefined ? {} : { error: causeOf(refusal.cause, level) };
+    this.#write(level, { code: codeName(refusal.code), reason: reasonOf(refusal), ...cause });
     return this.#language ? localized(refusal, this.#language) : refusal;
   }
 

@@ -1,6 +1,13 @@
 import type { ConnectError, ContextValues } from "@connectrpc/connect";
 import { createContextKey } from "@connectrpc/connect";
-import type { ArrivedRequest, HttpRequest, HttpRoute, ObserveRequest, Response } from "@postern/gateway";
+import {
+  type ArrivedRequest,
+  type HttpRequest,
+  type HttpRoute,
+  methodName,
+  type ObserveRequest,
+  type Response,
+} from "@postern/gateway";
 import type { Logger } from "pino";
 import { keys, type RequestFailure } from "../deps.ts";
 import { codeName, localized, reasonOf } from "../errors.ts";
@@ -96,8 +103,9 @@ class RequestLine {
     this.#span?.ended({ status, reason });
     const { logger } = this.#options;
     if (!logger.isLevelEnabled(level)) return;
-    const { method, values } = this.#request;
-    const error = cause === undefined ? {} : { error: causeOf(cause) };
+    const { values } = this.#request;
+    const method = methodName(this.#request.method);
+    const error = cause === undefined ? {} : { error: causeOf(cause, level) };
     const durationMs = Math.round(milliseconds * 100) / 100;
     const ids = { clientId: values.get(keys.clientId), requestId: values.get(keys.requestId) };
     logger[level]({ endpoint: this.#endpoint, method, status, reason, ...error, durationMs, ...ids }, "request");

@@ -1,6 +1,15 @@
-import { type DescField, type DescMessage, getOption, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
+import {
+  type DescField,
+  type DescMessage,
+  getOption,
+  hasOption,
+  type JsonValue,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
+import { all_visible, max_inner_items, one_line, trim } from "../../gen/postern/v1/options_pb.ts";
+import { isSoundObject, isText } from "./open_object.ts";
 
 /**
  * Makes a cheap check that nothing in a message needs trimming or breaks a rule of values. A message that fails it goes through
@@ -12,11 +21,19 @@ export function soundness(type: DescMessage, outer: readonly DescMessage[] = [])
   return (message) => fields.every((isSound) => isSound(message));
 }
 
+const openObject = "google.protobuf.Struct";
+
 const isLookedAt = ({ fieldKind, scalar }: DescField) => fieldKind !== "scalar" || scalar === ScalarType.STRING;
 
 /** Whether a text has a visible character; U+2800 is a symbol, but blank. */
 export const isVisible = (text: string): boolean =>
   /[^\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
+
+/** Whether a text is one line of one direction: no control characters but U+0000, which no text may have, and no other ends of lines. */
+export const isOneLine = (text: string): boolean => !/(?!\0)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(text);
+
+/** Whether a text has no invisible character beside blanks and control characters, which the pattern of such a field refuses. */
+export const isAllVisible = (text: string): boolean => !/(?!\p{C})[\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
 
 type Glance = (message: Message) => boolean;
 
@@ -27,7 +44,7 @@ function glance(field: DescField, within: readonly DescMessage[]): Glance {
     return (message) => !isObject(kept(message, localName)) || caseOf(kept(message, localName)) === undefined;
   }
   if (field.fieldKind === "scalar") {
-    const isSound = getOption(field, trim) ? isTrimmed : isText;
+    const isSound = soundText(field);
     return (message) => isUnset(kept(message, name)) || isSound(kept(message, name));
   }
   if (field.fieldKind === "enum") {
@@ -38,10 +55,19 @@ function glance(field: DescField, within: readonly DescMessage[]): Glance {
   return (message) => isUnset(kept(message, name)) || isSound(kept(message, name));
 }
 
+/** Makes the check of a text by the options of its field. */
+function soundText(field: DescField): (value: unknown) => boolean {
+  const isSound = getOption(field, trim) ? isTrimmed : isSoundText;
+  if (getOption(field, one_line)) return (value) => isSound(value) && isOneLine(String(value));
+  if (getOption(field, all_visible)) return (value) => isSound(value) && isAllVisible(String(value));
+  return isSound;
+}
+
 /** Makes the check of a message inside another, or of a list of them; others are sound only when they are empty. */
 function soundInside(field: DescField, within: readonly DescMessage[]): (value: unknown) => boolean {
   const { message, fieldKind } = field;
-  // A JSON object, a time and the like; a message within itself.
+  if (message?.typeName === openObject && fieldKind === "message") return (value) => isSoundObject(value as JsonValue);
+  // A time and the like; a message within itself.
   if (!message?.typeName.startsWith("postern.") || within.includes(message)) return isEmpty;
   const isSound = soundness(message, within);
   if (fieldKind === "message") return (value) => isSound(value as Message);
@@ -62,7 +88,7 @@ const caseOf = (oneof: unknown): unknown => (isObject(oneof) && "case" in oneof 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 const isUnset = (value: unknown) => value === undefined;
-const isText = (value: unknown) => typeof value === "string" && !value.includes("\0") && value.isWellFormed();
+const isSoundText = (value: unknown) => typeof value === "string" && isText(value);
 const isTrimmed = (value: unknown) =>
-  isText(value) && typeof value === "string" && value.trim() === value && (value === "" || isVisible(value));
+  typeof value === "string" && isText(value) && value.trim() === value && (value === "" || isVisible(value));
 const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;

@@ -2,7 +2,7 @@ import { type DescMessage, type DescMethod, hasOption, type Message } from "@buf
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { type Violation as Broken, createValidator, type Validator } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { isWithin, type MessageRule, type Violation } from "../errors.ts";
+import { isBeside, isWithin, type MessageRule, type Violation } from "../errors.ts";
 import type { Step } from "./around.ts";
 import { type LateViolations, refuseTogether } from "./late_rules.ts";
 import { valuesOf } from "./values.ts";
@@ -28,9 +28,9 @@ export function messageRules(whole: readonly MessageRule[] = []): RulesOf {
   };
 }
 
-/** Refuses a request that breaks a rule of its fields, with every violation at once. */
+/** Refuses a request that breaks a rule of its fields, with every violation at once; a malformed item may have its outcome instead. */
 export function validate({ input }: DescMethod, rulesOf: RulesOf, late?: LateViolations): Step {
-  return refuseTogether(rulesOf(input), late);
+  return refuseTogether(input, rulesOf(input), late);
 }
 
 function rulesOf(type: DescMessage, validator: Validator, own: readonly MessageRule[]): Rules {
@@ -85,7 +85,7 @@ function brokenWhole(own: readonly MessageRule[], message: Message, wrong: reado
   return own
     .filter(({ weighs }) => !weighs.some(isWrong))
     .flatMap((rule) => rule.broken(message))
-    .filter(({ field }) => !wrong.some((one) => isWithin(field, one.field)));
+    .filter(isBeside(wrong));
 }
 
 // Unknown enum values are found in every field already, with or without this rule.

@@ -1,4 +1,12 @@
-import { type DescField, type DescMessage, getOption, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
+import {
+  type DescField,
+  type DescMessage,
+  getOption,
+  hasOption,
+  type JsonValue,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import {
   isReflectMessage,
   type ReflectList,
@@ -6,25 +14,34 @@ import {
   type ReflectMessage,
   reflect,
 } from "@bufbuild/protobuf/reflect";
+import { StructSchema, type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { max_inner_items, trim } from "../../gen/postern/v1/options_pb.ts";
+import { all_visible, max_inner_items, one_line, outcomes_unless, trim } from "../../gen/postern/v1/options_pb.ts";
 import { maxViolations, type Violation } from "../errors.ts";
-import { isVisible, soundness } from "./sound.ts";
+import { unsoundTexts } from "./open_object.ts";
+import { isAllVisible, isOneLine, isVisible, soundness } from "./sound.ts";
 
 /** A field whose values are inspected, with its options, which are slow to read. */
 type InspectedField = {
   readonly field: DescField;
   readonly trims: boolean;
+  readonly isOneLine: boolean;
+  readonly isAllVisible: boolean;
   /** The most characters of a trimmed text, counted before trimming. */
   readonly longest: number | undefined;
   readonly most: number | undefined;
   readonly mostInner: number | undefined;
+  /** Whether its items have outcomes of their own. */
+  readonly hasOutcomes: boolean;
 };
 
 type FieldsByType = Map<DescMessage, readonly InspectedField[]>;
 type Inspection = { readonly path: string; readonly found: Violation[]; readonly fieldsByType: FieldsByType };
 
-/** Trims the fields whose options ask for it, and finds values that no field may hold: broken text and unknown enum values. */
+/**
+ * Trims the fields whose options ask for it, rounds times down to microseconds, which are what PostgreSQL stores, and finds values
+ * that no field may hold: broken text, unknown enum values, and times that are in no year from 1 to 9999.
+ */
 export function valuesOf(type: DescMessage): (message: Message) => Violation[] {
   const fieldsByType: FieldsByType = new Map();
   addFieldsOf(type, fieldsByType);
@@ -47,9 +64,12 @@ function addFieldsOf(type: DescMessage, fieldsByType: FieldsByType): void {
     fields.map((field) => ({
       field,
       trims: getOption(field, trim),
+      isOneLine: getOption(field, one_line),
+      isAllVisible: getOption(field, all_visible),
       longest: longestText(field),
       most: mostItems(field),
       mostInner: hasOption(field, max_inner_items) ? getOption(field, max_inner_items) : undefined,
+      hasOutcomes: hasOption(field, outcomes_unless),
     })),
   );
   for (const { message } of fields) if (message) addFieldsOf(message, fieldsByType);
@@ -83,7 +103,8 @@ function inspect(message: ReflectMessage, { path: parent, found, fieldsByType }:
         inspectValue(field, message.get(field), at);
         break;
       case "message":
-        inspect(message.get(field), at);
+        if (field.message === StructSchema) inspectObject(rawOf(message, field), at);
+        else inspectMessage(message.get(field), at);
         break;
       case "list":
         inspectList(inspected, message.get(field), at);
@@ -95,18 +116,21 @@ function inspect(message: ReflectMessage, { path: parent, found, fieldsByType }:
 }
 
 function inspectList(inspected: InspectedField, list: ReflectList, at: Inspection): void {
-  const { field, most, mostInner } = inspected;
+  const { field, most, mostInner, hasOutcomes } = inspected;
   if (most !== undefined) shorten(list, most);
   if (mostInner !== undefined && innerItems(list) > mostInner) {
     const description = `must contain no more than ${mostInner} items in its inner lists together`;
     complain(at, { description, reason: "REPEATED_MAX_INNER_ITEMS" });
   }
   for (let index = 0; index < list.size; index += 1) {
-    const inside = { ...at, path: `${at.path}[${index}]` };
+    // The search ends for each item with an outcome by itself: those behind a bad one are still looked at.
+    const found = hasOutcomes ? [] : at.found;
+    const inside = { ...at, found, path: `${at.path}[${index}]` };
     const value = list.get(index);
     const trimmed = inspectTrimmed(inspected, value, inside);
     if (trimmed !== value) list.set(index, trimmed);
     inspectItem(field, trimmed, inside);
+    if (hasOutcomes) at.found.push(...found);
   }
 }
 
@@ -127,8 +151,38 @@ function inspectMap(field: DescField, map: ReflectMap, at: Inspection): void {
 }
 
 function inspectItem(field: DescField, value: unknown, at: Inspection): void {
-  if (isReflectMessage(value)) inspect(value, at);
+  if (isReflectMessage(value)) inspectMessage(value, at);
   else inspectValue(field, value, at);
+}
+
+// A message keeps such a field as JSON: reflection would make it a message of messages, at ten times the cost.
+function rawOf({ message }: ReflectMessage, { localName, oneof }: DescField): JsonValue {
+  const fields = message as unknown as Readonly<Record<string, JsonValue & { readonly value: JsonValue }>>;
+  return (oneof ? fields[oneof.localName]?.value : fields[localName]) ?? null;
+}
+
+function inspectObject(value: JsonValue, at: Inspection): void {
+  unsoundTexts(value, (text, keys) => {
+    const path = keys.map((key) => `[${JSON.stringify(key)}]`).join("");
+    inspectText(text, { ...at, path: `${at.path}${path}` });
+  });
+}
+
+function inspectMessage(value: ReflectMessage, at: Inspection): void {
+  if (value.desc === TimestampSchema) inspectTime(value.message as Timestamp, at);
+  else inspect(value, at);
+}
+
+// The bounds of a Timestamp: 0001-01-01T00:00:00Z and 9999-12-31T23:59:59.999999999Z.
+const firstSecond = -62_135_596_800n;
+const lastSecond = 253_402_300_799n;
+
+// PostgreSQL rounds to the nearest microsecond, which can be in the year 10000: no Timestamp has it.
+function inspectTime(time: Timestamp, at: Inspection): void {
+  const { seconds, nanos } = time;
+  const inRange = seconds >= firstSecond && seconds <= lastSecond && nanos >= 0 && nanos <= 999_999_999;
+  if (inRange) time.nanos -= nanos % 1000;
+  else complain(at, { description: "is not a time in the years 1 to 9999", reason: "TIME_YEARS" });
 }
 
 function inspectValue(field: DescField, value: unknown, at: Inspection): void {
@@ -152,19 +206,28 @@ function complain({ path, found }: Inspection, wrong: Omit<Violation, "field">):
 }
 
 /** Trims a text if its field asks for it. The bound counts the text as sent; its rule finds one that is too long even trimmed. */
-function inspectTrimmed(
-  { trims, longest = Number.POSITIVE_INFINITY }: InspectedField,
-  value: unknown,
-  at: Inspection,
-): unknown {
+function inspectTrimmed(inspected: InspectedField, value: unknown, at: Inspection): unknown {
+  const { trims, longest = Number.POSITIVE_INFINITY } = inspected;
   if (!trims || typeof value !== "string") return value;
   const trimmed = value.trim();
   if (isLonger(value, longest) && !isLonger(trimmed, longest))
     complain(at, { description: `must be at most ${longest} characters`, reason: "STRING_MAX_LEN" });
   if (trimmed !== "" && !isVisible(trimmed))
     complain(at, { description: "must have a visible character", reason: "STRING_INVISIBLE" });
+  inspectCharacters(inspected, trimmed, at);
   return trimmed;
 }
+
+function inspectCharacters(inspected: InspectedField, text: string, at: Inspection): void {
+  if (inspected.isOneLine && !isOneLine(text)) complain(at, notOneLine);
+  if (inspected.isAllVisible && isVisible(text) && !isAllVisible(text)) complain(at, notAllVisible);
+}
+
+const notOneLine = {
+  description: "must not have control characters, or characters that change the direction of the text",
+  reason: "STRING_NOT_ONE_LINE",
+};
+const notAllVisible = { description: "must not have invisible characters", reason: "STRING_INVISIBLE" };
 
 /** Whether a text has more code points than this; the rules of fields count code points. */
 function isLonger(text: string, characters: number): boolean {

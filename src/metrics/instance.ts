@@ -10,6 +10,12 @@ type DeliveryHealth = { readonly waiting: number; readonly oldestSeconds: number
 export type InstanceLoad = {
   readonly ready: boolean;
   readonly database: Load;
+  /** How long statements wait for locks; absent when the database does not answer. */
+  readonly lockWaitSeconds?: number | undefined;
+  /** How many statements found no room on the disk of the database. */
+  readonly fullDisks: number;
+  /** Statements that may take long; absent where they share the connections of all others. */
+  readonly longStatements?: (Load & { readonly limit: number }) | undefined;
   readonly hashing: Load;
   /** How long ago the node last read the log to its end, or how long the oldest event that may not be read yet has waited. */
   readonly logBehindSeconds: number;
@@ -51,34 +57,57 @@ const deliveryFamilies = (
       ]
     : [];
 
-/** Metrics of the database, the hashes, the log, the SMS, the mails and the sign-outs. */
-export function instanceFamilies({
-  ready,
-  database,
-  hashing,
-  logBehindSeconds,
-  sms,
-  mail,
-  logouts,
-  spans,
-}: InstanceLoad): Family[] {
+const longFamilies = (load: InstanceLoad["longStatements"]): Family[] =>
+  load
+    ? [
+        gauge(
+          "postern_database_long_statements_running",
+          "Statements that may take long, at the database.",
+          load.running,
+        ),
+        gauge(
+          "postern_database_long_statements_waiting",
+          "Those that wait for a connection of their own.",
+          load.waiting,
+        ),
+        gauge("postern_database_long_statements_limit", "How many of them run at once at most.", load.limit),
+      ]
+    : [];
+
+function databaseFamilies({ database, lockWaitSeconds, fullDisks, longStatements }: InstanceLoad): Family[] {
+  const lockWait = "How long a statement that waits for a lock has run.";
+  const noRoom = "Statements that found no room on the disk of the database.";
   return [
-    most("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
     gauge("postern_database_statements_running", "Statements at the database.", database.running),
     gauge("postern_database_statements_waiting", "Statements that wait for a connection.", database.waiting),
+    ...(lockWaitSeconds === undefined ? [] : [most("postern_database_lock_wait_seconds", lockWait, lockWaitSeconds)]),
+    counter("postern_database_disk_full_total", noRoom, fullDisks),
+    ...longFamilies(longStatements),
+  ];
+}
+
+const spanFamilies = (spans: InstanceLoad["spans"]): Family[] =>
+  spans
+    ? [
+        gauge("postern_spans_waiting", "Spans that wait for the collector.", spans.waiting),
+        counter("postern_spans_exported_total", "Spans that the collector took.", spans.exported),
+        counter("postern_spans_dropped_total", "Spans that were lost on the way to it.", spans.dropped),
+      ]
+    : [];
+
+/** Metrics of the database, the hashes, the log, the SMS, the mails and the sign-outs. */
+export function instanceFamilies(load: InstanceLoad): Family[] {
+  const { ready, hashing, logBehindSeconds, sms, mail, logouts, spans } = load;
+  return [
+    most("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
+    ...databaseFamilies(load),
     gauge("postern_password_hashes_running", "Passwords that are hashed.", hashing.running),
     gauge("postern_password_hashes_waiting", "Passwords that wait to be hashed.", hashing.waiting),
     most("postern_log_behind_seconds", logBehind, logBehindSeconds),
     ...deliveryFamilies(texts.sms, sms),
     ...deliveryFamilies(texts.mail, mail),
     ...deliveryFamilies(texts.logout, logouts),
-    ...(spans
-      ? [
-          gauge("postern_spans_waiting", "Spans that wait for the collector.", spans.waiting),
-          counter("postern_spans_exported_total", "Spans that the collector took.", spans.exported),
-          counter("postern_spans_dropped_total", "Spans that were lost on the way to it.", spans.dropped),
-        ]
-      : []),
+    ...spanFamilies(spans),
   ];
 }
 

@@ -49,3 +49,27 @@ export type MakeFailureRate = (name: string, perMinute: number) => FailureRate;
 
 /** Makes counts of this process alone. */
 export const ownFailureRate: MakeFailureRate = (_, perMinute) => failureRate({ perMinute });
+
+/** The counts of a node by their names, each made once. */
+export type FailureRates = {
+  readonly rateOf: MakeFailureRate;
+  /** The milliseconds until the key may fail again in the counts of this name. */
+  readonly waitMs: (name: string, key: string) => number;
+};
+
+/** Keeps counts by name, so that a gate can ask what a handler counts. */
+export function failureRates(make: MakeFailureRate): FailureRates {
+  const rates = new Map<string, FailureRate>();
+  return {
+    rateOf(name, perMinute) {
+      const rate = rates.get(name) ?? make(name, perMinute);
+      rates.set(name, rate);
+      return rate;
+    },
+    waitMs(name, key) {
+      const rate = rates.get(name);
+      if (!rate) throw new Error(`no handler counts ${name}`);
+      return rate.waitMs(key, performance.now());
+    },
+  };
+}

@@ -37,6 +37,18 @@ export function makePasswordCode(keyring: Keyring) {
 export const passwordCodeMacs = (keyring: Keyring, typed: string): readonly Buffer[] =>
   codeMacs(keyring, { purpose: passwordPurpose, subject: "", code: typed });
 
+const undoPurpose = "undo code";
+
+/** Makes a code that restores a former address: its text, and its HMAC, by which it is found. */
+export function makeUndoCode(keyring: Keyring) {
+  const code = newCode(undefined, passwordCodeLength);
+  return { code, mac: codeMac(keyring, { purpose: undoPurpose, subject: "", code }) };
+}
+
+/** Returns the HMACs of such a code under every master key. */
+export const undoCodeMacs = (keyring: Keyring, code: string): readonly Buffer[] =>
+  codeMacs(keyring, { purpose: undoPurpose, subject: "", code });
+
 /** A user of an organization and the code that verifies its address. */
 export type EmailLink = { readonly owner: string; readonly userId: string; readonly code: string };
 

@@ -3,9 +3,9 @@ import { crc32 } from "node:zlib";
 
 /**
  * The kind of a token by its prefix: a session, a personal access token, a client secret; of sign-in at applications the cookie of a
- * browser and that of its session, a code, the code of a device, an access token, a refresh token.
+ * browser, that of its session and that by which it is known to a user, a code, the code of a device, an access token, a refresh token.
  */
-export type TokenPrefix = "ps" | "pt" | "cs" | "ob" | "os" | "oc" | "od" | "oa" | "or";
+export type TokenPrefix = "ps" | "pt" | "cs" | "ob" | "os" | "ok" | "oc" | "od" | "oa" | "or";
 
 const SECRET_BYTES = 20;
 const SECRET_LENGTH = 27;

@@ -39,6 +39,14 @@ export function base32Of(bytes: Uint8Array): string {
   return (bits.match(/.{1,5}/g) ?? []).map((five) => base32.charAt(Number.parseInt(five.padEnd(5, "0"), 2))).join("");
 }
 
+/** Reads a secret in Base32, in whatever case, with or without padding. */
+export function base32Bytes(text: string): Buffer {
+  const bits = [...text.toUpperCase().replace(/=+$/, "")]
+    .map((letter) => base32.indexOf(letter).toString(2).padStart(5, "0"))
+    .join("");
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2)));
+}
+
 /** Composes the URI that apps read from a QR code. */
 export function totpUri(secret: Uint8Array, { issuer, name }: TotpAccount): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(name)}`;

@@ -7,6 +7,7 @@ import { errorText } from "../messages/catalogue.ts";
 import type { PasswordBench } from "../security/password.ts";
 import { shownProjectRoles } from "./held_project_roles.ts";
 import { replacementHash } from "./new_password.ts";
+import { type NoticeSettings, notices } from "./notice.ts";
 import { organization } from "./organization.ts";
 import { ownAccountRead } from "./own_account.ts";
 import { type PasswordUser, passwordSecret, passwordUserRead, policyViolations, type TriedUser } from "./password.ts";
@@ -15,23 +16,24 @@ import { type PasswordResets, passwordResetCalls } from "./password_reset.ts";
 import { user } from "./user.ts";
 
 /** The service for the caller's own account. */
-export const accountService = (deps: Deps, resets: PasswordResets) => {
+export const accountService = (deps: Deps, resets: PasswordResets, settings: NoticeSettings) => {
   const { log, sql, clock, secrets } = deps;
   const ownAccount = ownAccountRead(sql);
   const passwordUser = passwordUserRead(sql);
   const guess = oldPasswordGuesses(deps);
+  const notice = notices(deps, settings);
 
   return {
     ...passwordResetCalls(resets),
 
-    async getMe(_request, call) {
+    async getMe({ projectId: project }, call) {
       const { userId: id, organization: owner, memberships } = callerOf(call);
-      const account = await ownAccount({ owner, id }, call.signal);
+      const account = await ownAccount({ owner, id, project }, call.signal);
       if (!account) throw refuse.because("TOKEN_INVALID");
       return {
         user: user(account.user, clock()),
         organization: organization(account.organization),
-        roles: memberships.flatMap(heldRoles),
+        ...shownRoles(memberships, owner),
         ...shownProjectRoles(account.roles),
       };
     },
@@ -46,7 +48,7 @@ export const accountService = (deps: Deps, resets: PasswordResets) => {
       if (!outcome) throw refuse.because("PASSWORD_MISMATCH", { violations: [mismatch] });
       const at = next(outcome.user, clock());
       const value = { byAdministrator: false, keepSessionId: sessionId };
-      const secret = passwordSecret(outcome.value, outcome.user.policy);
+      const secret = { ...passwordSecret(outcome.value, outcome.user.policy), ...notice("password_changed", call) };
       const changed = factOf("user", at, { case: "passwordChanged", value }, secret);
       return log.append(call, [changed], { details: detailsAfter(at) });
     },
@@ -81,6 +83,15 @@ function refuseWithout(caller: PasswordUser | undefined): asserts caller is Trie
   if (!caller) throw refuse.because("TOKEN_INVALID");
   if (caller.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id: caller.id } });
   if (caller.hash === null) throw refuse.because("PASSWORD_MISSING");
+}
+
+const mostRoles = 1000;
+
+/** The roles of memberships, those on the instance and in the own organization first: others may give as many as they like. */
+function shownRoles(memberships: readonly Membership[], own: string) {
+  const isOwn = ({ scope, organization }: Membership) => scope === "instance" || organization === own;
+  const roles = [...memberships.filter(isOwn), ...memberships.filter((one) => !isOwn(one))].flatMap(heldRoles);
+  return { roles: roles.slice(0, mostRoles), hasMoreRoles: roles.length > mostRoles };
 }
 
 /** The roles of a membership, each with where it is held. */

@@ -1,9 +1,11 @@
 import type { AddUserGrantRequest } from "../../gen/postern/v1/user_grant_pb.ts";
+import { RoleKind } from "../../gen/postern/v1/user_role_pb.ts";
 import type { Reach } from "../deps.ts";
 import type { Refusal, Violation } from "../errors.ts";
 import { type At, factOf, type NewFact } from "../events/fact.ts";
 import type { Condition } from "../events/fold.ts";
 import type { No } from "./batch_refusal.ts";
+import { isEnded } from "./ended_roles.ts";
 import { organizationIsThere } from "./in_force.ts";
 
 /** A user grant as a request wants it added. */
@@ -30,6 +32,8 @@ export type GrantFindings = {
   readonly userId: string | null;
   /** The grant that is there already. */
   readonly existing: string | null;
+  /** Whether the user, or its organization, ended the grants that the organization gave it. */
+  readonly isEnded: boolean;
   /** The wanted roles that exist. */
   readonly roleKeys: readonly string[];
   /** Whether nothing refuses the grant. */
@@ -58,7 +62,7 @@ export const findingsQuestion = {
   select: `select found.*, coalesce(
       coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
       and "projectActive" and "inactiveOrganization" is null and "userId" is not null and existing is null
-      and cardinality("roleKeys") = "askedRoles", false) as holds
+      and not "isEnded" and cardinality("roleKeys") = "askedRoles", false) as holds
     from (select n, asked.project_grant_id as "askedGrantId", cardinality(asked.role_keys) as "askedRoles",
     p.owner = asked.owner as owned, p.active as "projectActive",
     (select o.organization_id from organizations o
@@ -72,6 +76,7 @@ export const findingsQuestion = {
        select * from user_grants g where (g.user_id, g.project_id)
          between (asked.user_id, asked.project_id) and (asked.user_id, asked.project_id) offset 0) g
      where g.owner = asked.owner and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
+    ${isEnded(RoleKind.USER_GRANT, { user: "asked.user_id", giver: "asked.owner" })} as "isEnded",
     case when asked.project_grant_id = '' then array(
       select r.role_key from project_roles r
       where r.project_id = asked.project_id and r.role_key = any(asked.role_keys))
@@ -106,6 +111,7 @@ export function refusalOf(wanted: WantedGrant, findings: GrantFindings | undefin
     refusedProject(wanted, findings, path) ??
     refusedInactive(wanted, findings, path) ??
     refusedUser(wanted, findings, path) ??
+    refusedEnded(wanted, findings, path) ??
     refusedRoles(wanted, findings?.roleKeys ?? [], path) ??
     refusedTwice(findings, path)
   );
@@ -195,6 +201,11 @@ export function inactive(noun: keyof typeof reasonsOfInactive, id: string, field
 
 const refusedUser = ({ userId }: WantedGrant, findings: GrantFindings | undefined, path: string): No | undefined =>
   findings?.userId ? undefined : missing("user", userId, `${path}userId`);
+
+/** An organization that reads this gave the user a role before: the reason tells it of no user that it did not know. */
+function refusedEnded({ userId }: WantedGrant, findings: GrantFindings | undefined, path: string): No | undefined {
+  return findings?.isEnded ? { reason: "ENDED_BY_RECEIVER", field: `${path}userId`, params: { userId } } : undefined;
+}
 
 function refusedTwice(findings: GrantFindings | undefined, path: string): No | undefined {
   if (!findings?.existing) return undefined;

@@ -2,11 +2,12 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type AddUserGrantOutcomeSchema,
+  type AddUserGrantRequest,
   AddUserGrantsRequestSchema,
   type UserGrantService,
 } from "../../gen/postern/v1/user_grant_pb.ts";
 import { type Call, type Deps, keys, organizationOf, type Reach, reachOf } from "../deps.ts";
-import { isWithin, lateRule, reasonOf, type Violation } from "../errors.ts";
+import { isWithin, lateRule, maxViolations, reasonOf, type Violation } from "../errors.ts";
 import { detailsAfter, first, type NewFact } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
@@ -21,7 +22,15 @@ import {
   wantedOf,
   wrongInProject,
 } from "./add_user_grant.ts";
-import { allEnded, type No, refuseBatch, refusedOutcome, violationsByItem, violationsOf } from "./batch_refusal.ts";
+import {
+  allEnded,
+  malformed,
+  type No,
+  refuseBatch,
+  refusedOutcome,
+  violationsByItem,
+  violationsOf,
+} from "./batch_refusal.ts";
 
 type ItemOutcome = MessageInitShape<typeof AddUserGrantOutcomeSchema>;
 
@@ -36,9 +45,9 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
   const findingsOfOne = loadOne<ReturnType<typeof lookupKeyOf>, GrantFindings>(sql, findingsQuestion);
 
   return {
-    async addUserGrants({ items, allOrNothing }, call) {
-      const wanted = items.map((item) => wantedOf(organizationOf(call), item));
-      const decided = decide(wanted, await findingsOfAll(sql, wanted), call);
+    async addUserGrants({ items: asked, allOrNothing }, call) {
+      const items = itemsOf(asked, call, call.values.get(keys.wrongItems));
+      const decided = decide(items, await findingsOfAll(sql, items), call);
       if (allOrNothing) refuseBatch(decided.flatMap(({ no }) => no ?? []));
       return log.append(call, factsIn(decided), answerOf(decided, call)).catch((error: unknown) => {
         // A request with a key is written together with its record or not at all, and then runs again as a whole.
@@ -49,13 +58,17 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
     },
   } satisfies Pick<ServiceImpl<typeof UserGrantService>, "addUserGrants">;
 
-  function decide(wanted: readonly WantedGrant[], findings: readonly GrantFindings[], call: Call): Decided[] {
-    const repeated = repeatedIn(wanted);
-    return wanted.map((one, n) => {
-      const path = `items[${n}].`;
-      const within = { reach: reachOf(call), path };
-      const no = refusedReach(one, findings[n], within) ?? repeated[n] ?? refusalOf(one, findings[n], path);
-      return no ? { wanted: one, path, no } : { wanted: one, path, fact: factFor(one) };
+  function decide(items: readonly Item[], findings: readonly GrantFindings[], call: Call): Decided[] {
+    const repeated = repeatedIn(items);
+    const reach = reachOf(call);
+    return items.map((item, n) => {
+      const { wanted, path, wrong } = item;
+      const no =
+        malformed(wrong.length > 0 ? [...wrong, ...violationsIn(item, findings[n], reach)] : []) ??
+        refusedReach(wanted, findings[n], { reach, path }) ??
+        repeated[n] ??
+        refusalOf(wanted, findings[n], path);
+      return no ? { wanted, path, no } : { wanted, path, fact: factFor(wanted) };
     });
   }
 
@@ -91,32 +104,52 @@ export function userGrantBatchLateRules({ sql }: Pick<Deps, "sql">) {
     lateRule(AddUserGrantsRequestSchema, [], async ({ items, allOrNothing }, call: Call, wrong) => {
       // Else each item has an outcome of its own. A list that is too long is not looked at.
       if (!allOrNothing || wrong.some(({ field }) => field === "items")) return [];
-      const wrongIn = violationsByItem(wrong);
-      const known = items.flatMap((item, n) => {
-        const path = `items[${n}].`;
-        return soundItem(wantedOf(organizationOf(call), item), path, wrongIn(path));
-      });
-      const findings = await findingsOfAll(
-        sql,
-        known.map(({ wanted }) => wanted),
-      );
+      const known = itemsOf(items, call, wrong);
+      const findings = await findingsOfAll(sql, known);
       return known.flatMap((item, n) => violationsIn(item, findings[n], reachOf(call)));
     }),
   ];
 }
 
-/** An item whose project can be looked for; its user may be what is wrong with it. */
-type SoundItem = { readonly wanted: WantedGrant; readonly path: string; readonly hasUser: boolean };
+/** An item with the path to it, and what is wrong with its fields; what it wants is without what is. */
+type Item = {
+  readonly wanted: WantedGrant;
+  readonly path: string;
+  readonly wrong: readonly Violation[];
+  readonly hasProject: boolean;
+  readonly hasUser: boolean;
+};
 
-function soundItem(wanted: WantedGrant, path: string, wrong: readonly Violation[]): SoundItem[] {
-  const isWrong = (name: string) => wrong.some(({ field }) => isWithin(field, `${path}${name}`));
-  if (isWrong("projectId") || isWrong("projectGrantId")) return [];
-  const hasUser = !isWrong("userId");
-  const roleKeys = isWrong("roleKeys") ? [] : wanted.roleKeys;
-  return [{ wanted: { ...wanted, roleKeys, userId: hasUser ? wanted.userId : "" }, path, hasUser }];
+function itemsOf(requests: readonly AddUserGrantRequest[], call: Call, found: readonly Violation[]): Item[] {
+  const wrongIn = violationsByItem(found);
+  return requests.map((request, n) => {
+    const path = `items[${n}].`;
+    return soundItem(wantedOf(organizationOf(call), request), path, wrongIn(path));
+  });
 }
 
-function violationsIn({ wanted, path, hasUser }: SoundItem, findings: GrantFindings | undefined, reach: Reach) {
+function soundItem(wanted: WantedGrant, path: string, wrong: readonly Violation[]): Item {
+  // A search that ended early has not seen every field.
+  const isWrong = (...names: string[]) =>
+    wrong.length >= maxViolations || wrong.some(({ field }) => names.some((name) => isWithin(field, `${path}${name}`)));
+  const [hasUser, hasProject] = [!isWrong("userId"), !isWrong("projectId", "projectGrantId")];
+  const sound = {
+    ...wanted,
+    userId: hasUser ? wanted.userId : "",
+    projectId: hasProject ? wanted.projectId : "",
+    projectGrantId: hasProject ? wanted.projectGrantId : "",
+    roleKeys: isWrong("roleKeys") ? [] : wanted.roleKeys,
+  };
+  return { wanted: sound, path, wrong, hasProject, hasUser };
+}
+
+/** Finds what only the database knows to be wrong with an item; its user or its project may be wrong already. */
+function violationsIn(
+  { wanted, path, hasProject, hasUser }: Item,
+  findings: GrantFindings | undefined,
+  reach: Reach,
+): readonly Violation[] {
+  if (!hasProject) return [];
   const beyond = refusedReach(wanted, findings, { reach, path });
   if (!beyond && !hasUser) return wrongInProject(wanted, findings, path);
   const no = beyond ?? refusalOf(wanted, findings, path);
@@ -124,8 +157,8 @@ function violationsIn({ wanted, path, hasUser }: SoundItem, findings: GrantFindi
 }
 
 /** Reads the state for every item in a statement of its own: a thousand items would hold up the shared ones. */
-async function findingsOfAll(sql: Sql, wanted: readonly WantedGrant[]): Promise<GrantFindings[]> {
-  const asked = JSON.stringify(wanted.map((one, n) => ({ n, ...lookupKeyOf(one) })));
+async function findingsOfAll(sql: Sql, items: readonly Item[]): Promise<GrantFindings[]> {
+  const asked = JSON.stringify(items.map(({ wanted }, n) => ({ n, ...lookupKeyOf(wanted) })));
   return await sql<GrantFindings[]>`
     with asked as materialized (
       select * from jsonb_to_recordset(${asked}::text::jsonb) as asked (n integer, ${sql.unsafe(findingsQuestion.asked)})
@@ -148,12 +181,13 @@ const added = ({ at }: NewFact): ItemOutcome => ({
   outcome: { case: "added", value: { userGrantId: at.stream, details: detailsAfter(at) } },
 });
 
-/** Finds the items that repeat an earlier item. */
-function repeatedIn(wanted: readonly WantedGrant[]): (No | undefined)[] {
+/** Finds the items that repeat an earlier item; one without user or project is like no other. */
+function repeatedIn(items: readonly Item[]): (No | undefined)[] {
   const seen = new Map<string, number>();
-  return wanted.map((one, n) => {
-    const before = seen.get(nameOf(one));
-    if (before === undefined) seen.set(nameOf(one), n);
+  return items.map(({ wanted, hasUser, hasProject }, n) => {
+    if (!hasUser || !hasProject) return undefined;
+    const before = seen.get(nameOf(wanted));
+    if (before === undefined) seen.set(nameOf(wanted), n);
     return before === undefined ? undefined : repeats(`items[${n}]`, `items[${before}]`);
   });
 }

@@ -29,7 +29,7 @@ import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } fr
 import { takenId } from "./new_user.ts";
 import { configurationOf, flowOf, flowViolations, settingViolations } from "./oidc_configuration.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
-import { takenName } from "./taken_name.ts";
+import { asRead, takenName } from "./taken_name.ts";
 
 type Elsewhere =
   | ("updateOidcApplication" | "createApiApplication" | "updateApiApplication")
@@ -280,7 +280,8 @@ const unnamed = { name: "", client_id: null } as const;
 // In a join the name was only a filter while the table was new: every application of the project was read for each key. Without
 // the offset all client ids that there ever were might be hashed.
 const takenColumns = `(
-               select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy",
+               select a.app_id from applications a
+               where a.project_id = asked.project and ${asRead("a.name")} = ${asRead("asked.name")} limit 1) as "takenBy",
                exists (select from used_client_ids u where u.client_id = asked.client_id offset 0) as "clientIdUsed"`;
 
 /** The condition of the fact that creates an application: its project is there, its name and its client id are free. */

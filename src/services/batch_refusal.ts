@@ -1,5 +1,5 @@
 import { type Call, keys } from "../deps.ts";
-import { localized, type Reason, type Refusal, refuse, statusWriter, type Violation } from "../errors.ts";
+import { invalidity, localized, type Reason, type Refusal, refuse, statusWriter, type Violation } from "../errors.ts";
 
 /** The reason why an item of a batch is refused, with the field at fault. */
 export type No = Refusal & { readonly reason: Reason; readonly field: string };
@@ -25,6 +25,12 @@ export function joined(nos: readonly (No | undefined)[]): No | undefined {
   const all = nos.filter((no) => no !== undefined);
   const [first] = all;
   return first && all.length > 1 ? { ...first, violations: all.flatMap(violationsOf) } : first;
+}
+
+/** Makes the reason why an item is refused that breaks rules of its fields, or of the database beside them. */
+export function malformed(violations: readonly Violation[]): No | undefined {
+  const [first] = violations;
+  return first && { ...invalidity(violations), field: first.field };
 }
 
 /**

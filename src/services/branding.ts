@@ -12,7 +12,15 @@ import { details, detailsAfter, factOf, next } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { errorText } from "../messages/catalogue.ts";
 import { rasterOf } from "../security/raster.ts";
-import { type OwnRow, ownRow, type PolicyTable, placeOf, rowInForce, standing } from "./policy.ts";
+import {
+  type OwnRow,
+  ownRow,
+  type PolicyTable,
+  placeOf,
+  refuseOvertakenPolicy,
+  rowInForce,
+  standing,
+} from "./policy.ts";
 import { type BrandColors, shownColors } from "./shown_colors.ts";
 
 /** The look of the pages of an organization, or of the instance. */
@@ -30,6 +38,7 @@ export const organizationBranding = ({ log, sql, clock }: Deps) => {
 
     async setBranding(request, call) {
       const row = await brandingOf(call);
+      refuseOvertakenPolicy(row, request);
       const { stored, secret } = brandingAfter(row, request);
       if (row.isSet && isSame(row, stored)) return log.append(call, [], { details: details(row) });
       const at = placeOf(row, { owner: organizationOf(call), stream: brandingStream, now: clock() });

@@ -74,6 +74,7 @@ export function callerRead(sql: Sql) {
       userId: row.userId,
       organization: row.organization,
       ...(row.sessionId === null ? {} : { sessionId: row.sessionId }),
+      ...(row.tokenId === null ? {} : { tokenId: row.tokenId }),
       ...(only ? { isLimited: true } : {}),
       ...(row.enrolmentOnly ? { isEnrolling: true } : {}),
       ...(row.application ? { application: row.application } : {}),
@@ -82,7 +83,7 @@ export function callerRead(sql: Sql) {
         .map(membership)
         .map((held) => (only ? { ...held, only } : held)),
     };
-    return { caller, tokenId: row.tokenId ?? undefined, expires: row.expires ?? undefined };
+    return { caller, expires: row.expires ?? undefined };
   };
 }
 

@@ -10,9 +10,9 @@ import { messageRule, type Violation } from "../errors.ts";
 import { factOf, type NewFact, next } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import type { PublicSettings } from "../security/passkey.ts";
 import { recoveryCodeMac } from "../security/recovery_code.ts";
 import { stepOfCode } from "../security/totp.ts";
-import type { FactorSettings } from "./enrolling_user.ts";
 import { countFactorTry } from "./factor_attempts.ts";
 import { type FactorRow, factorSecretRead, secretContext } from "./factor_read.ts";
 import { FactorRefusal, type RecordRefusal } from "./factor_refusal.ts";
@@ -26,6 +26,7 @@ import {
   type SessionKind,
   type SessionLifetime,
 } from "./new_session.ts";
+import { type NoticeSettings, notices } from "./notice.ts";
 import type { PasskeyProof } from "./passkey_proof.ts";
 import { isLocked } from "./password.ts";
 import { challengeOver, type PendingUser, pendingSessions } from "./pending_session.ts";
@@ -33,7 +34,7 @@ import type { SignInLimits } from "./sign_in_limit.ts";
 import { wrongCode } from "./totp_enrolment.ts";
 
 /** Settings of sign-ins by factors. */
-export type FactorSignInSettings = FactorSettings & SessionLifetime & SignInLimits;
+export type FactorSignInSettings = PublicSettings & SessionLifetime & SignInLimits & NoticeSettings;
 
 /** A factor that a sign-in used: its secret goes along with its fact. */
 export type UsedFactor = {
@@ -61,7 +62,7 @@ export type Completion = Pick<CompleteSessionRequest, "pendingToken" | "answer">
 export type SignInCompletion = <A>(completion: Completion, kind: SessionKind<A>) => Promise<A>;
 
 type Parts = {
-  readonly settings: FactorSettings & SignInLimits;
+  readonly settings: PublicSettings & SignInLimits & NoticeSettings;
   readonly proof: PasskeyProof;
   readonly record: RecordRefusal;
 };
@@ -72,6 +73,7 @@ export const signInCompletion = (deps: Deps, { settings, proof, record }: Parts)
   const pending = pendingSessions(deps, settings);
   const sessionOf = newSessions(deps);
   const confirm = confirmedSessions(deps);
+  const notice = notices(deps, settings);
   const secretOf = factorSecretRead(sql);
   const codeIsLeft = recoveryCodeRead(sql);
   const guesses = deps.failureRate("second factors", settings.signInFailuresPerAddressPerMinute);
@@ -84,19 +86,21 @@ export const signInCompletion = (deps: Deps, { settings, proof, record }: Parts)
     const { hashes, challenge, pendingUntil: until } = user;
     const since = hashes.replaced === undefined ? user.since : null;
     const made = sessionOf({ ...user, since }, { amr: factor.amr, rehashed: hashes.rehashed }, kind);
-    await log.append(call, factsOf(user, made, usedFact(factor, made, { challenge, until })), made.answer);
+    const facts = factsOf(user, call, [usedFact(factor, made, { challenge, until }), made.created]);
+    await log.append(call, facts, made.answer);
     if (hashes.replaced === undefined) await confirm(made, { ...user, isComplete: true }, call);
     return made.answer;
   };
 
-  function factsOf(user: PendingUser, { created }: Pick<NewSession<unknown>, "created">, used: NewFact): NewFact[] {
+  function factsOf(user: PendingUser, call: Call, signIn: readonly NewFact[]): readonly NewFact[] {
     const { replaced } = user.hashes;
-    return [...(replaced === undefined ? [] : [passwordReplaced(user, replaced, clock())]), used, created];
+    if (replaced === undefined) return signIn;
+    return [passwordReplaced(user, replaced, { now: clock(), notice: notice("password_changed", call) }), ...signIn];
   }
 
-  /** Finds the factor that an answer proves. A lock ends what began with a password, but for passkeys. */
+  /** Finds the factor that an answer proves. A lock ends what an unknown caller began with a password, but for passkeys. */
   function used(user: PendingUser, answer: CompleteSessionRequest["answer"], call: Call): Promise<UsedFactor> {
-    if (answer.case !== "passkey" && isLocked(user, clock())) throw challengeOver("pendingToken");
+    if (answer.case !== "passkey" && !user.isKnown && isLocked(user, clock())) throw challengeOver("pendingToken");
     switch (answer.case) {
       case "totpCode":
         return byTotp(user, answer.value, call);

@@ -78,6 +78,7 @@ export function consents({ log, sql, clock, ids }: Pick<Deps, "log" | "sql" | "c
 
 const signOnsEnd: Cascade = {
   makes: "sign_on.ended",
+  extent: "few",
   select: `select i.n, b.owner, s.sign_on_id, 1::bigint, jsonb_build_object('userId', s.user_id, 'appId', s.app_id,
              'sessionId', s.session_id, 'reason', '${SignOnEndSchema.value[SignOnEnd.DISCONNECTED]?.name}')
            from $input i join sign_ons s on s.user_id = i.payload->>'userId' and s.app_id = i.payload->>'appId'
@@ -131,13 +132,15 @@ type ApplicationRow = {
   readonly consentDate: Date | null;
   readonly lastSignInDate: Date | null;
   readonly isOffline: boolean;
+  readonly offlineSinceDate: Date | null;
 };
 
 const applicationsOf = (sql: Sql, userId: string, { after, limit, now }: Page & { readonly now: Date }) => sql<
   ApplicationRow[]
 >`
   select a.app_id as "appId", a.name, a.owner as "organizationId", h.name as "organizationName",
-    c.scopes, c.changed as "consentDate", s.last as "lastSignInDate", s.offline as "isOffline"
+    c.scopes, c.changed as "consentDate", s.last as "lastSignInDate",
+    s.offline is not null as "isOffline", s.offline as "offlineSinceDate"
   from (
     select app_id from consents where user_id = ${userId}
     union
@@ -147,17 +150,18 @@ const applicationsOf = (sql: Sql, userId: string, { after, limit, now }: Page & 
   join organizations h on h.organization_id = a.owner
   left join consents c on c.user_id = ${userId} and c.app_id = k.app_id
   cross join lateral (
-    select max(o.created) as last, coalesce(bool_or(exists (
+    select max(o.created) as last, min(o.created) filter (where exists (
       select from refresh_tokens r
-      where r.sign_on_id = o.sign_on_id and r.replaced is null and r.expiration_date > ${now})), false) as offline
+      where r.sign_on_id = o.sign_on_id and r.replaced is null and r.expiration_date > ${now})) as offline
     from sign_ons o where o.user_id = ${userId} and o.app_id = k.app_id and o.expiration_date > ${now}
   ) s
   where a.app_id > ${after?.[0] ?? ""}
   order by a.app_id limit ${limit}`;
 
-const application = ({ scopes, consentDate, lastSignInDate, ...row }: ApplicationRow) => ({
+const application = ({ scopes, consentDate, lastSignInDate, offlineSinceDate, ...row }: ApplicationRow) => ({
   ...row,
   scopes: [...(scopes ?? [])],
   ...(consentDate === null ? {} : { consentDate: timestampFromDate(consentDate) }),
   ...(lastSignInDate === null ? {} : { lastSignInDate: timestampFromDate(lastSignInDate) }),
+  ...(offlineSinceDate === null ? {} : { offlineSinceDate: timestampFromDate(offlineSinceDate) }),
 });

@@ -1,6 +1,7 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create as createMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
+  CreateMachineUserRequestSchema,
   type CreateUserOutcomeSchema,
   type CreateUsersItem,
   type CreateUsersRequest,
@@ -8,51 +9,68 @@ import {
   type UserService,
 } from "../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, keys, organizationOf } from "../deps.ts";
-import { lateRule, messageRule, reasonOf, type Violation } from "../errors.ts";
-import { detailsAfter, type NewFact } from "../events/fact.ts";
+import { lateRule, messageRule, type OfAllItems, reasonOf, type Violation } from "../errors.ts";
+import { type At, detailsAfter, type NewFact } from "../events/fact.ts";
 import { errorText } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { allEnded, type No, refuseBatch, refusedOutcome, violationsByItem, violationsOf } from "./batch_refusal.ts";
 import {
+  allEnded,
+  malformed,
+  type No,
+  refuseBatch,
+  refusedOutcome,
+  violationsByItem,
+  violationsOf,
+} from "./batch_refusal.ts";
+import type { MailSettings } from "./mail_code.ts";
+import {
+  addresseeOf,
   createdFact,
   isHuman,
   lookupKeyOf,
+  type NewUserExtras,
   type NewUserFindings,
   type NewUserRequest,
   newUserQuestion,
   newUsers,
+  totpFacts,
   withoutWrong,
   wrongInUser,
 } from "./new_user.ts";
+import { type NewUserMail, newUserMails } from "./new_user_mail.ts";
 import { loginNameOf } from "./password.ts";
 import type { PhoneSettings } from "./phone_code.ts";
 import { e164, notAPhone } from "./phone_number.ts";
 
-/** An item with the path to it and the state that decides about it. */
-type Item = { readonly request: NewUserRequest; readonly path: string };
+/** An item with the path to it, and what is wrong with its fields; the request is without what is. */
+type Item = { readonly request: NewUserRequest; readonly path: string; readonly wrong: readonly Violation[] };
 
-/** An item and its outcome: the fact that creates it, or the reason why it is refused. */
-type Decided = Item &
-  ({ readonly fact: NewFact; readonly no?: undefined } | { readonly no: No; readonly fact?: undefined });
+/** An item that can be created: the place of its fact, and what the fact takes along. */
+type Creatable = Item & { readonly at: At; readonly extras: NewUserExtras; readonly no?: undefined };
+
+/** An item and its outcome: the user that it creates, or the reason why it is refused. */
+type Decided = Creatable | (Item & { readonly no: No; readonly at?: undefined });
 
 type ItemOutcome = MessageInitShape<typeof CreateUserOutcomeSchema>;
 
 /** Creates many users at once. */
-export const userBatch = (deps: Deps, settings: PhoneSettings) => {
+export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) => {
   const { log, sql } = deps;
+  const mails = newUserMails(deps, settings);
   const { findings, refusal, place, credentials } = newUsers(deps);
 
   return {
     async createUsers(request, call) {
-      const { allOrNothing } = request;
-      const items = itemsOf(request);
+      const { allOrNothing, sendEmailCodes } = request;
+      const items = itemsOf(request, call.values.get(keys.wrongItems));
       const decided = await decideAll(items, await findingsOfAll(sql, organizationOf(call), items), call);
       if (allOrNothing) refuseBatch(decided.flatMap(({ no }) => no ?? []));
-      return log.append(call, factsIn(decided), answerOf(decided, call)).catch((error: unknown) => {
+      const facts = await factsOf(decided, sendEmailCodes, call);
+      return log.append(call, facts, answerOf(decided, call)).catch((error: unknown) => {
         // A request with a key is written together with its record or not at all, and then runs again as a whole.
         const keyed = call.values.get(keys.idempotency) !== undefined;
         if (allOrNothing || keyed || reasonOf(error) !== "CONFLICT") throw error;
-        return oneByOne(decided, call);
+        return oneByOne(decided, sendEmailCodes, call);
       });
     },
   } satisfies Pick<ServiceImpl<typeof UserService>, "createUsers">;
@@ -64,35 +82,51 @@ export const userBatch = (deps: Deps, settings: PhoneSettings) => {
     for (const [n, item] of items.entries()) {
       const [no, findings] = [nos[n], found[n]];
       if (!findings) throw new Error("policies are always in force");
-      decided.push(no ? { ...item, no } : { ...item, fact: await factFor(item.request, findings, call) });
+      decided.push(no ? { ...item, no } : { ...item, ...(await creatable(item.request, findings, call)) });
     }
     return decided;
   }
 
   // One hash at a time: a batch takes one place in the queue, and sign-ins the others.
-  async function factFor(request: NewUserRequest, findings: NewUserFindings, call: Call): Promise<NewFact> {
+  async function creatable(request: NewUserRequest, findings: NewUserFindings, call: Call) {
     const secret = await credentials(request, findings, call.signal);
     const typed = isHuman(request) ? request.phone : "";
     const phone = typed === "" ? undefined : e164(typed, settings.phoneDefaultRegion);
-    return createdFact(place(request, call), request, { phone, ...(secret ? { secret } : {}) });
+    return { at: place(request, call), extras: { phone, ...(secret ? { secret } : {}) } };
+  }
+
+  // Names are written in their order, so that two batches never wait for each other.
+  async function factsOf(decided: readonly Decided[], isMailed: boolean, call: Call): Promise<NewFact[]> {
+    const items = decided.filter((item) => !item.no);
+    const found = isMailed ? await mails.ofAll(items.map(addressed), call) : [];
+    return items
+      .map((item, n) => ({ name: loginNameOf(item.request.username), facts: factsIn(item, found[n]) }))
+      .sort((one, other) => (one.name < other.name ? -1 : 1))
+      .flatMap(({ facts }) => facts);
+  }
+
+  function factsIn({ at, request, extras }: Creatable, mail?: NewUserMail): NewFact[] {
+    return [createdFact(at, request, { ...extras, mail }), ...totpFacts(at, request, deps)];
   }
 
   /** Creates each item by itself, after one of them lost a race. */
-  async function oneByOne(decided: readonly Decided[], call: Call) {
-    const settled = await allEnded(decided.map((item) => (item.no ? item : createAlone(item, call))));
+  async function oneByOne(decided: readonly Decided[], isMailed: boolean, call: Call) {
+    const settled = await allEnded(decided.map((item) => (item.no ? item : createAlone(item, isMailed, call))));
     return log.append(call, [], answerOf(settled, call));
   }
 
-  async function createAlone(item: Decided & { readonly fact: NewFact }, call: Call): Promise<Decided> {
-    const { request, path, fact } = item;
+  async function createAlone(item: Creatable, isMailed: boolean, call: Call): Promise<Decided> {
+    const { request, path, wrong } = item;
+    const addressee = isMailed ? addressed(item) : undefined;
+    const append = (mail?: NewUserMail) => log.append(call, factsIn(item, mail), item);
     for (let tries = 5; ; tries--) {
       const no = refusal(request, await findings(request, call), { call, path });
-      if (no) return { request, path, no };
+      if (no) return { request, path, wrong, no };
       try {
-        return await log.append(call, [fact], item);
+        return await (addressee ? mails.appended(addressee, call, append) : append());
       } catch (error) {
         if (reasonOf(error) !== "CONFLICT") throw error;
-        if (tries === 1) return { request, path, no: { reason: "CONFLICT", field: path.replace(/\.$/, "") } };
+        if (tries === 1) return { request, path, wrong, no: { reason: "CONFLICT", field: path.replace(/\.$/, "") } };
       }
     }
   }
@@ -105,13 +139,9 @@ export function userBatchLateRules(deps: Pick<Deps, "sql" | "ids" | "clock" | "s
     lateRule(CreateUsersRequestSchema, [], async (request, call: Call, wrong) => {
       // Else each item has an outcome of its own. A list that is too long is not looked at.
       if (!request.allOrNothing || wrong.some(({ field }) => field === "items")) return [];
-      const wrongIn = violationsByItem(wrong);
-      const items = knownItems(request).map(({ request, path }) => ({
-        request: withoutWrong(request, wrongIn(path), path),
-        path,
-      }));
+      const items = itemsOf(request, wrong);
       const found = await findingsOfAll(deps.sql, organizationOf(call), items);
-      const refused = nosOf(items, found, (one, findings, path) => refusal(one, findings, { call, path }));
+      const refused = lateNosOf(items, found, (one, findings, path) => refusal(one, findings, { call, path }));
       return refused.flatMap((no) => (no ? violationsOf(no) : []));
     }),
   ];
@@ -119,8 +149,17 @@ export function userBatchLateRules(deps: Pick<Deps, "sql" | "ids" | "clock" | "s
 
 type Refusal = (request: NewUserRequest, findings: NewUserFindings, path: string) => No | undefined;
 
-/** Finds the reason why each item is refused: it repeats an earlier one, or cannot be created. */
+/** Finds the reason why each item is refused: it is malformed, repeats an earlier one, or cannot be created. */
 function nosOf(items: readonly Item[], found: readonly NewUserFindings[], refusal: Refusal): (No | undefined)[] {
+  const late = lateNosOf(items, found, refusal);
+  return items.map(({ wrong }, n) => {
+    const no = late[n];
+    return wrong.length === 0 ? no : malformed([...wrong, ...(no ? violationsOf(no) : [])]);
+  });
+}
+
+/** Finds the reason why each item is refused, whatever is wrong with its fields. */
+function lateNosOf(items: readonly Item[], found: readonly NewUserFindings[], refusal: Refusal): (No | undefined)[] {
   const repeated = repeatedIn(items);
   return items.map(({ request, path }, n) => {
     const findings = found[n];
@@ -152,19 +191,23 @@ function tooManyPasswords(items: readonly CreateUsersItem[]): Violation[] {
     kind.case === "human" && kind.value.password !== undefined ? `items[${n}].human.password` : [],
   );
   const description = errorText("TOO_MANY_PASSWORDS", { most: mostPasswords });
-  return fields.slice(mostPasswords).map((field) => ({ field, description, reason: "TOO_MANY_PASSWORDS" }));
+  return fields
+    .slice(mostPasswords)
+    .map((field): OfAllItems => ({ field, description, reason: "TOO_MANY_PASSWORDS", ofAllItems: true }));
 }
 
-function itemsOf(request: CreateUsersRequest): Item[] {
-  const items = knownItems(request);
-  if (items.length < request.items.length) throw new Error("an item without a kind passed its rule");
-  return items;
+function itemsOf({ items }: CreateUsersRequest, found: readonly Violation[]): Item[] {
+  const wrongIn = violationsByItem(found);
+  return items.map(({ kind }, n) => {
+    const path = kind.case === undefined ? `items[${n}].` : `items[${n}].${kind.case}.`;
+    const wrong = wrongIn(path);
+    if (kind.case === undefined && wrong.length === 0) throw new Error("an item without a kind passed its rule");
+    return { request: withoutWrong(kind.value ?? nobody, wrong, path), path, wrong };
+  });
 }
 
-const knownItems = ({ items }: CreateUsersRequest): Item[] =>
-  items.flatMap(({ kind }, n) =>
-    kind.case === undefined ? [] : [{ request: kind.value, path: `items[${n}].${kind.case}.` }],
-  );
+/** Stands for the user of an item that has none. */
+const nobody: NewUserRequest = createMessage(CreateMachineUserRequestSchema);
 
 /** Reads the state for every item in a statement of its own: hundreds of items would hold up the shared ones. */
 async function findingsOfAll(sql: Sql, owner: string, items: readonly Item[]): Promise<NewUserFindings[]> {
@@ -176,19 +219,14 @@ async function findingsOfAll(sql: Sql, owner: string, items: readonly Item[]): P
     ${sql.unsafe(newUserQuestion.select)} order by n`;
 }
 
-// Names are written in their order, so that two batches never wait for each other.
-const factsIn = (decided: readonly Decided[]): NewFact[] =>
-  decided
-    .flatMap(({ request, fact }) => (fact ? [{ name: loginNameOf(request.username), fact }] : []))
-    .sort((one, other) => (one.name < other.name ? -1 : 1))
-    .map(({ fact }) => fact);
+const addressed = ({ at, request }: Creatable) => addresseeOf(at, request);
 
 function answerOf(decided: readonly Decided[], call: Call) {
   const refused = refusedOutcome(call);
-  return { outcomes: decided.map(({ fact, no }) => (fact ? created(fact) : refused(no))) };
+  return { outcomes: decided.map((item) => (item.no ? refused(item.no) : created(item.at))) };
 }
 
-const created = ({ at }: NewFact): ItemOutcome => ({
+const created = (at: At): ItemOutcome => ({
   outcome: { case: "created", value: { userId: at.stream, details: detailsAfter(at) } },
 });
 

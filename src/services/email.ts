@@ -4,7 +4,7 @@ import {
   ResendEmailCodeRequestSchema,
   type UserService,
 } from "../../gen/postern/v1/user_pb.ts";
-import { type Call, type Deps, keys, organizationOf } from "../deps.ts";
+import { type Call, callerOf, type Deps, keys, organizationOf } from "../deps.ts";
 import { messageRule, refuse } from "../errors.ts";
 import { detailsAfter, factOf, next } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
@@ -12,6 +12,7 @@ import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { emailCodeMatches } from "../security/mail_code.ts";
 import { wrongInEmail } from "./email_address.ts";
+import { emailRestored, type FormerAddress, keepUndoCode, noticeOfChange } from "./email_undo.ts";
 import {
   dropMailCodes,
   keepMailCode,
@@ -22,8 +23,10 @@ import {
   refuseTooManyMails,
   reserveEmailAttempt,
 } from "./mail_code.ts";
+import { type NoticeSettings, sendNotice } from "./notice.ts";
 import { touchUser } from "./touch_user.ts";
 import {
+  asksForCode,
   exclusive,
   type Modes,
   refuseChange,
@@ -34,21 +37,24 @@ import {
 } from "./verification.ts";
 
 /** The e-mail addresses of users. */
-export const userEmail = (deps: Deps, settings: MailSettings) => {
+export const userEmail = (deps: Deps, settings: NoticeSettings) => {
   const { log, sql, clock } = deps;
   const userToChange = emailRead(sql, settings);
   const codeFor = codeMaker(deps, settings);
   const verify = emailVerification(deps, settings);
+  const noticeFor = noticeOfChange(deps, settings);
 
   return {
     async changeEmail(request, call) {
       const { email, isVerified = false } = request;
       const user = await userOf(request.userId, call, email);
       refuseChange(user, { isSame: user.email === email, modes: request, reason: "EMAIL_UNCHANGED" });
-      const code = isVerified ? undefined : codeFor(user, email, { call, ...request });
+      const verified = isVerified || keepsVerification(user, request);
+      const code = verified ? undefined : codeFor(user, email, { call, ...request });
       const at = next(user, clock());
-      const value = { email, verified: isVerified, ...code?.named };
-      const changed = factOf("user", at, { case: "emailChanged", value }, code?.secret);
+      const value = { email, verified, ...code?.named };
+      const secret = { ...code?.secret, ...noticeFor(user, call) };
+      const changed = factOf("user", at, { case: "emailChanged", value }, secret);
       return log.append(call, [changed], { details: withoutCreation(at), ...code?.answered });
     },
 
@@ -66,11 +72,16 @@ export const userEmail = (deps: Deps, settings: MailSettings) => {
   } satisfies Partial<ServiceImpl<typeof UserService>>;
 
   async function userOf(id: string, call: Call, email: string | null = null): Promise<UserRow> {
-    const user = await userToChange({ owner: organizationOf(call), id, email }, call.signal);
+    const { sessionId: session = null } = callerOf(call);
+    const user = await userToChange({ owner: organizationOf(call), id, email, session }, call.signal);
     if (!user) throw refuse.notFound("user", id);
     return user;
   }
 };
+
+/** Whether a change of a verified address only spells it otherwise: mail servers do not tell cases apart, nor do resets. */
+const keepsVerification = (user: UserRow, { email, ...modes }: Modes & { readonly email: string }): boolean =>
+  user.verified && user.email?.toLowerCase() === email.toLowerCase() && !asksForCode(modes);
 
 /** A user and the code that proves its address. */
 export type EmailProof = { readonly owner: string; readonly userId: string; readonly code: string };
@@ -79,7 +90,7 @@ export type EmailProof = { readonly owner: string; readonly userId: string; read
 export function emailVerification({ log, sql, clock, secrets }: Deps, settings: MailSettings) {
   const userToVerify = emailRead(sql, settings);
   return async ({ owner, userId, code }: EmailProof, call: Call) => {
-    const user = await userToVerify({ owner, id: userId, email: null }, call.signal);
+    const user = await userToVerify({ owner, id: userId, email: null, session: null }, call.signal);
     if (!user) throw refuse.notFound("user", userId);
     refuseUnverifiable(user);
     const tried = await reserveEmailAttempt(sql, userId, clock());
@@ -99,6 +110,8 @@ export const emailFolds = {
     views: [touchUser(setEmail)],
     credentials: [
       ...keepMailCode,
+      ...keepUndoCode,
+      ...sendNotice("i.stream"),
       ...dropMailCodes("password"),
       `delete from mail_codes c using $input i
        where c.user_id = i.stream and c.purpose = 'email' and i.secret->'mailCode' is null`,
@@ -106,15 +119,18 @@ export const emailFolds = {
   },
   emailCodeRequested: { views: [touchUser()], credentials: keepMailCode },
   emailVerified: { views: [touchUser("email_verified = true")], credentials: dropMailCodes("email") },
-} satisfies Pick<NounFolds<"user">, "emailChanged" | "emailCodeRequested" | "emailVerified">;
+  emailRestored,
+} satisfies Pick<NounFolds<"user">, "emailChanged" | "emailCodeRequested" | "emailVerified" | "emailRestored">;
 
-type UserRow = VerifiableUser & MailSends & { readonly username: string; readonly email: string | null };
+type UserRow = VerifiableUser & MailSends & FormerAddress;
 
 /** Reads a user's address, its code, and the use of the sending limits for the address in question: a new one, or the user's. */
 const emailRead = (sql: Sql, settings: MailSettings) =>
-  loadOne<{ owner: string; id: string; email: string | null }, UserRow>(sql, {
-    asked: "owner text, id text, email text",
+  loadOne<{ owner: string; id: string; email: string | null; session: string | null }, UserRow>(sql, {
+    asked: "owner text, id text, email text, session text",
     select: `select n, ${verifiableColumns}, u.email_verified as verified, u.username, u.email,
+      (select s.amr from sessions s where s.session_id = asked.session) as amr,
+      (select count(*)::integer from mail_codes o where o.user_id = u.user_id and o.purpose = 'undo') as undoable,
       ${mailSendsColumns({ user: "u.user_id", email: "coalesce(asked.email, u.email)", purpose: "email" }, settings)}
       from asked join users u on u.owner = asked.owner and u.user_id = asked.id
       left join mail_codes c on c.user_id = u.user_id and c.purpose = 'email'`,

@@ -3,14 +3,10 @@ import { refuse } from "../errors.ts";
 import { factOf, type NewFact, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import type { PublicSettings } from "../security/passkey.ts";
 import { isMultiFactor } from "./authentication_class.ts";
 import { isEnrolmentOff } from "./factor_policy.ts";
 import { type FactorRow, factorsRead, isFullFactor } from "./factor_read.ts";
 import { policyColumn } from "./policy.ts";
-
-/** How long a sign-in is fresh, and where the pages of passkeys are. */
-export type FactorSettings = PublicSettings & { readonly freshSignInSeconds: number };
 
 /** The caller as the holder of factors, and the session that it presents. */
 export type EnrollingUser = {
@@ -19,6 +15,7 @@ export type EnrollingUser = {
   readonly kind: string;
   readonly username: string;
   readonly displayName: string;
+  readonly requiresFactor: boolean;
   readonly policy: { readonly factorRequirement: string };
   readonly session: (Versioned & { readonly amr: readonly string[] }) | undefined;
   readonly factors: readonly FactorRow[];
@@ -37,9 +34,9 @@ export function enrollingUser({ sql }: Pick<Deps, "sql">): (call: Call) => Promi
     const { userId, sessionId = null } = callerOf(call);
     const row = await userOf({ user: userId, session: sessionId }, call.signal);
     if (!row) throw refuse.notFound("user", userId);
-    const { owner, id, kind, username, displayName, policy } = row;
+    const { owner, id, kind, username, displayName, requiresFactor, policy } = row;
     const factors = await factorsOf({ owner, user: id }, call.signal);
-    return { owner, id, kind, username, displayName, policy, session: sessionOf(row), factors };
+    return { owner, id, kind, username, displayName, requiresFactor, policy, session: sessionOf(row), factors };
   };
 }
 
@@ -51,30 +48,19 @@ const userRead = (sql: Sql) =>
   loadOne<{ user: string; session: string | null }, Row>(sql, {
     asked: `"user" text, session text`,
     select: `select n, u.owner, u.user_id as id, u.kind, u.username, concat_ws(' ', u.given_name, u.family_name) as "displayName",
-               ${policyColumn("u.owner")} as policy, s.session_id as "sessionId", s.amr,
+               u.requires_factor as "requiresFactor", ${policyColumn("u.owner")} as policy, s.session_id as "sessionId", s.amr,
                s.version, s.created, s.changed
              from asked join users u on u.user_id = asked."user"
              left join sessions s on s.session_id = asked.session and s.user_id = u.user_id`,
   });
 
-/** Refuses a machine, and an enrolment that the factor policy does not allow. */
-export function refuseEnrolment({ id, kind, policy }: EnrollingUser): void {
+/** Refuses a machine, and an enrolment that the factor policy does not allow; who has to have a factor may enrol one in any case. */
+export function refuseEnrolment({ id, kind, requiresFactor, policy }: EnrollingUser): void {
   if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
-  if (isEnrolmentOff(policy.factorRequirement)) throw refuse.because("FACTORS_OFF");
+  if (isEnrolmentOff(policy.factorRequirement) && !requiresFactor) throw refuse.because("FACTORS_OFF");
 }
 
-/**
- * Refuses a caller who did not sign in a short while ago, with a factor where there is one: with a stolen token nobody changes what a
- * sign-in asks for, nor by a password that was enough before the factor came.
- */
-export function refuseStale(user: EnrollingUser, { freshSignInSeconds }: FactorSettings, now: Date): void {
-  const { session } = user;
-  const age = session ? now.getTime() - session.created.getTime() : Number.POSITIVE_INFINITY;
-  if (age > freshSignInSeconds * 1000) throw refuse.because("SIGN_IN_NOT_FRESH");
-  refuseWithoutFactor(user);
-}
-
-/** Refuses a session in which a user who has a factor did not use it. */
+/** Refuses to end an enrolment in a session of the password alone, where a factor came meanwhile in another one. */
 export function refuseWithoutFactor({ session, factors }: EnrollingUser): void {
   if (factors.some(isFullFactor) && !isMultiFactor(session?.amr ?? [])) throw refuse.because("SIGN_IN_NOT_FRESH");
 }

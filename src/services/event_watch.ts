@@ -116,11 +116,15 @@ async function endOfStretch(sql: Sql, after: Position): Promise<Position | undef
 
 type Stretch = { readonly after: Position; readonly upTo: Position | undefined };
 
+// The stretch is read first: by an index of the filter, all that ever matched it would be read for each stretch.
 const eventsMatching = (sql: Sql, filter: EventFilter, { after, upTo }: Stretch) => sql<StoredEvent[]>`
-  select ${eventColumns(sql)} from events
+  select ${eventColumns(sql)} from (
+    select * from events
+    where (events.epoch, events.xid, events.position) > ${place(sql, after)}
+      and ${upTo ? sql`(events.epoch, events.xid, events.position) <= ${place(sql, upTo)}` : sql`is_settled(events.epoch, events.xid)`}
+    order by events.epoch, events.xid, events.position limit ${stretch}
+  ) events
   where ${matching(sql, filter)}
-    and (events.epoch, events.xid, events.position) > ${place(sql, after)}
-    and ${upTo ? sql`(events.epoch, events.xid, events.position) <= ${place(sql, upTo)}` : sql`is_settled(events.epoch, events.xid)`}
   order by events.epoch, events.xid, events.position limit ${most}`;
 
 /** Whether the log has come as far as the position. */

@@ -28,6 +28,11 @@ export const expiryChores = (deps: Deps, settings: PhoneSettings & MailSettings)
     },
     { name: "old requests for a new password", batch: async (most) => (await deleteRequests(sql, most)).count },
     ...factorChores(deps),
+    { name: "browsers known no more", batch: async (most) => (await deleteKnown(sql, clock(), most)).count },
+    {
+      name: "failed sign-ins of unknown callers",
+      batch: async (most) => (await deleteFailures(sql, clock(), most)).count,
+    },
     { name: "expired codes of mails", batch: async (most) => (await deleteMailCodes(sql, clock(), most)).count },
   ];
 };
@@ -53,6 +58,16 @@ const deleteMailSends = (sql: Sql, before: Date, most: number) => sql`
 const deleteMailCodes = (sql: Sql, now: Date, most: number) => sql`
   delete from mail_codes where mail_code_id in (
     select mail_code_id from mail_codes where expiration_date <= ${now}
+    order by expiration_date limit ${most} for update skip locked)`;
+
+const deleteKnown = (sql: Sql, now: Date, most: number) => sql`
+  delete from known_browsers where hash in (
+    select hash from known_browsers where expiration_date <= ${now}
+    order by expiration_date limit ${most} for update skip locked)`;
+
+const deleteFailures = (sql: Sql, now: Date, most: number) => sql`
+  delete from sign_in_failures where subject in (
+    select subject from sign_in_failures where expiration_date <= ${now}
     order by expiration_date limit ${most} for update skip locked)`;
 
 // A worker answers them within a second; one that still waits failed each time.

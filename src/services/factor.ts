@@ -1,22 +1,26 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { FactorKind, type FactorService } from "../../gen/postern/v1/factor_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../events/fact.ts";
+import type { PublicSettings } from "../security/passkey.ts";
 import { makeRecoveryCodes } from "../security/recovery_code.ts";
 import { userExistsRead } from "./access_token.ts";
-import { enrollingUser, type FactorSettings, refuseEnrolment, refuseStale } from "./enrolling_user.ts";
+import { enrollingUser, refuseEnrolment } from "./enrolling_user.ts";
 import { type FactorKindName, type FactorRow, factorsRead, isFullFactor, secretContext } from "./factor_read.ts";
+import { type NoticeSettings, notices } from "./notice.ts";
 import { passkeyEnrolment } from "./passkey_enrolment.ts";
 import { totpEnrolment } from "./totp_enrolment.ts";
 
 /** The factors of users beside their passwords. */
-export const factorService = (deps: Deps, settings: FactorSettings) => {
+export const factorService = (deps: Deps, settings: PublicSettings & NoticeSettings) => {
   const { log, sql, clock, ids, secrets } = deps;
   const caller = enrollingUser(deps);
   const factorsOf = factorsRead(sql);
   const userExists = userExistsRead(sql);
+  const notice = notices(deps, settings);
 
   return {
     ...totpEnrolment(deps, settings),
@@ -26,13 +30,13 @@ export const factorService = (deps: Deps, settings: FactorSettings) => {
       const user = await caller(call);
       refuseEnrolment(user);
       if (!user.factors.some(isFullFactor)) throw refuse.because("FACTOR_MISSING");
-      refuseStale(user, settings, clock());
       const earlier = user.factors.find(({ kind }) => kind === "recovery_codes");
       const at = earlier ? next(earlier, clock()) : first(user.owner, ids(), clock());
       const { codes, key, macs } = makeRecoveryCodes();
       const sealed = Buffer.from(secrets.keyring.seal(key, secretContext(at.stream))).toString("hex");
       const value = { userId: user.id };
-      const made = factOf("factor", at, { case: "recoveryCodesGenerated", value }, { sealed, macs: [...macs] });
+      const secret = { sealed, macs: [...macs], ...notice("factor_added", call) };
+      const made = factOf("factor", at, { case: "recoveryCodesGenerated", value }, secret);
       return log.append(call, [made], { factorId: at.stream, codes: [...codes], details: detailsAfter(at) });
     },
 
@@ -50,11 +54,13 @@ export const factorService = (deps: Deps, settings: FactorSettings) => {
 
     async removeFactor({ userId, factorId }, call) {
       const isOwn = userId === callerOf(call).userId;
-      if (isOwn) refuseStale(await caller(call), settings, clock());
       const factors = await factorsAt(userId, call);
       const row = named(factors, factorId);
       const now = clock();
-      const facts = withCodes(factors, row).map((one) => removed(one, { byAdministrator: !isOwn, now }));
+      const mail = notice("factor_removed", call);
+      const facts = withCodes(factors, row).map((one) =>
+        removed(one, { byAdministrator: !isOwn, now, ...(one === row ? mail : {}) }),
+      );
       return log.append(call, facts, { details: detailsAfter(next(row, now)) });
     },
   } satisfies ServiceImpl<typeof FactorService>;
@@ -80,10 +86,12 @@ export function withCodes(factors: readonly FactorRow[], row: FactorRow): readon
 }
 
 /** Makes the fact that a factor was removed. */
-export function removed(row: FactorRow, { byAdministrator, now }: { byAdministrator: boolean; now: Date }) {
+export function removed(row: FactorRow, { byAdministrator, now, notice }: Removal) {
   const value = { userId: row.userId, byAdministrator };
-  return factOf("factor", next(row, now), { case: "removed", value });
+  return factOf("factor", next(row, now), { case: "removed", value }, notice && { notice });
 }
+
+type Removal = { readonly byAdministrator: boolean; readonly now: Date; readonly notice?: JsonObject };
 
 const kinds: Readonly<Record<FactorKindName, FactorKind>> = {
   totp: FactorKind.TOTP,

@@ -1,4 +1,5 @@
 import { type NounFolds, touch } from "../events/fold.ts";
+import { sendNotice } from "./notice.ts";
 
 const insertFactor = (kind: string, columns: { name?: string; isSynced?: string } = {}) => `
   insert into factors (owner, factor_id, user_id, kind, name, is_synced, version, created, changed)
@@ -17,6 +18,8 @@ const endEnrolment = (kind: string) => `
 
 const gone = (table: string) => `delete from ${table} t using $facts f where t.factor_id = f.stream`;
 
+const tell = sendNotice("i.payload->>'userId'");
+
 /** The folds of facts about a factor: they write its row and its credentials. */
 export const factorFolds = {
   enrolmentStarted: {
@@ -28,7 +31,7 @@ export const factorFolds = {
          sealed = excluded.sealed, expiration_date = excluded.expiration_date`,
     ],
   },
-  totpAdded: { views: [insertFactor("totp", { name })], credentials: [insertSecret, endEnrolment("totp")] },
+  totpAdded: { views: [insertFactor("totp", { name })], credentials: [insertSecret, endEnrolment("totp"), ...tell] },
   passkeyAdded: {
     views: [insertFactor("passkey", { name, isSynced: "(f.payload->>'isSynced')::boolean" })],
     credentials: [
@@ -37,6 +40,7 @@ export const factorFolds = {
          decode(i.secret->>'handle', 'hex'), (i.secret->>'counter')::bigint,
          array(select jsonb_array_elements_text(i.secret->'transports')), i.secret->>'host' from $input i`,
       endEnrolment("passkey"),
+      ...tell,
     ],
   },
   recoveryCodesGenerated: {
@@ -50,6 +54,7 @@ export const factorFolds = {
       `insert into recovery_codes (factor_id, mac, user_id)
        select i.stream, decode(m.mac, 'hex'), i.payload->>'userId'
        from $input i cross join lateral jsonb_array_elements_text(i.secret->'macs') as m (mac)`,
+      ...tell,
     ],
   },
   renamed: { views: [touch("factors", "factor_id", "name = f.payload->>'name'")] },
@@ -73,7 +78,7 @@ export const factorFolds = {
   refused: { views: [touch("factors", "factor_id")] },
   removed: {
     views: [gone("factors")],
-    credentials: [gone("factor_secrets"), gone("recovery_codes"), gone("passkeys")],
+    credentials: [gone("factor_secrets"), gone("recovery_codes"), gone("passkeys"), ...tell],
   },
 } satisfies NounFolds<"factor">;
 

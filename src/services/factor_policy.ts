@@ -11,6 +11,7 @@ import {
   ownRow,
   type PolicyTable,
   placeOf,
+  refuseOvertakenPolicy,
   rowInForce,
   standing,
 } from "./policy.ts";
@@ -32,6 +33,7 @@ export const factorPolicies = ({ log, sql, clock }: Deps) => {
     async setFactorPolicy(request, call) {
       const policy = given(request.policy);
       const row = await ownPolicy(call);
+      refuseOvertakenPolicy(row, request);
       if (row.isSet && requirementOf(row.requirement) === policy.requirement)
         return log.append(call, [], { details: details(row) });
       const at = placeOf(row, { owner: organizationOf(call), stream: factorStream, now: clock() });

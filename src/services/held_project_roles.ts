@@ -10,21 +10,40 @@ export type HeldProjectRole = {
 
 const mostAnswered = 1000;
 
-// The order of user_grants_once, which begins with the user: what is beyond the limit is not read.
-const order = "project_id, project_grant_id, owner";
+const rolesOf = (grants: string, first = ""): string => `(
+            select g.owner <> u.owner as foreign, g.project_id, g.project_grant_id, g.owner, r.role_key
+            from user_grants g cross join lateral (
+              select role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id
+              order by role_key limit ${mostAnswered + 1}) r
+            where ${grants} and g.active and ${grantShutBy} = ''
+            order by ${first}(g.owner collate "C"), (g.user_grant_id collate "C"), r.role_key
+            limit ${mostAnswered + 1})`;
 
-/** The SQL of the roles that a user holds in projects, in whatever organization, one more than are answered; null for none. */
-export const heldProjectRoles = (user: string): string => `(
+const inOrder = "h.foreign, h.project_id, h.project_grant_id, h.owner, h.role_key";
+
+// Each part is a range of user_grants_of_user: the grants of others are not read to find those of the own organization.
+const ofAllProjects = ["=", "<", ">"].map((compared) =>
+  rolesOf(`(g.user_id collate "C") = u.user_id and (g.owner collate "C") ${compared} u.owner`),
+);
+
+const ofOneProject = [rolesOf("g.user_id = u.user_id and g.project_id = asked.project", "g.owner <> u.owner, ")];
+
+const answered = (parts: readonly string[]): string => `(
         select json_agg(json_build_object('projectId', h.project_id, 'roleKey', h.role_key, 'organizationId', h.owner,
-          'projectGrantId', h.project_grant_id) order by ${order}, h.role_key)
+          'projectGrantId', h.project_grant_id) order by ${inOrder})
         from (
-          select g.project_id, g.project_grant_id, g.owner, r.role_key
-          from user_grants g join user_grant_roles r using (user_grant_id)
-          where g.user_id = ${user} and g.active and ${grantShutBy} = ''
-          order by g.project_id, g.project_grant_id, g.owner, r.role_key
-          limit ${mostAnswered + 1}
+          select * from (${parts.join(" union all ")}) h order by ${inOrder} limit ${mostAnswered + 1}
         ) h
       )`;
+
+/**
+ * The SQL of the roles that the user `u` holds in projects, those that its own organization gave first, one more than are answered;
+ * null for none.
+ */
+export const heldProjectRoles = answered(ofAllProjects);
+
+/** The same for the project that is asked for. */
+export const heldRolesOfProject = answered(ofOneProject);
 
 /** The roles of a response. */
 export const shownProjectRoles = (roles: readonly HeldProjectRole[]) => ({

@@ -10,6 +10,7 @@ import { projectGrantLateRules } from "./project_grant.ts";
 import { projectRoleLateRules } from "./project_role.ts";
 import { applicationUpdateLateRules } from "./update_application.ts";
 import { userGrantLateRules } from "./user_grant.ts";
+import { userRoleLateRules } from "./user_role.ts";
 
 /**
  * The late rules of every service. SetPassword and ChangeUserGrant have none: their only other field names the object, without
@@ -27,4 +28,5 @@ export const lateRules = (deps: Deps) => [
   ...applicationLateRules(deps),
   ...applicationUpdateLateRules(deps),
   ...apiApplicationLateRules(deps),
+  ...userRoleLateRules,
 ];

@@ -7,6 +7,7 @@ import {
   type MemberService,
   RemoveMemberRequestSchema,
 } from "../../gen/postern/v1/member_pb.ts";
+import { RoleKind } from "../../gen/postern/v1/user_role_pb.ts";
 import { type Call, type Deps, type Membership, organizationOf, reachOf } from "../deps.ts";
 import { messageRule, refuse, type Violation } from "../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../events/fact.ts";
@@ -14,8 +15,10 @@ import { type Cascade, type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Role } from "../guards/permissions.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { isEnded } from "./ended_roles.ts";
 import { organizationIsThere, userIsThere } from "./in_force.ts";
 import { ageDirection, cut, type Page, pageOf, pageRule } from "./page.ts";
+import { refuseOvertaken } from "./update_mask.ts";
 
 /** The members who administer the instance, an organization, a project or a project grant. */
 export const memberService = ({ log, sql, clock, ids }: Deps) => {
@@ -28,15 +31,17 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
       const standing = await standingIn(object, userId, call);
       if (!standing.userExists) throw refuse.notFound("user", userId);
       if (standing.member) throw memberExists(userId);
+      if (standing.isEnded) throw refuse.because("ENDED_BY_RECEIVER", { params: { userId } });
       const at = first(object.owner, ids(), clock());
       const value = { userId, roles, ...namedBy(object, standing.projectId) };
       return log.append(call, [factOf("member", at, { case: "added", value })], { details: detailsAfter(at) });
     },
 
-    async changeMember({ userId, roles, ...request }, call) {
+    async changeMember({ userId, roles, expectedSequence, ...request }, call) {
       const object = objectOf(request, call);
       const { member, othersOwn } = await standingIn(object, userId, call);
       if (!member) throw refuse.notFound("member", userId);
+      refuseOvertaken(member, expectedSequence);
       if (sameSet(member.roles, roles)) return log.append(call, [], { details: details(member) });
       if (owns(member.roles) && !owns(roles) && !othersOwn) throw refuse.because("LAST_OWNER");
       const at = next(member, clock());
@@ -74,9 +79,15 @@ const activeOwners = (scope: string, id: string) => `members o join users w on w
   join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
   where o.scope = ${scope} and o.scope_id = ${id} and ${owning("o.scope")} = any(o.roles)`;
 
-/** The SQL condition that the instance or an organization would have no active owner without the user `u`. */
+/**
+ * The SQL condition that the membership `m` of a user of the organization counts for its administrators: those that other
+ * organizations gave take nothing from them, not even where their last owner goes.
+ */
+const isAtHome = (organization: string) => `(m.scope = 'instance' or m.owner = ${organization})`;
+
+/** The SQL condition that the instance or its organization would have no active owner without the user `u`. */
 export const isLastOwner = `exists (
-  select from members m where m.user_id = u.user_id and ${owning("m.scope")} = any(m.roles)
+  select from members m where m.user_id = u.user_id and ${isAtHome("u.owner")} and ${owning("m.scope")} = any(m.roles)
     and not exists (select from ${activeOwners("m.scope", "m.scope_id")} and o.user_id <> m.user_id))`;
 
 /**
@@ -97,8 +108,18 @@ export function keepsAnOwner(makes: string, leaving: string): Cascade {
       select from (
         select o.user_id from ${activeOwners("m.scope", "m.scope_id")} order by o.member_id for no key update
       ) owners where owners.user_id <> m.user_id)`;
-  return { makes, select };
+  return { makes, extent: "few", select };
 }
+
+/** The SQL condition that the organization would have no active owner without the user `u`. */
+export const isLastOwnerOf = (organization: string): string => `exists (
+  select from members m where m.user_id = u.user_id and m.scope = 'organization' and m.scope_id = ${organization}
+    and ${owning("m.scope")} = any(m.roles)
+    and not exists (select from ${activeOwners("m.scope", "m.scope_id")} and o.user_id <> m.user_id))`;
+
+/** Makes a fact that stops a user lose its race where the instance, or its own organization, would be left without an owner. */
+export const keepsAnOwnerAtHome = (makes: string): Cascade =>
+  keepsAnOwner(makes, `m.user_id = i.stream and ${isAtHome("i.owner")}`);
 
 /** The SQL select of the active owners of the instance that are users of another organization than this one. */
 export const ownersElsewhere = (organization: string): string =>
@@ -114,7 +135,7 @@ export function keepsOwnersElsewhere(makes: string): Cascade {
         select w.owner from ${activeOwners("'instance'", "(select i.instance_id from instance i)")}
         order by o.member_id for no key update of o, w, h
       ) owners where owners.owner <> i.stream)`;
-  return { makes, select };
+  return { makes, extent: "few", select };
 }
 
 /** The folds of facts about a membership: they write its row. */
@@ -274,6 +295,8 @@ type StandingFindings = {
   readonly objectExists: boolean;
   readonly projectId: string | null;
   readonly userExists: boolean;
+  /** Whether the user, or its organization, ended what the organization worked in gave it. */
+  readonly isEnded: boolean;
   /** Whether the instance, or the organization, has another owner who is active. */
   readonly othersOwn: boolean;
 };
@@ -301,6 +324,7 @@ function standingRead(sql: Sql) {
     select: `select n, coalesce(p.project_id, g.project_id) as "projectId",
                asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "objectExists",
                ${userIsThere('asked."user"')} as "userExists",
+               ${isEnded(RoleKind.MEMBERSHIP, { user: 'asked."user"', giver: "asked.owner" })} as "isEnded",
                exists (select from ${activeOwners("asked.scope", "asked.id")} and o.user_id <> asked."user") as "othersOwn",
                m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
              ${askedObject}

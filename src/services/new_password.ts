@@ -15,7 +15,10 @@ export type PasswordToSet = {
 export function newPasswordHash(secrets: Secrets, { user, password, signal }: PasswordToSet): Promise<string> {
   const { names, policy, hash, history } = user;
   refuseBroken({ field: "newPassword", password, names, policy }, secrets);
-  const earlier = [...(hash === null ? [] : [hash]), ...history].slice(0, policy.historyDepth);
+  const { historyDepth } = policy;
+  // As where the old password is known: the present one, and as many before it as the policy says.
+  const present = hash === null || historyDepth === 0 ? [] : [hash];
+  const earlier = [...present, ...history.slice(0, historyDepth)];
   const work = secrets.passwords.inOnePlace(async (bench) => {
     await refuseReused(bench, password, earlier);
     return bench.hash(password);

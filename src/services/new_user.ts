@@ -1,3 +1,4 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import {
   type CreateHumanUserRequest,
   CreateHumanUserRequestSchema,
@@ -12,8 +13,11 @@ import { loadOne } from "../events/load.ts";
 import { errorText } from "../messages/catalogue.ts";
 import { foreignHash, isFault } from "../security/foreign_hash.ts";
 import type { Secrets } from "../security/secrets.ts";
+import { base32Bytes } from "../security/totp.ts";
 import { joined, type No } from "./batch_refusal.ts";
 import { wrongInEmail } from "./email_address.ts";
+import { secretContext } from "./factor_read.ts";
+import type { Addressee, NewUserMail } from "./new_user_mail.ts";
 import { hashing, loginNameOf, passwordSecret, policyViolations } from "./password.ts";
 import type { PhoneSettings } from "./phone_code.ts";
 import { phoneNumber, wrongForSms } from "./phone_number.ts";
@@ -84,10 +88,10 @@ export function newUsers({ sql, ids, clock, secrets }: Pick<Deps, "sql" | "ids" 
     /** Hashes the password of a new user, or takes the hash that it came with; undefined when it has neither. */
     async credentials(request: NewUserRequest, { policy }: NewUserFindings, signal: AbortSignal) {
       if (!isHuman(request)) return undefined;
-      const { password, passwordHash } = request;
-      if (passwordHash) return { hash: passwordHash, imported: true, depth: policy.historyDepth };
+      const { password, passwordHash, passwordChangeRequired: mustChange } = request;
+      if (passwordHash) return { hash: passwordHash, imported: true, depth: policy.historyDepth, mustChange };
       if (!password) return undefined;
-      return passwordSecret(await hashing(secrets.passwords.hash(password, signal)), policy);
+      return { ...passwordSecret(await hashing(secrets.passwords.hash(password, signal)), policy), mustChange };
     },
   };
 }
@@ -95,24 +99,62 @@ export function newUsers({ sql, ids, clock, secrets }: Pick<Deps, "sql" | "ids" 
 /** The call, and the path of an item in its request. */
 export type Place = { readonly call: Call; readonly path: string };
 
-/** The phone of a new user and the secrets that its fact takes along. */
+/** The phone of a new user, the codes that are sent to it, and the secrets that its fact takes along. */
 export type NewUserExtras = {
   readonly phone?: string | undefined;
   readonly phoneCodeId?: string | undefined;
-  readonly secret?: NonNullable<NewFact["secret"]>;
+  readonly mail?: NewUserMail | undefined;
+  readonly secret?: JsonObject;
 };
 
 /** Makes the fact that creates a user. */
-export function createdFact(at: At, request: NewUserRequest, { phone, phoneCodeId, secret }: NewUserExtras): NewFact {
+export function createdFact(at: At, request: NewUserRequest, extras: NewUserExtras): NewFact {
   const { username } = request;
-  const named = { username, loginName: loginNameOf(username), ...(request.userId ? chosen : {}) };
+  const named = {
+    username,
+    loginName: loginNameOf(username),
+    ...(request.userId ? chosen : {}),
+    ...(request.inactive ? { inactive: true } : {}),
+  };
   if (!isHuman(request)) {
     return factOf("user", at, { case: "machineCreated", value: { ...named, name: request.name } });
   }
   const { givenName, familyName, email } = request;
-  const reached = { ...(phone ? { phone } : {}), ...(phoneCodeId ? { phoneCodeId } : {}) };
-  const value = { ...named, givenName, familyName, email, ...reached, ...addressShown(addressOf(request.address)) };
+  const value = { ...named, givenName, familyName, email, ...stated(request, extras) };
+  const secret = { ...extras.secret, ...extras.mail?.secret };
   return factOf("user", at, { case: "humanCreated", value }, secret);
+}
+
+/** The ways to reach a person, and what a sign-in asks of it, as the fact holds them. */
+const stated = (
+  { address, isEmailVerified, requiresFactor }: CreateHumanUserRequest,
+  { phone, phoneCodeId, mail }: NewUserExtras,
+) => ({
+  ...(phone ? { phone } : {}),
+  ...(phoneCodeId ? { phoneCodeId } : {}),
+  ...(isEmailVerified ? { emailVerified: true } : {}),
+  ...(mail ? { emailCodeId: mail.emailCodeId } : {}),
+  ...(requiresFactor ? { requiresFactor } : {}),
+  ...addressShown(addressOf(address)),
+});
+
+/** Returns the new user as somebody whose address is to be verified; undefined for whoever gets no mail. */
+export const addresseeOf = ({ stream: id }: At, request: NewUserRequest): Addressee | undefined =>
+  isHuman(request) && !request.isEmailVerified && !request.inactive
+    ? { id, username: request.username, email: request.email }
+    : undefined;
+
+/** Makes the fact that adds the authenticator app which a new user brings. */
+export function totpFacts(
+  { owner, stream, time }: At,
+  request: NewUserRequest,
+  { ids, secrets }: Pick<Deps, "ids" | "secrets">,
+) {
+  if (!isHuman(request) || !request.totpSecret) return [];
+  const at = first(owner, ids(), time);
+  const sealed = secrets.keyring.seal(base32Bytes(request.totpSecret), secretContext(at.stream));
+  const secret = { sealed: Buffer.from(sealed).toString("hex"), step: 0 };
+  return [factOf("factor", at, { case: "totpAdded", value: { userId: stream, name: "" } }, secret)];
 }
 
 const chosen = { idChosen: true };
@@ -180,7 +222,7 @@ export const refusedNames = (request: NewUserRequest, found: TakenNames, { call,
 
 /** Whether the names of a new user alone decide about it: neither password nor phone does. */
 export const isOfNamesAlone = (request: NewUserRequest): boolean =>
-  !isHuman(request) || !(request.password || request.passwordHash || request.phone);
+  !isHuman(request) || !(request.password || request.passwordHash || request.phone || request.totpSecret);
 
 /** Refuses a taken username; the refusal names the user only to callers who may see that user. */
 function refusedName(request: NewUserRequest, found: TakenNames, { call, path }: Place): No | undefined {

@@ -15,6 +15,7 @@ import { userIsThere } from "./in_force.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "./named_list.ts";
 import { organizationState, organizationStateFolds } from "./organization_state.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
+import { asRead } from "./taken_name.ts";
 import { organizationNameTaken, organizationUpdate, organizationUpdateRules } from "./update_organization.ts";
 
 /** The organizations of the instance. */
@@ -24,7 +25,8 @@ export const organizationService = (deps: Deps) => {
     sql,
     {
       asked: "name text, owner text",
-      select: `select n, (select o.organization_id from organizations o where o.name = asked.name and not o.deleted) as "takenBy",
+      select: `select n, (select o.organization_id from organizations o
+                where ${asRead("o.name")} = ${asRead("asked.name")} and not o.deleted limit 1) as "takenBy",
                ${userIsThere("asked.owner")} as "ownerExists" from asked`,
     },
   );

@@ -1,6 +1,6 @@
-import { loadOne } from "../events/load.ts";
+import { loadOne, type Question } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { type HeldProjectRole, heldProjectRoles } from "./held_project_roles.ts";
+import { type HeldProjectRole, heldProjectRoles, heldRolesOfProject } from "./held_project_roles.ts";
 import type { OrganizationRow } from "./organization.ts";
 import type { UserRow } from "./user.ts";
 import { userColumns } from "./user_list.ts";
@@ -21,24 +21,36 @@ type Row = OwnAccount["user"] & {
   readonly roles: readonly HeldProjectRole[] | null;
 };
 
-/** Reads a user, its organization and the roles that it holds in projects; a statement for each of them costs twice as much. */
+type AccountKey = { readonly owner: string; readonly id: string };
+
+/**
+ * Reads a user, its organization and the roles that it holds in projects, or in the one that is asked for; a statement for each of
+ * them costs twice as much.
+ */
 export function ownAccountRead(sql: Sql) {
-  const read = loadOne<{ owner: string; id: string }, Row>(sql, {
-    asked: "owner text, id text",
-    isPlain: true,
-    select: `select n, u.user_id as id, ${userColumns}, h.name as "organizationName", h.active as "organizationActive",
+  const whole = loadOne<AccountKey, Row>(sql, questionOf("owner text, id text", heldProjectRoles));
+  const ofProject = loadOne<AccountKey & { project: string }, Row>(
+    sql,
+    questionOf("owner text, id text, project text", heldRolesOfProject),
+  );
+  type Key = AccountKey & { readonly project?: string };
+  return async ({ project, ...key }: Key, signal: AbortSignal): Promise<OwnAccount | undefined> => {
+    const row = await (project ? ofProject({ ...key, project }, signal) : whole(key, signal));
+    return row && { user: row, organization: organizationOf(row), roles: row.roles ?? [] };
+  };
+}
+
+const questionOf = (asked: string, roles: string): Question => ({
+  asked,
+  isPlain: true,
+  select: `select n, u.user_id as id, ${userColumns}, h.name as "organizationName", h.active as "organizationActive",
         h.version as "organizationVersion", h.created as "organizationCreated", h.changed as "organizationChanged",
-        ${heldProjectRoles("u.user_id")} as roles
+        ${roles} as roles
       from asked
       cross join lateral (select * from users u where u.owner = asked.owner and u.user_id = asked.id limit 1) u
       cross join lateral (select * from organizations h where h.organization_id = u.owner limit 1) h
       where not h.deleted`,
-  });
-  return async (key: { owner: string; id: string }, signal: AbortSignal): Promise<OwnAccount | undefined> => {
-    const row = await read(key, signal);
-    return row && { user: row, organization: organizationOf(row), roles: row.roles ?? [] };
-  };
-}
+});
 
 const organizationOf = (row: Row): OrganizationRow => ({
   id: row.owner,

@@ -15,26 +15,27 @@ import {
   hasName,
   type NewPasskey,
   type PasskeyName,
+  type PublicSettings,
   relyingParty,
 } from "../security/passkey.ts";
 import {
   type EnrollingUser,
   enrollingUser,
-  type FactorSettings,
   refuseEnrolment,
-  refuseStale,
   refuseWithoutFactor,
   unrestricted,
 } from "./enrolling_user.ts";
 import { enrolments } from "./enrolment.ts";
+import { type NoticeSettings, notices } from "./notice.ts";
 
 /** The enrolment of passkeys. */
-export const passkeyEnrolment = (deps: Deps, settings: FactorSettings) => {
+export const passkeyEnrolment = (deps: Deps, settings: PublicSettings & NoticeSettings) => {
   const { log, sql, clock } = deps;
   const caller = enrollingUser(deps);
   const enrolment = enrolments(deps, "passkey");
   const passkeysOf = passkeysRead(sql);
   const isKnown = knownRead(sql);
+  const notice = notices(deps, settings);
   const party = relyingParty(settings);
 
   return {
@@ -42,7 +43,6 @@ export const passkeyEnrolment = (deps: Deps, settings: FactorSettings) => {
       const user = await caller(call);
       refusePasskey(user);
       if (!hasName(party)) throw refuse.because("PASSKEY_HOST", { params: { host: party.id } });
-      refuseStale(user, settings, clock());
       const credentials = await passkeysOf({ user: user.id }, call.signal);
       const handle = credentials[0]?.handle ?? randomBytes(handleBytes);
       const challenge = randomBytes(challengeBytes);
@@ -61,7 +61,8 @@ export const passkeyEnrolment = (deps: Deps, settings: FactorSettings) => {
       const passkey = await proven(credential, { challenge, party }, call);
       const at = enrolment.end(user, found);
       const value = { userId: user.id, name, isSynced: passkey.isSynced };
-      const secret = { ...secretOf(passkey, found.secret.subarray(challengeBytes)), host: party.id };
+      const ofPasskey = secretOf(passkey, found.secret.subarray(challengeBytes));
+      const secret = { ...ofPasskey, host: party.id, ...notice("factor_added", call) };
       const added = factOf("factor", at, { case: "passkeyAdded", value }, secret);
       const facts = [added, ...unrestricted(user, ["pwd", ...amrOf(passkey)], clock())];
       return log.append(call, facts, { factorId: at.stream, details: detailsAfter(at) });

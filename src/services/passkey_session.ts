@@ -6,10 +6,16 @@ import type { SessionService } from "../../gen/postern/v1/session_pb.ts";
 import type { Call, Deps } from "../deps.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { hasName, passkeySeconds, type RelyingParty, relyingParty, requestOptions } from "../security/passkey.ts";
+import {
+  hasName,
+  type PublicSettings,
+  passkeySeconds,
+  type RelyingParty,
+  relyingParty,
+  requestOptions,
+} from "../security/passkey.ts";
 import { type Keyring, SealBroken } from "../security/seal.ts";
 import { usedFact } from "./complete_session.ts";
-import type { FactorSettings } from "./enrolling_user.ts";
 import { countNetwork } from "./network_rate.ts";
 import { callSession, confirmedSessions, newSessions, type SessionKind, type SessionLifetime } from "./new_session.ts";
 import type { PasskeyProof } from "./passkey_proof.ts";
@@ -35,7 +41,7 @@ export type PasskeyQuestion = {
   readonly until: Date;
 };
 
-type Parts = { readonly settings: FactorSettings & SignInLimits; readonly proof: PasskeyProof };
+type Parts = { readonly settings: PublicSettings & SignInLimits; readonly proof: PasskeyProof };
 
 /** Makes the one way to sign in by a passkey alone. */
 export const passkeySignIn = (deps: Deps, { settings, proof }: Parts): PasskeySignIn => {

@@ -24,6 +24,8 @@ export type PasswordUser = Versioned & {
   readonly since: string | null;
   readonly setAt: Date | null;
   readonly setByAdministrator: boolean | null;
+  /** Whether it was created as one to be changed. */
+  readonly mustChange: boolean | null;
   /** The hashes before it, newest first. */
   readonly history: readonly string[];
   /** How often wrong passwords locked it since the last right one. */
@@ -33,12 +35,14 @@ export type PasswordUser = Versioned & {
   readonly factorKinds: readonly FactorKindName[];
   /** Whether it holds a role of administration anywhere. */
   readonly isAdministrator: boolean;
+  /** Whether it has to have a factor, whatever the factor policy says. */
+  readonly requiresFactor: boolean;
 };
 
 /** The columns of a PasswordUser, of a user `u` and its password `p`. */
 export const passwordColumns = `u.user_id as id, u.owner, u.kind, ${userInForce} as active, u.locked, u.locked_until as "lockedUntil",
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
-  p.changed as "setAt", p.set_by_administrator as "setByAdministrator",
+  p.changed as "setAt", p.set_by_administrator as "setByAdministrator", p.must_change as "mustChange", u.requires_factor as "requiresFactor",
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,
   coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
@@ -83,8 +87,9 @@ export function isTried(user: PasswordUser): user is TriedUser {
 
 const dayMs = 86_400_000;
 
-/** Whether the policy wants the password changed at sign-in. */
-export function mustChange({ policy, setAt, setByAdministrator }: PasswordUser, now: Date): boolean {
+/** Whether the password has to be changed at sign-in: because it was created so, or by the policy. */
+export function mustChange({ policy, setAt, setByAdministrator, mustChange }: PasswordUser, now: Date): boolean {
+  if (mustChange) return true;
   if (policy.changeAtNextSignIn && setByAdministrator) return true;
   return (
     policy.maximumAgeDays > 0 && setAt !== null && now.getTime() - setAt.getTime() >= policy.maximumAgeDays * dayMs
@@ -141,9 +146,9 @@ export const passwordSecret = (hash: string, { historyDepth }: PolicyInForce) =>
 
 /** Credentials of a new user, who may have a password. */
 export const firstPassword: readonly string[] = [
-  `insert into passwords (user_id, owner, hash, changed, imported, set_by_administrator)
+  `insert into passwords (user_id, owner, hash, changed, imported, set_by_administrator, must_change)
    select i.stream, i.owner, i.secret->>'hash', i.time, coalesce((i.secret->>'imported')::boolean, false),
-     not coalesce((i.secret->>'imported')::boolean, false)
+     not coalesce((i.secret->>'imported')::boolean, false), coalesce((i.secret->>'mustChange')::boolean, false)
    from $input i where i.secret->>'hash' is not null`,
 ];
 
@@ -167,12 +172,20 @@ export const countSignIn: readonly string[] = [
    ) checked where p.user_id = checked.user_id`,
 ];
 
+/** Credentials of a token that a user makes in a session: a statement that ends both and does not see it loses the race, as to a sign-in. */
+export const countOfSession = `
+  update passwords p set sign_ins = p.sign_ins + 1
+  from (
+    select q.user_id from $input i join passwords q on q.user_id = i.payload->>'userId'
+    where (i.secret->>'isOfSession')::boolean order by q.user_id for update of q
+  ) made where p.user_id = made.user_id`;
+
 const byAdministrator = "coalesce((i.payload->>'byAdministrator')::boolean, false)";
 
 /** Credentials of a fact that replaces a password, which is kept among the earlier ones. */
 export const replacePassword: readonly string[] = [
   seesSignIns(
-    `hash = i.secret->>'hash', changed = i.time, imported = false, set_by_administrator = ${byAdministrator}, `,
+    `hash = i.secret->>'hash', changed = i.time, imported = false, must_change = false, set_by_administrator = ${byAdministrator}, `,
   ),
   `insert into passwords (user_id, owner, hash, changed, set_by_administrator)
    select i.stream, i.owner, i.secret->>'hash', i.time, ${byAdministrator} from $input i
@@ -193,6 +206,7 @@ export const spent = 2 ** 31 - 1;
 export const clearAttempts: readonly string[] = [
   `delete from password_attempts a using $facts f where a.user_id = f.stream`,
   `delete from password_change_attempts a using $facts f where a.user_id = f.stream`,
+  `delete from sign_in_failures s using $facts f where s.subject = f.stream`,
 ];
 
 /** Credentials of the lock: the attempts are spent, until it runs out. */

@@ -11,7 +11,8 @@ import { firstLockSeconds, type Guess, longestLockSeconds, verified } from "./pa
 export function oldPasswordGuesses({ sql, clock, secrets }: Pick<Deps, "sql" | "clock" | "secrets">) {
   return async <T>(guess: Guess<T>, user: TriedUser) => {
     if (!(await reserve(sql, user, clock()))) throw await tooMany(user);
-    return verified(guess, user, { sql, passwords: secrets.passwords, attempts: { giveBack, clear } });
+    const attempts = { giveBack: () => giveBack(sql, user.id), clear: () => clear(sql, user.id) };
+    return verified(guess, user, { passwords: secrets.passwords, attempts });
   };
 
   async function tooMany({ id }: TriedUser) {
@@ -20,6 +21,12 @@ export function oldPasswordGuesses({ sql, clock, secrets }: Pick<Deps, "sql" | "
     const seconds = row?.until ? (row.until.getTime() - clock().getTime()) / 1000 : 0;
     return refuse.because("PASSWORD_ATTEMPTS", { retrySeconds: Math.max(1, Math.ceil(seconds)) });
   }
+}
+
+/** Whether changes of the password are refused for the moment, after wrong old ones. */
+export async function isChangeBlocked(sql: Sql, userId: string, now: Date): Promise<boolean> {
+  const rows = await sql`select from password_change_attempts where user_id = ${userId} and blocked_until > ${now}`;
+  return rows.length > 0;
 }
 
 // A policy that never locks is about sign-ins, where unknown callers guess.

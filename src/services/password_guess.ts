@@ -9,6 +9,7 @@ import type { Sql } from "../postgres/connect.ts";
 import type { PasswordBench } from "../security/password.ts";
 import { MAX_PASSWORD_BYTES } from "../security/policy.ts";
 import type { Secrets } from "../security/secrets.ts";
+import { type KnownAttempt, knownAttempts } from "./known_browser.ts";
 import { hashing, isLocked, isTried, type PasswordUser, passwordUserRead, spent, type TriedUser } from "./password.ts";
 import type { PolicyInForce } from "./policy.ts";
 
@@ -16,6 +17,8 @@ import type { PolicyInForce } from "./policy.ts";
 export type Guess<T> = {
   readonly password: string;
   readonly call: Call;
+  /** The known browser that it comes from, whose attempt was counted; absent for those of unknown callers. */
+  readonly browser?: KnownAttempt | undefined;
   readonly whenRight: (bench: PasswordBench, user: TriedUser) => Promise<T>;
 };
 
@@ -25,13 +28,20 @@ export type GuessOutcome<T> =
   | { readonly is: "wrong" }
   | { readonly is: "locked" };
 
-/** The one way to check a password at sign-in: each wrong one counts toward the lock, on all nodes together. */
+/**
+ * The one way to check a password at sign-in. Wrong ones of unknown callers count toward the lock, on all nodes together, and during a lock
+ * none of theirs is checked; those of a known browser have a count of their own, and no lock stops them.
+ */
 export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secrets">) {
   const { log, sql, clock, secrets } = deps;
   const userById = passwordUserRead(sql);
 
   return async <T>(guess: Guess<T>, user: PasswordUser | undefined): Promise<GuessOutcome<T>> => {
-    const { call } = guess;
+    const { call, browser } = guess;
+    if (user && isTried(user) && browser?.userId === user.id) {
+      const attempts = knownAttempts(sql, browser);
+      return (await verified(guess, user, { passwords: secrets.passwords, attempts })) ?? { is: "wrong" };
+    }
     if (!user || !isTried(user) || isLocked(user, clock())) return decoy(guess, user);
     const attempt = await reserve(sql, user, clock());
     if (attempt !== undefined) return checked(guess, user, attempt);
@@ -51,7 +61,8 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
   }
 
   async function checked<T>(guess: Guess<T>, user: TriedUser, attempt: number): Promise<GuessOutcome<T>> {
-    const outcome = await verified(guess, user, { sql, passwords: secrets.passwords, attempts: { giveBack, clear } });
+    const attempts = { giveBack: () => giveBack(sql, user.id), clear: () => clear(sql, user.id, clock()) };
+    const outcome = await verified(guess, user, { passwords: secrets.passwords, attempts });
     if (!outcome && attempt === user.policy.maximumAttempts) await lock(guess.call, user);
     return outcome ?? { is: "wrong" };
   }
@@ -81,13 +92,13 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
   }
 }
 
-/** Counted attempts of a user: how they are cleared, and how one of them is given back. */
-export type CountedAttempts = Readonly<Record<"giveBack" | "clear", (sql: Sql, userId: string) => Promise<unknown>>>;
+/** Counted attempts: how they are cleared, and how one of them is given back. */
+export type CountedAttempts = Readonly<Record<"giveBack" | "clear", () => PromiseLike<unknown>>>;
 
-type Verification = Pick<Secrets, "passwords"> & { readonly sql: Sql; readonly attempts: CountedAttempts };
+type Verification = Pick<Secrets, "passwords"> & { readonly attempts: CountedAttempts };
 
 /** Checks a guess that was counted, and does what follows a right one; undefined when it is wrong. */
-export async function verified<T>(guess: Guess<T>, user: TriedUser, { sql, passwords, attempts }: Verification) {
+export async function verified<T>(guess: Guess<T>, user: TriedUser, { passwords, attempts }: Verification) {
   let stage: "waiting" | "wrong" | "right" = "waiting";
   const work = async (bench: PasswordBench) => {
     stage = "wrong";
@@ -96,8 +107,8 @@ export async function verified<T>(guess: Guess<T>, user: TriedUser, { sql, passw
     return { is: "right", user, value: await guess.whenRight(bench, user) } as const;
   };
   const count = async () => {
-    if (stage === "waiting") await takenBack(() => attempts.giveBack(sql, user.id));
-    if (stage === "right") await attempts.clear(sql, user.id);
+    if (stage === "waiting") await takenBack(attempts.giveBack);
+    if (stage === "right") await attempts.clear();
   };
   return hashing(passwords.inOnePlace(work, guess.call.signal)).finally(count);
 }
@@ -132,8 +143,10 @@ async function reserve(
   return row?.attempts;
 }
 
-/** Resets the count of wrong passwords after a right one. */
-const clear = (sql: Sql, id: string) => sql`delete from password_attempts where user_id = ${id}`;
+/** Resets the counts of wrong passwords after a right one, which ends no wait that began while it was checked. */
+const clear = (sql: Sql, id: string, now: Date) => sql`
+  with cleared as (delete from password_attempts where user_id = ${id})
+  delete from sign_in_failures where subject = ${id} and (wait_until is null or wait_until <= ${now})`;
 
 /** Takes back an attempt that was never checked. */
 const giveBack = (sql: Sql, id: string) => sql`

@@ -13,13 +13,13 @@ import type { Language } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { passwordCodeMacs } from "../security/mail_code.ts";
 import { userInForce } from "./in_force.ts";
-import type { MailSettings } from "./mail_code.ts";
 import { countNetwork } from "./network_rate.ts";
 import { newPasswordHash } from "./new_password.ts";
+import { type NoticeSettings, notices } from "./notice.ts";
 import { loginNameOf, type PasswordUser, passwordColumns, passwordSecret } from "./password.ts";
 
 /** How many requests and wrong codes may come from one address within a minute on this node; 0 sets no limit. */
-export type ResetSettings = MailSettings & {
+export type ResetSettings = NoticeSettings & {
   readonly passwordResetsPerAddressPerMinute: number;
   readonly signInFailuresPerAddressPerMinute: number;
 };
@@ -35,7 +35,14 @@ export type PasswordResets = {
   /** Asks for a mail: the answer is the same, in the same time, whether anybody is known or not. */
   readonly request: (of: ResetOf, call: Call, language?: Language) => Promise<void>;
   /** Sets a password by a code, or refuses. */
-  readonly reset: (request: CodeAndPassword, call: Call) => Promise<{ details: ReturnType<typeof detailsAfter> }>;
+  readonly reset: (request: CodeAndPassword, call: Call) => Promise<PasswordReset>;
+};
+
+/** A password that was set by a code: its user, and the time that tells it from a later one. */
+export type PasswordReset = {
+  readonly userId: string;
+  readonly passwordSet: Date;
+  readonly details: ReturnType<typeof detailsAfter>;
 };
 
 /** New passwords for those who cannot sign in, as calls. */
@@ -46,13 +53,17 @@ export const passwordResetCalls = ({ request, reset }: PasswordResets) =>
       return {};
     },
 
-    resetPassword: (code, call) => reset(code, call),
+    async resetPassword(code, call) {
+      const { details } = await reset(code, call);
+      return { details };
+    },
   }) satisfies Partial<ServiceImpl<typeof AccountService>>;
 
 /** Makes the steps to a new password. */
 export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordResets {
   const { log, sql, clock, ids, secrets, failureRate } = deps;
   const userByCode = userByCodeRead(sql);
+  const notice = notices(deps, settings);
   const requests = failureRate("password resets", settings.passwordResetsPerAddressPerMinute);
   const guesses = failureRate("codes for passwords", settings.signInFailuresPerAddressPerMinute);
 
@@ -67,8 +78,10 @@ export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordR
       const hash = await newPasswordHash(secrets, { user, password: newPassword, signal: call.signal });
       const at = next(user, clock());
       const value = { byAdministrator: false, byCode: true, emailVerified: user.wasMailed };
-      const changed = factOf("user", at, { case: "passwordChanged", value }, passwordSecret(hash, user.policy));
-      return log.append(call, [changed], { details: detailsAfter(at) });
+      const secret = { ...passwordSecret(hash, user.policy), ...notice("password_changed", call) };
+      const changed = factOf("user", at, { case: "passwordChanged", value }, secret);
+      const { details } = await log.append(call, [changed], { details: detailsAfter(at) });
+      return { userId: user.id, passwordSet: at.time, details };
     },
   };
 

@@ -8,6 +8,7 @@ import { inForce, userInForce } from "./in_force.ts";
 import { type MailSends, type MailSettings, mailSecret, mailSendsColumns, mailWaitSeconds } from "./mail_code.ts";
 import { loginNameOf } from "./password.ts";
 import { newPasswordCode, resetSeconds } from "./password_code.ts";
+import { policyColumn } from "./policy.ts";
 
 /**
  * Starts the worker that answers requests for a new password: it looks for the accounts, so that a request takes the same time whether
@@ -112,13 +113,14 @@ type Account = Versioned & { readonly username: string; readonly email: string }
 const mostAccounts = 50;
 
 /**
- * Finds the accounts that have the address, verified, or the address of the login name: the one of the login name first, then the
- * oldest. Somebody who gives the address to many users of another organization crowds out nobody who was there before.
+ * Finds the accounts that have the address, verified, or the address of the login name: the one of the login name first, whose address
+ * need not be verified unless the policy wants that, then the oldest. Somebody who gives the address to many users of another organization crowds out nobody who was there before.
  */
 const accountsOf = (sql: Sql, { loginName, email }: Lookup) => sql<Account[]>`
   with named as materialized (
     select v.user_id, lower(v.email) as email from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
-    where l.login_name = ${loginName} and v.email_verified and ${sql.unsafe(inForce("v"))}
+    where l.login_name = ${loginName} and ${sql.unsafe(inForce("v"))}
+      and (v.email_verified or not (${sql.unsafe(policyColumn("v.owner"))}->>'resetRequiresVerifiedEmail')::boolean)
   ), found as (
     select n.user_id, 0 as place from named n
     union all (

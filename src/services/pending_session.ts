@@ -5,8 +5,7 @@ import { refuse } from "../errors.ts";
 import { loadOne } from "../events/load.ts";
 import { errorText } from "../messages/catalogue.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { relyingParty, requestOptions } from "../security/passkey.ts";
-import type { FactorSettings } from "./enrolling_user.ts";
+import { type PublicSettings, relyingParty, requestOptions } from "../security/passkey.ts";
 import { factorKindOf } from "./factor.ts";
 import { isFullFactor } from "./factor_read.ts";
 import { userInForce } from "./in_force.ts";
@@ -21,6 +20,8 @@ export type PendingUser = PasswordUser & {
   readonly challenge: Uint8Array;
   readonly hashes: Hashes;
   readonly pendingUntil: Date;
+  /** Whether its password came from a known browser. */
+  readonly isKnown: boolean;
 };
 
 /** Sign-ins that wait for a factor. */
@@ -35,7 +36,7 @@ export const pendingSeconds = 300;
 const purpose = "pending session";
 
 /** Sign-ins that wait for a factor: how one begins, and how it is found by its token. */
-export function pendingSessions({ sql, clock, secrets }: Deps, settings: FactorSettings) {
+export function pendingSessions({ sql, clock, secrets }: Deps, settings: PublicSettings) {
   const { keyring } = secrets;
   const passkeysOf = passkeysRead(sql);
   const pendingByToken = pendingRead(sql);
@@ -50,7 +51,7 @@ export function pendingSessions({ sql, clock, secrets }: Deps, settings: FactorS
     async beginAgain({ owner, userId }: { readonly owner: string; readonly userId: string }, call: Signalled) {
       const user = await userById({ owner, id: userId }, call.signal);
       if (!user || !isTried(user) || !user.factorKinds.some((kind) => isFullFactor({ kind }))) return undefined;
-      return begin(user, {}, call);
+      return begin({ user, hashes: {}, isKnown: true }, call);
     },
 
     /** Reads what a sign-in asks for, to ask again. */
@@ -60,11 +61,11 @@ export function pendingSessions({ sql, clock, secrets }: Deps, settings: FactorS
     },
   };
 
-  async function begin(user: TriedUser, hashes: Hashes, call: Signalled) {
+  async function begin({ user, hashes, isKnown }: RightPassword, call: Signalled) {
     const token = randomBytes(32).toString("base64url");
     const challenge = randomBytes(32);
     const end = new Date(clock().getTime() + pendingSeconds * 1000);
-    await keep(sql, { user, hashes, mac: keyring.mac(purpose, token), challenge, now: clock(), end });
+    await keep(sql, { user, hashes, isKnown, mac: keyring.mac(purpose, token), challenge, now: clock(), end });
     return questionOf(user, { token, challenge, end }, call);
   }
 
@@ -96,9 +97,9 @@ export function challengeOver(field: string) {
   return refuse.because("CHALLENGE_INVALID", { violations: [violation] });
 }
 
-type ToKeep = {
-  readonly user: TriedUser;
-  readonly hashes: Hashes;
+type RightPassword = { readonly user: TriedUser; readonly hashes: Hashes; readonly isKnown: boolean };
+
+type ToKeep = RightPassword & {
   readonly mac: Uint8Array;
   readonly challenge: Uint8Array;
   readonly now: Date;
@@ -109,20 +110,20 @@ type ToKeep = {
 const mostPending = 10;
 
 /** Writes the sign-in, and clears away the oldest ones of the user. */
-const keep = (sql: Sql, { user, hashes, mac, challenge, now, end }: ToKeep) => sql`
+const keep = (sql: Sql, { user, hashes, isKnown, mac, challenge, now, end }: ToKeep) => sql`
   with gone as (
     delete from pending_sessions where mac in (
       select mac from pending_sessions where user_id = ${user.id} order by created desc offset ${mostPending - 1})
   )
-  insert into pending_sessions (mac, user_id, since, challenge, hashes, created, expiration_date)
+  insert into pending_sessions (mac, user_id, since, challenge, hashes, created, expiration_date, is_known)
   values (${Buffer.from(mac)}, ${user.id}, ${user.since}, ${Buffer.from(challenge)},
-    ${JSON.stringify(hashes)}::text::jsonb, ${now}, ${end})`;
+    ${JSON.stringify(hashes)}::text::jsonb, ${now}, ${end}, ${isKnown})`;
 
 /** Finds the user of a pending sign-in whose password still counts. */
 const pendingRead = (sql: Sql) =>
   loadOne<{ macs: readonly string[]; now: string }, PendingUser>(sql, {
     asked: "macs text[], now timestamptz",
-    select: `select n, ${passwordColumns}, s.challenge, s.hashes, s.expiration_date as "pendingUntil"
+    select: `select n, ${passwordColumns}, s.challenge, s.hashes, s.expiration_date as "pendingUntil", s.is_known as "isKnown"
              from asked cross join lateral unnest(asked.macs) as m (mac)
              join pending_sessions s on s.mac = decode(m.mac, 'hex') and s.expiration_date > asked.now
              join users u on u.user_id = s.user_id and ${userInForce}

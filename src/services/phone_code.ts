@@ -87,9 +87,10 @@ export function phoneOfNewUser(deps: Deps, settings: PhoneSettings) {
   const sendsTo = sendsRead(deps.sql, settings);
   const make = phoneCodes(deps);
 
-  return async (user: { id: string; phone: string }, signal?: AbortSignal) => {
+  return async (user: { id: string; phone: string; inactive: boolean }, signal?: AbortSignal) => {
     if (user.phone === "") return undefined;
     const phone = phoneNumberOf(user.phone, settings.phoneDefaultRegion);
+    if (user.inactive) return { phone, phoneCodeId: undefined, secret: undefined };
     const sends = await sendsTo({ id: user.id, phone }, signal);
     if (!sends) throw new Error("sends are always counted");
     refuseTooMany(sends, settings, deps.clock());

@@ -13,6 +13,7 @@ import { type At, details, detailsAfter, factOf, first, next, type Versioned } f
 import type { NounFolds } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
+import { refuseOvertaken } from "./update_mask.ts";
 
 /** The rules for passwords and lockout. */
 export const policyService = ({ log, sql, clock }: Deps) => {
@@ -30,6 +31,7 @@ export const policyService = ({ log, sql, clock }: Deps) => {
     async setPasswordPolicy(request, call) {
       const policy = given(request.policy);
       const row = await ownPasswords(call);
+      refuseOvertakenPolicy(row, request);
       if (row.isSet && equals(PasswordPolicySchema, policy, create(PasswordPolicySchema, passwordPolicy(row))))
         return log.append(call, [], { details: details(row) });
       const at = place(row, call, passwordStream);
@@ -45,6 +47,7 @@ export const policyService = ({ log, sql, clock }: Deps) => {
     async setLockoutPolicy(request, call) {
       const policy = given(request.policy);
       const row = await ownLockout(call);
+      refuseOvertakenPolicy(row, request);
       if (row.isSet && equals(LockoutPolicySchema, policy, create(LockoutPolicySchema, lockoutPolicy(row))))
         return log.append(call, [], { details: details(row) });
       const at = place(row, call, lockoutStream);
@@ -73,6 +76,14 @@ export const policyService = ({ log, sql, clock }: Deps) => {
     return placeOf(row, { owner: organizationOf(call), stream, now: clock() });
   }
 };
+
+/** A request that may name the version that it replaces. */
+type Expecting = { readonly expectedSequence?: bigint | undefined };
+
+/** Refuses to replace a policy of another version than expected; one that is not set has version 0. */
+export function refuseOvertakenPolicy(row: OwnRow<unknown>, { expectedSequence }: Expecting): void {
+  refuseOvertaken({ version: row.isSet ? row.version : 0n }, expectedSequence);
+}
 
 /** The place of the next fact. A policy that was reset and is set again begins anew, but its history goes on. */
 export function placeOf(
@@ -112,18 +123,21 @@ export const policyFolds = {
   passwordSet: {
     views: [
       `insert into password_policies as p (owner, minimum_length, requires_upper, requires_lower, requires_digit,
-         requires_symbol, history_depth, change_at_next_sign_in, maximum_age_days, version, created, changed)
+         requires_symbol, history_depth, change_at_next_sign_in, maximum_age_days, reset_requires_verified_email, version,
+         created, changed)
        select f.owner, (f.payload->>'minimumLength')::integer, (f.payload->>'requiresUpper')::boolean,
          (f.payload->>'requiresLower')::boolean, (f.payload->>'requiresDigit')::boolean,
          (f.payload->>'requiresSymbol')::boolean, (f.payload->>'historyDepth')::integer,
          coalesce((f.payload->>'changeAtNextSignIn')::boolean, false),
-         coalesce((f.payload->>'maximumAgeDays')::integer, 0), f.version, f.time, f.time
+         coalesce((f.payload->>'maximumAgeDays')::integer, 0),
+         coalesce((f.payload->>'resetRequiresVerifiedEmail')::boolean, false), f.version, f.time, f.time
        from $facts f
        on conflict (owner) do update set minimum_length = excluded.minimum_length,
          requires_upper = excluded.requires_upper, requires_lower = excluded.requires_lower,
          requires_digit = excluded.requires_digit, requires_symbol = excluded.requires_symbol,
          history_depth = excluded.history_depth, change_at_next_sign_in = excluded.change_at_next_sign_in,
-         maximum_age_days = excluded.maximum_age_days, version = excluded.version, changed = excluded.changed`,
+         maximum_age_days = excluded.maximum_age_days,
+         reset_requires_verified_email = excluded.reset_requires_verified_email, version = excluded.version, changed = excluded.changed`,
     ],
   },
   lockoutSet: {
@@ -153,6 +167,8 @@ export type PolicyInForce = {
   readonly changeAtNextSignIn: boolean;
   /** The age in days at which a password must be changed; 0 for none. */
   readonly maximumAgeDays: number;
+  /** A reset by login name reaches a verified address only, as one by address does. */
+  readonly resetRequiresVerifiedEmail: boolean;
   /** The number of wrong passwords in a row that locks a user; 0 never locks. */
   readonly maximumAttempts: number;
   /** The duration of every lock; null where the length of a lock depends on those before it. */
@@ -181,8 +197,8 @@ export const policyColumn = (owner: string) => `(
     'historyDepth', coalesce(p.history_depth, ${builtInPassword.historyDepth}),
     'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, ${builtInPassword.changeAtNextSignIn}),
     'maximumAgeDays', coalesce(p.maximum_age_days, ${builtInPassword.maximumAgeDays}),
-    'maximumAttempts', coalesce(l.maximum_attempts, ${builtInLockout.maximumAttempts}), 'lockSeconds', l.lock_seconds,
-    'untilUnlocked', coalesce(l.until_unlocked, ${builtInLockout.untilUnlocked}),
+    'resetRequiresVerifiedEmail', coalesce(p.reset_requires_verified_email, ${builtInPassword.resetRequiresVerifiedEmail}),
+    ${lockoutEntries},
     'factorRequirement', coalesce(f.requirement, '${builtInFactorRequirement}'))
   from instance
     left join lateral (${nearest("password_policies", owner)}) p on true
@@ -201,15 +217,25 @@ const builtInPassword = {
   historyDepth: 0,
   changeAtNextSignIn: false,
   maximumAgeDays: 0,
+  resetRequiresVerifiedEmail: false,
 };
 const builtInLockout = { maximumAttempts: 10, lockSeconds: null, untilUnlocked: false };
 
-type Lockouts = Pick<PolicyInForce, "maximumAttempts" | "lockSeconds" | "untilUnlocked">;
+const lockoutEntries = `'maximumAttempts', coalesce(l.maximum_attempts, ${builtInLockout.maximumAttempts}),
+    'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, ${builtInLockout.untilUnlocked})`;
+
+/** The lockout policy of the instance as one jsonb column, Lockouts. */
+export const instanceLockoutColumn = `(
+  select jsonb_build_object(${lockoutEntries}) from instance left join lockout_policies l on l.owner = instance_id)`;
+
+/** The rules of a lockout policy. */
+export type Lockouts = Pick<PolicyInForce, "maximumAttempts" | "lockSeconds" | "untilUnlocked">;
 type Passwords = Omit<PolicyInForce, keyof Lockouts | "factorRequirement">;
 
 const passwords = `minimum_length as "minimumLength", requires_upper as "requiresUpper", requires_lower as "requiresLower",
   requires_digit as "requiresDigit", requires_symbol as "requiresSymbol", history_depth as "historyDepth",
-  change_at_next_sign_in as "changeAtNextSignIn", maximum_age_days as "maximumAgeDays"`;
+  change_at_next_sign_in as "changeAtNextSignIn", maximum_age_days as "maximumAgeDays",
+  reset_requires_verified_email as "resetRequiresVerifiedEmail"`;
 const lockouts = `maximum_attempts as "maximumAttempts", lock_seconds as "lockSeconds", until_unlocked as "untilUnlocked"`;
 
 // The organization's own policy applies, else the instance's.
@@ -260,6 +286,7 @@ const passwordPolicy = ({ minimumLength, requiresUpper, requiresLower, ...rest }
   historyDepth: rest.historyDepth,
   changeAtNextSignIn: rest.changeAtNextSignIn,
   maximumAgeDays: rest.maximumAgeDays,
+  resetRequiresVerifiedEmail: rest.resetRequiresVerifiedEmail,
 });
 
 const lockoutPolicy = ({ maximumAttempts, lockSeconds, untilUnlocked }: Lockouts) => ({

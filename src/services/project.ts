@@ -14,6 +14,7 @@ import { projectGrants } from "./project_grant.ts";
 import { type ProjectRow, type ReadableProject, readableProject } from "./project_read.ts";
 import { projectRoles } from "./project_role.ts";
 import { projectState, projectStateFolds, stateOfProject } from "./project_state.ts";
+import { asRead } from "./taken_name.ts";
 import { projectNameTaken, projectUpdateRules, projectUpdates } from "./update_project.ts";
 
 /** Projects, the roles they define, and the grants of projects to other organizations. */
@@ -38,7 +39,9 @@ const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => 
   const projectNamed = loadOne<{ organization: string; name: string }, { id: string }>(sql, {
     asked: "organization text, name text",
     select: `select n, project_id as id from asked
-             join projects p on p.owner = asked.organization and p.name = asked.name`,
+             cross join lateral (
+               select * from projects t
+               where t.owner = asked.organization and ${asRead("t.name")} = ${asRead("asked.name")} limit 1) p`,
   });
 
   return {
@@ -106,21 +109,25 @@ export const projectFolds = {
     cascades: [
       {
         makes: "application.deleted",
+        extent: "many",
         select: `select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
                  from $input i join applications a on a.project_id = i.stream`,
       },
       {
         makes: "project_grant.revoked",
+        extent: "many",
         select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
                  from $input i join project_grants g on g.project_id = i.stream`,
       },
       {
         makes: "user_grant.removed",
+        extent: "many",
         select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
                  from $input i join user_grants g on g.project_id = i.stream`,
       },
       {
         makes: "member.removed",
+        extent: "many",
         select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
                  from $input i join members m on m.project_id = i.stream`,
       },
@@ -157,6 +164,7 @@ export const projectFolds = {
     cascades: [
       {
         makes: "project_grant.role_removed",
+        extent: "many",
         select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
                  from $input i
                  join project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
@@ -164,6 +172,7 @@ export const projectFolds = {
       },
       {
         makes: "user_grant.role_removed",
+        extent: "many",
         select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
                  from $input i
                  join user_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'

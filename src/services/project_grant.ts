@@ -110,6 +110,7 @@ export const projectGrantFolds = {
       {
         // A user grant may lose several roles at once, by one fact.
         makes: "user_grant.changed",
+        extent: "many",
         select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('roleKeys', array(
                    select k.role_key from user_grant_roles k
                    where k.user_grant_id = g.user_grant_id and i.payload->'roleKeys' ? k.role_key
@@ -140,11 +141,13 @@ export const projectGrantFolds = {
     cascades: [
       {
         makes: "user_grant.removed",
+        extent: "many",
         select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
                  from $input i join user_grants g on g.project_grant_id = i.stream`,
       },
       {
         makes: "member.removed",
+        extent: "many",
         select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
                  from $input i join members m on m.project_grant_id = i.stream`,
       },

@@ -4,14 +4,14 @@ import { ListSessionsRequestSchema, type SessionService } from "../../gen/poster
 import { SignOnEnd } from "../../gen/postern/v1/sign_on_pb.ts";
 import { callerOf, type Deps, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import { type At, details, detailsAfter, factOf, first, type NewFact, next, type Versioned } from "../events/fact.ts";
+import { details, detailsAfter, factOf, first, type NewFact, next, type Versioned } from "../events/fact.ts";
 import { type NounFolds, touch } from "../events/fold.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
 import { userExistsRead } from "./access_token.ts";
 import { acrOf } from "./authentication_class.ts";
 import { completedSessions, completionRules, type FactorSignInSettings } from "./complete_session.ts";
-import { callSession } from "./new_session.ts";
+import { callSession, endedAt, signedOutAt } from "./new_session.ts";
 import { cut, type Page, pageOf, pageRule } from "./page.ts";
 import { passkeySessions } from "./passkey_session.ts";
 import { countSignIn } from "./password.ts";
@@ -31,7 +31,7 @@ export const sessionService = (deps: Deps, options: SessionOptions) => {
     async createSession({ loginName, password, newPassword }, call) {
       const kind = callSession(options);
       const outcome = await signIn(
-        { loginName, password, newPassword, call },
+        { loginName, password, newPassword, browsers: [], call },
         { ...kind, answer: (begun) => ({ ...kind.answer(begun), enrolmentOnly: begun.enrolmentOnly }) },
       );
       return "pending" in outcome ? outcome : outcome.answer;
@@ -50,7 +50,7 @@ export const sessionService = (deps: Deps, options: SessionOptions) => {
       const row = await sessionById({ owner: organizationOf(call), id: sessionId }, call.signal);
       if (!row) throw refuse.notFound("session", sessionId);
       const at = next(row, clock());
-      return log.append(call, [endedAt(at, row.userId)], { details: detailsAfter(at) });
+      return log.append(call, [signedOutAt(at, row.userId)], { details: detailsAfter(at) });
     },
 
     async deleteUserSessions({ userId }, call) {
@@ -71,8 +71,6 @@ export const sessionService = (deps: Deps, options: SessionOptions) => {
   } satisfies ServiceImpl<typeof SessionService>;
 };
 
-const endedAt = (at: At, userId: string): NewFact => factOf("session", at, { case: "ended", value: { userId } });
-
 /** Cross-field rules of requests about sessions. */
 export const sessionRules = [pageRule(ListSessionsRequestSchema, 1), ...completionRules];
 
@@ -81,6 +79,8 @@ const amrOf = (
   from: "f" | "i",
 ) => `case when jsonb_array_length(coalesce(${from}.payload->'amr', '[]')) = 0 then '{pwd}'
   else array(select jsonb_array_elements_text(${from}.payload->'amr')) end`;
+
+const keepsOffline = "coalesce((f.payload->>'keepsOffline')::boolean, false)";
 
 /** The folds of facts about a session: they write its row and the directory of bearers. */
 export const sessionFolds = {
@@ -115,7 +115,10 @@ export const sessionFolds = {
     views: [`delete from sessions s using $facts f where s.owner = f.owner and s.session_id = f.stream`],
     credentials: [
       `delete from bearers b using $facts f where b.session_id = f.stream`,
-      `delete from browser_sessions b using $facts f where b.session_id = f.stream`,
+      `delete from browser_sessions b using $facts f where b.session_id = f.stream and not ${keepsOffline}`,
+      // A trigger does the rest of a sign-out.
+      `update browser_sessions b set expiration_date = 'epoch', hash = sha256(b.hash)
+       from $facts f where b.session_id = f.stream and ${keepsOffline}`,
     ],
   },
 } satisfies NounFolds<"session">;

@@ -23,6 +23,9 @@ export function takenName({ reason, field, name, params, resource }: TakenName):
   return { reason, field, params: { name, ...params }, violations, ...(resource && { resource }) };
 }
 
+/** The form of a name, in SQL, by which people tell names apart: an index of each table of named objects has it. */
+export const asRead = (name: string): string => `as_read(folded(${name}))`;
+
 const longestShown = 100;
 
 // A description that is cut to fit into a response has no text in other languages.

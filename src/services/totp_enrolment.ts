@@ -4,31 +4,30 @@ import type { Call, Deps } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { detailsAfter, factOf } from "../events/fact.ts";
 import { errorText } from "../messages/catalogue.ts";
-import { relyingParty } from "../security/passkey.ts";
+import { type PublicSettings, relyingParty } from "../security/passkey.ts";
 import { base32Of, newTotpSecret, stepOfCode, totpUri } from "../security/totp.ts";
 import {
   type EnrollingUser,
   enrollingUser,
-  type FactorSettings,
   refuseEnrolment,
-  refuseStale,
   refuseWithoutFactor,
   unrestricted,
 } from "./enrolling_user.ts";
 import { enrolments } from "./enrolment.ts";
+import { type NoticeSettings, notices } from "./notice.ts";
 
 /** The enrolment of apps that make codes. */
-export const totpEnrolment = (deps: Deps, settings: FactorSettings) => {
+export const totpEnrolment = (deps: Deps, settings: PublicSettings & NoticeSettings) => {
   const { log, clock } = deps;
   const caller = enrollingUser(deps);
   const enrolment = enrolments(deps, "totp");
+  const notice = notices(deps, settings);
   const issuer = relyingParty(settings).id;
 
   return {
     async startTotp(_request: unknown, call: Call) {
       const user = await caller(call);
       refuseTotp(user);
-      refuseStale(user, settings, clock());
       const secret = newTotpSecret();
       const { started, expirationDate } = enrolment.start(user, secret);
       const uri = totpUri(secret, { issuer, name: user.username });
@@ -43,7 +42,7 @@ export const totpEnrolment = (deps: Deps, settings: FactorSettings) => {
       const step = stepOfCode(found.secret, code, { now: clock(), last: -1 });
       if (step === undefined) throw wrongCode("code");
       const at = enrolment.end(user, found);
-      const secret = { sealed: Buffer.from(found.sealed).toString("hex"), step };
+      const secret = { sealed: Buffer.from(found.sealed).toString("hex"), step, ...notice("factor_added", call) };
       const added = factOf("factor", at, { case: "totpAdded", value: { userId: user.id, name } }, secret);
       const facts = [added, ...unrestricted(user, ["pwd", "otp", "mfa"], clock())];
       return log.append(call, facts, { factorId: at.stream, details: detailsAfter(at) });
@@ -52,7 +51,7 @@ export const totpEnrolment = (deps: Deps, settings: FactorSettings) => {
 };
 
 /** Makes the question for a code of an app whose enrolment has begun: its secret, to show it again. */
-export const totpQuestion = (deps: Deps, settings: FactorSettings) => {
+export const totpQuestion = (deps: Deps, settings: PublicSettings) => {
   const caller = enrollingUser(deps);
   const enrolment = enrolments(deps, "totp");
   const issuer = relyingParty(settings).id;

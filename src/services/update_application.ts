@@ -30,6 +30,7 @@ import {
 import { complianceOf } from "./compliance.ts";
 import { refuseFirstParty, refuseMark } from "./first_party.ts";
 import { completed, flowViolations, originsOf, settingViolations } from "./oidc_configuration.ts";
+import { asRead } from "./taken_name.ts";
 import { changesOf, refuseOvertaken, updateRule } from "./update_mask.ts";
 
 type Update = Pick<ServiceImpl<typeof ApplicationService>, "updateOidcApplication">;
@@ -133,6 +134,7 @@ export const updateRead = (sql: Sql) =>
     asked: "owner text, project text, app text, name text",
     select: `select n, ${applicationColumns},
                (select t.app_id from applications t
-                where t.project_id = asked.project and t.name = asked.name and t.app_id <> asked.app) as "takenBy"
+                where asked.name <> a.name and t.project_id = asked.project
+                  and ${asRead("t.name")} = ${asRead("asked.name")} and t.app_id <> asked.app limit 1) as "takenBy"
              ${ofApplication}`,
   });

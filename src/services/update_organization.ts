@@ -9,7 +9,7 @@ import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { takenName } from "./taken_name.ts";
+import { asRead, takenName } from "./taken_name.ts";
 import { changesOf, refuseOvertaken, updateRule } from "./update_mask.ts";
 
 type Update = Pick<ServiceImpl<typeof OrganizationService>, "updateOrganization">;
@@ -56,6 +56,7 @@ const updateRead = (sql: Sql) =>
     asked: "id text, name text",
     select: `select n, o.organization_id as id, o.organization_id as owner, o.name, o.version, o.created, o.changed,
                (select t.organization_id from organizations t
-                where t.name = asked.name and t.organization_id <> asked.id and not t.deleted) as "takenBy"
+                where asked.name <> o.name and ${asRead("t.name")} = ${asRead("asked.name")}
+                  and t.organization_id <> asked.id and not t.deleted limit 1) as "takenBy"
              from asked join organizations o on o.organization_id = asked.id and not o.deleted`,
   });

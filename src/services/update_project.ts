@@ -11,7 +11,7 @@ import { refuse } from "../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
 import type { Sql } from "../postgres/connect.ts";
-import { takenName } from "./taken_name.ts";
+import { asRead, takenName } from "./taken_name.ts";
 import { changesOf, refuseOvertaken, updateRule } from "./update_mask.ts";
 
 type Updates = Pick<ServiceImpl<typeof ProjectService>, "updateProject" | "updateProjectRole">;
@@ -79,7 +79,8 @@ const projectRead = (sql: Sql) =>
     asked: "owner text, id text, name text",
     select: `select n, p.project_id as id, p.owner, p.name, p.grant_required as "grantRequired", p.version, p.created, p.changed,
                (select t.project_id from projects t
-                where t.owner = asked.owner and t.name = asked.name and t.project_id <> asked.id) as "takenBy"
+                where asked.name <> p.name and t.owner = asked.owner and ${asRead("t.name")} = ${asRead("asked.name")}
+                  and t.project_id <> asked.id limit 1) as "takenBy"
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.id`,
   });
 

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { ListUsersRequestSchema, type UserService, UserState } from "../../gen/postern/v1/user_pb.ts";
-import { type Call, type Deps, organizationOf } from "../deps.ts";
+import { type Call, callerOf, type Deps, organizationOf } from "../deps.ts";
 import { messageRule, refuse } from "../errors.ts";
 import { type At, details, detailsAfter, factOf, next, type Versioned } from "../events/fact.ts";
 import { loadOne } from "../events/load.ts";
@@ -10,11 +10,12 @@ import { userBatch, userBatchRules } from "./create_users.ts";
 import { emailRules, userEmail } from "./email.ts";
 import { codesWait } from "./factor_attempts.ts";
 import { invitationRules, userInvitation } from "./invitation.ts";
-import type { MailSettings } from "./mail_code.ts";
 import { isLastOwner } from "./member.ts";
+import { waitOf } from "./name_wait.ts";
 import { namedRule, readNamed } from "./named_list.ts";
 import { newPasswordHash } from "./new_password.ts";
 import {
+  addresseeOf,
   createdFact,
   isOfNamesAlone,
   type NewUserRequest,
@@ -24,9 +25,13 @@ import {
   refusedNames,
   refuseNew,
   type TakenNames,
+  totpFacts,
 } from "./new_user.ts";
+import { type NewUserMail, newUserMails } from "./new_user_mail.ts";
+import { type NoticeSettings, notices } from "./notice.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
 import { isLocked, loginNameOf, passwordSecret, passwordUserRead } from "./password.ts";
+import { isChangeBlocked } from "./password_change.ts";
 import { type PhoneSettings, phoneOfNewUser } from "./phone_code.ts";
 import { type AddressColumn, addressShown } from "./postal_address.ts";
 import { userUpdateRules, userUpdates } from "./update_user.ts";
@@ -35,13 +40,15 @@ import { phoneRules, userPhone } from "./user_phone.ts";
 import { usernameChange, usernameRules } from "./username.ts";
 
 /** The users of an organization, human and machine. */
-export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) => {
+export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings) => {
   const { log, sql, clock, secrets } = deps;
   const { findings, refusal, place, credentials } = newUsers(deps);
+  const mails = newUserMails(deps, settings);
   const phoneOf = phoneOfNewUser(deps, settings);
   const userById = userRead(sql);
   const userByName = userByLoginNameRead(sql);
   const passwordUser = passwordUserRead(sql);
+  const notice = notices(deps, settings);
 
   return {
     ...userPhone(deps, settings),
@@ -53,18 +60,25 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
     ...userBatch(deps, settings),
 
     async createHumanUser(request, call) {
-      if (isOfNamesAlone(request)) return createNamed(request, call);
       const at = place(request, call);
+      if (isOfNamesAlone(request))
+        return mailed({ at, request, call }, (mail) => createNamed({ at, request, call }, mail));
       const found = await findings(request, call);
       refuseNew(refusal(request, found, { call, path: "" }));
-      const { secret: code, ...withPhone } =
-        (await phoneOf({ id: at.stream, phone: request.phone }, call.signal)) ?? {};
+      const { phone, inactive } = request;
+      const { secret: code, ...withPhone } = (await phoneOf({ id: at.stream, phone, inactive }, call.signal)) ?? {};
       const secret = { ...code, ...(await credentials(request, found, call.signal)) };
-      return log.append(call, [createdFact(at, request, { ...withPhone, secret })], created(at));
+      return mailed({ at, request, call }, (mail) =>
+        log.append(
+          call,
+          [createdFact(at, request, { ...withPhone, mail, secret }), ...totpFacts(at, request, deps)],
+          created(at),
+        ),
+      );
     },
 
     async createMachineUser(request, call) {
-      return createNamed(request, call);
+      return createNamed({ at: place(request, call), request, call });
     },
 
     async getUser({ userId }, call) {
@@ -91,10 +105,11 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
       if (row.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id: userId } });
       const hash = await newPasswordHash(secrets, { user: row, password: newPassword, signal: call.signal });
       const at = next(row, clock());
-      const fact = { case: "passwordChanged", value: { byAdministrator: true } } as const;
-      return log.append(call, [factOf("user", at, fact, passwordSecret(hash, row.policy))], {
-        details: detailsAfter(at),
-      });
+      const { userId: callerId, tokenId } = callerOf(call);
+      const keepTokenId = callerId === userId ? tokenId : undefined;
+      const fact = { case: "passwordChanged", value: { byAdministrator: true, keepTokenId } } as const;
+      const secret = { ...passwordSecret(hash, row.policy), ...notice("password_changed", call) };
+      return log.append(call, [factOf("user", at, fact, secret)], { details: detailsAfter(at) });
     },
 
     async deactivateUser({ userId }, call) {
@@ -116,7 +131,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
 
     async unlockUser({ userId }, call) {
       const row = await userOf(userId, call);
-      if (!isLocked(row, clock()) && !(await codesWait(sql, userId, clock())))
+      if (!isLocked(row, clock()) && !(await isBlocked(userId, clock())))
         return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
       const unlocked = factOf("user", at, { case: "unlocked", value: {} });
@@ -132,9 +147,21 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
     },
   } satisfies ServiceImpl<typeof UserService>;
 
-  async function createNamed(request: NewUserRequest, call: Call) {
-    const at = place(request, call);
-    const taken = await log.appendIf<TakenNames>(call, createdFact(at, request, {}), created(at), namesAreFree);
+  /** Whether wrong passwords or codes of a user keep anybody waiting. */
+  async function isBlocked(userId: string, now: Date): Promise<boolean> {
+    const isNameBlocked = waitOf(sql, userId, now).then((until) => until !== undefined);
+    const blocks = [codesWait(sql, userId, now), isChangeBlocked(sql, userId, now), isNameBlocked];
+    return (await Promise.all(blocks)).includes(true);
+  }
+
+  /** Appends the creation of a person, with a mail unless the address is verified. */
+  function mailed<A>({ at, request, call }: Creation, append: (mail?: NewUserMail) => Promise<A>): Promise<A> {
+    const addressee = addresseeOf(at, request);
+    return addressee ? mails.appended(addressee, call, append) : append();
+  }
+
+  async function createNamed({ at, request, call }: Creation, mail?: NewUserMail) {
+    const taken = await log.appendIf<TakenNames>(call, createdFact(at, request, { mail }), created(at), namesAreFree);
     if (!taken) return created(at);
     refuseNew(refusedNames(request, taken, { call, path: "" }));
     throw new Error("a user was not created for no reason");
@@ -147,6 +174,9 @@ export const userService = (deps: Deps, settings: PhoneSettings & MailSettings) 
   }
 };
 
+/** A user to create, and its place in the log. */
+type Creation = { readonly at: At; readonly request: NewUserRequest; readonly call: Call };
+
 /** A user as its row holds it. */
 export type UserRow = Versioned & {
   readonly kind: string;
@@ -155,6 +185,7 @@ export type UserRow = Versioned & {
   readonly familyName: string | null;
   readonly email: string | null;
   readonly emailVerified: boolean;
+  readonly requiresFactor: boolean;
   readonly phone: string | null;
   readonly phoneVerified: boolean;
   readonly address: AddressColumn;
@@ -193,9 +224,18 @@ export const user = (row: Omit<UserRow, "lastOwner">, now: Date) => ({
 
 type Kind = Omit<UserRow, "lastOwner">;
 
-const human = ({ givenName, familyName, email, phone, phoneVerified, emailVerified, address }: Kind) => {
+const human = ({
+  givenName,
+  familyName,
+  email,
+  phone,
+  phoneVerified,
+  emailVerified,
+  requiresFactor,
+  address,
+}: Kind) => {
   const names = { givenName: givenName ?? "", familyName: familyName ?? "" };
-  const known = { ...names, email: email ?? "", emailVerified, phoneVerified };
+  const known = { ...names, email: email ?? "", emailVerified, phoneVerified, requiresFactor };
   return {
     case: "human",
     value: { ...known, ...(phone === null ? {} : { phone }), ...addressShown(address) },

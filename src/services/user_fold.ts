@@ -3,10 +3,13 @@ import { emailFolds } from "./email.ts";
 import { endCodesWait } from "./factor_attempts.ts";
 import { dropFactorCredentials } from "./factor_fold.ts";
 import { dropAllMailCodes, dropMailCodes, keepMailCode } from "./mail_code.ts";
-import { keepsAnOwner } from "./member.ts";
+import { keepsAnOwnerAtHome } from "./member.ts";
+import { sendNotice } from "./notice.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "./password.ts";
 import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "./phone_code.ts";
 import { addressInFact } from "./postal_address.ts";
+import { roleGiverFolds } from "./role_giver.ts";
+import { browsersEnd, sessionsEnd, tokensEnd } from "./sign_ins_end.ts";
 import { touchUser } from "./touch_user.ts";
 import { userUpdateFolds } from "./update_user.ts";
 import { phoneFolds } from "./user_phone.ts";
@@ -15,36 +18,28 @@ import { usernameFolds } from "./username.ts";
 const loginName = `insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from $facts f`;
 
+const activeInFact = "not coalesce((f.payload->>'inactive')::boolean, false)";
+
 const chosenId = `insert into chosen_ids (id) select f.stream from $facts f where (f.payload->>'idChosen')::boolean`;
 
-const sessionsEnd: Cascade = {
-  makes: "session.ended",
-  select: `select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
-           from $input i join sessions s on s.user_id = i.stream
-           where s.session_id is distinct from i.payload->>'keepSessionId'`,
-};
-
-const tokensEnd: Cascade = {
-  makes: "access_token.revoked",
-  select: `select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
-           from $input i join access_tokens t on t.user_id = i.stream`,
-};
+// An administrator takes the account back; users who change their own password keep the tokens that they gave to machines.
+const tokensEndBySetting = tokensEnd(
+  "(i.payload->>'byAdministrator')::boolean and t.token_id is distinct from i.payload->>'keepTokenId'",
+);
 
 const membershipsEnd: Cascade = {
   makes: "member.removed",
+  extent: "many",
   select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
            from $input i join members m on m.user_id = i.stream`,
 };
 
 const grantsEnd: Cascade = {
   makes: "user_grant.removed",
+  extent: "many",
   select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
            from $input i join user_grants g on g.user_id = i.stream`,
 };
-
-// Refresh tokens may outlive the session that they came of, and with it the cascade.
-const browsersEnd = `delete from browser_sessions b using $input i
-  where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'`;
 
 const gone = (table: string) => `delete from ${table} t using $facts f where t.user_id = f.stream`;
 
@@ -60,22 +55,26 @@ export const userFolds = {
   ...userUpdateFolds,
   ...usernameFolds,
   ...emailFolds,
+  ...roleGiverFolds,
   passwordCodeRequested: { views: [touchUser()], credentials: keepMailCode },
   humanCreated: {
     views: [
-      `insert into users (owner, user_id, kind, username, given_name, family_name, email, phone, address, version,
-         created, changed)
+      `insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, phone, address,
+         requires_factor, active, version, created, changed)
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
-         f.payload->>'email', f.payload->>'phone', ${addressInFact}, f.version, f.time, f.time from $facts f`,
+         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.payload->>'phone',
+         ${addressInFact}, coalesce((f.payload->>'requiresFactor')::boolean, false), ${activeInFact},
+         f.version, f.time, f.time from $facts f`,
       loginName,
       chosenId,
     ],
-    credentials: [...firstPassword, ...keepPhoneCode],
+    credentials: [...firstPassword, ...keepPhoneCode, ...keepMailCode],
   },
   machineCreated: {
     views: [
-      `insert into users (owner, user_id, kind, username, name, version, created, changed)
-       select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', f.version, f.time, f.time
+      `insert into users (owner, user_id, kind, username, name, active, version, created, changed)
+       select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', ${activeInFact}, f.version, f.time,
+         f.time
        from $facts f`,
       loginName,
       chosenId,
@@ -83,13 +82,19 @@ export const userFolds = {
   },
   passwordChanged: {
     views: [touchUser(afterPasswordChange)],
-    credentials: [...replacePassword, ...clearAttempts, ...dropMailCodes("password"), browsersEnd],
-    cascades: [sessionsEnd],
+    credentials: [
+      ...replacePassword,
+      ...clearAttempts,
+      ...dropMailCodes("password"),
+      browsersEnd,
+      ...sendNotice("i.stream"),
+    ],
+    cascades: [sessionsEnd, tokensEndBySetting],
   },
   deactivated: {
     views: [touchUser("active = false")],
     credentials: [...endSignIns, ...unsendPhoneCode, ...dropAllMailCodes, browsersEnd],
-    cascades: [sessionsEnd, keepsAnOwner("user.deactivated", "m.user_id = i.stream")],
+    cascades: [sessionsEnd, keepsAnOwnerAtHome("user.deactivated")],
   },
   reactivated: { views: [touchUser("active = true")] },
   locked: {
@@ -106,12 +111,13 @@ export const userFolds = {
       gone("login_names"),
       gone("factors"),
       gone("consents"),
+      gone("ended_roles"),
     ],
     credentials: [
       ...[gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode],
-      ...[...dropAllMailCodes, ...dropFactorCredentials],
+      ...[...dropAllMailCodes, ...dropFactorCredentials, gone("known_browsers")],
       browsersEnd,
     ],
-    cascades: [sessionsEnd, tokensEnd, membershipsEnd, grantsEnd, keepsAnOwner("user.deleted", "m.user_id = i.stream")],
+    cascades: [sessionsEnd, tokensEnd(), membershipsEnd, grantsEnd, keepsAnOwnerAtHome("user.deleted")],
   },
 } satisfies NounFolds<"user">;

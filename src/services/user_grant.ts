@@ -26,7 +26,9 @@ import {
 import { userGrantBatch } from "./add_user_grants.ts";
 import { cut, pageOf, pageRule } from "./page.ts";
 import { stateOfProject } from "./project_state.ts";
+import { refuseOvertaken } from "./update_mask.ts";
 import { userGrantList } from "./user_grant_list.ts";
+import { grantAndRolesRead, userGrantRoles } from "./user_grant_roles.ts";
 import { userGrantColumns as columns, type UserGrantRow } from "./user_grant_row.ts";
 import { userGrantState, userGrantStateFolds } from "./user_grant_state.ts";
 
@@ -39,6 +41,7 @@ export const userGrantService = (deps: Deps) => {
 
   return {
     ...userGrantBatch(deps),
+    ...userGrantRoles(deps),
     ...userGrantState(deps, grantOf),
 
     async addUserGrant(request, call) {
@@ -62,10 +65,11 @@ export const userGrantService = (deps: Deps) => {
       return { userGrants: rows.map(userGrant), nextPageToken };
     },
 
-    async changeUserGrant({ userGrantId, roleKeys }, call) {
+    async changeUserGrant({ userGrantId, roleKeys, expectedSequence }, call) {
       const asked = { owner: organizationOf(call), id: userGrantId, role_keys: roleKeys };
       const row = await grantToChange(asked, call.signal);
       if (!row) throw refuse.notFound("user_grant", userGrantId);
+      refuseOvertaken(row, expectedSequence);
       const no = refusedRoles({ ...row, projectGrantId: row.projectGrantId ?? "", roleKeys }, row.known);
       if (no) throw refuse.because(no.reason, no);
       if (sameRoles(row.roleKeys, roleKeys)) return log.append(call, [], { details: details(row) });
@@ -177,21 +181,6 @@ const grantRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, UserGrantRow>(sql, {
     asked: "owner text, id text",
     select: `select n, ${columns} from asked join user_grants g on g.owner = asked.owner and g.user_grant_id = asked.id`,
-  });
-
-/** Reads a grant, and those of the requested roles that it could hold. */
-const grantAndRolesRead = (sql: Sql) =>
-  loadOne<{ owner: string; id: string; role_keys: readonly string[] }, UserGrantRow & { known: string[] }>(sql, {
-    asked: "owner text, id text, role_keys text[]",
-    select: `select n, ${columns},
-      case when g.project_grant_id is null then array(
-        select r.role_key from project_roles r
-        where r.project_id = g.project_id and r.role_key = any(asked.role_keys))
-      else array(
-        select r.role_key from project_grant_roles r
-        where r.project_grant_id = g.project_grant_id and r.role_key = any(asked.role_keys))
-      end as known
-      from asked join user_grants g on g.owner = asked.owner and g.user_grant_id = asked.id`,
   });
 
 const sameRoles = (some: readonly string[], others: readonly string[]): boolean =>

@@ -7,7 +7,7 @@ import { e164 } from "./phone_number.ts";
 
 /** The columns of a user `u` beside its id. */
 export const userColumns = `u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-  u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.locked, u.locked_until as "lockedUntil",
+  u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.locked, u.locked_until as "lockedUntil",
   u.version, u.created, u.changed`;
 
 /** The fields of a filter by text. */

@@ -44,7 +44,7 @@ export function exclusive({ sendCode, returnCode, isVerified }: Modes): Violatio
 }
 
 /** Whether a request ends a verification: it asks for a code, or states that the new value is not verified. */
-const asksForCode = ({ sendCode, returnCode, isVerified }: Modes): boolean =>
+export const asksForCode = ({ sendCode, returnCode, isVerified }: Modes): boolean =>
   sendCode !== undefined || returnCode !== undefined || isVerified === false;
 
 /** Refuses a change of a machine, and one that sets the verified value once more. */

@@ -72,3 +72,17 @@ function bytesOf(file: FileDescriptorProto): Buffer {
   for (const field of fields) clearField(field, FieldDescriptorProtoSchema.field.jsonName);
   return Buffer.from(toBinary(FileDescriptorProtoSchema, copy));
 }
+
+// Single values, which prove themselves or are proved later, and bring nothing back of what somebody else changed.
+const singleValues = ["ChangePassword", "SetPassword", "ChangeEmail", "ChangePhone"];
+
+test("every write that replaces what there is can name the version that it replaces", () => {
+  const requests = ours.flatMap(({ service }) =>
+    service.flatMap(({ method }) => method.filter(({ name }) => /^(Set|Change|Update)[A-Z]/.test(name))),
+  );
+  const without = requests.filter(({ inputType }) => {
+    const message = ours.flatMap(({ messageType }) => messageType).find(({ name }) => inputType.endsWith(`.${name}`));
+    return !message?.field.some(({ name }) => name === "expected_sequence");
+  });
+  expect(without.map(({ name }) => name).toSorted()).toEqual(singleValues.toSorted());
+});

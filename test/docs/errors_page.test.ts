@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { chartSettings } from "../../docs/chart_settings.ts";
 import { errorsPage } from "../../docs/errors_page.ts";
 import { reasons } from "../../src/errors.ts";
 import { textKeys } from "../../src/messages/catalogue.ts";
@@ -13,4 +14,9 @@ test("the page has every reason and every text once, with all parameters named",
   expect(listed.toSorted()).toEqual([...textKeys()].sort());
   expect(listed).toEqual(expect.arrayContaining(Object.keys(reasons)));
   expect(errorsPage()).not.toContain("…");
+});
+
+test("the chart of Helm knows the settings that there are", async () => {
+  const path = new URL("../../deploy/helm/templates/_settings.tpl", import.meta.url);
+  expect(await readFile(path, "utf8"), "npm run generate writes it").toBe(chartSettings());
 });

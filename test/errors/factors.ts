@@ -25,6 +25,7 @@ export const factorRows = {
         insert into factors (owner, factor_id, user_id, kind, name, is_synced, version, created, changed)
         select ${postern.organizationId}, ${userId} || n, ${userId}, 'passkey', '', false, 1, now(), now()
         from generate_series(1, 20) n`;
+      await probe.sql`update sessions set amr = '{hwk,user,mfa}' where user_id = ${userId}`;
       return germanAs(client.token).post(`${factors}:startPasskey`);
     },
   },

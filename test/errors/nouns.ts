@@ -1,5 +1,7 @@
 import type { Reason } from "../../src/errors.ts";
 import { newJwk } from "../fixture/jwk.ts";
+import { withTokens } from "../fixture/many_tokens.ts";
+import { endedElsewhere } from "../fixture/roles_elsewhere.ts";
 import { type Answer, machine, organization, signedUp } from "../harness.ts";
 import { fresh, type Row, type Scene } from "./provocation.ts";
 
@@ -64,6 +66,13 @@ export const nounRows = {
       return scene.german.post(path, { publicKey: newJwk() });
     },
   },
+  ACCESS_TOKEN_LIMIT: {
+    async by({ postern, fixture, german }) {
+      const userId = await fixture.newUser();
+      await withTokens(postern.databaseUrl, userId, 1_000);
+      return german.post(`/v1/users/${userId}/tokens`, {});
+    },
+  },
   USER_GRANT_NOT_FOUND: missing("/v1/user-grants/none"),
   MEMBER_NOT_FOUND: missing("/v1/members/{user}"),
   CONNECTION_NOT_FOUND: {
@@ -100,6 +109,18 @@ export const nounRows = {
     by: ({ german, fixture: { projectId, organizationId } }) =>
       german.post(`/v1/projects/${projectId}/grants`, { grantedOrganizationId: organizationId }),
     details: ["BadRequest"],
+  },
+  OWN_ORGANIZATION: {
+    by: ({ german, fixture: { userId, organizationId } }) =>
+      german.post(`/v1/users/${userId}/roles:end`, { organizationId }),
+    details: ["BadRequest"],
+  },
+  ENDED_BY_RECEIVER: {
+    async by({ postern, german, fixture: { newUser } }) {
+      const userId = await newUser();
+      const there = { "x-service-orgid": await endedElsewhere(postern, userId) };
+      return german.post("/v1/members", { userId, roles: ["ORG_VIEWER"] }, there);
+    },
   },
   PROJECT_GRANT_NEEDED: {
     async by({ postern, admin, german, fixture: { projectId, userId } }) {

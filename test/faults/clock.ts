@@ -30,7 +30,7 @@ export async function openClock(): Promise<ClockStage> {
     FAKETIME_CACHE_DURATION: "1",
     FAKETIME_DONT_FAKE_MONOTONIC: "1",
   };
-  const env = { ...fake, SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "0", SIGN_IN_FAILURES_PER_NAME_PER_MINUTE: "0" };
+  const env = { ...fake, SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "0" };
   const options = { databaseUrl, dataDir, adminToken: newToken("pt"), env };
   const node = opened.use(await startNode(options));
   await untilReady(node);

@@ -3,6 +3,8 @@ import { chmod, mkdtemp, open, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "vitest";
+import { eventually, readyStatus } from "../first_start.ts";
 import { ask } from "../postgres/holder.ts";
 import { openKilled } from "./kills.ts";
 import type { Stage } from "./rounds.ts";
@@ -43,7 +45,13 @@ export async function openFull(): Promise<Stage> {
         },
         async heal() {
           await pause(fullMs);
+          await eventually(async () => (await readyStatus(stage.url)) === 503 || undefined, "a node that is not ready");
+          expect(await fullDisks(stage.url)).toBeGreaterThan(0);
           await rm(ballast);
+          await eventually(
+            async () => (await readyStatus(stage.url)) === 200 || undefined,
+            "a node that is ready again",
+          );
         },
         isSlow: true,
       },
@@ -52,8 +60,14 @@ export async function openFull(): Promise<Stage> {
   };
 }
 
+/** How many statements the node says to have found no room. */
+async function fullDisks(url: string): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^postern_database_disk_full_total (\d+)$/m.exec(metrics)?.[1]);
+}
+
 /** Writes until nothing more goes in, also what the database gives back meanwhile. */
-async function fill(path: string): Promise<void> {
+export async function fill(path: string): Promise<void> {
   const file = await open(path, "w");
   for (const size of [1 << 20, 1 << 12])
     while (await file.write(Buffer.alloc(size)).then(({ bytesWritten }) => bytesWritten > 0, isFull));

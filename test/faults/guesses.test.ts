@@ -1,21 +1,26 @@
 import { randomBytes } from "node:crypto";
+import { ConnectError, createContextValues } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { readConfig } from "../../src/config.ts";
+import { keys, systemCall } from "../../src/deps.ts";
+import { callSession } from "../../src/services/new_session.ts";
+import { signInsOf } from "../../src/services/sign_in.ts";
 import { type Answer, type Client, signedUp } from "../harness.ts";
 import { ask as askDatabase } from "../postgres/holder.ts";
+import { openHandlers } from "../sent_statements.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 
 const [guesses, atOnce] = [10_000, 64];
 // The bounds of codes are fixed; the limits are those that the service comes with.
 const [nodeCount, triesOfCode, triesOfPassword] = [2, 5, 10];
 const { phoneSendsPerUser, mailSendsPerUser, ...defaults } = readConfig({});
-const { signInFailuresPerNamePerMinute, signInFailuresPerAddressPerMinute } = defaults;
+const { signInFailuresPerAddressPerMinute } = defaults;
 const timeout = 600_000;
 
 let nodes: TwoNodes;
 beforeAll(async () => {
   nodes = await startTwoNodes({
-    signInFailuresPerNamePerMinute,
     signInFailuresPerAddressPerMinute,
     trustedProxies: ["127.0.0.0/8"],
   });
@@ -140,4 +145,56 @@ test("of 10,000 guesses at the old password by somebody else's session ten are c
     const change = { oldPassword: password, newPassword: "Green-Teapot-77" };
     expect(reasonOf(await caller.put("/v1/users/me/password", change))).toBe("PASSWORD_ATTEMPTS");
   }
+});
+
+const hourMs = 3_600_000;
+
+test("in a month, of guesses from 10,000 addresses at one name, ten in a row are checked at most and 10,000 in all, and its user gets in all the time", {
+  timeout,
+}, async () => {
+  await using handlers = openHandlers(nodes.one);
+  const { userId, username, password } = await signedUp(nodes.one);
+  const [began, { sql }] = [Date.now(), handlers.deps];
+  let now = began;
+  const deps = { ...handlers.deps, clock: () => new Date(now) };
+  const each = [signInsOf(deps, nodes.one.config), signInsOf(deps, nodes.one.config)];
+  let calls = 0;
+  /** The milliseconds to wait, 0 after a wrong password that may have been checked; undefined after a right one. */
+  const waitAfter = async (guess: string, browsers: readonly string[] = []): Promise<number | undefined> => {
+    const nth = calls++;
+    const network = `10.${nth % guesses}`;
+    const call = { ...systemCall(`guess-${nth}`), values: createContextValues().set(keys.network, network) };
+    const request = { loginName: username, password: guess, newPassword: undefined, browsers, call };
+    try {
+      await each[nth % nodeCount]?.signIn(request, callSession(nodes.one.config));
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof ConnectError)) throw error;
+      return Number(error.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds ?? 0) * 1000;
+    }
+  };
+  const browser = { userId, hash: "ab".repeat(32) };
+  await sql`insert into known_browsers (hash, user_id, since, created, expiration_date)
+    select decode(${browser.hash}, 'hex'), user_id, changed, changed, changed + interval '90 days'
+    from passwords where user_id = ${userId}`;
+  let [checked, inARow, rounds] = [0, 0, 0];
+  while (now - began < 30 * 24 * hourMs) {
+    const waits = await waitAfter(`Blue-Kettle-${calls}x`);
+    if (waits === undefined) expect.unreachable();
+    if (waits === 0) {
+      checked++;
+      expect(++inARow).toBeLessThanOrEqual(triesOfPassword);
+      continue;
+    }
+    expect(waits).toBeLessThanOrEqual(hourMs);
+    // Not even the right password gets anybody in elsewhere; in a browser that is known it does, after a mistake too.
+    expect(await waitAfter(password)).toBeGreaterThan(0);
+    if (rounds % 2 === 0) expect(await waitAfter("Red-Saucer-11", [browser.hash])).toBe(0);
+    expect(await waitAfter(password, [browser.hash])).toBeUndefined();
+    rounds++;
+    inARow = 0;
+    now += waits;
+  }
+  // Waits of 15 and 30 minutes, then 720 of an hour, and ten guesses before each.
+  expect([rounds, checked]).toEqual([722, 7_220]);
 });

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { settings } from "../../src/config.ts";
+import { textOf } from "../rules/tree.ts";
 import { found } from "./programs.ts";
 
 const run = promisify(execFile);
@@ -22,19 +23,29 @@ const line = (text: string, key: string) => new RegExp(`^${key}: (.*)$`, "m").ex
 
 const names = (text = "") => [...text.matchAll(/^ +- name: ([A-Z][A-Z0-9_]+)$/gm)].map(([, name]) => name);
 
+const secret = (...all: readonly string[]) =>
+  `secretSettings=${JSON.stringify(all.map((name) => ({ name, secret: "more", key: "one" })))}`;
+
 const withAll = [
   ...["--set", "tls.secret=certificate,serviceMonitor.enabled=true,secret.migrationDatabaseUrl=OWNER_URL"],
   ...["--set-json", 'networkPolicy.operators=[{"namespaceSelector":{"matchLabels":{"name":"monitoring"}}}]'],
   ...["--set-json", 'networkPolicy.egress=[{"ports":[{"port":5432}]}]'],
   ...["--set-json", 'secretSettings=[{"name":"SMS_TWILIO_AUTH_TOKEN","secret":"twilio","key":"token"}]'],
+  ...["--set", "ingress.enabled=true,ingress.host=id.example,ingress.tlsSecret=outside"],
+  ...["--set-string", "settings.TRUSTED_PROXIES=10.244.1.7"],
 ];
 
-test("a stop of a pod is given more time than it can take", async () => {
+test("a stop of a pod, a container or a service is given more time than it can take", async () => {
   const usual = (name: string) => Number(settings.find((one) => one.name === name)?.default);
   const text = await readFile(`${chart}/values.yaml`, "utf8");
   const delay = Number(/SHUTDOWN_DELAY_MS: "(\d+)"/.exec(text)?.[1]);
-  const longest = delay + usual("SHUTDOWN_GRACE_MS") + usual("SMS_TIMEOUT_MS");
-  expect(Number(line(text, "terminationGracePeriodSeconds")) * 1000).toBeGreaterThan(longest);
+  const longest = delay + usual("SHUTDOWN_GRACE_MS") + Math.max(usual("SMS_TIMEOUT_MS"), usual("MAIL_TIMEOUT_MS"));
+  const seconds = [
+    line(text, "terminationGracePeriodSeconds"),
+    /stop_grace_period: (\d+)s/.exec(textOf("deploy/compose.yaml"))?.[1],
+    /TimeoutStopSec=(\d+)s/.exec(textOf("deploy/postern.service"))?.[1],
+  ];
+  for (const one of seconds) expect(Number(one) * 1000).toBeGreaterThan(longest);
 });
 
 describe.skipIf(!found("helm"))("the chart of Helm", () => {
@@ -51,7 +62,8 @@ describe.skipIf(!found("helm"))("the chart of Helm", () => {
       ...["Service postern-nodes", "Deployment postern", "Pod postern-health"],
     ];
     expect([...(await objects()).keys()].sort()).toEqual([...usual].sort());
-    expect([...(await objects(...withAll)).keys()].sort()).toEqual([...usual, "ServiceMonitor postern"].sort());
+    const more = ["Ingress postern", "ServiceMonitor postern"];
+    expect([...(await objects(...withAll)).keys()].sort()).toEqual([...usual, ...more].sort());
   });
 
   test("every setting that it gives is one of Postern's, and no secret stands in the chart", async () => {
@@ -63,6 +75,19 @@ describe.skipIf(!found("helm"))("the chart of Helm", () => {
     );
     for (const secret of ["DATABASE_URL", "MIGRATION_DATABASE_URL", "POSTERN_MASTER_KEY", "POSTERN_ADMIN_TOKEN"])
       expect(text).not.toMatch(new RegExp(`name: ${secret}\\n +value:`));
+  });
+
+  test("behind an Ingress clients have addresses and the issuer has the name of its host", async () => {
+    const text = (await objects(...withAll)).get("Deployment postern") ?? "";
+    expect(text).toMatch(/name: TRUSTED_PROXIES\n +value: "10.244.1.7"/);
+    expect(text).toMatch(/name: PUBLIC_URL\n +value: "https:\/\/id.example"/);
+    const other = await objects(...withAll, "--set-string", "settings.PUBLIC_URL=https://sign-in.example");
+    expect(other.get("Deployment postern")).toMatch(/name: PUBLIC_URL\n +value: "https:\/\/sign-in.example"/);
+  });
+
+  test("no variable is given twice, whatever the values are", async () => {
+    const all = names((await objects(...withAll)).get("Deployment postern")?.split("containers:")[2]);
+    expect(all).toEqual([...new Set(all)]);
   });
 
   test("no pod is root, writes its own files, or may do more than listen", async () => {
@@ -105,6 +130,23 @@ describe.skipIf(!found("helm"))("the chart of Helm", () => {
       "settings.DATABASE_URL: it is a secret",
     ],
     ["no node", ["--set", "replicas=0"], "replicas"],
+    ["a setting that Postern does not have", ["--set-string", "settings.DATABSE_URL=x"], "no such setting"],
+    ["a secret of that kind", ["--set-json", secret("DATABSE_URL")], "Postern has no setting DATABSE_URL"],
+    ["a secret that has its own value", ["--set-json", secret("DATABASE_URL")], "DATABASE_URL comes from the secret"],
+    ["a secret for a setting that the chart gives", ["--set-json", secret("PORT")], "PORT is given twice"],
+    ["a setting that is a secret too", ["--set-json", secret("LOG_FORMAT")], "LOG_FORMAT is given twice"],
+    ["a secret given twice", ["--set-json", secret("SMS_TEXT", "SMS_TEXT")], "SMS_TEXT is given twice"],
+    [
+      "less time for a stop than it may take",
+      ["--set-string", "settings.SHUTDOWN_DELAY_MS=30000"],
+      "terminationGracePeriodSeconds: a stop may take 70 s",
+    ],
+    ["an Ingress without a host", ["--set", "ingress.enabled=true"], "ingress.host"],
+    [
+      "an Ingress whose controller is not named",
+      ["--set", "ingress.enabled=true,ingress.host=id.example"],
+      "settings.TRUSTED_PROXIES: an Ingress needs the addresses of its controller",
+    ],
   ])("refuses %s", async (_, values, sentence) => {
     await expect(objects(...values)).rejects.toThrow(sentence);
   });

@@ -9,7 +9,7 @@ import { type Bouncer, startPgbouncer } from "./pgbouncer.ts";
 import { found } from "./programs.ts";
 
 const ignored =
-  "extra_float_digits,statement_timeout,enable_seqscan,enable_hashjoin,enable_mergejoin,jit,plan_cache_mode";
+  "extra_float_digits,statement_timeout,enable_seqscan,enable_hashjoin,enable_mergejoin,enable_bitmapscan,jit,plan_cache_mode";
 
 const ways: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "as it comes": {},

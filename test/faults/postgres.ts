@@ -1,6 +1,5 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
 import { chmod, chown, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,26 +11,11 @@ const run = promisify(execFile);
 // PostgreSQL does not run as root.
 const account = isRoot ? { uid: 65_534, gid: 65_534 } : {};
 
-/**
- * The folders of PostgreSQL's programs on this machine: those of Debian's packages, and those that the variable POSTGRES_BINS
- * lists, with colons between them.
- */
-export function postgresBins(): string[] {
-  const home = "/usr/lib/postgresql";
-  const named = (process.env.POSTGRES_BINS ?? "").split(":").filter(Boolean);
-  return [...installed(home).map((version) => join(home, version, "bin")), ...named];
-}
-
-function installed(home: string): string[] {
-  try {
-    return readdirSync(home);
-  } catch {
-    return [];
-  }
-}
-
 /** Starts a server by the programs of a folder, on a new data folder; the URL names an empty database. */
-export async function startPostgres(bin: string): Promise<AsyncDisposable & { readonly url: string }> {
+export async function startPostgres(
+  bin: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<AsyncDisposable & { readonly url: string }> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "postern-version-"));
   opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
@@ -40,7 +24,7 @@ export async function startPostgres(bin: string): Promise<AsyncDisposable & { re
   const data = join(folder, "data");
   const options = { ...account, cwd: "/", env: { PATH: "/usr/bin:/bin", LC_ALL: "C" } };
   await run(join(bin, "initdb"), ["-D", data, "-U", "postern", "--auth=trust", "--encoding=UTF8", "-N"], options);
-  const args = ["-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off"];
+  const args = ["-D", data, "-k", folder, ...settingsOf({ listen_addresses: "", fsync: "off", ...settings })];
   const child = spawn(join(bin, "postgres"), args, { ...options, stdio: "ignore" });
   const exited = once(child, "exit");
   opened.defer(async () => {
@@ -54,3 +38,6 @@ export async function startPostgres(bin: string): Promise<AsyncDisposable & { re
   const stack = opened.move();
   return { url: `${address}/postern${host}`, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
+
+const settingsOf = (settings: Readonly<Record<string, string>>): string[] =>
+  Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);

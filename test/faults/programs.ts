@@ -1,17 +1,12 @@
 import { spawnSync } from "node:child_process";
 import type { Reporter } from "vitest/node";
-import { postgresBins } from "./postgres.ts";
+import { missingPostgres } from "./postgres_versions.ts";
 
 type Run = "short" | "long";
 
 // The programs that tests of faults need, with what runs by each, and a command that succeeds where it is installed.
 const programs = {
   "systemd-analyze": { run: "short", tests: "the unit of systemd", command: ["systemd-analyze", "--version"] },
-  postgres: {
-    run: "short",
-    tests: "each installed version of PostgreSQL",
-    command: [`${postgresBins()[0]}/postgres`, "--version"],
-  },
   pgbouncer: { run: "short", tests: "a node behind PgBouncer", command: ["pgbouncer", "--version"] },
   patroni: {
     run: "long",
@@ -46,6 +41,8 @@ export function reportSkipped(wanted: Run): Reporter {
       for (const [name, { run, tests, command }] of Object.entries(programs))
         if (run === wanted && !found(name as Program))
           console.log(`skipped: ${tests}, because \`${command.join(" ")}\` does not run`);
+      for (const version of wanted === "short" ? missingPostgres() : [])
+        console.log(`skipped: PostgreSQL ${version}, because npm could not fetch it`);
     },
   };
 }

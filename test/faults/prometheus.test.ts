@@ -1,34 +1,38 @@
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { root, textOf } from "../rules/tree.ts";
+import { textOf } from "../rules/tree.ts";
 import { found } from "./programs.ts";
+import { alertNames, checkRules, readRules, testRules } from "./promtool.ts";
 
 type Board = { readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[] };
 
-async function checkRules(path: string): Promise<string> {
-  return (await promisify(execFile)("promtool", ["check", "rules", path])).stdout;
-}
-
 describe.skipIf(!found("promtool"))("Prometheus", () => {
   test("understands the rules", async () => {
-    const alerts = textOf("deploy/prometheus-rules.yml").match(/- alert: /g) ?? [];
-    const report = await checkRules(join(root, "deploy/prometheus-rules.yml"));
-    expect(report).toContain(`SUCCESS: ${alerts.length} rules found`);
+    expect(await checkRules(readRules())).toContain(`SUCCESS: ${alertNames().length} rules found`);
+  });
+
+  test("calls somebody when long statements wait for minutes, and not for a single one", async () => {
+    const alertname = "PosternLongStatementsQueue";
+    const series = 'postern_database_long_statements_waiting{instance="one"}';
+    const labels = { instance: "one", severity: "ticket" };
+    const fires = [{ exp_labels: labels }];
+    const scenes = [
+      { values: "0 1 1 0 1 0x10", exp_alerts: [] },
+      { values: "0 1x20", exp_alerts: fires },
+    ];
+    const tests = scenes.map(({ values, exp_alerts }) => ({
+      interval: "1m",
+      input_series: [{ series, values }],
+      alert_rule_test: [{ eval_time: "10m", alertname, exp_alerts }],
+    }));
+    const rules = readRules().replaceAll(/^ +annotations:\n( +(summary|description): .*\n?)+/gm, "");
+    expect(await testRules(rules, tests)).toContain("SUCCESS");
   });
 
   test("understands the expressions of the board", async () => {
     const { panels }: Board = JSON.parse(textOf("deploy/grafana-dashboard.json"));
     const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
     const rules = expressions.map((expr, index) => ({ record: `panel:${index}`, expr }));
-    const folder = await mkdtemp(join(tmpdir(), "postern-board-"));
-    await using cleared = new AsyncDisposableStack();
-    cleared.defer(() => rm(folder, { recursive: true }));
-    // JSON is YAML.
-    await writeFile(join(folder, "rules.yml"), JSON.stringify({ groups: [{ name: "board", rules }] }));
-    expect(await checkRules(join(folder, "rules.yml"))).toContain(`SUCCESS: ${expressions.length} rules found`);
+    const report = await checkRules({ groups: [{ name: "board", rules }] });
+    expect(report).toContain(`SUCCESS: ${expressions.length} rules found`);
   });
 });

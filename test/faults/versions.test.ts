@@ -1,23 +1,18 @@
-import { execFileSync } from "node:child_process";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { doctor } from "../../src/doctor.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { machine, signedUp, startPostern } from "../harness.ts";
 import { quiet } from "../postgres/holder.ts";
 import { startLoad } from "./load.ts";
-import { postgresBins, startPostgres } from "./postgres.ts";
-import { found } from "./programs.ts";
+import { startPostgres } from "./postgres.ts";
+import { postgresBins, versionOf } from "./postgres_versions.ts";
 
-const versions = postgresBins().map((bin) => {
-  const version = String(execFileSync(join(bin, "postgres"), ["--version"])).replace(/^\D*(\S+).*\n$/, "$1");
-  return { version, bin };
-});
+const versions = postgresBins().map((bin) => ({ version: versionOf(bin), bin }));
 const [old, recent] = [true, false].map((isOld) =>
   versions.filter(({ version }) => Number.parseInt(version, 10) < 15 === isOld),
 );
 
-describe.skipIf(!found("postgres"))("PostgreSQL", () => {
+describe("PostgreSQL", () => {
   test("is installed in a version that is served", () => {
     expect(recent).not.toEqual([]);
   });

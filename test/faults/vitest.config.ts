@@ -4,5 +4,10 @@ import { reportSkipped } from "./programs.ts";
 
 // They need programs beyond npm and take minutes: they run here; those of short, which need none, run in `npm test`.
 export default defineConfig({
-  test: { ...shared, include: ["test/faults/*.test.ts"], reporters: [...shared.reporters, reportSkipped("short")] },
+  test: {
+    ...shared,
+    globalSetup: [...shared.globalSetup, "test/faults/postgres_versions.ts"],
+    include: ["test/faults/*.test.ts"],
+    reporters: [...shared.reporters, reportSkipped("short")],
+  },
 });

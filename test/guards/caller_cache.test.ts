@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { callerCache } from "../../src/guards/caller_cache.ts";
 
 const ada = {
-  caller: { userId: "ada", organization: "acme", sessionId: "session", memberships: [] },
-  tokenId: "token",
+  caller: { userId: "ada", organization: "acme", sessionId: "session", tokenId: "token", memberships: [] },
   expires: undefined,
 };
 

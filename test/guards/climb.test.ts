@@ -5,6 +5,7 @@ import { access } from "../../gen/postern/v1/options_pb.ts";
 import { permissionsOf } from "../../src/guards/permissions.ts";
 import { connect, foreignApplication } from "../fixture/connection.ts";
 import { enrolTotp } from "../fixture/factors.ts";
+import { endedElsewhere, grantedElsewhere } from "../fixture/roles_elsewhere.ts";
 import { type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { openProbe } from "../probe.ts";
 import { methods, nameOf } from "./methods.ts";
@@ -14,6 +15,7 @@ let acme: string;
 let headers: Record<string, string>;
 let projectId: string;
 let projectGrantId: string;
+let otherProjectId: string;
 const people = new Map<string, { userId: string; client: Client }>();
 
 beforeAll(async () => {
@@ -35,9 +37,16 @@ beforeAll(async () => {
   await person("PROJECT_EVALUATOR", acme, { projectId });
   await person("PROJECT_GRANT_VIEWER", acme, { projectId: lent, projectGrantId });
   for (const role of ["INSTANCE_OWNER", "INSTANCE_VIEWER"]) await person(role, acme, { instance: true });
-  await person("OTHER_ORG_OWNER", acme);
+  for (const role of foreign) await person(role, acme);
   const other = { "x-service-orgid": await organization(postern) };
   await postern.admin.post("/v1/members", { userId: idOf("OTHER_ORG_OWNER"), roles: ["ORG_OWNER"] }, other);
+  otherProjectId = (await postern.admin.post("/v1/projects", { name: "Elsewhere" })).body.projectId;
+  const evaluator = {
+    userId: idOf("OTHER_PROJECT_EVALUATOR"),
+    roles: ["PROJECT_EVALUATOR"],
+    projectId: otherProjectId,
+  };
+  await postern.admin.post("/v1/members", evaluator);
 }, 600_000);
 afterAll(() => postern[Symbol.asyncDispose]());
 
@@ -55,15 +64,50 @@ const idOf = (role: string) => people.get(role)?.userId as string;
 const readers = ["PROJECT_VIEWER", "PROJECT_GRANT_VIEWER", "PROJECT_EVALUATOR"];
 const onProjects = ["PROJECT_OWNER", "PROJECT_GRANT_OWNER", ...readers];
 
+// Roles that other organizations give.
+const foreign = ["OTHER_ORG_OWNER", "OTHER_PROJECT_EVALUATOR"];
+
 // A caller may act for another user only if its permissions include all of that user's, each where it counts.
 const covered: Readonly<Record<string, readonly string[]>> = {
   ORG_OWNER: ["nobody", "ORG_USER_MANAGER", "ORG_VIEWER", ...onProjects],
   ORG_USER_MANAGER: ["nobody", ...readers],
   INSTANCE_OWNER: [
-    ...["nobody", "ORG_OWNER", "ORG_USER_MANAGER", "ORG_VIEWER", "INSTANCE_VIEWER", "OTHER_ORG_OWNER"],
-    ...onProjects,
+    ...["nobody", "ORG_OWNER", "ORG_USER_MANAGER", "ORG_VIEWER", "INSTANCE_VIEWER"],
+    ...[...onProjects, ...foreign],
   ],
 };
+
+/** Each write about a user lets the caller act as the user; or it stops the user, or gives nobody a way into its account. */
+const kinds: Readonly<Record<string, "acts as" | "stops">> = {
+  "UserService.SetPassword": "acts as",
+  "UserService.CreateAccessToken": "acts as",
+  "UserService.ChangePhone": "acts as",
+  "UserService.VerifyPhone": "acts as",
+  "UserService.ResendPhoneCode": "acts as",
+  "UserService.RemovePhone": "acts as",
+  "UserService.ChangeEmail": "acts as",
+  "UserService.VerifyEmail": "acts as",
+  "UserService.ResendEmailCode": "acts as",
+  "UserService.InviteUser": "acts as",
+  "UserService.ChangeUsername": "acts as",
+  "FactorService.RenameFactor": "acts as",
+  "FactorService.RemoveFactor": "acts as",
+  "UserService.DeactivateUser": "stops",
+  "UserService.ReactivateUser": "stops",
+  "UserService.UnlockUser": "stops",
+  "UserService.DeleteUser": "stops",
+  "UserService.UpdateHumanUser": "stops",
+  "UserService.UpdateMachineUser": "stops",
+  "UserService.RevokeAccessToken": "stops",
+  "ConsentService.DisconnectApplication": "stops",
+  "SessionService.DeleteUserSessions": "stops",
+  "SessionService.DeleteSession": "stops",
+  "UserRoleService.EndUserRoles": "stops",
+  "UserRoleService.AllowUserRoles": "stops",
+};
+
+const isCovered = (act: string, role: string, target: string): boolean =>
+  (covered[role] ?? []).includes(target) || (kinds[act.split(" ")[0] ?? ""] === "stops" && foreign.includes(target));
 
 type Act = (caller: Client, userId: string) => Promise<{ status: number; body: unknown }>;
 
@@ -133,6 +177,12 @@ const acts: Readonly<Record<string, Act>> = {
   async "ConsentService.DisconnectApplication"(caller, userId) {
     return caller.delete(`/v1/users/${userId}/connected-applications/${await newConnection(userId)}`);
   },
+  async "UserRoleService.EndUserRoles"(caller, userId) {
+    return caller.post(`/v1/users/${userId}/roles:end`, { organizationId: await grantedElsewhere(postern, userId) });
+  },
+  async "UserRoleService.AllowUserRoles"(caller, userId) {
+    return caller.post(`/v1/users/${userId}/roles:allow`, { organizationId: await endedElsewhere(postern, userId) });
+  },
   async "SessionService.DeleteUserSessions"(caller, userId) {
     return caller.delete(`/v1/users/${userId}/sessions`);
   },
@@ -189,15 +239,17 @@ test("every write that names a user asks that the caller holds what the user hol
   const writes = methods.filter((method) => isWrite(method) && namesUser(method.input));
   const held = writes.filter((method) => !(nameOf(method) in givesOrTakes));
   for (const method of held) {
-    const { coversUser, coversUserWhen, user } = getOption(method, access);
-    expect({ rpc: nameOf(method), coversUser, coversUserWhen }).toEqual({
+    const { coversUser, coversUserWhen, user, coversAtHome } = getOption(method, access);
+    expect({ rpc: nameOf(method), coversUser, coversUserWhen, coversAtHome }).toEqual({
       rpc: nameOf(method),
       coversUser: user,
       coversUserWhen: [],
+      coversAtHome: kinds[nameOf(method)] === "stops",
     });
   }
   const tried = new Set(Object.keys(acts).map((act) => act.split(" ")[0]));
   expect([...tried].sort()).toEqual(held.map(nameOf).sort());
+  expect(Object.keys(kinds).sort()).toEqual(held.map(nameOf).sort());
   expect(Object.keys(givesOrTakes).every((rpc) => writes.some((method) => nameOf(method) === rpc))).toBe(true);
 });
 
@@ -232,7 +284,7 @@ describe.each(Object.keys(acts))("who may %s", (act) => {
     for (const target of [...people.keys()].filter((one) => one !== role)) {
       const fresh = await twin(target, act);
       const answer = await acts[act]?.(of(role), fresh);
-      const allowed = covered[role]?.includes(target);
+      const allowed = isCovered(act, role, target);
       expect({ target, status: answer?.status, body: answer?.body }).toMatchObject({
         target,
         status: allowed ? 200 : 403,
@@ -253,6 +305,7 @@ async function twin(role: string, act: string): Promise<string> {
     INSTANCE_OWNER: [{ roles: ["INSTANCE_OWNER"], instance: true }, {}],
     INSTANCE_VIEWER: [{ roles: ["INSTANCE_VIEWER"], instance: true }, {}],
     OTHER_ORG_OWNER: [{ roles: ["ORG_OWNER"] }, {}],
+    OTHER_PROJECT_EVALUATOR: [{ roles: ["PROJECT_EVALUATOR"], projectId: otherProjectId }, {}],
   };
   if (role === "nobody") return userId;
   const [membership, where] = memberships[role] ?? [{ roles: [role] }, headers];

@@ -5,21 +5,27 @@ const own = (request: object = {}): Row => ({
   decides: "nobody",
   request: () => ({ ...request }),
 });
+const fresh: Row = { ...own(), freshSignIn: true };
 
 /** The rows of rpcs about factors beside the password, and of sign-ins by them. */
 export const factorRows: Readonly<Record<string, Row>> = {
-  "FactorService.StartTotp": own(),
+  "FactorService.StartTotp": fresh,
   "FactorService.ConfirmTotp": own({ code: "123456", name: "Phone" }),
-  "FactorService.StartPasskey": own(),
+  "FactorService.StartPasskey": fresh,
   "FactorService.ConfirmPasskey": own({ credential: { id: "none" }, name: "Key" }),
-  "FactorService.GenerateRecoveryCodes": own(),
+  "FactorService.GenerateRecoveryCodes": fresh,
   "FactorService.RenameFactor": {
     needs: "user.write",
     decides: "user",
     request: async (f) => ({ ...(await f.newFactor()), name: "New phone" }),
   },
   "FactorService.ListFactors": { needs: "user.read", decides: "user", request: ({ userId }) => ({ userId }) },
-  "FactorService.RemoveFactor": { needs: "user.write", decides: "user", request: (f) => f.newFactor() },
+  "FactorService.RemoveFactor": {
+    needs: "user.write",
+    decides: "user",
+    freshSignIn: true,
+    request: (f) => f.newFactor(),
+  },
   "SessionService.CompleteSession": {
     needs: "anyone",
     decides: "nobody",

@@ -58,6 +58,8 @@ const anyone = [
   "UserService.CreateUsers items.human.user_id",
   "UserService.CreateUsers items.machine.user_id",
   "MemberService.AddMember user_id",
+  // The organization that gave the roles.
+  "UserRoleService.AllowUserRoles organization_id",
   "OrganizationService.CreateOrganization owner_user_id",
   "UserGrantService.AddUserGrant user_id",
   "UserGrantService.AddUserGrants items.user_id",
@@ -120,7 +122,7 @@ test.each(cases)(
     const answer = await answerTo(method, path, id);
     expect(answer).toEqual(await answerTo(method, path, newId()));
     const { status } = answer as { status: number };
-    const isAnswered = /^(List|AddUserGrants$|Evaluate)/.test(method.name);
+    const isAnswered = /^(List|AddUserGrants$|Evaluate|GetMe$)/.test(method.name);
     expect(isAnswered ? [200, 403, 404] : [403, 404], JSON.stringify(answer)).toContain(status);
   },
 );

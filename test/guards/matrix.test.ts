@@ -130,9 +130,13 @@ async function ask(
 test("every rpc has a row, and its row says what its access option says", () => {
   expect(Object.keys(rows).sort()).toEqual(methods.map(nameOf).sort());
   for (const method of methods) {
-    const { who } = getOption(method, access);
+    const { who, freshSignIn } = getOption(method, access);
     const says = who.case === "anyone" ? "anyone" : who.case === "signedIn" ? "caller" : who.value;
-    expect(rows[nameOf(method)]?.needs, nameOf(method)).toBe(says);
+    const row = rows[nameOf(method)];
+    expect({ needs: row?.needs, freshSignIn: row?.freshSignIn ?? false }, nameOf(method)).toEqual({
+      needs: says,
+      freshSignIn,
+    });
   }
 });
 

@@ -6,7 +6,9 @@ import { apiApplicationRows } from "./api_application_rows.ts";
 import { brandingRows } from "./branding_rows.ts";
 import { consentRows } from "./consent_rows.ts";
 import { factorRows } from "./factor_rows.ts";
+import { memberRows } from "./member_rows.ts";
 import { policyRows } from "./policy_rows.ts";
+import { userGrantRows } from "./user_grant_rows.ts";
 
 // Two statements of the same truth meet in matrix.test.ts. The server runs on the option `access` of each rpc in proto/postern/v1
 // and on the roles in src/guards/permissions.ts. This table states the requirement of each operation by itself, with the roles as
@@ -29,6 +31,8 @@ export type Row = {
   readonly ownPlace?: true;
   /** In their own organization callers need no permission. */
   readonly ownOrganization?: true;
+  /** Of people who call about themselves it needs a fresh sign-in, which no personal access token is. */
+  readonly freshSignIn?: true;
   readonly request: (
     fixture: Fixture,
   ) => Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;
@@ -37,9 +41,8 @@ export type Row = {
 const fresh = (what: string) => `${what} ${randomBytes(6).toString("hex")}`;
 const human = () => ({
   username: fresh("u").replace(" ", "-"),
-  givenName: "Ada",
-  familyName: "Byron",
-  email: "ada@example.com",
+  ...{ givenName: "Ada", familyName: "Byron", email: "ada@example.com" },
+  totpSecret: "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
 });
 
 /** Whether the user may act as a viewer in the project: for a project that was granted, by the organization that it was granted to. */
@@ -85,7 +88,8 @@ export const rows: Readonly<Record<string, Row>> = {
     needs: "anyone",
     decides: "nobody",
     unknownCaller: { status: 401, reason: "SIGN_IN_FAILED" },
-    request: () => ({ loginName: "nobody", password: "wrong" }),
+    // After ten failures a name has to wait.
+    request: () => ({ loginName: fresh("nobody"), password: "wrong" }),
   },
   "SessionService.ListSessions": { needs: "user.write", decides: "user", request: ({ userId }) => ({ userId }) },
   "SessionService.DeleteUserSessions": {
@@ -177,6 +181,7 @@ export const rows: Readonly<Record<string, Row>> = {
   "UserService.ChangeEmail": {
     needs: "user.write",
     decides: "user",
+    freshSignIn: true,
     request: async (f) => ({ userId: await f.newUser(), email: "ada@example.org", returnCode: {} }),
   },
   "UserService.VerifyEmail": {
@@ -240,6 +245,7 @@ export const rows: Readonly<Record<string, Row>> = {
   "UserService.CreateAccessToken": {
     needs: "user.write",
     decides: "user",
+    freshSignIn: true,
     request: async (f) => ({ userId: await f.newUser() }),
   },
   "UserService.ListAccessTokens": { needs: "user.write", decides: "user", request: ({ userId }) => ({ userId }) },
@@ -413,82 +419,8 @@ export const rows: Readonly<Record<string, Row>> = {
     reaches: "project",
     request: async (f) => ({ projectId: f.projectId, appId: await f.newApp() }),
   },
-  "UserGrantService.AddUserGrant": {
-    needs: "user.grant.write",
-    decides: "organization",
-    reaches: "project",
-    request: async (f) => ({ userId: await f.newUser(), projectId: f.projectId, ...f.grant, roleKeys: ["viewer"] }),
-  },
-  "UserGrantService.AddUserGrants": {
-    needs: "user.grant.write",
-    decides: "organization",
-    reaches: "list",
-    objectless: true,
-    request: async (f) => ({
-      items: [{ userId: await f.newUser(), projectId: f.projectId, ...f.grant, roleKeys: ["viewer"] }],
-    }),
-  },
-  "UserGrantService.GetUserGrant": {
-    needs: "user.grant.read",
-    decides: "organization",
-    reaches: "project",
-    request: async (f) => ({ userGrantId: await f.newUserGrant() }),
-  },
-  "UserGrantService.ListUserGrants": {
-    needs: "user.grant.read",
-    decides: "organization",
-    reaches: "list",
-    objectless: true,
-    request: () => ({}),
-  },
-  "UserGrantService.ChangeUserGrant": {
-    needs: "user.grant.write",
-    decides: "organization",
-    reaches: "project",
-    request: async (f) => ({ userGrantId: await f.newUserGrant(), roleKeys: [] }),
-  },
-  "UserGrantService.RemoveUserGrant": {
-    needs: "user.grant.write",
-    decides: "organization",
-    reaches: "project",
-    request: async (f) => ({ userGrantId: await f.newUserGrant() }),
-  },
-  "UserGrantService.DeactivateUserGrant": {
-    needs: "user.grant.write",
-    decides: "organization",
-    reaches: "project",
-    request: async (f) => ({ userGrantId: await f.newUserGrant() }),
-  },
-  "UserGrantService.ReactivateUserGrant": {
-    needs: "user.grant.write",
-    decides: "organization",
-    reaches: "project",
-    request: async (f) => ({ userGrantId: await f.newUserGrant() }),
-  },
-  "MemberService.AddMember": {
-    needs: "member.write",
-    decides: "organization",
-    reaches: "project",
-    request: async (f) => ({ userId: await f.newUser(), roles: [f.projectRole], projectId: f.projectId, ...f.grant }),
-  },
-  "MemberService.ChangeMember": {
-    needs: "member.write",
-    decides: "organization",
-    reaches: "project",
-    request: async (f) => ({ userId: await f.newMember(), roles: [f.projectRole], projectId: f.projectId, ...f.grant }),
-  },
-  "MemberService.ListMembers": {
-    needs: "member.read",
-    decides: "organization",
-    reaches: "project",
-    request: (f) => ({ projectId: f.projectId, ...f.grant }),
-  },
-  "MemberService.RemoveMember": {
-    needs: "member.write",
-    decides: "organization",
-    reaches: "project",
-    request: async (f) => ({ userId: await f.newMember(), projectId: f.projectId, ...f.grant }),
-  },
+  ...userGrantRows,
+  ...memberRows,
   ...apiApplicationRows,
   ...consentRows,
   ...factorRows,

@@ -1,4 +1,8 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { connect } from "node:http2";
 import { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { createContextValues } from "@connectrpc/connect";
 import { gateway } from "@postern/gateway";
 import pino from "pino";
@@ -66,4 +70,49 @@ test("a call that ends well but cannot be written is counted once, and the bug h
   expect([status, body.details[0]?.reason]).toEqual([500, "INTERNAL"]);
   expect(server.lines.map(({ code }) => code)).toEqual(["OK", "INTERNAL"]);
   expect(server.counted).toEqual(["OK"]);
+});
+
+/** Sends one request of HTTP/2 with these pseudo-headers and headers; waits until it has ended, however it does. */
+async function overHttp2(url: string, headers: Readonly<Record<string, string>>): Promise<void> {
+  const session = connect(url);
+  const stream = session.request(headers);
+  stream.on("error", () => {});
+  stream.end();
+  stream.resume();
+  await once(stream, "close");
+  session.destroy();
+}
+
+/** Sends one request of HTTP/1.1 with these headers. */
+async function overHttp1(url: string, path: string, headers: Readonly<Record<string, string>>): Promise<void> {
+  const sent = request(`${url}${path}`, { method: "POST", headers, agent: false });
+  sent.end("{}");
+  const [response] = await once(sent, "response");
+  await text(response);
+}
+
+test("no line of an unknown caller has more than a kilobyte, whatever is sent", async () => {
+  await using server = await served(() => ({}));
+  const long = (character: string) => character.repeat(3_600);
+  const json = { "content-type": "application/json" };
+  const attacks = {
+    "a path that is no rpc": () =>
+      overHttp2(server.url, { ":method": "POST", ":path": `/${long('"')}`, "content-type": "application/grpc" }),
+    "a path that is no route": () => overHttp1(server.url, `/${long("x")}`, json),
+    "a method that is none": () => overHttp2(server.url, { ":method": long("M"), ":path": "/v1/users/me" }),
+    "a time-out of Connect": () =>
+      overHttp1(server.url, "/postern.v1.AccountService/GetMe", { ...json, "connect-timeout-ms": long("1") }),
+    "a time-out of gRPC": () =>
+      overHttp2(server.url, {
+        ...{ ":method": "POST", ":path": "/postern.v1.AccountService/GetMe" },
+        ...{ "content-type": "application/grpc", te: "trailers", "grpc-timeout": long("9") },
+      }),
+    "a content type": () => overHttp1(server.url, "/v1/users/me", { "content-type": `application/${long("j")}` }),
+    "an id of a request": () => overHttp1(server.url, "/v1/users/me", { ...json, "x-request-id": long("i") }),
+  };
+  for (const [what, attack] of Object.entries(attacks)) {
+    server.lines.length = 0;
+    await attack();
+    for (const line of server.lines) expect(JSON.stringify(line).length, what).toBeLessThanOrEqual(1024);
+  }
 });

@@ -2,13 +2,16 @@ import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import postgres from "postgres";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { caller_alias } from "../../gen/postern/v1/options_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
 import { reasonOf as reasonOfError } from "../../src/errors.ts";
 import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
+import { enrolTotp } from "../fixture/factors.ts";
 import { callRest } from "../fixture/rest_call.ts";
-import { type Answer, type Client, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+import { type Answer, type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+import { openProbe } from "../probe.ts";
+import { rows } from "./matrix_rows.ts";
 import { methods, nameOf } from "./methods.ts";
 import { ownRows } from "./own_rows.ts";
 
@@ -59,6 +62,70 @@ test.each(methods.filter(withAlias).map((method) => [nameOf(method), method] as 
     }
   },
 );
+
+describe("what a sign-in or a reset asks for", () => {
+  const names = methods.filter((method) => rows[nameOf(method)]?.freshSignIn).map((method) => [nameOf(method), method]);
+  const callOn = (client: Client, userId: string, method: DescMethod) => {
+    const request = ownRows[nameOf(method)]?.request ?? {};
+    return callRest(client, method, method.input.field.userId ? { userId, ...request } : request);
+  };
+
+  test.each(names as [string, DescMethod][])("%s: people change it by a fresh sign-in alone", async (_, method) => {
+    const { userId, username, password, client } = await signedUp(postern);
+    done(await postern.admin.post("/v1/members", { userId, roles: ["INSTANCE_OWNER"], instance: true }));
+    const pat = postern.as(done(await postern.admin.post(`/v1/users/${userId}/tokens`)).token);
+    const signIn = { loginName: username, password };
+    const stale = postern.as(done(await postern.as().post("/v1/sessions", signIn)).token);
+    await using probe = openProbe(postern.databaseUrl);
+    await probe.sql`update sessions set created = created - interval '11 minutes' where user_id = ${userId}
+      and session_id <> (select session_id from sessions where user_id = ${userId} order by session_id limit 1)`;
+    for (const other of [pat, stale])
+      for (const id of ["me", userId])
+        expect(refused(await callOn(other, id, method))).toEqual([400, "SIGN_IN_NOT_FRESH"]);
+    expect(outcomeOf(await callOn(client, "me", method))).not.toBe("SIGN_IN_NOT_FRESH");
+  });
+
+  test("a factor that came after the sign-in has to be in it", async () => {
+    const person = await signedUp(postern);
+    const { username: loginName, password } = person;
+    const earlier = postern.as(done(await postern.as().post("/v1/sessions", { loginName, password })).token);
+    await enrolTotp(person.client);
+    const calls = (client: Client) => [
+      client.post("/v1/users/me/email", { email: "ada@example.org" }),
+      client.post("/v1/users/me/tokens"),
+    ];
+    for (const call of calls(earlier)) expect(refused(await call)).toEqual([400, "SIGN_IN_NOT_FRESH"]);
+    for (const call of calls(person.client)) done(await call);
+  });
+
+  test("a machine has no sign-in, and an administrator acts for others by a token", async () => {
+    const robot = await machine(postern);
+    done(await robot.client.post("/v1/users/me/tokens"));
+    expect(refused(await robot.client.post("/v1/users/me/email", { email: "r@example.org" }))).toEqual([
+      400,
+      "USER_NOT_HUMAN",
+    ]);
+    const { userId } = await signedUp(postern);
+    done(await postern.admin.post(`/v1/users/${userId}/tokens`));
+    done(await postern.admin.post(`/v1/users/${userId}/email`, { email: "ada@example.org", isVerified: true }));
+  });
+
+  test("a token that was stolen is not the account", async () => {
+    const { userId, username, password, client } = await signedUp(postern);
+    const thief = postern.as(done(await postern.admin.post(`/v1/users/${userId}/tokens`)).token);
+    for (const [path, body] of [
+      ["email", { email: "thief@example.net" }],
+      ["tokens", {}],
+      ["factors:startTotp", {}],
+    ] as const)
+      expect(refused(await thief.post(`/v1/users/me/${path}`, body))).toEqual([400, "SIGN_IN_NOT_FRESH"]);
+    expect(done(await client.get("/v1/users/me")).user.human.email).toBe(`${username}@example.com`);
+    // The old password is the proof of one change, and the other is no way in.
+    const passwords = { oldPassword: password, newPassword: "Green-Teapot-43" };
+    done(await thief.put("/v1/users/me/password", passwords));
+    done(await thief.post("/v1/users/me/phone", { phone: "+41446681800" }));
+  });
+});
 
 test("literal paths come before the alias", async () => {
   const { userId, client } = await signedUp(postern);

@@ -7,7 +7,8 @@ export type OwnRow = {
     | "CODE_EXPIRED"
     | "TOKEN_NOT_FOUND"
     | "FACTOR_NOT_FOUND"
-    | "CONNECTION_NOT_FOUND";
+    | "CONNECTION_NOT_FOUND"
+    | "ORGANIZATION_NOT_FOUND";
   /** The fields of the request beside the id. */
   readonly request?: Readonly<Record<string, string | object>>;
 };
@@ -41,6 +42,10 @@ export const ownRows: Readonly<Record<string, OwnRow>> = {
   "UserService.CreateAccessToken": { says: "OK" },
   "UserService.ListAccessTokens": { says: "OK" },
   "UserService.RevokeAccessToken": { says: "TOKEN_NOT_FOUND", request: { tokenId: "none" } },
+  "UserRoleService.ListUserRoles": { says: "OK" },
+  "UserRoleService.EndUserRoles": { says: "ORGANIZATION_NOT_FOUND", request: { organizationId: "none" } },
+  "UserRoleService.ListEndedUserRoles": { says: "OK" },
+  "UserRoleService.AllowUserRoles": { says: "OK", request: { organizationId: "none" } },
   "UserGrantService.AddUserGrant": { ...denied, request: { projectId: "none", roleKeys: ["viewer"] } },
   "UserGrantService.ListUserGrants": { says: "OK" },
   "MemberService.AddMember": { ...denied, request: { roles: ["ORG_OWNER"] } },

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { describeAll } from "../../src/contract/describe.ts";
+import { services } from "../../src/routes.ts";
 import { newToken } from "../../src/security/token.ts";
 import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
 import { startTwoNodes } from "../two_nodes.ts";
@@ -122,10 +124,10 @@ test("tokens that are known count as nothing, also when all of them come at once
     expect(outcomeOf(await postern.admin.get(me, from("203.0.113.7")))).toBe("OK");
 });
 
-test("of two nodes each allows as many calls, and as many failed sign-ins of a login name", async () => {
+test("of two nodes each allows as many calls, and as many failed sign-ins of an address", async () => {
   await using nodes = await startTwoNodes({
     callsPerAddressPerMinute: 3,
-    signInFailuresPerNamePerMinute: 1,
+    signInFailuresPerAddressPerMinute: 1,
     trustedProxies,
   });
   const each = [nodes.one, nodes.two];
@@ -147,4 +149,28 @@ test("a body of a call too many is not waited for", async () => {
   const head = ["POST /v1/sessions HTTP/1.1", "host: a", "x-forwarded-for: 203.0.113.7", "content-length: 4000000"];
   const text = await sendBytes(postern, `${head.join("\r\n")}\r\n\r\n{`, /RATE_LIMIT/);
   expect(text).toMatch(/^HTTP\/1.1 429 /);
+});
+
+test("limits by address refuse a call before its message is read, at each rpc that has one", async () => {
+  await using postern = await startPostern({
+    signInFailuresPerAddressPerMinute: 1,
+    passwordResetsPerAddressPerMinute: 1,
+  });
+  const limited = describeAll(services).filter(({ access: { addressLimit } }) => addressLimit !== "");
+  expect(limited.length).toBeGreaterThan(4);
+  // Each is counted once by its handler; where several count together, the first of them has used it up.
+  const wrong: Record<string, object> = {
+    RequestPasswordReset: { loginName: "nobody" },
+    ResetPassword: { verificationCode: "ABCDEFGH", newPassword: "Blue-Kettle-42" },
+    CreateSession: { loginName: "nobody", password: "wrong" },
+    CompleteSession: { pendingToken: "wrong", recoveryCode: "wrong" },
+    CreatePasskeySession: { challengeToken: "wrong", credential: { id: "x" } },
+  };
+  for (const { method, path } of limited) {
+    const call = (body: string) =>
+      fetch(`${postern.url}${path}`, { method: "POST", headers: { "content-type": "application/json" }, body });
+    const first = await call(JSON.stringify(wrong[method.name] ?? {}));
+    expect(first.status, method.name).not.toBe(429);
+    expect((await call("{this is not read")).status, method.name).toBe(429);
+  }
 });

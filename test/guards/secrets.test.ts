@@ -20,7 +20,7 @@ type Seen = { readonly secrets: Set<string>; readonly refusals: string[] };
 
 const secretKeys = [
   ...["token", "clientSecret", "password", "newPassword", "oldPassword"],
-  ...["secret", "uri", "pendingToken", "challengeToken", "recoveryCode"],
+  ...["secret", "uri", "pendingToken", "challengeToken", "recoveryCode", "totpSecret"],
 ];
 
 /** Adds the secrets of a message to those that are looked for. */

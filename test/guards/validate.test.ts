@@ -5,14 +5,24 @@ import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { ChangePasswordRequestSchema } from "../../gen/postern/v1/account_pb.ts";
 import {
   ApplicationService,
+  CreateApiApplicationRequestSchema,
   CreateOidcApplicationRequestSchema,
   RotateClientSecretRequestSchema,
 } from "../../gen/postern/v1/application_pb.ts";
+import { ListEventsRequestSchema } from "../../gen/postern/v1/event_pb.ts";
+import { RenameFactorRequestSchema } from "../../gen/postern/v1/factor_pb.ts";
 import { AddMemberRequestSchema } from "../../gen/postern/v1/member_pb.ts";
+import { CreateOrganizationRequestSchema } from "../../gen/postern/v1/organization_pb.ts";
 import { SetLockoutPolicyRequestSchema, SetPasswordPolicyRequestSchema } from "../../gen/postern/v1/policy_pb.ts";
-import { AddProjectRoleRequestSchema } from "../../gen/postern/v1/project_pb.ts";
+import { AddProjectRoleRequestSchema, CreateProjectRequestSchema } from "../../gen/postern/v1/project_pb.ts";
+import { CompleteSessionRequestSchema, CreatePasskeySessionRequestSchema } from "../../gen/postern/v1/session_pb.ts";
 import { AddUserGrantsRequestSchema } from "../../gen/postern/v1/user_grant_pb.ts";
-import { CreateHumanUserRequestSchema, ListUsersRequestSchema } from "../../gen/postern/v1/user_pb.ts";
+import {
+  CreateAccessTokenRequestSchema,
+  CreateHumanUserRequestSchema,
+  CreateMachineUserRequestSchema,
+  ListUsersRequestSchema,
+} from "../../gen/postern/v1/user_pb.ts";
 import { anyTypes, decodeJson } from "../../packages/gateway/src/codec/json.ts";
 import { messageRules, validate } from "../../src/guards/validate.ts";
 
@@ -231,6 +241,68 @@ const rows: readonly Row[] = [
     }),
     ["items REPEATED_MAX_INNER_ITEMS"],
   ],
+  ...["\u3164", "\uffa0", "\u115f", "\u2800", "\ufe0f", "\u034f", "\u180b", "\u{e0100}", "\u17b4"].map(
+    (invisible): Row => [
+      `a username and a key with U+${invisible.codePointAt(0)?.toString(16)}`,
+      CreateHumanUserRequestSchema,
+      create(CreateHumanUserRequestSchema, { ...human, username: `admin${invisible}` }),
+      ["username STRING_INVISIBLE"],
+    ],
+  ),
+  [
+    "a role key with an invisible character",
+    AddProjectRoleRequestSchema,
+    create(AddProjectRoleRequestSchema, { projectId: "p", key: "read\u3164er" }),
+    ["key STRING_INVISIBLE"],
+  ],
+  ...["\u0007", "\u001b", "\n", "\u0085", "\u2028", "\u202e", "\u2066", "\u200f"].map(
+    (control): Row => [
+      `names with U+${control.codePointAt(0)?.toString(16)}`,
+      CreateHumanUserRequestSchema,
+      create(CreateHumanUserRequestSchema, { ...human, givenName: `A${control}da`, familyName: `Love${control}lace` }),
+      ["givenName STRING_NOT_ONE_LINE", "familyName STRING_NOT_ONE_LINE"],
+    ],
+  ),
+  [
+    "names that join characters",
+    CreateHumanUserRequestSchema,
+    create(CreateHumanUserRequestSchema, { ...human, givenName: "می\u200cخواهم", familyName: "👩\u200d🚀 ❤️" }),
+    [],
+  ],
+  ...(
+    [
+      [CreateOrganizationRequestSchema, "name", {}],
+      [CreateProjectRequestSchema, "name", {}],
+      [CreateOidcApplicationRequestSchema, "name", { projectId: "p" }],
+      [CreateApiApplicationRequestSchema, "name", { projectId: "p" }],
+      [CreateMachineUserRequestSchema, "name", { username: "m" }],
+      [CreateAccessTokenRequestSchema, "name", { userId: "u" }],
+      [AddProjectRoleRequestSchema, "displayName", { projectId: "p", key: "k" }],
+      [RenameFactorRequestSchema, "name", { userId: "u", factorId: "f" }],
+    ] as const
+  ).map(
+    ([type, field, rest]): Row => [
+      `a name of ${type.typeName} that turns its direction`,
+      type,
+      create(type as DescMessage, { ...rest, [field]: "Acme\u202e Inc" }),
+      [`${field} STRING_NOT_ONE_LINE`],
+    ],
+  ),
+  [
+    "times of the years 0 and 10000",
+    ListEventsRequestSchema,
+    create(ListEventsRequestSchema, {
+      since: { seconds: -62_135_596_801n, nanos: 0 },
+      until: { seconds: 253_402_300_800n, nanos: 0 },
+    }),
+    ["since TIME_YEARS", "until TIME_YEARS"],
+  ],
+  [
+    "a time with too many nanoseconds",
+    CreateAccessTokenRequestSchema,
+    create(CreateAccessTokenRequestSchema, { userId: "u", expirationDate: { seconds: 1n, nanos: 1_000_000_000 } }),
+    ["expirationDate TIME_YEARS"],
+  ],
   [
     "U+0000 and half a surrogate pair, anywhere",
     AddUserGrantsRequestSchema,
@@ -240,6 +312,21 @@ const rows: readonly Row[] = [
       "items[0].projectId STRING_UNICODE",
       "items[0].roleKeys[1] STRING_NULL_CHARACTER",
     ],
+  ],
+  [
+    "U+0000 and half a surrogate pair in an open object, by the keys that lead there",
+    CreatePasskeySessionRequestSchema,
+    create(CreatePasskeySessionRequestSchema, {
+      challengeToken: "t",
+      credential: { response: { list: ["a", "b\0"], "\ud83d": {} } },
+    }),
+    ['credential["response"]["list"][1] STRING_NULL_CHARACTER', 'credential["response"]["\\ud83d"] STRING_UNICODE'],
+  ],
+  [
+    "an open object in a oneof",
+    CompleteSessionRequestSchema,
+    create(CompleteSessionRequestSchema, { pendingToken: "t", answer: { case: "passkey", value: { id: "\0" } } }),
+    ['passkey["id"] STRING_NULL_CHARACTER'],
   ],
 ];
 
@@ -292,3 +379,10 @@ function refusalOf(work: () => void): ConnectError | undefined {
   }
   return undefined;
 }
+
+test("a time is rounded down to microseconds", () => {
+  const expirationDate = { seconds: 253_402_300_799n, nanos: 999_999_999 };
+  const message = create(CreateAccessTokenRequestSchema, { userId: "u", expirationDate });
+  expect(broken(CreateAccessTokenRequestSchema, message)).toEqual([]);
+  expect(message.expirationDate).toMatchObject({ seconds: 253_402_300_799n, nanos: 999_999_000 });
+});

@@ -46,7 +46,18 @@ test("every metric and label of the rules and the board is in the metrics of a n
 });
 
 test("expressions use nothing but these functions, and codes that a call can end with", () => {
-  const functions = ["sum", "max", "rate", "histogram_quantile", "vector", "by", "or"];
+  const functions = [
+    "sum",
+    "max",
+    "rate",
+    "increase",
+    "changes",
+    "max_over_time",
+    "histogram_quantile",
+    "vector",
+    "by",
+    "or",
+  ];
   expect(
     expressions.flatMap((expression) => namesIn(expression).others.filter((one) => !functions.includes(one))),
   ).toEqual([]);

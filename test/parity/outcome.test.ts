@@ -115,7 +115,7 @@ test("a sign-in takes no key, so one that wrote its session and failed then is U
     proxy.reset();
     await ready();
     // This statement follows the one that writes the session: it checks that the password is still the user's.
-    proxy.fail({ resetAt: (message) => message.includes("select from users u left join passwords p using (user_id)") });
+    proxy.fail({ resetAt: (message) => message.includes("from users u left join passwords p using (user_id)") });
     const request = { loginName: username, password };
     const answer = await ask(door, { rpc: "SessionService.CreateSession", request, key: "ignored" });
     proxy.fail({});

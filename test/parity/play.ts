@@ -14,6 +14,7 @@ import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { SessionService } from "../../gen/postern/v1/session_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
+import { UserRoleService } from "../../gen/postern/v1/user_role_pb.ts";
 import { reasons } from "../../src/errors.ts";
 import { violationText } from "../../src/messages/catalogue.ts";
 import type { Door, DoorAnswer } from "./doors.ts";
@@ -31,7 +32,7 @@ const services: readonly DescService[] = [
     MemberService,
     OrganizationService,
   ],
-  ...[PolicyService, ProjectService, SessionService, UserService, UserGrantService],
+  ...[PolicyService, ProjectService, SessionService, UserService, UserGrantService, UserRoleService],
 ];
 
 /** Every rpc as `Service.Rpc`. */

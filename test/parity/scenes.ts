@@ -22,13 +22,14 @@ import { stateScenes } from "./scenes_state.ts";
 import { takenScenes } from "./scenes_taken.ts";
 import { tokenScenes } from "./scenes_token.ts";
 import { updateScenes } from "./scenes_update.ts";
+import { userRoleScenes } from "./scenes_user_role.ts";
 import { wireScenes } from "./scenes_wire.ts";
 
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   ...[brandingScenes, stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
   ...[emailScenes, passwordResetScenes, importScenes, lateScenes, takenScenes, authorizationScenes, factorScenes],
-  ...[firstPartyScenes, apiApplicationScenes, addressScenes, consentScenes],
+  ...[firstPartyScenes, apiApplicationScenes, addressScenes, consentScenes, userRoleScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

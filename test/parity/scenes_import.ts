@@ -44,6 +44,10 @@ const bcrypt10 = "$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy";
 /** Users and applications from elsewhere, one by one and in batches. */
 export const importScenes: readonly Scene[] = [
   scene(users, "OK", "a human and a machine", async () => ({ items: [{ human: human() }, { machine: named() }] })),
+  scene(users, "OK", "with codes for the addresses that are not verified", async () => ({
+    items: [{ human: human() }, { human: { ...human(), isEmailVerified: true } }],
+    sendEmailCodes: true,
+  })),
   scene(users, "OK", "with outcomes that differ", async (stage) => ({
     items: [{ machine: { ...named(), userId: await spentId(stage) } }, { human: human() }],
   })),
@@ -58,10 +62,12 @@ export const importScenes: readonly Scene[] = [
   wrong(users, "none", ["items"], { items: [] }),
   wrong(users, "everything wrong at once", ["items[0]", "items[1].machine.username", "items[2].human.passwordHash"], {
     items: [{}, { machine: { username: "ﷺ".repeat(20), name: "x" } }, { human: { ...human(), passwordHash: "md5" } }],
+    allOrNothing: true,
   }),
   wrong(users, "more than there may be", ["items"], {
     items: Array.from({ length: 501 }, () => ({ machine: { username: "a", name: "b" } })),
   }),
+  scene(humanUser, "OK", "with a verified address", async () => ({ ...human(), isEmailVerified: true })),
   scene(humanUser, "OK", "with an id and a hash", async () => ({
     ...human(),
     ...{ userId: newId(), passwordHash: bcrypt10 },

@@ -20,7 +20,8 @@ const missing = "VALIDATION_FAILED";
 
 /** The refusals of each service, beside the operations that have scenes of their own. */
 export const refusedScenes: readonly Scene[] = [
-  scene("SessionService.CreateSession", "SIGN_IN_FAILED", { loginName: "Zoë", password: "🦊" }),
+  // A name of its own each time: after ten failures a name has to wait.
+  scene("SessionService.CreateSession", "SIGN_IN_FAILED", async () => ({ loginName: fresh("Zoë"), password: "🦊" })),
   scene("SessionService.CreateSession", missing, {}, ["loginName", "password"]),
   scene("SessionService.ListSessions", "USER_NOT_FOUND", { userId: "nobody" }),
   scene("SessionService.DeleteSession", "SESSION_NOT_FOUND", { sessionId: "none" }),

@@ -33,6 +33,7 @@ export const tokenScenes: readonly Scene[] = [
     { name: "n".repeat(201), expirationDate: "2001-01-01T00:00:00Z", permissions: ["user.read", "everything", ""] },
     ["name", "permissions[1]", "permissions[2]", "expirationDate"],
   ),
+  scene("to the end of the last year", "OK", { expirationDate: "9999-12-31T23:59:59.999999999Z" }),
   scene("with a permission twice", "VALIDATION_FAILED", { permissions: ["user.read", "user.read"] }, ["permissions"]),
   {
     ...{ rpc: "UserService.GetUser", name: "by a token that is limited to it", says: "OK" },

@@ -26,7 +26,7 @@ const rows: readonly Row[] = [
   ["UserService.ChangePhone", 16_384, (phone) => ({ userId: "u", phone })],
   ["UserGrantService.AddUserGrant", 262_144, (key) => ({ userId: "u", projectId: "p", roleKeys: [key] })],
   ["ApplicationService.CreateOidcApplication", 262_144, (name) => ({ projectId: "p", name })],
-  ["UserGrantService.AddUserGrants", 1_048_576, (userId) => ({ items: [{ userId }] })],
+  ["UserGrantService.AddUserGrants", 1_048_576, (userId) => ({ items: [{ userId }], allOrNothing: true })],
 ];
 
 async function asked(door: Door, row: Row, given: { length: number; gzip?: boolean }) {

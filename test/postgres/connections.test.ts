@@ -5,7 +5,8 @@ import { expect, inject, test } from "vitest";
 import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
 import { sharesOf } from "../../src/runtime.ts";
 import { freshDatabase } from "../database.ts";
-import { machine, startPostern } from "../harness.ts";
+import { holdStatement } from "../fixture/held_row.ts";
+import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { ask, quiet, until } from "./holder.ts";
 
 /** Counts the connections of the service that match the condition. */
@@ -48,6 +49,65 @@ test.each(numbers)("a node with %i connections uses them and never has more", as
   await expect.poll(async () => (await fetch(`${postern.url}/readyz`)).status).toBe(200);
   expect((await postern.admin.get("/v1/projects")).status).toBe(200);
 });
+
+test("whatever ends a stolen account waits for no deletion of another organization", async () => {
+  await using at = await freshDatabase();
+  await using postern = await startPostern({ databaseUrl: at.url, databaseConnections: 16 });
+  const { long } = sharesOf(16);
+  const [theirs, ours] = [await organization(postern), await organization(postern)];
+  const projects = await Promise.all(Array.from({ length: long + 1 }, () => grantedProject(postern, theirs)));
+  const metric = async (name: string) => {
+    const text = await (await fetch(`${postern.url}/metrics`)).text();
+    return Number(text.match(new RegExp(`^postern_database_long_statements_${name} (\\d+)$`, "m"))?.[1]);
+  };
+  const load = () => Promise.all(["running", "waiting", "limit"].map(metric));
+  const calls = await callsThatStop(postern, ours);
+  expect(await load()).toEqual([0, 0, long]);
+
+  await using grants = await holdStatement(at.url, `select from user_grants where owner = '${theirs}' for update`);
+  const deleted = projects.map((id) => postern.admin.delete(`/v1/projects/${id}`, { "x-service-orgid": theirs }));
+  await expect.poll(load).toEqual([long, 1, long]);
+  for (const [name, call] of Object.entries(calls)) expect([name, (await call()).status]).toEqual([name, 200]);
+  expect(await load()).toEqual([long, 1, long]);
+
+  await grants[Symbol.asyncDispose]();
+  for (const { status } of await Promise.all(deleted)) expect(status).toBe(200);
+  await expect.poll(load).toEqual([0, 0, long]);
+});
+
+/** A project with a grant, so that deleting it has to delete that as well. */
+async function grantedProject(postern: Postern, organizationId: string): Promise<string> {
+  const headers = { "x-service-orgid": organizationId };
+  const { userId } = await machine(postern, { organizationId });
+  const name = randomBytes(6).toString("hex");
+  const { projectId } = (await postern.admin.post("/v1/projects", { name }, headers)).body;
+  const granted = await postern.admin.post(`/v1/users/${userId}/grants`, { projectId, roleKeys: [] }, headers);
+  expect(granted.status).toBe(200);
+  return projectId;
+}
+
+/** The calls by which somebody stops whoever has a password, a session, a token or a membership of a user. */
+async function callsThatStop(postern: Postern, organizationId: string): Promise<Record<string, () => Promise<Answer>>> {
+  const { admin } = postern;
+  const person = () => signedUp(postern, { organizationId });
+  const [changed, set, signedOut, deactivated, left, member] = await Promise.all(Array.from({ length: 6 }, person));
+  const robot = await machine(postern, { organizationId });
+  if (!(changed && set && signedOut && deactivated && left && member)) throw new Error("six people");
+  const members = `/v1/organizations/${organizationId}/members`;
+  const headers = { "x-service-orgid": organizationId };
+  await admin.post(members, { userId: member.userId, roles: ["ORG_VIEWER"] }, headers);
+  const password = "Green-Kettle-43";
+  return {
+    ChangePassword: () =>
+      changed.client.put("/v1/users/me/password", { oldPassword: changed.password, newPassword: password }),
+    SetPassword: () => admin.put(`/v1/users/${set.userId}/password`, { newPassword: password }),
+    DeleteUserSessions: () => admin.delete(`/v1/users/${signedOut.userId}/sessions`),
+    DeactivateUser: () => admin.post(`/v1/users/${deactivated.userId}:deactivate`),
+    RevokeAccessToken: () => admin.delete(`/v1/users/${robot.userId}/tokens/${robot.tokenId}`),
+    RemoveMember: () => admin.delete(`${members}/${member.userId}`, headers),
+    DeactivateOrganization: () => admin.post(`/v1/organizations/${organizationId}:deactivate`),
+  };
+}
 
 /** Keeps everybody else from a table. */
 async function lock(url: string, table: string): Promise<AsyncDisposable & { release: () => Promise<unknown> }> {

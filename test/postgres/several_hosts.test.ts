@@ -6,6 +6,7 @@ import { isOutcomeUnknown, isUnavailable } from "../../src/postgres/failure.ts";
 import { freshDatabase } from "../database.ts";
 import { startPostern } from "../harness.ts";
 import { ask, quiet } from "./holder.ts";
+import { openProxy } from "./proxy.ts";
 import { startPair } from "./standby.ts";
 
 const options = { connections: 4, waitMs: 60_000, statementTimeoutMs: 60_000, log: quiet };
@@ -70,6 +71,38 @@ test("a node goes over to the standby that was promoted, and no acknowledged wri
   const names = new Set(stored.map(({ name }) => name));
   expect(acknowledged.filter((name) => !names.has(name))).toEqual([]);
 });
+
+test("a host that swallows everything is left for one that answers, without waiting for the statements on it", async () => {
+  await using at = await freshDatabase();
+  await using first = await openProxy(at.url);
+  await using second = await openProxy(at.url);
+  const url = new URL(first.url);
+  const ports = [first, second].map((one) => new URL(one.url).port);
+  for (const [name, value] of [
+    ["host", "127.0.0.1,127.0.0.1"],
+    ["port", ports.join()],
+    ["target_session_attrs", "read-write"],
+  ] as const)
+    url.searchParams.set(name, value);
+  // A statement may run for a minute, so that a silent one is given up long after the poll.
+  await using postern = await startPostern({ databaseUrl: url.href, databaseStatementTimeoutMs: 120_000 });
+  let round = 0;
+  const write = async () => (await postern.admin.post("/v1/projects", { name: `Project ${++round}` })).status;
+  const ready = async () => (await fetch(`${postern.url}/readyz`)).status;
+  expect(new Set(await Promise.all(Array.from({ length: 16 }, write)))).toEqual(new Set([200]));
+  first.fail({ swallow: true });
+  const hanging = Promise.all(Array.from({ length: 16 }, write));
+  const probing = new AbortController();
+  const probed = (async () => {
+    while (!probing.signal.aborted) await ready();
+  })();
+  // 500 is an outcome that is not known: no idempotency key came with it.
+  expect((await hanging).filter((status) => ![200, 500, 503, 504].includes(status))).toEqual([]);
+  await expect.poll(write, { timeout: 20_000 }).toBe(200);
+  expect(await ready()).toBe(200);
+  probing.abort();
+  await probed;
+}, 60_000);
 
 test("a node that starts is given the primary, wherever it stands in the list", async () => {
   await using pair = await startPair();

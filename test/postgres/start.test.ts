@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, inject, test } from "vitest";
 import { StartError } from "../../src/postgres/failure.ts";
-import { checkVersion } from "../../src/postgres/start_error.ts";
+import { checkDatabase } from "../../src/postgres/start_error.ts";
 import { freshDatabase } from "../database.ts";
 import { ask } from "./holder.ts";
 import { openProxy } from "./proxy.ts";
@@ -85,10 +85,22 @@ test.each([
   });
 });
 
+test("a database that is not UTF-8 is refused before anything is made in it", async () => {
+  await using at = await freshDatabase({ empty: true, encoding: "SQL_ASCII" });
+  expect(await failedStart({ DATABASE_URL: at.url })).toEqual({
+    code: 1,
+    words:
+      "postern: The database has the encoding SQL_ASCII, and UTF8 is needed: make one with `create database … template template0 encoding 'UTF8'`\n",
+  });
+  expect(await ask(at.url, "select count(*)::int as tables from pg_tables where schemaname = 'public'")).toEqual([
+    { tables: 0 },
+  ]);
+});
+
 test("a PostgreSQL that is too old is refused by a sentence that names its version", () => {
   const refusal = (version: number) => {
     try {
-      checkVersion(version);
+      checkDatabase({ version, encoding: "UTF8" });
     } catch (error) {
       return error instanceof StartError ? error.message : error;
     }

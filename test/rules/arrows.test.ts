@@ -57,7 +57,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   health_check: ["config#Config", "local_address"],
   // It calls the service over the wire, as any other client.
   client: ["gen", "gateway", "config#Config", "setting", "local_address", "admin_files"],
-  transfer: ["gen", "config", "setting", "local_address", "admin_files"],
+  transfer: ["gen", "config", "setting", "local_address", "admin_files", "client", "security"],
   server: [
     "gateway",
     "config",
@@ -122,7 +122,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     "runtime#Runtime",
     "services",
   ],
-  cached_lookups: ["guards", "runtime#Runtime", "services/caller_lookups"],
+  cached_lookups: ["guards", "runtime#Runtime", "services/caller_lookups", "services/fresh_sign_in"],
   idle_memory: [],
   // The OpenID Provider: sign-in at applications, over HTTP alone.
   provider: [
@@ -161,14 +161,15 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   events: ["gen", "errors", "postgres/connect#Sql", "postgres/failure"],
   notify: ["gen", "events", "security", "errors", "deps", "messages", "postgres/connect#Sql"],
   tracing: ["gen"],
-  deps: ["events#", "security#", "postgres#", "messages#"],
+  deps: ["errors#Violation", "events#", "security#", "postgres#", "messages#"],
   errors: ["gen", "gateway", "messages"],
   postgres: ["errors"],
-  config: ["setting", "setting_names", "sign_in_settings", "data_folder"],
+  config: ["setting", "setting_names", "sign_in_settings", "data_folder", "private_ranges"],
   sign_in_settings: ["setting"],
   setting: ["postgres/servers", "numbering"],
   numbering: [],
   setting_names: [],
+  private_ranges: [],
   security: [],
   messages: [],
 };

@@ -3,7 +3,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
-import { type Answer, machine, type Postern, signedUp, startPostern } from "../harness.ts";
+import { openClient } from "../fixture/database_client.ts";
+import { withTokens } from "../fixture/many_tokens.ts";
+import { type Answer, type Client, machine, type Postern, signedUp, startPostern } from "../harness.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 
@@ -92,9 +94,24 @@ test("a token is listed with its name, its end and the permissions that it is li
   expect(detail(wrong, "BadRequest").fieldViolations).toMatchObject([{ field: "permissions[1]" }]);
 });
 
+test("a token may last to the end of the year 9999, and is listed; one that was stored with a later end is listed too", async () => {
+  const { userId } = await machine(postern);
+  const list = async () => done(await postern.admin.get(`/v1/users/${userId}/tokens`)).tokens;
+  for (const expirationDate of ["9999-12-31T23:59:59.9999995Z", "9999-12-31T23:59:59.999999999Z"]) {
+    done(await make(userId, { expirationDate }));
+    expect((await list())[0].expirationDate).toBe("9999-12-31T23:59:59.999Z");
+  }
+  for (const expirationDate of ["10000-01-01T00:00:00Z", "9999-12-31T23:59:59-01:00"])
+    expect(refused(await make(userId, { expirationDate }))).toEqual([400, "VALIDATION_FAILED"]);
+  await using database = openClient(postern.databaseUrl);
+  await database.client`update access_tokens set expiration_date = '10000-01-01 00:00:00+00' where user_id = ${userId}`;
+  expect((await list())[0].expirationDate).toBe("9999-12-31T23:59:59.999Z");
+});
+
 test("the operator sets how long a token may last, and then every token has an end", async () => {
   await using strict = await startPostern({ accessTokenLifetimeMaxSeconds: 3600 });
-  const path = `/v1/users/${strict.adminId}/tokens`;
+  const robot = { username: "robot", name: "Robot" };
+  const path = `/v1/users/${done(await strict.admin.post("/v1/users/machine", robot)).userId}/tokens`;
   for (const body of [{}, { expirationDate: soon(4_000_000) }]) {
     const late = await strict.admin.post(path, body);
     expect(detail(late, "BadRequest").fieldViolations).toMatchObject([
@@ -127,4 +144,111 @@ test("a token made again with its idempotency key is the same token", async () =
   const key = { "idempotency-key": "token-1" };
   const first = done(await postern.admin.post(`/v1/users/${userId}/tokens`, {}, key));
   expect(done(await postern.admin.post(`/v1/users/${userId}/tokens`, {}, key))).toEqual(first);
+});
+
+test("a user has 1,000 tokens at most: one more is refused until one is revoked, and those that expired do not count", async () => {
+  const { userId } = await machine(postern);
+  // One of them is there already.
+  await withTokens(postern.databaseUrl, userId, 998);
+  await withTokens(postern.databaseUrl, userId, 50, { expired: true });
+  const { tokenId } = done(await make(userId, { expirationDate: soon(3_600_000) }));
+  for (const more of [{}, { expirationDate: soon(3_600_000) }])
+    expect(refused(await make(userId, more))).toEqual([400, "ACCESS_TOKEN_LIMIT"]);
+  done(await make((await machine(postern)).userId));
+  done(await postern.admin.delete(`/v1/users/${userId}/tokens/${tokenId}`));
+  done(await make(userId));
+  expect(refused(await make(userId))).toEqual([400, "ACCESS_TOKEN_LIMIT"]);
+});
+
+const works = async (token: string) => (await postern.as(token).get("/v1/users/me")).status === 200;
+const revoke = (by: Client, userId: string, tokenId: string) => by.delete(`/v1/users/${userId}/tokens/${tokenId}`);
+
+test("a machine makes its successor, which ends no later than the token that made it", async () => {
+  const { userId } = await machine(postern);
+  const end = soon(3_000_000);
+  const robot = postern.as(done(await make(userId, { expirationDate: end })).token);
+  for (const body of [{}, { expirationDate: soon(4_000_000) }]) {
+    const late = await make("me", body, robot);
+    expect(refused(late)).toEqual([400, "VALIDATION_FAILED"]);
+    expect(detail(late, "BadRequest").fieldViolations).toMatchObject([
+      {
+        field: "expirationDate",
+        reason: "EXPIRATION_LATE",
+        description: `must not be later than that of the token that makes it, ${end}`,
+      },
+    ]);
+  }
+  for (const expirationDate of [end, soon(2_000_000)]) done(await make("me", { expirationDate }, robot));
+});
+
+test("a token ends with the one that made it, and so does what it made", async () => {
+  const { userId, tokenId, client } = await machine(postern);
+  const child = done(await make("me", {}, client)).token;
+  const grandchild = done(await make("me", {}, postern.as(child))).token;
+  const other = done(await make(userId)).token;
+  done(await revoke(postern.admin, userId, tokenId));
+  await expect.poll(async () => [await works(child), await works(grandchild)]).toEqual([false, false]);
+  expect(await works(other)).toBe(true);
+  expect(done(await postern.admin.get(`/v1/users/${userId}/tokens`)).tokens).toHaveLength(1);
+});
+
+test("a successor that revokes its maker takes its place", async () => {
+  const { userId, tokenId: root, client } = await machine(postern);
+  const second = done(await make("me", {}, client));
+  const third = done(await make("me", {}, postern.as(second.token)));
+  const beside = done(await make("me", {}, postern.as(second.token))).token;
+  done(await revoke(postern.as(third.token), "me", second.tokenId));
+  await expect.poll(async () => [await works(second.token), await works(beside)]).toEqual([false, false]);
+  expect(await works(third.token)).toBe(true);
+  // It ends with the token that made its maker all the same.
+  done(await revoke(postern.admin, userId, root));
+  await expect.poll(() => works(third.token)).toBe(false);
+});
+
+test("what a token makes while it is revoked does not outlive it", async () => {
+  for (let round = 0; round < 10; round++) {
+    const { userId, tokenId, client } = await machine(postern);
+    const [made, gone] = await Promise.all([make("me", {}, client), revoke(postern.admin, userId, tokenId)]);
+    done(gone);
+    if (made.status === 200) await expect.poll(() => works(made.body.token)).toBe(false);
+    else expect(refused(made)).toEqual([401, "TOKEN_INVALID"]);
+    expect(done(await postern.admin.get(`/v1/users/${userId}/tokens`)).tokens).toEqual([]);
+  }
+});
+
+test("a password that an administrator sets ends the tokens of the user, and one's own change does not", async () => {
+  const { userId, password, client } = await signedUp(postern);
+  const token = done(await make(userId)).token;
+  const passwords = { oldPassword: password, newPassword: "Green-Teapot-43" };
+  done(await client.put("/v1/users/me/password", passwords));
+  expect(await works(token)).toBe(true);
+  done(await postern.admin.put(`/v1/users/${userId}/password`, { newPassword: "Green-Teapot-44" }));
+  await expect.poll(() => works(token)).toBe(false);
+  expect(done(await postern.admin.get(`/v1/users/${userId}/tokens`)).tokens).toEqual([]);
+});
+
+test("who sets its own password by a token keeps that one alone", async () => {
+  const { userId } = await signedUp(postern);
+  done(await postern.admin.post("/v1/members", { userId, roles: ["ORG_OWNER"] }));
+  const [kept, ended] = [done(await make(userId)).token, done(await make(userId)).token];
+  done(await postern.as(kept).put(`/v1/users/${userId}/password`, { newPassword: "Green-Teapot-44" }));
+  await expect.poll(() => works(ended)).toBe(false);
+  expect(await works(kept)).toBe(true);
+});
+
+test("what a session makes while it ends does not outlive it", async () => {
+  for (let round = 0; round < 5; round++) {
+    const { userId, client } = await signedUp(postern);
+    let isSet = false;
+    const makesOn = async () => {
+      while (!isSet) await make("me", {}, client);
+    };
+    const making = Array.from({ length: 6 }, makesOn);
+    const path = `/v1/users/${userId}/password`;
+    // A token that came meanwhile may win the race.
+    await expect.poll(async () => (await postern.admin.put(path, { newPassword: "Green-Teapot-44" })).status).toBe(200);
+    isSet = true;
+    await Promise.all(making);
+    expect(done(await postern.admin.get(`/v1/users/${userId}/tokens`)).tokens).toEqual([]);
+  }
 });

@@ -96,6 +96,40 @@ test("GetMe tells the roles in projects, of every organization, as many as it li
   expect([more.projectRoles.length, more.hasMoreProjectRoles]).toEqual([1000, true]);
 });
 
+test("GetMe tells the roles of one's own organization first, whatever others grant, and those of one project", async () => {
+  const organizationId = await organization(postern);
+  const { userId, client } = await signedUp(postern, { organizationId });
+  const many = Array.from({ length: 1000 }, (_, at) => `role-${at}`);
+  const givers = [await organization(postern), organizationId, await organization(postern)];
+  const projects = [];
+  for (const giver of givers) {
+    const there = { "x-service-orgid": giver };
+    const { projectId } = done(await postern.admin.post("/v1/projects", { name: "Shop" }, there));
+    const roleKeys = giver === organizationId ? ["viewer"] : many;
+    await sql`
+      insert into project_roles (owner, project_id, role_key, display_name)
+      select ${giver}, ${projectId}, key, key from unnest(${roleKeys}::text[]) key`;
+    done(await postern.admin.post(`/v1/users/${userId}/grants`, { projectId, roleKeys }, there));
+    const roles = ["PROJECT_OWNER"];
+    done(await postern.admin.post(`/v1/projects/${projectId}/members`, { userId, roles }, there));
+    projects.push(projectId);
+  }
+  const [before, own, after] = projects;
+  const ownRole = { projectId: own, organizationId, roleKey: "viewer" };
+  const me = done(await client.get("/v1/users/me"));
+  expect([me.projectRoles[0], me.projectRoles.length, me.hasMoreProjectRoles]).toEqual([ownRole, 1000, true]);
+  expect(me.roles[0]).toEqual({ role: "PROJECT_OWNER", organizationId, projectId: own });
+  expect([me.roles.length, me.hasMoreRoles]).toEqual([3, false]);
+  const inOwn = done(await client.get(`/v1/users/me?projectId=${own}`));
+  expect([inOwn.projectRoles, inOwn.hasMoreProjectRoles]).toEqual([[ownRole], false]);
+  for (const projectId of [before, after]) {
+    const { projectRoles, hasMoreProjectRoles } = done(await client.get(`/v1/users/me?projectId=${projectId}`));
+    expect([projectRoles.length, hasMoreProjectRoles]).toEqual([1000, false]);
+    expect(new Set(projectRoles.map((one: { projectId: string }) => one.projectId))).toEqual(new Set([projectId]));
+  }
+  expect(done(await client.get("/v1/users/me?projectId=none")).projectRoles).toEqual([]);
+});
+
 test("GetMe serves machines and the administrator of the instance as well", async () => {
   const { userId, client } = await machine(postern);
   expect(done(await client.get("/v1/users/me")).user).toMatchObject({ id: userId, machine: { name: "Robot" } });
@@ -228,7 +262,7 @@ test("wrong old passwords keep even the right one from being changed for a while
 test("strangers who guess at sign-in do not keep somebody who is signed in from changing the password", async () => {
   const { username, client } = await signedUp(postern);
   for (let guess = 0; guess < 10; guess++) await signIn(username, "Wrong-Kettle-42");
-  expect(refused(await signIn(username, right))).toEqual([401, "SIGN_IN_FAILED"]);
+  expect(refused(await signIn(username, right))).toEqual([429, "PASSWORD_ATTEMPTS"]);
   done(await change(client, right, fresh));
 });
 

@@ -1,5 +1,12 @@
 import { randomBytes } from "node:crypto";
+import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { rebuild } from "../../src/events/rebuild.ts";
+import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
+import { folds } from "../../src/runtime.ts";
+import { base32Bytes, totpCode, totpStep } from "../../src/security/totp.ts";
+import { oneConnection } from "../events/log_of.ts";
+import { enrolTotp } from "../fixture/factors.ts";
 import { type Answer, machine, organization, type Postern, startPostern } from "../harness.ts";
 
 let postern: Postern;
@@ -68,6 +75,88 @@ test("the fiftieth password in plain text is hashed, the next one refused", asyn
   expect(JSON.stringify(batch.body)).not.toContain("items[49]");
 });
 
+/** The fields and rules that the outcomes of a batch say are broken. */
+const brokenIn = ({ body }: Answer): string[] =>
+  body.outcomes.flatMap(({ refused }: { refused?: { details: { fieldViolations?: Broken[] }[] } }) =>
+    (refused?.details ?? []).flatMap(({ fieldViolations = [] }) =>
+      fieldViolations.map(({ field, reason }) => `${field} ${reason}`),
+    ),
+  );
+type Broken = { field: string; reason: string };
+
+const malformed = () => [
+  human({ email: "nobody" }),
+  robot(),
+  {},
+  human({ username: "a\u0000b", password: "short" }),
+  robot({ userId: "a b" }),
+  human({ phone: "12" }),
+  robot({ username: "" }),
+];
+const outcomes = [
+  ...["VALIDATION_FAILED", "created", "VALIDATION_FAILED", "VALIDATION_FAILED", "VALIDATION_FAILED", "PHONE_INVALID"],
+  "VALIDATION_FAILED",
+];
+
+test("a malformed item is an outcome of that item, with what is wrong with it", async () => {
+  const batch = await create(malformed(), {}, { "accept-language": "de" });
+  expect(outcomesOf(batch)).toEqual(outcomes);
+  const broken = brokenIn(batch);
+  expect([...new Set(broken.map((one) => one.split(" ")[0]))]).toEqual([
+    ...["items[0].human.email", "items[2]", "items[3].human.username", "items[3].human.password"],
+    ...["items[4].machine.userId", "items[5].human.phone", "items[6].machine.username"],
+  ]);
+  expect(broken).toContain("items[3].human.username STRING_NULL_CHARACTER");
+  expect(broken).toContain("items[6].machine.username REQUIRED");
+  expect(batch.body.outcomes[0].refused.details.some(({ locale }: { locale?: string }) => locale === "de")).toBe(true);
+});
+
+test("a malformed item whose name is taken says both", async () => {
+  const taken = robot();
+  await create([taken]);
+  const again = human({ username: taken.machine.username, email: "nobody" });
+  const batch = await create([again]);
+  expect(outcomesOf(batch)).toEqual(["VALIDATION_FAILED"]);
+  expect(brokenIn(batch).map((one) => one.split(" ")[0])).toEqual(["items[0].human.email", "items[0].human.username"]);
+});
+
+test("all or nothing is refused for a malformed item, and creates nobody", async () => {
+  const fine = robot();
+  const batch = await create([fine, human({ email: "nobody" })], { allOrNothing: true });
+  expect(refusal(batch)).toEqual([400, "VALIDATION_FAILED"]);
+  expect(JSON.stringify(batch.body)).toContain("items[1].human.email");
+  expect(outcomesOf(await create([fine]))).toEqual(["created"]);
+});
+
+test("what is wrong with a request as a whole refuses it, malformed items or not", async () => {
+  const passwords = Array.from({ length: 51 }, () => human({ password: "Blue-Kettle-42" }));
+  for (const items of [
+    [human({ email: "nobody" }), ...passwords],
+    [robot({ name: "\u0000" }), ...passwords],
+  ])
+    expect(refusal(await create(items))).toEqual([400, "VALIDATION_FAILED"]);
+  const many = await create(Array.from({ length: 501 }, () => robot({ name: "" })));
+  expect(refusal(many)).toEqual([400, "VALIDATION_FAILED"]);
+  expect(refusal(await create([robot({ name: "" }), { robot: {} }]))).toEqual([400, "VALIDATION_FAILED"]);
+});
+
+test("of items that are all malformed each has its outcome, and together they list a hundred violations", async () => {
+  const batch = await create(Array.from({ length: 500 }, () => human({ givenName: "\u0000", familyName: "\u0000" })));
+  expect(outcomesOf(batch)).toEqual(Array.from({ length: 500 }, () => "VALIDATION_FAILED"));
+  expect(brokenIn(batch)).toHaveLength(100);
+});
+
+test("a key answers again for malformed items, and who may not create users learns nothing", async () => {
+  const headers = { "idempotency-key": named("key") };
+  const items = malformed();
+  const first = await create(items, {}, headers);
+  expect(outcomesOf(first)).toEqual(outcomes);
+  expect((await create(items, {}, headers)).body).toEqual(first.body);
+  const { client } = await machine(postern);
+  const stranger = await client.post("/v1/users:batchCreate", { items });
+  expect(refusal(stranger)).toEqual([403, "PERMISSION_DENIED"]);
+});
+
 test("five hundred items with long names fit into one request", async () => {
   const items = Array.from({ length: 500 }, () => human({ givenName: "a".repeat(200), familyName: "b".repeat(200) }));
   expect(new Set(outcomesOf(await create(items)))).toEqual(new Set(["created"]));
@@ -116,3 +205,100 @@ test("a repeated request with a key gets the first answer", async () => {
   const first = await create(items, {}, headers);
   expect((await create(items, {}, headers)).body).toEqual(first.body);
 });
+
+const secret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP";
+const factors = async (userId: string) => (await postern.admin.get(`/v1/users/${userId}/factors`)).body.factors;
+
+/** Creates a person by each way of creation. */
+const ways = [
+  ["alone", async (person: object) => (await postern.admin.post("/v1/users/human", person)).body.userId as string],
+  [
+    "in a batch",
+    async (person: object) => (await create([{ human: person }])).body.outcomes[0].created.userId as string,
+  ],
+] as const;
+
+test.each(ways)("an app that a user brings, created %s, is asked for at the first sign-in", async (_, make) => {
+  const { human: person } = human({ password: "Blue-Kettle-42", totpSecret: secret });
+  const userId = await make(person);
+  expect(await factors(userId)).toMatchObject([{ kind: "FACTOR_KIND_TOTP" }]);
+  const first = await signIn(person.username, "Blue-Kettle-42");
+  expect([first.status, first.body.token]).toEqual([200, ""]);
+  const complete = (code: string) =>
+    postern.as().post("/v1/sessions:complete", { pendingToken: first.body.pending.token, totpCode: code });
+  const right = totpCode(base32Bytes(secret), totpStep(new Date()));
+  expect((await complete(right === "000000" ? "111111" : "000000")).status).toBe(400);
+  expect((await complete(right)).status).toBe(200);
+});
+
+test("no event holds the secret of an app, and no table in plain text", async () => {
+  const { human: person } = human({ totpSecret: secret });
+  const userId = (await create([{ human: person }])).body.outcomes[0].created.userId;
+  const { events } = (await postern.admin.get("/v1/events?pageSize=1000")).body;
+  expect(JSON.stringify(events)).not.toContain(secret);
+  const sql = postgres(driverUrl(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, console), max: 1 });
+  const [row] = await sql<{ sealed: Buffer }[]>`select sealed from factor_secrets where user_id = ${userId}`;
+  const [log] = await sql`select count(*)::integer as n from events where payload::text like ${`%${secret}%`}`;
+  await sql.end();
+  expect([row?.sealed.includes(base32Bytes(secret)), log?.n]).toEqual([false, 0]);
+});
+
+test.each([["SHORT"], ["not base32!!!!!!!!"], ["A".repeat(129)]])("the secret %s is refused", async (totpSecret) => {
+  const alone = await postern.admin.post("/v1/users/human", human({ totpSecret }).human);
+  expect([refusal(alone), JSON.stringify(alone.body)]).toEqual([
+    [400, "VALIDATION_FAILED"],
+    expect.stringContaining("totpSecret"),
+  ]);
+});
+
+test.each(ways)("a user who has to have a factor, created %s, enrols one before anything else", async (_, make) => {
+  const off = { policy: { requirement: "FACTOR_REQUIREMENT_OFF" } };
+  expect((await postern.admin.put("/v1/policies/factor", off)).status).toBe(200);
+  const { human: person } = human({ password: "Blue-Kettle-42", requiresFactor: true });
+  const userId = await make(person);
+  expect((await postern.admin.get(`/v1/users/${userId}`)).body.user.human.requiresFactor).toBe(true);
+  const { body } = await signIn(person.username, "Blue-Kettle-42");
+  expect(body.enrolmentOnly).toBe(true);
+  const client = postern.as(body.token);
+  expect((await client.get("/v1/users/me/tokens")).status).toBe(403);
+  // Though no other user may enrol one.
+  await enrolTotp(client);
+  expect((await client.get("/v1/users/me/tokens")).status).toBe(200);
+  expect((await postern.admin.delete("/v1/policies/factor")).status).toBe(200);
+});
+
+test.each(ways)("a password that has to be changed, created %s, is changed at the first sign-in", async (_, make) => {
+  const { human: person } = human({ passwordHash: bcrypt, passwordChangeRequired: true });
+  await make(person);
+  expect(refusal(await signIn(person.username, "password"))).toEqual([400, "PASSWORD_CHANGE_REQUIRED"]);
+  const change = { loginName: person.username, password: "password", newPassword: "Green-Teapot-77" };
+  expect((await postern.as().post("/v1/sessions", change)).status).toBe(200);
+  expect((await signIn(person.username, "Green-Teapot-77")).status).toBe(200);
+});
+
+test.each(ways)("a user who is inactive from the beginning, created %s, never signs in before", async (_, make) => {
+  const { human: person } = human({ password: "Blue-Kettle-42", inactive: true, phone: "+41446681800" });
+  const attempt = async () => (await signIn(person.username, "Blue-Kettle-42")).status;
+  const [userId, ...meanwhile] = await Promise.all([make(person), attempt(), attempt(), attempt()]);
+  expect([...meanwhile, await attempt()]).toEqual([401, 401, 401, 401]);
+  const { user } = (await postern.admin.get(`/v1/users/${userId}`)).body;
+  expect([user.state, user.details.sequence]).toEqual(["USER_STATE_INACTIVE", "1"]);
+  // One fact made it so: there is no version of it that was active.
+  expect((await postern.admin.post(`/v1/users/${userId}:reactivate`)).status).toBe(200);
+  expect(await attempt()).toBe(200);
+});
+
+test("a machine that is inactive from the beginning is so when the log is replayed", async () => {
+  const alone = await postern.admin.post("/v1/users/machine", { ...robot().machine, inactive: true });
+  const batch = await create([robot({ inactive: true }), robot()]);
+  const ids = [alone.body.userId, ...batch.body.outcomes.map(({ created }: Outcome) => created?.userId)];
+  const users = await Promise.all(ids.map(async (id) => (await postern.admin.get(`/v1/users/${id}`)).body.user));
+  expect(users.map(({ state }) => state)).toEqual([
+    ...["USER_STATE_INACTIVE", "USER_STATE_INACTIVE", "USER_STATE_ACTIVE"],
+  ]);
+  await using client = oneConnection(postern.databaseUrl);
+  expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
+});
+
+// The password is "password".
+const bcrypt = "$2b$05$CCCCCCCCCCCCCCCCCCCCC.aDV7CQarKHMuNfh2oJkFzsHZya4whFe";

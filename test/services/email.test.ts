@@ -166,6 +166,21 @@ describe.each(sameAddress)("the same address again with %j", (mode, whenVerified
   });
 });
 
+test("the same address in another case keeps its verification, unless the request asks for a code", async () => {
+  const { userId } = await person();
+  const email = newAddress();
+  const loud = email.toUpperCase();
+  answered(await change(userId, { email, isVerified: true }));
+  expect(answered(await change(userId, { email: loud })).verificationCode).toBeUndefined();
+  expect(await emailOf(userId)).toMatchObject({ email: loud, emailVerified: true });
+  expect(await sql`select from mail_codes where user_id = ${userId}`).toHaveLength(0);
+  expect(refused(await change(userId, { email: loud }))).toEqual([400, "EMAIL_UNCHANGED"]);
+  answered(await change(userId, { email, returnCode: {} }));
+  expect(await emailOf(userId)).toMatchObject({ email, emailVerified: false });
+  answered(await change(userId, { email: loud, returnCode: {} }));
+  expect(await emailOf(userId)).toMatchObject({ email: loud, emailVerified: false });
+});
+
 test("five tries, also when they come at once, then the right code is worth nothing", async () => {
   const { userId } = await person();
   const code = answered(await change(userId, { email: newAddress(), returnCode: {} })).verificationCode;
@@ -242,4 +257,73 @@ test("no event and no table but that of codes holds a code that was mailed", asy
   );
   const found = await sql`select from events where position(${code} in payload::text) > 0 and stream = ${userId}`;
   expect(found).toHaveLength(0);
+});
+
+const newcomer = (more: object = {}) => ({
+  ...{ username: `new-${randomBytes(6).toString("hex")}`, givenName: "Ada", familyName: "Byron", email: newAddress() },
+  ...more,
+});
+const create = (person: object, headers: Record<string, string> = {}) =>
+  postern.admin.post("/v1/users/human", person, headers);
+const sentTo = (email: string) => sql`select from mail_sends where email = ${email.toLowerCase()}`;
+
+test.each([
+  ["without a password", {}],
+  ["with one", { password: "Blue-Kettle-42" }],
+])("a new user %s gets the mail whose code verifies the address", async (_, more) => {
+  const person = newcomer(more);
+  const { userId } = answered(await create(person, { "accept-language": "fr" }));
+  const mail = await lastMail(person.email);
+  expect(mail.subject).toBe("Confirmez votre adresse e-mail");
+  expect((await facts(userId))[0]?.payload).toMatchObject({ emailCodeId: expect.any(String) });
+  answered(await verify(userId, codeIn(mail.text)));
+  expect(await emailOf(userId)).toMatchObject({ emailVerified: true });
+});
+
+test("an address that is marked as verified at creation is, and gets no mail", async () => {
+  const person = newcomer({ isEmailVerified: true });
+  const { userId } = answered(await create(person));
+  expect(await emailOf(userId)).toMatchObject({ emailVerified: true });
+  expect(await sentTo(person.email)).toHaveLength(0);
+  expect(refused(await resend(userId))).toEqual([400, "EMAIL_VERIFIED"]);
+});
+
+test("beyond the sending limits users are created, and no mail goes out; also when they come at once", async () => {
+  const email = newAddress();
+  const made = await Promise.all(Array.from({ length: 12 }, () => create(newcomer({ email }))));
+  for (const one of made) answered(one);
+  for (let n = 0; n < limits.mailSendsPerAddress; n++) answered(await create(newcomer({ email })));
+  expect(await sentTo(email)).toHaveLength(limits.mailSendsPerAddress);
+});
+
+test("a batch mails codes when it is asked to, one to an address, and none to verified ones", async () => {
+  const [silent, one, proven] = [newcomer(), newcomer(), newcomer({ isEmailVerified: true })];
+  // Before the other one by its name, and after it in the batch.
+  const twin = newcomer({ username: `a${one.username}`, email: one.email.toUpperCase() });
+  const batch = (people: object[], more: object = {}) =>
+    postern.admin.post("/v1/users:batchCreate", { items: people.map((human) => ({ human })), ...more });
+  answered(await batch([silent]));
+  const { outcomes } = answered(await batch([one, proven, twin], { sendEmailCodes: true }));
+  expect(await sentTo(silent.email)).toHaveLength(0);
+  expect(await sentTo(proven.email)).toHaveLength(0);
+  expect(await sentTo(one.email)).toHaveLength(1);
+  answered(await verify(outcomes[0].created.userId, codeIn((await lastMail(one.email)).text)));
+  expect(await emailOf(outcomes[1].created.userId)).toMatchObject({ emailVerified: true });
+});
+
+test("batches for the same addresses at once create everybody, within the limits", async () => {
+  const emails = Array.from({ length: 5 }, newAddress);
+  const all = await Promise.all(
+    Array.from({ length: 6 }, () => {
+      const items = emails.map((email) => ({ human: newcomer({ email }) }));
+      return postern.admin.post("/v1/users:batchCreate", { items, sendEmailCodes: true });
+    }),
+  );
+  for (const one of all)
+    expect(answered(one).outcomes.every(({ created }: { created?: object }) => created)).toBe(true);
+  for (const email of emails) {
+    const sends = (await sentTo(email)).length;
+    expect(sends).toBeGreaterThan(0);
+    expect(sends).toBeLessThanOrEqual(limits.mailSendsPerAddress);
+  }
 });

@@ -7,7 +7,7 @@ import { followTail, isAfter, parsePosition } from "../../src/events/follow.ts";
 import { eventService } from "../../src/services/event.ts";
 import { oneConnection, openTestLog, organizationCreated, somebody, unique } from "../events/log_of.ts";
 import { holdTable } from "../fixture/held_row.ts";
-import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
+import { type Answer, type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { ask } from "../postgres/holder.ts";
 
 let postern: Postern;
@@ -121,6 +121,12 @@ test("events are listed newest first, page after page, and filters combine", asy
   expect(idsOf(await filtered(`types=project.created&objectId=${second}`))).toEqual([second]);
 });
 
+test("a sign-in is an event of its user", async () => {
+  const { userId } = await signedUp(postern);
+  const [signIn] = await events(`types=session.created&actorId=${userId}`);
+  expect(signIn).toMatchObject({ type: "session.created", actorId: userId });
+});
+
 test("a period includes its begin and not its end", async () => {
   const other = await organization(postern);
   const times: string[] = [];
@@ -134,6 +140,7 @@ test("a period includes its begin and not its end", async () => {
   expect(await between(`until=${times[1]}`)).toHaveLength(1);
   expect(await between(`since=${times[0]}&until=${times[2]}`)).toHaveLength(2);
   expect(await between(`since=${times[1]?.replace("Z", "001Z")}`)).toHaveLength(1);
+  expect(await between("since=0001-01-01T00:00:00Z&until=9999-12-31T23:59:59.999999999Z")).toHaveLength(3);
 });
 
 test("what no event can match is refused with its field", async () => {

@@ -206,12 +206,12 @@ test("of two owners of whom one is deactivated and the other removed at once, on
   }
 });
 
-/** An organization with so many owners of its own, each a machine of another organization. */
+/** An organization with so many owners, each a machine of its own. */
 async function owned(at: Postern, count: number) {
   const organizationId = await organization(at);
   const path = `/v1/organizations/${organizationId}/members`;
   const join = async () => {
-    const made = await machine(at);
+    const made = await machine(at, { organizationId });
     answered(await at.admin.post(path, { userId: made.userId, roles: ["ORG_OWNER"] }));
     return made;
   };
@@ -240,6 +240,18 @@ describe.each(Object.entries(leaves))("the last active owner of an organization 
     answered(await leave(postern.admin, path, last));
     expect(refused(await leave(postern.admin, path, second.userId))).toEqual([400, "LAST_OWNER"]);
   });
+});
+
+test("the last owner of an organization that is a user of another one is stopped there, and stays an owner otherwise", async () => {
+  const organizationId = await organization(postern);
+  const path = `/v1/organizations/${organizationId}/members`;
+  for (const way of ["deactivated", "deleted"] as const) {
+    const { userId } = await machine(postern);
+    answered(await postern.admin.post(path, { userId, roles: ["ORG_OWNER"] }));
+    expect(refused(await leaves.removed(postern.admin, path, userId))).toEqual([400, "LAST_OWNER"]);
+    expect(refused(await leaves.demoted(postern.admin, path, userId))).toEqual([400, "LAST_OWNER"]);
+    answered(await leaves[way](postern.admin, path, userId));
+  }
 });
 
 test("the last owner of one organization may leave another, and a role that owns nothing is taken from anybody", async () => {

@@ -5,7 +5,7 @@ import { isLocked, loginNameOf, refuseBroken, refuseReused } from "../../src/ser
 
 const policy = {
   ...{ minimumLength: 8, requiresUpper: true, requiresLower: true, requiresDigit: true, requiresSymbol: true },
-  ...{ changeAtNextSignIn: false, maximumAgeDays: 0 },
+  ...{ changeAtNextSignIn: false, resetRequiresVerifiedEmail: false, maximumAgeDays: 0 },
   ...{ historyDepth: 0, maximumAttempts: 10, lockSeconds: null, untilUnlocked: false },
   factorRequirement: "FACTOR_REQUIREMENT_OPTIONAL",
 };

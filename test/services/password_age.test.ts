@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Answer, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+import { mailsTo } from "../notify/mail_log.ts";
 import { openProbe, type Probe } from "../probe.ts";
 
 let postern: Postern;
 let probe: Probe;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await startPostern({ mailSendsPerUser: 50 });
   probe = openProbe(postern.databaseUrl);
 });
 afterAll(async () => {
@@ -102,3 +103,58 @@ test("of sign-ins at once that each bring a new password, one replaces it", asyn
   const token = answers[won[0] ?? 0]?.body.token;
   answered(await postern.as(token).get("/v1/users/me"));
 });
+
+type Person = Awaited<ReturnType<typeof signedUp>>;
+
+/** The codes that were mailed and are still worth something. */
+const codes = new Map<string, string>();
+
+/** Sets a password by the code of a mail; one that refuses the password is left for the next try. */
+async function byCode({ userId, username }: Person, newPassword: string): Promise<Answer> {
+  const verificationCode = codes.get(userId) ?? (await mailedCode(userId, username));
+  const answer = await postern.as().post("/v1/password-resets:complete", { verificationCode, newPassword });
+  if (answer.status === 200) codes.delete(userId);
+  else codes.set(userId, verificationCode);
+  return answer;
+}
+
+async function mailedCode(userId: string, loginName: string): Promise<string> {
+  const email = `${randomBytes(6).toString("hex")}@example.com`;
+  answered(await postern.admin.post(`/v1/users/${userId}/email`, { email, isVerified: true }));
+  answered(await postern.as().post("/v1/password-resets", { loginName }));
+  const [mail] = await mailsTo(postern, email);
+  return /code=([^\s&]+)/.exec(mail?.text ?? "")?.[1] ?? expect.unreachable(mail?.text);
+}
+
+const ways: Readonly<Record<string, (person: Person, old: string, newPassword: string) => Promise<Answer>>> = {
+  async ChangePassword({ username }, oldPassword, newPassword) {
+    const { token } = answered(await signIn(username, oldPassword));
+    return postern.as(token).put("/v1/users/me/password", { oldPassword, newPassword });
+  },
+  SetPassword: ({ userId }, _, newPassword) => postern.admin.put(`/v1/users/${userId}/password`, { newPassword }),
+  "the code of a mail": (person, _, newPassword) => byCode(person, newPassword),
+  CreateSession: ({ username }, old, newPassword) => signIn(username, old, { newPassword }),
+};
+
+test.each(Object.keys(ways))(
+  "%s refuses the password in force and as many before it as the policy says",
+  async (way) => {
+    const set = ways[way] ?? expect.unreachable();
+    for (const historyDepth of [1, 2]) {
+      const person = await personUnder({ historyDepth });
+      const used = [person.password];
+      for (let nth = 0; nth < historyDepth + 1; nth++) {
+        for (const earlier of used) {
+          const [status, reason] = refused(await set(person, used.at(-1) ?? "", earlier));
+          const isUnchanged = reason === "PASSWORD_UNCHANGED" && earlier === used.at(-1);
+          expect([historyDepth, nth, earlier, status, isUnchanged ? "PASSWORD_REUSED" : reason]).toEqual([
+            ...[historyDepth, nth, earlier, 400, "PASSWORD_REUSED"],
+          ]);
+        }
+        answered(await set(person, used.at(-1) ?? "", `Green-Teapot-${nth}`));
+        used.push(`Green-Teapot-${nth}`);
+      }
+      answered(await set(person, used.at(-1) ?? "", person.password));
+    }
+  },
+);

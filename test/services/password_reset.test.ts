@@ -47,7 +47,8 @@ async function person(email = newAddress()) {
 async function newcomer(email = newAddress()) {
   const username = `new-${randomBytes(6).toString("hex")}`;
   const names = { username, givenName: "Ada", familyName: "Byron", email };
-  return { ...names, userId: answered(await postern.admin.post("/v1/users/human", names)).userId as string };
+  const { outcomes } = answered(await postern.admin.post("/v1/users:batchCreate", { items: [{ human: names }] }));
+  return { ...names, userId: outcomes[0].created.userId as string };
 }
 
 const codesIn = (text: string) => text.match(/\b[2-9B-Z]{4}(-[2-9B-Z]{4}){3}\b/g) ?? [];
@@ -216,7 +217,59 @@ test("a request is answered and written alike, whether anybody is known or not",
   await settled();
   const to = (await allMails(postern)).map((mail) => mail.to);
   expect(to).not.toContain(none.email);
-  expect(to).not.toContain(`${unverified.username}@example.com`);
+  expect(to).toContain(addressOf(unverified));
+});
+
+const addressOf = ({ username }: { username: string }) => `${username}@example.com`;
+
+test("a reset by login name reaches an address that nobody verified, and a new password by its code verifies it", async () => {
+  const { userId, username } = await signedUp(postern);
+  const email = addressOf({ username });
+  answered(await ask({ email }));
+  await settled();
+  expect((await allMails(postern)).filter(({ to }) => to === email)).toHaveLength(0);
+  answered(await ask({ loginName: username }));
+  answered(await reset(await codeTo(email)));
+  answered(await signIn(username, newPassword));
+  expect((await postern.admin.get(`/v1/users/${userId}`)).body.user.human.emailVerified).toBe(true);
+  answered(await ask({ email }));
+  await codeTo(email, 2);
+});
+
+test("somebody with an unverified address gets the codes of those alone who verified it", async () => {
+  const [{ email, username }, other, third] = [await person(), await signedUp(postern), await signedUp(postern)];
+  for (const { userId } of [other, third]) answered(await setAddress(userId, email, false));
+  answered(await ask({ loginName: other.username }));
+  const text = (await mailsTo(postern, email))[0]?.text ?? "";
+  expect([...text.matchAll(/^Account: (.*)$/gm)].map(([, name]) => name)).toEqual([other.username, username]);
+});
+
+test.each([
+  ["an organization", false],
+  ["the instance", true],
+])("a policy of %s keeps resets to verified addresses", async (_, instance) => {
+  await using alone = await startPostern();
+  const policy = { minimumLength: 8, resetRequiresVerifiedEmail: true };
+  answered(await alone.admin.put("/v1/policies/password", { policy, instance }));
+  expect(answered(await alone.admin.get("/v1/policies/password")).policy.resetRequiresVerifiedEmail).toBe(true);
+  const [unverified, proven] = [await signedUp(alone), await signedUp(alone)];
+  const email = newAddress();
+  answered(await alone.admin.post(`/v1/users/${proven.userId}/email`, { email, isVerified: true }));
+  // Requests are answered in their order.
+  for (const loginName of [unverified.username, proven.username])
+    answered(await alone.as().post("/v1/password-resets", { loginName }));
+  await mailsTo(alone, email);
+  expect((await allMails(alone)).map(({ to }) => to)).toEqual([email]);
+});
+
+test("a user who was created as the README says gets a mail for a forgotten password", async () => {
+  const { username, email } = { username: `ada-${randomBytes(6).toString("hex")}`, email: newAddress() };
+  const names = { username, givenName: "Ada", familyName: "Lovelace", email, password: "Correct-Horse-42" };
+  answered(await postern.admin.post("/v1/users/human", names));
+  expect((await mailsTo(postern, email))[0]?.subject).toBe("Confirm your e-mail address");
+  answered(await ask({ loginName: username }));
+  answered(await reset(await codeTo(email, 2)));
+  answered(await signIn(username, newPassword));
 });
 
 test("mails to an address are limited, and nobody is told", async () => {

@@ -12,14 +12,23 @@ const strict = {
   historyDepth: 3,
   changeAtNextSignIn: true,
   maximumAgeDays: 90,
+  resetRequiresVerifiedEmail: true,
 };
 const lax = {
   ...{ minimumLength: 4, requiresUpper: false, requiresLower: false, requiresDigit: false, requiresSymbol: false },
   historyDepth: 0,
   changeAtNextSignIn: false,
   maximumAgeDays: 0,
+  resetRequiresVerifiedEmail: false,
 };
-const builtIn = { ...strict, minimumLength: 8, historyDepth: 0, changeAtNextSignIn: false, maximumAgeDays: 0 };
+const builtIn = {
+  ...strict,
+  minimumLength: 8,
+  historyDepth: 0,
+  changeAtNextSignIn: false,
+  maximumAgeDays: 0,
+  resetRequiresVerifiedEmail: false,
+};
 
 const within = (organizationId: string) => ({ "x-service-orgid": organizationId });
 const reasonOf = ({ body }: Answer) =>
@@ -45,6 +54,30 @@ test("the built-in default is in force until something is set, then the instance
   expect(details).toMatchObject({ sequence: "1", resourceOwner: own.organizationId });
   expect(await read()).toEqual({ policy: lax, isDefault: false, details });
   expect(await read("?instance=true")).toEqual({ policy: strict, isDefault: true, details: set.details });
+});
+
+test("a policy and a branding are replaced only at the sequence that the request expects, and 0 stands for none", async () => {
+  const other = within(await organization(postern));
+  const wholes: readonly (readonly [path: string, ...bodies: readonly [object, object]])[] = [
+    ["/v1/policies/password", { policy: lax }, { policy: strict }],
+    ["/v1/policies/lockout", { policy: { maximumAttempts: 5 } }, { policy: { maximumAttempts: 7 } }],
+    ["/v1/policies/factor", { policy: { requirement: "FACTOR_REQUIREMENT_OFF" } }, { policy: { requirement: 2 } }],
+    ["/v1/branding", { branding: { accentColor: "#112233" } }, { branding: { accentColor: "#445566" } }],
+  ];
+  for (const [path, first, second] of wholes) {
+    const set = (body: object, expectedSequence: string) =>
+      postern.admin.put(path, { ...body, expectedSequence }, other);
+    const overtaken = (answer: Answer, currentSequence: string) =>
+      expect([...refused(answer), answer.body.details[0].metadata]).toEqual([409, "CONFLICT", { currentSequence }]);
+    overtaken(await set(first, "1"), "0");
+    expect(done(await set(first, "0")).details.sequence).toBe("1");
+    overtaken(await set(second, "0"), "1");
+    expect(done(await set(second, "1")).details.sequence).toBe("2");
+    overtaken(await set(second, "1"), "2");
+    done(await postern.admin.delete(path, other));
+    overtaken(await set(first, "3"), "0");
+    expect(done(await set(first, "0")).details.sequence).toBe("4");
+  }
 });
 
 test("the lockout policy likewise, with a lock that lasts or ends", async () => {

@@ -90,14 +90,15 @@ test("projects are listed by name, page after page, those of others only on requ
 
 test("the page after a project with the longest of names is found", async () => {
   const owner = inside(await organization(postern));
-  // A control character is the one that a token takes most bytes for.
-  const longest = `${"\u0001".repeat(199)}a`;
-  for (const name of [longest, "z"]) await newProject(name, owner);
+  // A token takes most bytes for characters beyond the basic plane.
+  const longest = `${"\u{1f98a}".repeat(199)}a`;
+  const last = "\u{1f98b}";
+  for (const name of [longest, last]) await newProject(name, owner);
   const first = await lists("/v1/projects?pageSize=1", owner);
   expect(first.projects.map(({ name }: { name: string }) => name)).toEqual([longest]);
-  expect(first.nextPageToken.length).toBeGreaterThan(1600);
+  expect(first.nextPageToken.length).toBeGreaterThan(1000);
   const second = await lists(`/v1/projects?pageSize=1&pageToken=${first.nextPageToken}`, owner);
-  expect(second.projects.map(({ name }: { name: string }) => name)).toEqual(["z"]);
+  expect(second.projects.map(({ name }: { name: string }) => name)).toEqual([last]);
 });
 
 test("a project's owner sees that project in the list and no other", async () => {
@@ -119,6 +120,21 @@ test("a role is added once, named by its key when it has no other name, and remo
   expect(second).toEqual({ roles: [{ key: "b", displayName: "Bee" }], nextPageToken: "" });
   expect(answered(await postern.admin.delete(`/v1/projects/${projectId}/roles/a`)).details.sequence).toBe("4");
   expect(refused(await postern.admin.delete(`/v1/projects/${projectId}/roles/a`))).toEqual([404, "ROLE_NOT_FOUND"]);
+});
+
+test("a role key with a colon is a path as it is", async () => {
+  const projectId = await newProject();
+  const path = `${postern.url}/v1/projects/${projectId}/roles`;
+  const headers = { authorization: `Bearer ${postern.admin.token}`, "content-type": "application/json" };
+  for (const key of ["orders:read", ":", "a:b:deactivate"]) {
+    answered(await addRole(projectId, key));
+    const body = JSON.stringify({ displayName: "Read orders" });
+    expect((await fetch(`${path}/${key}`, { method: "PATCH", headers, body })).status).toBe(200);
+    expect((await lists(`/v1/projects/${projectId}/roles`)).roles).toEqual([{ key, displayName: "Read orders" }]);
+    expect((await fetch(`${path}/${key}`, { method: "DELETE", headers })).status).toBe(200);
+  }
+  for (const key of [".", ".."]) expect(refused(await addRole(projectId, key))).toEqual([400, "VALIDATION_FAILED"]);
+  answered(await addRole(projectId, "..."));
 });
 
 test("a grant names another organization that exists, and roles that exist", async () => {

@@ -51,6 +51,7 @@ async function world() {
     project: `/v1/projects/${projectId}`,
     application: `/v1/projects/${projectId}/applications/${appId}`,
     "user grant": `/v1/user-grants/${userGrantId}`,
+    user: `/v1/users/${userId}`,
   };
   return { organizationId, here, userId, username, password, client, projectId, appId, clientId, userGrantId, paths };
 }
@@ -309,6 +310,47 @@ const table: Readonly<Record<Kind, Readonly<Record<string, Check>>>> = {
         expect((await grantOf(it)).inEffect).toBe(true);
         expect(await rolesOf(it.client)).toHaveLength(1);
       };
+    },
+  },
+  user: {
+    async "signing in"(it, shut) {
+      await shut();
+      expect(refused(await signIn(it))).toEqual([401, "SIGN_IN_FAILED"]);
+      return async () => done(await signIn(it));
+    },
+    async tokens(it, shut) {
+      const { token } = done(await postern.admin.post(`${it.paths.user}/tokens`, {}));
+      await shut();
+      const byToken = postern.as(token);
+      for (const client of [it.client, byToken])
+        expect(refused(await client.get("/v1/users/me"))).toEqual([401, "TOKEN_INVALID"]);
+      return async () => {
+        done(await byToken.get("/v1/users/me"));
+        expect(refused(await it.client.get("/v1/users/me"))).toEqual([401, "TOKEN_INVALID"]);
+      };
+    },
+    async "adding grants"(it, shut) {
+      await shut();
+      const { projectId } = done(await postern.admin.post("/v1/projects", { name: unique() }, it.here));
+      done(await postern.admin.post(`/v1/projects/${projectId}/roles`, { key: "viewer" }, it.here));
+      done(await grant(projectId, it.userId, it.here));
+      done(await postern.admin.post("/v1/members", { userId: it.userId, roles: ["ORG_VIEWER"] }, it.here));
+      const newPassword = `Green-Teapot-${unique()}`;
+      done(await postern.admin.put(`${it.paths.user}/password`, { newPassword }));
+      const { token } = done(await postern.admin.post(`${it.paths.user}/tokens`, {}));
+      return async () => {
+        done(await signIn({ ...it, password: newPassword }));
+        expect(await rolesOf(postern.as(token))).toHaveLength(2);
+        done(await postern.as(token).get("/v1/users"));
+      };
+    },
+    async lists(it, shut) {
+      await shut();
+      expect(done(await postern.admin.get(it.paths.user)).user.state).toBe("USER_STATE_INACTIVE");
+      const inactive = await postern.admin.get("/v1/users?filter.state=USER_STATE_INACTIVE", it.here);
+      expect(done(inactive).users).toMatchObject([{ id: it.userId }]);
+      expect(await listed(`/v1/users/${it.userId}/grants`, "userGrants", it)).toHaveLength(1);
+      return async () => expect(done(await postern.admin.get(it.paths.user)).user.state).toBe("USER_STATE_ACTIVE");
     },
   },
 };

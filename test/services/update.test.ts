@@ -179,6 +179,24 @@ test("an update for another sequence is refused at once, and says which one ther
   done(await patch(`${path}?expectedSequence=2`, { givenName: "Grace" }));
 });
 
+test("the roles of a member and of a user grant are replaced only at the sequence that the request expects", async () => {
+  const { userId } = await signedUp(postern);
+  const { projectId } = done(await postern.admin.post("/v1/projects", { name: unique("Roles") }));
+  for (const key of ["a", "b"]) done(await postern.admin.post(`/v1/projects/${projectId}/roles`, { key }));
+  const { userGrantId } = done(await postern.admin.post(`/v1/users/${userId}/grants`, { projectId }));
+  done(await postern.admin.post("/v1/members", { userId, roles: ["ORG_VIEWER"] }));
+  const wholes = [
+    [`/v1/user-grants/${userGrantId}`, { roleKeys: ["a"] }, { roleKeys: ["b"] }],
+    [`/v1/members/${userId}`, { roles: ["ORG_USER_MANAGER"] }, { roles: ["ORG_OWNER"] }],
+  ] as const;
+  for (const [path, first, second] of wholes) {
+    expect(done(await postern.admin.put(path, { ...first, expectedSequence: "1" })).details.sequence).toBe("2");
+    const late = await postern.admin.put(path, { ...second, expectedSequence: "1" });
+    expect([...refused(late), infoOf(late).metadata]).toEqual([409, "CONFLICT", { currentSequence: "2" }]);
+    expect(done(await postern.admin.put(path, { ...second, expectedSequence: "2" })).details.sequence).toBe("3");
+  }
+});
+
 test("of many updates for one sequence one is made, and the others are told the next", async () => {
   const { projectId } = done(await postern.admin.post("/v1/projects", { name: unique("Race") }));
   const names = Array.from({ length: 10 }, () => unique("Race"));

@@ -114,6 +114,27 @@ test("a grant may hold no roles, and the roles it has already are no change", as
   ]);
 });
 
+test("roles are added to a grant and taken from it, and those that are there or not already change nothing", async () => {
+  const projectId = await newProject(["a", "b", "c"]);
+  const id = await added(await newUser(), { projectId, roleKeys: ["a"] });
+  const change = async (verb: string, roleKeys: readonly string[]) => {
+    const { status, body } = await postern.admin.post(`/v1/user-grants/${id}:${verb}`, { roleKeys });
+    expect([status, body]).toEqual([200, { details: expect.any(Object) }]);
+    const { userGrant } = (await read(id)).body;
+    expect(userGrant.details).toEqual(body.details);
+    return [body.details.sequence, userGrant.roleKeys];
+  };
+  expect(await change("addRoles", ["b", "a"])).toEqual(["2", ["a", "b"]]);
+  expect(await change("addRoles", ["b"])).toEqual(["2", ["a", "b"]]);
+  expect(await change("removeRoles", ["a", "c", "ghost"])).toEqual(["3", ["b"]]);
+  expect(await change("removeRoles", ["a"])).toEqual(["3", ["b"]]);
+  expect(await change("removeRoles", ["b"])).toEqual(["4", []]);
+  const unknown = await postern.admin.post(`/v1/user-grants/${id}:addRoles`, { roleKeys: ["a", "ghost"] });
+  expect([...refusal(unknown), fieldsOf(unknown.body)]).toEqual([400, "ROLE_UNKNOWN", ["roleKeys[1]"]]);
+  const nobodys = await postern.admin.post(`/v1/user-grants/${randomUUID()}:removeRoles`, { roleKeys: ["a"] });
+  expect(refusal(nobodys)).toEqual([404, "USER_GRANT_NOT_FOUND"]);
+});
+
 test("every unknown role is named, in an addition and in a change", async () => {
   const projectId = await newProject();
   const userId = await newUser();
@@ -346,6 +367,34 @@ test("a batch has an outcome for each item, as AddUserGrant would answer it", as
   expect(refused.every(({ details }) => details.some(({ locale }) => locale === "de"))).toBe(true);
   const { userGrant } = (await read(batch.body.outcomes[0].added.userGrantId)).body;
   expect(userGrant).toMatchObject({ userId: one, roleKeys: ["user"], details: batch.body.outcomes[0].added.details });
+});
+
+test("a malformed item is an outcome of that item, unless it is all or nothing", async () => {
+  const projectId = await newProject();
+  const [one, two] = [await newUser(), await newUser()];
+  const items = [
+    { userId: "", projectId, roleKeys: ["ghost"] },
+    { userId: one, projectId: "a\u0000", roleKeys: ["user"] },
+    { userId: one, projectId, roleKeys: ["user", "user"] },
+    { userId: "nobody", projectId, roleKeys: [""] },
+    { userId: two, projectId, roleKeys: ["user"] },
+    { userId: one, projectId, projectGrantId: "\u0000" },
+    {},
+  ];
+  const none = await addAll({ items, allOrNothing: true });
+  expect(refusal(none)).toEqual([400, "VALIDATION_FAILED"]);
+  const batch = await addAll({ items });
+  const wrong = "VALIDATION_FAILED";
+  expect(outcomesOf(batch)).toEqual([wrong, wrong, wrong, wrong, "added", wrong, wrong]);
+  const refused: Status[] = batch.body.outcomes.flatMap(({ refused }: { refused?: Status }) => refused ?? []);
+  expect(refused.map(fieldsOf)).toEqual([
+    ["items[0].userId", "items[0].roleKeys[0]"],
+    ["items[1].projectId"],
+    ["items[2].roleKeys"],
+    ["items[3].roleKeys[0]", "items[3].userId"],
+    ["items[5].projectGrantId"],
+    ["items[6].userId", "items[6].projectId"],
+  ]);
 });
 
 test("all or nothing adds nothing and names every item that stands in the way", async () => {

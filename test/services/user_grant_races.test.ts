@@ -74,6 +74,23 @@ test("a role that is removed while grants are changed to it stays in no grant", 
   }
 });
 
+test("roles that are added at the same time are all there, and one that is taken beside them is not", async () => {
+  const keys = ["a", "b", "c", "d", "e", "f"];
+  for (const userId of users.slice(0, 10)) {
+    const projectId = await newProject([...keys, "gone"]);
+    const { userGrantId } = (await add(userId, { projectId, roleKeys: ["gone"] })).body;
+    const change = async (verb: string, key: string) => {
+      for (;;) {
+        const answer = await postern.admin.post(`/v1/user-grants/${userGrantId}:${verb}`, { roleKeys: [key] });
+        if (statusOf(answer) !== "CONFLICT") return statusOf(answer);
+      }
+    };
+    const ended = await Promise.all([...keys.map((key) => change("addRoles", key)), change("removeRoles", "gone")]);
+    expect(new Set(ended)).toEqual(new Set(["ok"]));
+    expect((await rolesHeld(projectId)).map(({ key }) => key).toSorted()).toEqual(keys);
+  }
+});
+
 test("a project that is deleted while it is being granted leaves no grant", async () => {
   for (let round = 0; round < 20; round++) {
     const projectId = await newProject(["a", "b", "c"]);

@@ -9,7 +9,8 @@ asked as materialized (
 found as materialized (
   select found.*, "isThere" and "takenBy" is null and not "clientIdUsed" as holds
     from (select n, p.project_id is not null as "isThere", (
-               select a.app_id from applications a where a.project_id = asked.project and a.name = asked.name) as "takenBy",
+               select a.app_id from applications a
+               where a.project_id = asked.project and as_read(folded(a.name)) = as_read(folded(asked.name)) limit 1) as "takenBy",
                exists (select from used_client_ids u where u.client_id = asked.client_id offset 0) as "clientIdUsed"
       from asked left join projects p on p.owner = asked.owner and p.project_id = asked.project offset 0) found
 ),

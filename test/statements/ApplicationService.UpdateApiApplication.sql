@@ -5,7 +5,8 @@ select n, a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client
     a.active, a.version, a.created, a.changed,
     exists (select from application_keys k where k.app_id = a.app_id) as "hasKey",
                (select t.app_id from applications t
-                where t.project_id = asked.project and t.name = asked.name and t.app_id <> asked.app) as "takenBy"
+                where asked.name <> a.name and t.project_id = asked.project
+                  and as_read(folded(t.name)) = as_read(folded(asked.name)) and t.app_id <> asked.app limit 1) as "takenBy"
     from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
     left join applications a on a.owner = p.owner and a.app_id = asked.app and a.project_id = p.project_id;
 

@@ -1,42 +1,81 @@
 select
 epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time,
 case when is_settled(events.epoch, events.xid) then '{}'
-  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open from events
-where
+  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open, "isMatch", "isLast" from (
+    select *, coalesce(
 owner = $1
-  and true and true
-  and true
-order by time desc, events.position desc limit $2;
+, false) as "isMatch",
+      row_number() over (order by time desc, events.position desc) = $2 as "isLast"
+    from events where
+owner = $3
+      and true and true
+      and true
+    order by time desc, events.position desc limit $4
+  ) events where "isMatch" or "isLast" order by time desc, events.position desc limit $5;
 
 select
 epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time,
 case when is_settled(events.epoch, events.xid) then '{}'
-  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open from events
-where
+  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open, "isMatch", "isLast" from (
+    select *, coalesce(
 owner = $1
-  and true and true
-  and (time, events.position) < ($2, $3::bigint)
-order by time desc, events.position desc limit $4;
+, false) as "isMatch",
+      row_number() over (order by time desc, events.position desc) = $2 as "isLast"
+    from events where
+owner = $3
+      and true and true
+      and (time, events.position) < ($4, $5::bigint)
+    order by time desc, events.position desc limit $6
+  ) events where "isMatch" or "isLast" order by time desc, events.position desc limit $7;
+
+select from events where owner = $1 and stream = $2 limit 1;
 
 select
 epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time,
 case when is_settled(events.epoch, events.xid) then '{}'
-  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open from events
-where
+  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open, "isMatch", "isLast" from (
+    select *, coalesce(
 owner = $1
 and stream = $2
 and actor = $3
-and type = any($4)
-  and time >= $5 and time < $6
-  and true
-order by time desc, events.position desc limit $7;
+and type = any($4), false) as "isMatch",
+      row_number() over (order by time desc, events.position desc) = $5 as "isLast"
+    from events where
+owner = $6
+      and time >= $7 and time < $8
+      and true
+    order by time desc, events.position desc limit $9
+  ) events where "isMatch" or "isLast" order by time desc, events.position desc limit $10;
 
 select
 epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time,
 case when is_settled(events.epoch, events.xid) then '{}'
-  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open from events
-where
+  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open, "isMatch", "isLast" from (
+    select *, coalesce(
 true
-  and true and true
-  and true
-order by time desc, events.position desc limit $1;
+, false) as "isMatch",
+      row_number() over (order by time desc, events.position desc) = $1 as "isLast"
+    from events where
+true
+      and true and true
+      and true
+    order by time desc, events.position desc limit $2
+  ) events where "isMatch" or "isLast" order by time desc, events.position desc limit $3;
+
+select from users where owner = $1 and user_id = $2;
+
+select
+epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time,
+case when is_settled(events.epoch, events.xid) then '{}'
+  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open, "isMatch", "isLast" from (
+    select *, coalesce(
+owner = $1
+and actor = $2
+, false) as "isMatch",
+      row_number() over (order by time desc, events.position desc) = $3 as "isLast"
+    from events where
+owner = $4
+      and true and true
+      and true
+    order by time desc, events.position desc limit $5
+  ) events where "isMatch" or "isLast" order by time desc, events.position desc limit $6;

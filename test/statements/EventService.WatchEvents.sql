@@ -9,17 +9,23 @@ where (events.epoch, events.xid, events.position) > ($1::integer, $2::text::xid8
 order by events.epoch, events.xid, events.position offset $4 limit 1;
 
 select
-epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time from events
+epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time from (
+  select * from events
+  where (events.epoch, events.xid, events.position) > ($1::integer, $2::text::xid8, $3::bigint)
+    and is_settled(events.epoch, events.xid)
+  order by events.epoch, events.xid, events.position limit $4
+) events
 where
-owner = $1
-  and (events.epoch, events.xid, events.position) > ($2::integer, $3::text::xid8, $4::bigint)
-  and is_settled(events.epoch, events.xid)
-order by events.epoch, events.xid, events.position limit $5;
+owner = $5
+order by events.epoch, events.xid, events.position limit $6;
 
 select
-epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time from events
+epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time from (
+  select * from events
+  where (events.epoch, events.xid, events.position) > ($1::integer, $2::text::xid8, $3::bigint)
+    and (events.epoch, events.xid, events.position) <= ($4::integer, $5::text::xid8, $6::bigint)
+  order by events.epoch, events.xid, events.position limit $7
+) events
 where
-owner = $1
-  and (events.epoch, events.xid, events.position) > ($2::integer, $3::text::xid8, $4::bigint)
-  and (events.epoch, events.xid, events.position) <= ($5::integer, $6::text::xid8, $7::bigint)
-order by events.epoch, events.xid, events.position limit $8;
+owner = $8
+order by events.epoch, events.xid, events.position limit $9;

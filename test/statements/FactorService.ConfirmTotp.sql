@@ -2,7 +2,7 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text, session text)
 )
 select n, u.owner, u.user_id as id, u.kind, u.username, concat_ws(' ', u.given_name, u.family_name) as "displayName",
-               (
+               u.requires_factor as "requiresFactor", (
   select jsonb_build_object(
     'minimumLength', coalesce(p.minimum_length, 8),
     'requiresUpper', coalesce(p.requires_upper, true),
@@ -12,8 +12,9 @@ select n, u.owner, u.user_id as id, u.kind, u.username, concat_ws(' ', u.given_n
     'historyDepth', coalesce(p.history_depth, 0),
     'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
     'maximumAgeDays', coalesce(p.maximum_age_days, 0),
-    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
-    'untilUnlocked', coalesce(l.until_unlocked, false),
+    'resetRequiresVerifiedEmail', coalesce(p.reset_requires_verified_email, false),
+    'maximumAttempts', coalesce(l.maximum_attempts, 10),
+    'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, false),
     'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true

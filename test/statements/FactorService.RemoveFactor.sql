@@ -7,28 +7,3 @@ select n, f.factor_id as id, f.owner, f.user_id as "userId", f.kind, f.name, f.i
              from asked join factors f on f.user_id = asked."user" and f.owner = asked.owner order by n, f.factor_id;
 
 -- appends: facts/factor.removed.sql
-
-with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text, session text)
-)
-select n, u.owner, u.user_id as id, u.kind, u.username, concat_ws(' ', u.given_name, u.family_name) as "displayName",
-               (
-  select jsonb_build_object(
-    'minimumLength', coalesce(p.minimum_length, 8),
-    'requiresUpper', coalesce(p.requires_upper, true),
-    'requiresLower', coalesce(p.requires_lower, true),
-    'requiresDigit', coalesce(p.requires_digit, true),
-    'requiresSymbol', coalesce(p.requires_symbol, true),
-    'historyDepth', coalesce(p.history_depth, 0),
-    'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
-    'maximumAgeDays', coalesce(p.maximum_age_days, 0),
-    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
-    'untilUnlocked', coalesce(l.until_unlocked, false),
-    'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
-  from instance
-    left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
-    left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true
-    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy, s.session_id as "sessionId", s.amr,
-               s.version, s.created, s.changed
-             from asked join users u on u.user_id = asked."user"
-             left join sessions s on s.session_id = asked.session and s.user_id = u.user_id;

@@ -3,7 +3,8 @@ with asked as materialized (
 )
 select n, o.organization_id as id, o.organization_id as owner, o.name, o.version, o.created, o.changed,
                (select t.organization_id from organizations t
-                where t.name = asked.name and t.organization_id <> asked.id and not t.deleted) as "takenBy"
+                where asked.name <> o.name and as_read(folded(t.name)) = as_read(folded(asked.name))
+                  and t.organization_id <> asked.id and not t.deleted limit 1) as "takenBy"
              from asked join organizations o on o.organization_id = asked.id and not o.deleted;
 
 -- appends: facts/organization.changed.sql

@@ -3,7 +3,7 @@ with asked as materialized (
 )
 select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active, u.locked, u.locked_until as "lockedUntil",
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
-  p.changed as "setAt", p.set_by_administrator as "setByAdministrator",
+  p.changed as "setAt", p.set_by_administrator as "setByAdministrator", p.must_change as "mustChange", u.requires_factor as "requiresFactor",
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,
   coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
@@ -19,13 +19,14 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
     'historyDepth', coalesce(p.history_depth, 0),
     'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
     'maximumAgeDays', coalesce(p.maximum_age_days, 0),
-    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
-    'untilUnlocked', coalesce(l.until_unlocked, false),
+    'resetRequiresVerifiedEmail', coalesce(p.reset_requires_verified_email, false),
+    'maximumAttempts', coalesce(l.maximum_attempts, 10),
+    'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, false),
     'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
     left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true
-    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy, u.version, u.created, u.changed, s.challenge, s.hashes, s.expiration_date as "pendingUntil"
+    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy, u.version, u.created, u.changed, s.challenge, s.hashes, s.expiration_date as "pendingUntil", s.is_known as "isKnown"
              from asked cross join lateral unnest(asked.macs) as m (mac)
              join pending_sessions s on s.mac = decode(m.mac, 'hex') and s.expiration_date > asked.now
              join users u on u.user_id = s.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
@@ -57,9 +58,10 @@ select n from asked
 
 -- appends: facts/factor.used_and_session.created.sql
 
-select from users u left join passwords p using (user_id)
-where u.user_id = $1 and p.changed::text is not distinct from $2::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-  and ($3::boolean or not exists (
+select exists (select from sessions s where s.user_id = u.user_id offset $1) as "hasSurplus"
+from users u left join passwords p using (user_id)
+where u.user_id = $2 and p.changed::text is not distinct from $3::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+  and ($4::boolean or not exists (
     select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes' offset 0));
 
 -- appends: facts/factor.used_and_session.created_and_user.password_changed.sql

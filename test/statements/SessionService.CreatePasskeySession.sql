@@ -17,7 +17,8 @@ select n, f.factor_id as id, f.owner, f.user_id as "userId", f.kind, f.name, f.i
 
 -- appends: facts/factor.used_and_session.created.sql
 
-select from users u left join passwords p using (user_id)
-where u.user_id = $1 and p.changed::text is not distinct from $2::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-  and ($3::boolean or not exists (
+select exists (select from sessions s where s.user_id = u.user_id offset $1) as "hasSurplus"
+from users u left join passwords p using (user_id)
+where u.user_id = $2 and p.changed::text is not distinct from $3::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+  and ($4::boolean or not exists (
     select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes' offset 0));

@@ -1,9 +1,25 @@
 with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text, nobody text, browsers text, now timestamptz)
+)
+select n, coalesce(l.user_id, asked.nobody) as subject, l.user_id as "userId", k.hash as known,
+               s.wait_until as "waitUntil", (
+  select jsonb_build_object('maximumAttempts', coalesce(l.maximum_attempts, 10),
+    'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, false)) from instance left join lockout_policies l on l.owner = instance_id) as lockout
+             from asked left join login_names l using (login_name)
+             left join sign_in_failures s on s.subject = coalesce(l.user_id, asked.nobody)
+             left join lateral (
+               select encode(k.hash, 'hex') as hash from unnest(string_to_array(asked.browsers, ' ')) as value
+               join known_browsers k on k.hash = decode(value, 'hex')
+               left join passwords p on p.user_id = k.user_id
+               where k.user_id = l.user_id and k.since is not distinct from p.changed and k.expiration_date > asked.now
+               limit 1) k on true;
+
+with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text)
 )
 select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active, u.locked, u.locked_until as "lockedUntil",
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
-  p.changed as "setAt", p.set_by_administrator as "setByAdministrator",
+  p.changed as "setAt", p.set_by_administrator as "setByAdministrator", p.must_change as "mustChange", u.requires_factor as "requiresFactor",
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,
   coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
@@ -19,8 +35,9 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
     'historyDepth', coalesce(p.history_depth, 0),
     'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
     'maximumAgeDays', coalesce(p.maximum_age_days, 0),
-    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
-    'untilUnlocked', coalesce(l.until_unlocked, false),
+    'resetRequiresVerifiedEmail', coalesce(p.reset_requires_verified_email, false),
+    'maximumAttempts', coalesce(l.maximum_attempts, 10),
+    'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, false),
     'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
@@ -37,13 +54,17 @@ where a.attempts < excluded.allowed or ($4 and a.attempts = $5)
   or (a.allowed is distinct from excluded.allowed and a.attempts < $6)
 returning attempts;
 
-delete from password_attempts where user_id = $1;
+with cleared as (delete from password_attempts where user_id = $1)
+delete from sign_in_failures where subject = $2 and (wait_until is null or wait_until <= $3);
+
+select wait_until as until from sign_in_failures where subject = $1 and wait_until > $2;
 
 -- appends: facts/session.created.sql
 
-select from users u left join passwords p using (user_id)
-where u.user_id = $1 and p.changed::text is not distinct from $2::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-  and ($3::boolean or not exists (
+select exists (select from sessions s where s.user_id = u.user_id offset $1) as "hasSurplus"
+from users u left join passwords p using (user_id)
+where u.user_id = $2 and p.changed::text is not distinct from $3::text and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+  and ($4::boolean or not exists (
     select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes' offset 0));
 
 -- appends: facts/session.created_and_user.password_changed.sql
@@ -52,9 +73,9 @@ with gone as (
   delete from pending_sessions where mac in (
     select mac from pending_sessions where user_id = $1 order by created desc offset $2)
 )
-insert into pending_sessions (mac, user_id, since, challenge, hashes, created, expiration_date)
+insert into pending_sessions (mac, user_id, since, challenge, hashes, created, expiration_date, is_known)
 values ($3, $4, $5, $6,
-  $7::text::jsonb, $8, $9);
+  $7::text::jsonb, $8, $9, $10);
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text)

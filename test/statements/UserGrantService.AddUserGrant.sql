@@ -12,7 +12,7 @@ found as materialized (
   select found.*, coalesce(
       coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
       and "projectActive" and "inactiveOrganization" is null and "userId" is not null and existing is null
-      and cardinality("roleKeys") = "askedRoles", false) as holds
+      and not "isEnded" and cardinality("roleKeys") = "askedRoles", false) as holds
     from (select n, asked.project_grant_id as "askedGrantId", cardinality(asked.role_keys) as "askedRoles",
     p.owner = asked.owner as owned, p.active as "projectActive",
     (select o.organization_id from organizations o
@@ -26,6 +26,8 @@ found as materialized (
        select * from user_grants g where (g.user_id, g.project_id)
          between (asked.user_id, asked.project_id) and (asked.user_id, asked.project_id) offset 0) g
      where g.owner = asked.owner and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
+    exists (select from ended_roles e
+      where e.user_id = asked.user_id and e.organization_id = asked.owner and e.kind = 'ROLE_KIND_USER_GRANT') as "isEnded",
     case when asked.project_grant_id = '' then array(
       select r.role_key from project_roles r
       where r.project_id = asked.project_id and r.role_key = any(asked.role_keys))

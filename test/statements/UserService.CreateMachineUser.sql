@@ -19,8 +19,9 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"user.machine_created/0" as (insert into users (owner, user_id, kind, username, name, version, created, changed)
-       select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', f.version, f.time, f.time
+"user.machine_created/0" as (insert into users (owner, user_id, kind, username, name, active, version, created, changed)
+       select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', not coalesce((f.payload->>'inactive')::boolean, false), f.version, f.time,
+         f.time
        from (select * from facts where type = 'user.machine_created') f),
 "user.machine_created/1" as (insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.machine_created') f),

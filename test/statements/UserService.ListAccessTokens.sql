@@ -4,11 +4,11 @@ with asked as materialized (
 select n from asked join users u on u.owner = asked.owner and u.user_id = asked.id;
 
 select t.token_id as id, t.owner, t.user_id as "userId", t.expiration_date as "expirationDate",
-t.name, t.permissions, t.version, t.created, t.changed from access_tokens t
+t.name, t.permissions, t.maker_id as "makerId", t.version, t.created, t.changed from access_tokens t
 where t.user_id = $1 and true
 order by t.token_id desc limit $2;
 
 select t.token_id as id, t.owner, t.user_id as "userId", t.expiration_date as "expirationDate",
-t.name, t.permissions, t.version, t.created, t.changed from access_tokens t
+t.name, t.permissions, t.maker_id as "makerId", t.version, t.created, t.changed from access_tokens t
 where t.user_id = $1 and t.token_id < $2
 order by t.token_id desc limit $3;

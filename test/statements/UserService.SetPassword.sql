@@ -3,7 +3,7 @@ with asked as materialized (
 )
 select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active, u.locked, u.locked_until as "lockedUntil",
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
-  p.changed as "setAt", p.set_by_administrator as "setByAdministrator",
+  p.changed as "setAt", p.set_by_administrator as "setByAdministrator", p.must_change as "mustChange", u.requires_factor as "requiresFactor",
   coalesce((select jsonb_agg(h.hash order by h.changed desc) from password_history h where h.user_id = u.user_id), '[]')
     as history,
   coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
@@ -19,8 +19,9 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
     'historyDepth', coalesce(p.history_depth, 0),
     'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
     'maximumAgeDays', coalesce(p.maximum_age_days, 0),
-    'maximumAttempts', coalesce(l.maximum_attempts, 10), 'lockSeconds', l.lock_seconds,
-    'untilUnlocked', coalesce(l.until_unlocked, false),
+    'resetRequiresVerifiedEmail', coalesce(p.reset_requires_verified_email, false),
+    'maximumAttempts', coalesce(l.maximum_attempts, 10),
+    'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, false),
     'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true

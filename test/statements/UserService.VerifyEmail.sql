@@ -1,8 +1,10 @@
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text, email text)
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text, email text, session text)
 )
 select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active,
       u.version, u.created, u.changed, c.attempts as "codeAttempts", c.expiration_date as "codeExpiration", u.email_verified as verified, u.username, u.email,
+      (select s.amr from sessions s where s.session_id = asked.session) as amr,
+      (select count(*)::integer from mail_codes o where o.user_id = u.user_id and o.purpose = 'undo') as undoable,
   (select s.time from mail_sends s
    where (s.user_id, s.purpose, s.time)
      between (u.user_id, 'email', timestamptz '-infinity') and (u.user_id, 'email', timestamptz 'infinity')

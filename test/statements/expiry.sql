@@ -37,6 +37,14 @@ delete from spent_challenges where challenge in (
 select challenge from spent_challenges where expiration_date <= $1
 order by expiration_date limit $2 for update skip locked);
 
+delete from known_browsers where hash in (
+select hash from known_browsers where expiration_date <= $1
+order by expiration_date limit $2 for update skip locked);
+
+delete from sign_in_failures where subject in (
+select subject from sign_in_failures where expiration_date <= $1
+order by expiration_date limit $2 for update skip locked);
+
 delete from mail_codes where mail_code_id in (
 select mail_code_id from mail_codes where expiration_date <= $1
 order by expiration_date limit $2 for update skip locked);
@@ -76,8 +84,9 @@ facts as (
 "organization.purged/1" as (delete from lockout_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
 "organization.purged/2" as (delete from factor_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
 "organization.purged/3" as (delete from brandings b using (select * from facts where type = 'organization.purged') f where b.owner = f.stream),
-"organization.purged/4" as (delete from organizations o using (select * from facts where type = 'organization.purged') f where o.organization_id = f.stream),
-"organization.purged/5" as (delete from branding_logos l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream)
+"organization.purged/4" as (delete from ended_roles e using (select * from facts where type = 'organization.purged') f where e.organization_id = f.stream),
+"organization.purged/5" as (delete from organizations o using (select * from facts where type = 'organization.purged') f where o.organization_id = f.stream),
+"organization.purged/6" as (delete from branding_logos l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream)
 select 1;
 
 select factor_id as id, sealed from factor_secrets

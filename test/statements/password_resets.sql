@@ -7,7 +7,25 @@ returning r.request_id as id, r.login_name as "loginName", r.email,
 
 with named as materialized (
   select v.user_id, lower(v.email) as email from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
-  where l.login_name = $1 and v.email_verified and (v.active and (select h.active from organizations h where h.organization_id = v.owner))
+  where l.login_name = $1 and (v.active and (select h.active from organizations h where h.organization_id = v.owner))
+    and (v.email_verified or not ((
+select jsonb_build_object(
+  'minimumLength', coalesce(p.minimum_length, 8),
+  'requiresUpper', coalesce(p.requires_upper, true),
+  'requiresLower', coalesce(p.requires_lower, true),
+  'requiresDigit', coalesce(p.requires_digit, true),
+  'requiresSymbol', coalesce(p.requires_symbol, true),
+  'historyDepth', coalesce(p.history_depth, 0),
+  'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, false),
+  'maximumAgeDays', coalesce(p.maximum_age_days, 0),
+  'resetRequiresVerifiedEmail', coalesce(p.reset_requires_verified_email, false),
+  'maximumAttempts', coalesce(l.maximum_attempts, 10),
+  'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, false),
+  'factorRequirement', coalesce(f.requirement, 'FACTOR_REQUIREMENT_OPTIONAL'))
+from instance
+  left join lateral (select q.* from password_policies q where q.owner in (v.owner, instance_id) order by q.owner = v.owner desc limit 1) p on true
+  left join lateral (select q.* from lockout_policies q where q.owner in (v.owner, instance_id) order by q.owner = v.owner desc limit 1) l on true
+  left join lateral (select q.* from factor_policies q where q.owner in (v.owner, instance_id) order by q.owner = v.owner desc limit 1) f on true)->>'resetRequiresVerifiedEmail')::boolean)
 ), found as (
   select n.user_id, 0 as place from named n
   union all (

@@ -53,7 +53,7 @@ describe("a node of two workers", () => {
     node = await startNode({
       ...{ OPERATIONS_PORT: "0", TRUSTED_PROXIES: "127.0.0.1" },
       // A third sign-in is for half a minute refused: long enough for a slow machine.
-      SIGN_IN_FAILURES_PER_NAME_PER_MINUTE: "2",
+      SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "2",
     });
   });
   afterAll(() => node?.[Symbol.asyncDispose]());
@@ -116,7 +116,9 @@ describe("a node of two workers", () => {
 
   test("counts wrong passwords over both workers, up to the limit of the node", async () => {
     const body = Buffer.from(JSON.stringify({ loginName: "nobody", password: "a wrong one" }));
-    const request = { method: "POST", path: "/v1/sessions", headers: { "content-type": "application/json" }, body };
+    // The address of the connection is a proxy's, which names its client.
+    const headers = { "content-type": "application/json", "x-forwarded-for": "203.0.113.9" };
+    const request = { method: "POST", path: "/v1/sessions", headers, body };
     const reasonOf = ({ body }: HttpResponse) => JSON.parse(body.toString()).details[0].reason;
     const [one, two] = [await connectTo(node, 1), await connectTo(node, 2)];
     const failed = `postern_calls_total{operation="/postern.v1.SessionService/CreateSession",door="json",code="UNAUTHENTICATED"}`;

@@ -19,12 +19,18 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/account.proto.
  */
 export const file_postern_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL2FjY291bnQucHJvdG8SCnBvc3Rlcm4udjEiDgoMR2V0TWVSZXF1ZXN0ItgBCg1HZXRNZVJlc3BvbnNlEh4KBHVzZXIYASABKAsyEC5wb3N0ZXJuLnYxLlVzZXISLgoMb3JnYW5pemF0aW9uGAIgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24SIwoFcm9sZXMYAyADKAsyFC5wb3N0ZXJuLnYxLkhlbGRSb2xlEjIKDXByb2plY3Rfcm9sZXMYBCADKAsyGy5wb3N0ZXJuLnYxLkhlbGRQcm9qZWN0Um9sZRIeChZoYXNfbW9yZV9wcm9qZWN0X3JvbGVzGAUgASgIIoQBCg9IZWxkUHJvamVjdFJvbGUSEgoKcHJvamVjdF9pZBgBIAEoCRIQCghyb2xlX2tleRgCIAEoCRIXCg9vcmdhbml6YXRpb25faWQYAyABKAkSHQoQcHJvamVjdF9ncmFudF9pZBgEIAEoCUgAiAEBQhMKEV9wcm9qZWN0X2dyYW50X2lkIqYBCghIZWxkUm9sZRIMCgRyb2xlGAEgASgJEhwKD29yZ2FuaXphdGlvbl9pZBgCIAEoCUgAiAEBEhcKCnByb2plY3RfaWQYAyABKAlIAYgBARIdChBwcm9qZWN0X2dyYW50X2lkGAQgASgJSAKIAQFCEgoQX29yZ2FuaXphdGlvbl9pZEINCgtfcHJvamVjdF9pZEITChFfcHJvamVjdF9ncmFudF9pZCJbChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSIAoMb2xkX3Bhc3N3b3JkGAEgASgJQgq6SAdyBRABGOgHEiAKDG5ld19wYXNzd29yZBgCIAEoCUIKukgHcgUQARjoByI+ChZDaGFuZ2VQYXNzd29yZFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiXAobUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0EiAKCmxvZ2luX25hbWUYASABKAlCDLpIBXIDGMgBkLUYARIbCgVlbWFpbBgCIAEoCUIMukgFcgMYyAGQtRgBIh4KHFJlcXVlc3RQYXNzd29yZFJlc2V0UmVzcG9uc2UiYwoUUmVzZXRQYXNzd29yZFJlcXVlc3QSKQoRdmVyaWZpY2F0aW9uX2NvZGUYASABKAlCDrpIB3IFEAEYyAGQtRgBEiAKDG5ld19wYXNzd29yZBgCIAEoCUIKukgHcgUQARjoByI9ChVSZXNldFBhc3N3b3JkUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlsczKGBAoOQWNjb3VudFNlcnZpY2USWwoFR2V0TWUSGC5wb3N0ZXJuLnYxLkdldE1lUmVxdWVzdBoZLnBvc3Rlcm4udjEuR2V0TWVSZXNwb25zZSIdkAIBirUYAhABgtPkkwIOEgwvdjEvdXNlcnMvbWUSfwoOQ2hhbmdlUGFzc3dvcmQSIS5wb3N0ZXJuLnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBoiLnBvc3Rlcm4udjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSImirUYAhABgtPkkwIaOgEqGhUvdjEvdXNlcnMvbWUvcGFzc3dvcmQSjwEKFFJlcXVlc3RQYXNzd29yZFJlc2V0EicucG9zdGVybi52MS5SZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QaKC5wb3N0ZXJuLnYxLlJlcXVlc3RQYXNzd29yZFJlc2V0UmVzcG9uc2UiJIq1GAIIAYLT5JMCGDoBKiITL3YxL3Bhc3N3b3JkLXJlc2V0cxKDAQoNUmVzZXRQYXNzd29yZBIgLnBvc3Rlcm4udjEuUmVzZXRQYXNzd29yZFJlcXVlc3QaIS5wb3N0ZXJuLnYxLlJlc2V0UGFzc3dvcmRSZXNwb25zZSItirUYAggBgtPkkwIhOgEqIhwvdjEvcGFzc3dvcmQtcmVzZXRzOmNvbXBsZXRlQpsBCg5jb20ucG9zdGVybi52MUIMQWNjb3VudFByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options, file_postern_v1_organization, file_postern_v1_user]);
+  fileDesc("Chhwb3N0ZXJuL3YxL2FjY291bnQucHJvdG8SCnBvc3Rlcm4udjEiLAoMR2V0TWVSZXF1ZXN0EhwKCnByb2plY3RfaWQYASABKAlCCLpIBXIDGMgBIvABCg1HZXRNZVJlc3BvbnNlEh4KBHVzZXIYASABKAsyEC5wb3N0ZXJuLnYxLlVzZXISLgoMb3JnYW5pemF0aW9uGAIgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24SIwoFcm9sZXMYAyADKAsyFC5wb3N0ZXJuLnYxLkhlbGRSb2xlEjIKDXByb2plY3Rfcm9sZXMYBCADKAsyGy5wb3N0ZXJuLnYxLkhlbGRQcm9qZWN0Um9sZRIeChZoYXNfbW9yZV9wcm9qZWN0X3JvbGVzGAUgASgIEhYKDmhhc19tb3JlX3JvbGVzGAYgASgIIoQBCg9IZWxkUHJvamVjdFJvbGUSEgoKcHJvamVjdF9pZBgBIAEoCRIQCghyb2xlX2tleRgCIAEoCRIXCg9vcmdhbml6YXRpb25faWQYAyABKAkSHQoQcHJvamVjdF9ncmFudF9pZBgEIAEoCUgAiAEBQhMKEV9wcm9qZWN0X2dyYW50X2lkIqYBCghIZWxkUm9sZRIMCgRyb2xlGAEgASgJEhwKD29yZ2FuaXphdGlvbl9pZBgCIAEoCUgAiAEBEhcKCnByb2plY3RfaWQYAyABKAlIAYgBARIdChBwcm9qZWN0X2dyYW50X2lkGAQgASgJSAKIAQFCEgoQX29yZ2FuaXphdGlvbl9pZEINCgtfcHJvamVjdF9pZEITChFfcHJvamVjdF9ncmFudF9pZCJbChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSIAoMb2xkX3Bhc3N3b3JkGAEgASgJQgq6SAdyBRABGOgHEiAKDG5ld19wYXNzd29yZBgCIAEoCUIKukgHcgUQARjoByI+ChZDaGFuZ2VQYXNzd29yZFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiXAobUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0EiAKCmxvZ2luX25hbWUYASABKAlCDLpIBXIDGMgBkLUYARIbCgVlbWFpbBgCIAEoCUIMukgFcgMYyAGQtRgBIh4KHFJlcXVlc3RQYXNzd29yZFJlc2V0UmVzcG9uc2UiYwoUUmVzZXRQYXNzd29yZFJlcXVlc3QSKQoRdmVyaWZpY2F0aW9uX2NvZGUYASABKAlCDrpIB3IFEAEYyAGQtRgBEiAKDG5ld19wYXNzd29yZBgCIAEoCUIKukgHcgUQARjoByI9ChVSZXNldFBhc3N3b3JkUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlsczKuBAoOQWNjb3VudFNlcnZpY2USWwoFR2V0TWUSGC5wb3N0ZXJuLnYxLkdldE1lUmVxdWVzdBoZLnBvc3Rlcm4udjEuR2V0TWVSZXNwb25zZSIdkAIBirUYAhABgtPkkwIOEgwvdjEvdXNlcnMvbWUSfwoOQ2hhbmdlUGFzc3dvcmQSIS5wb3N0ZXJuLnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBoiLnBvc3Rlcm4udjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSImirUYAhABgtPkkwIaOgEqGhUvdjEvdXNlcnMvbWUvcGFzc3dvcmQSoQEKFFJlcXVlc3RQYXNzd29yZFJlc2V0EicucG9zdGVybi52MS5SZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QaKC5wb3N0ZXJuLnYxLlJlcXVlc3RQYXNzd29yZFJlc2V0UmVzcG9uc2UiNoq1GBSaAg9wYXNzd29yZCByZXNldHMIAYLT5JMCGDoBKiITL3YxL3Bhc3N3b3JkLXJlc2V0cxKZAQoNUmVzZXRQYXNzd29yZBIgLnBvc3Rlcm4udjEuUmVzZXRQYXNzd29yZFJlcXVlc3QaIS5wb3N0ZXJuLnYxLlJlc2V0UGFzc3dvcmRSZXNwb25zZSJDirUYGJoCE2NvZGVzIGZvciBwYXNzd29yZHMIAYLT5JMCIToBKiIcL3YxL3Bhc3N3b3JkLXJlc2V0czpjb21wbGV0ZUKbAQoOY29tLnBvc3Rlcm4udjFCDEFjY291bnRQcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options, file_postern_v1_organization, file_postern_v1_user]);
 
 /**
  * @generated from message postern.v1.GetMeRequest
  */
 export type GetMeRequest = Message<"postern.v1.GetMeRequest"> & {
+  /**
+   * Only the roles in this project, among project_roles.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
 };
 
 /**
@@ -53,14 +59,16 @@ export type GetMeResponse = Message<"postern.v1.GetMeResponse"> & {
   organization?: Organization | undefined;
 
   /**
-   * The roles that the caller administers with, and where it holds them.
+   * The roles that the caller administers with, and where it holds them; 1,000 at most. Those on the instance and in its own
+   * organization come first.
    *
    * @generated from field: repeated postern.v1.HeldRole roles = 3;
    */
   roles: HeldRole[];
 
   /**
-   * The roles that user grants of any organization give the caller, by project; 1,000 at most. Grants that are not in effect give none.
+   * The roles that user grants of any organization give the caller, by project; 1,000 at most. Grants of its own organization come first,
+   * and grants that are not in effect give none.
    *
    * @generated from field: repeated postern.v1.HeldProjectRole project_roles = 4;
    */
@@ -72,6 +80,13 @@ export type GetMeResponse = Message<"postern.v1.GetMeResponse"> & {
    * @generated from field: bool has_more_project_roles = 5;
    */
   hasMoreProjectRoles: boolean;
+
+  /**
+   * The caller holds more than roles lists; ListUserRoles pages through all of them.
+   *
+   * @generated from field: bool has_more_roles = 6;
+   */
+  hasMoreRoles: boolean;
 };
 
 /**
@@ -301,7 +316,8 @@ export const ResetPasswordResponseSchema: GenMessage<ResetPasswordResponse> = /*
  */
 export const AccountService: GenService<{
   /**
-   * Tells who the caller is, its organization, the roles it administers with and those it holds in projects.
+   * Tells who the caller is, its organization, the roles it administers with and those it holds in projects, or in one project. Roles
+   * that its own organization gave come first, whatever others give.
    *
    * @generated from rpc postern.v1.AccountService.GetMe
    */
@@ -323,8 +339,10 @@ export const AccountService: GenService<{
   },
   /**
    * Asks for a mail with codes that ResetPassword takes, by login name or by e-mail address. The answer is the same, in the same time,
-   * whether anybody has that name or address. A mail goes to a verified address only, and brings a code for every active account with a
-   * password that has the address. A node refuses more from an address after some requests a minute (RATE_LIMITED).
+   * whether anybody has that name or address. An address finds the active accounts with a password that have it verified. A login name
+   * finds its account, also while the address is not verified unless the password policy says otherwise, and those that have the same
+   * address verified. The mail brings a code for each, and a new password by it verifies the address. A node refuses more from an
+   * address after some requests a minute (RATE_LIMITED).
    *
    * @generated from rpc postern.v1.AccountService.RequestPasswordReset
    */

@@ -424,7 +424,8 @@ export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__P
  */
 export const EventService: GenService<{
   /**
-   * Lists events of the organization, the latest first: by object, by actor, by type, by time.
+   * Lists events of the organization, the latest first: by object, by actor, by type, by time. A page may have fewer than asked for,
+   * also none, while there are more: `next_page_token` is empty after the last.
    *
    * @generated from rpc postern.v1.EventService.ListEvents
    */

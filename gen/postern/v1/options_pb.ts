@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/options.proto.
  */
 export const file_postern_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEixAMKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCRIQCghvd25fdXNlchgPIAEoCRIYChBvd25fb3JnYW5pemF0aW9uGBAgASgIEhIKCmdpdmVzX3JvbGUYESABKAkSFwoPZ2l2ZXNfcm9sZV93aGVuGBIgASgJEhUKDWFib3V0X29uZXNlbGYYEyABKAgSEQoJZW5yb2xtZW50GBQgASgIEhYKDmluc3RhbmNlX293bmVyGB4gASgIQgUKA3dobzpMCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhIucG9zdGVybi52MS5BY2Nlc3NSBmFjY2VzczpFCg1tZXNzYWdlX2J5dGVzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY04YDIAEoDVIMbWVzc2FnZUJ5dGVzOjoKB2F1dGh6ZW4SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjWhgMgASgIUgdhdXRoemVuOjMKBHRyaW0SHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNKGAyABKAhSBHRyaW06QgoMY2FsbGVyX2FsaWFzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjVhgMgASgIUgtjYWxsZXJBbGlhczpHCg9tYXhfaW5uZXJfaXRlbXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNSGAyABKA1SDW1heElubmVySXRlbXNCmwEKDmNvbS5wb3N0ZXJuLnYxQgxPcHRpb25zUHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEiigQKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCRIQCghvd25fdXNlchgPIAEoCRIYChBvd25fb3JnYW5pemF0aW9uGBAgASgIEhIKCmdpdmVzX3JvbGUYESABKAkSFwoPZ2l2ZXNfcm9sZV93aGVuGBIgASgJEhUKDWFib3V0X29uZXNlbGYYEyABKAgSEQoJZW5yb2xtZW50GBQgASgIEhUKDWFkZHJlc3NfbGltaXQYIyABKAkSFgoOaW5zdGFuY2Vfb3duZXIYHiABKAgSFgoOY292ZXJzX2F0X2hvbWUYICABKAgSFQoNZnJlc2hfc2lnbl9pbhgfIAEoCEIFCgN3aG86TAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoCzISLnBvc3Rlcm4udjEuQWNjZXNzUgZhY2Nlc3M6RQoNbWVzc2FnZV9ieXRlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNOGAyABKA1SDG1lc3NhZ2VCeXRlczo6CgdhdXRoemVuEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY1oYDIAEoCFIHYXV0aHplbjozCgR0cmltEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjShgMgASgIUgR0cmltOkIKDGNhbGxlcl9hbGlhcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1YYDIAEoCFILY2FsbGVyQWxpYXM6RwoPbWF4X2lubmVyX2l0ZW1zEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjUhgMgASgNUg1tYXhJbm5lckl0ZW1zOj4KCm1heF92YWx1ZXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNyGAyABKA1SCW1heFZhbHVlczo6CghvbmVfbGluZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY2oYDIAEoCFIHb25lTGluZTpACgthbGxfdmlzaWJsZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY24YDIAEoCFIKYWxsVmlzaWJsZTpICg9vdXRjb21lc191bmxlc3MSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGN2GAyABKAlSDm91dGNvbWVzVW5sZXNzQpsBCg5jb20ucG9zdGVybi52MUIMT3B0aW9uc1Byb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * The callers that may use an rpc. Each scope that is named can give the permission; any one of them suffices.
@@ -171,11 +171,36 @@ export type Access = Message<"postern.v1.Access"> & {
   enrolment: boolean;
 
   /**
+   * Of an rpc for anyone: the limit by address that also refuses it before its message is read, by the name under which its handler
+   * counts.
+   *
+   * @generated from field: string address_limit = 35;
+   */
+  addressLimit: string;
+
+  /**
    * The handler refuses some of it to callers who do not hold instance.write on the instance.
    *
    * @generated from field: bool instance_owner = 30;
    */
   instanceOwner: boolean;
+
+  /**
+   * Of `covers_user`: only the user's roles on the instance and in its own organization count, not those that other organizations
+   * gave it. The rpc stops the user, or gives nobody a way into its account.
+   *
+   * @generated from field: bool covers_at_home = 32;
+   */
+  coversAtHome: boolean;
+
+  /**
+   * Of people who call about themselves: the call has to present the token of a session that began a short while ago, with a factor
+   * where they have one (SIGN_IN_NOT_FRESH). Neither a personal access token nor one of an application is a sign-in. Machines do not
+   * sign in, and administrators who act for others need none.
+   *
+   * @generated from field: bool fresh_sign_in = 31;
+   */
+  freshSignIn: boolean;
 };
 
 /**
@@ -236,4 +261,37 @@ export const caller_alias: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  */
 export const max_inner_items: GenExtension<FieldOptions, number> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 5);
+
+/**
+ * Of an open object (google.protobuf.Struct): the most values that it has, those inside others included. Without it, 10,000.
+ *
+ * @generated from extension: uint32 max_values = 50012;
+ */
+export const max_values: GenExtension<FieldOptions, number> = /*@__PURE__*/
+  extDesc(file_postern_v1_options, 6);
+
+/**
+ * A text of one line: it has no control characters, and none that change the direction of the text.
+ *
+ * @generated from extension: bool one_line = 50010;
+ */
+export const one_line: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
+  extDesc(file_postern_v1_options, 7);
+
+/**
+ * A text by which people tell things apart: each character of it is visible.
+ *
+ * @generated from extension: bool all_visible = 50011;
+ */
+export const all_visible: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
+  extDesc(file_postern_v1_options, 8);
+
+/**
+ * Of the items of a batch, each of which has an outcome: a malformed one is refused by its own, unless the boolean field of the
+ * request that this names is set.
+ *
+ * @generated from extension: string outcomes_unless = 50013;
+ */
+export const outcomes_unless: GenExtension<FieldOptions, string> = /*@__PURE__*/
+  extDesc(file_postern_v1_options, 9);
 

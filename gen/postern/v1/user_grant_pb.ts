@@ -21,7 +21,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/user_grant.proto.
  */
 export const file_postern_v1_user_grant: GenFile = /*@__PURE__*/
-  fileDesc("Chtwb3N0ZXJuL3YxL3VzZXJfZ3JhbnQucHJvdG8SCnBvc3Rlcm4udjEimAIKCVVzZXJHcmFudBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEg8KB3VzZXJfaWQYAyABKAkSEgoKcHJvamVjdF9pZBgEIAEoCRIdChBwcm9qZWN0X2dyYW50X2lkGAUgASgJSACIAQESEQoJcm9sZV9rZXlzGAYgAygJEikKBXN0YXRlGAcgASgOMhoucG9zdGVybi52MS5Vc2VyR3JhbnRTdGF0ZRIvCg1wcm9qZWN0X3N0YXRlGAggASgOMhgucG9zdGVybi52MS5Qcm9qZWN0U3RhdGUSEQoJaW5fZWZmZWN0GAkgASgIQhMKEV9wcm9qZWN0X2dyYW50X2lkIqMBChNBZGRVc2VyR3JhbnRSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEh4KCnByb2plY3RfaWQYAiABKAlCCrpIB3IFEAEYyAESIgoQcHJvamVjdF9ncmFudF9pZBgDIAEoCUIIukgFcgMYyAESJwoJcm9sZV9rZXlzGAQgAygJQhS6SBGSAQ4Q6AcYASIHcgUQARjIASJTChRBZGRVc2VyR3JhbnRSZXNwb25zZRIVCg11c2VyX2dyYW50X2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMicAoUQWRkVXNlckdyYW50c1JlcXVlc3QSQAoFaXRlbXMYASADKAsyHy5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlcXVlc3RCELpICJIBBQgBEOgHoLUYkE4SFgoOYWxsX29yX25vdGhpbmcYAiABKAgiSgoVQWRkVXNlckdyYW50c1Jlc3BvbnNlEjEKCG91dGNvbWVzGAEgAygLMh8ucG9zdGVybi52MS5BZGRVc2VyR3JhbnRPdXRjb21lInoKE0FkZFVzZXJHcmFudE91dGNvbWUSMQoFYWRkZWQYASABKAsyIC5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlc3BvbnNlSAASJQoHcmVmdXNlZBgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSABCCQoHb3V0Y29tZSI4ChNHZXRVc2VyR3JhbnRSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAEiQQoUR2V0VXNlckdyYW50UmVzcG9uc2USKQoKdXNlcl9ncmFudBgBIAEoCzIVLnBvc3Rlcm4udjEuVXNlckdyYW50Iv0BChVMaXN0VXNlckdyYW50c1JlcXVlc3QSHQoHdXNlcl9pZBgBIAEoCUIMukgFcgMYyAGotRgBEhwKCnByb2plY3RfaWQYAiABKAlCCLpIBXIDGMgBEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxjQDxIaCghyb2xlX2tleRgFIAEoCUIIukgFcgMYyAESIwoFb3JkZXIYBiABKA4yFC5wb3N0ZXJuLnYxLkFnZU9yZGVyEikKBXN0YXRlGAcgASgOMhoucG9zdGVybi52MS5Vc2VyR3JhbnRTdGF0ZSJdChZMaXN0VXNlckdyYW50c1Jlc3BvbnNlEioKC3VzZXJfZ3JhbnRzGAEgAygLMhUucG9zdGVybi52MS5Vc2VyR3JhbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJImQKFkNoYW5nZVVzZXJHcmFudFJlcXVlc3QSIQoNdXNlcl9ncmFudF9pZBgBIAEoCUIKukgHcgUQARjIARInCglyb2xlX2tleXMYAiADKAlCFLpIEZIBDhDoBxgBIgdyBRABGMgBIj8KF0NoYW5nZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOwoWUmVtb3ZlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIj8KF1JlbW92ZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiyAQKDVVzZXJHcmFudEZhY3QSMAoFYWRkZWQYASABKAsyHy5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuQWRkZWRIABI0CgdjaGFuZ2VkGAIgASgLMiEucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LkNoYW5nZWRIABI9Cgxyb2xlX3JlbW92ZWQYAyABKAsyJS5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuUm9sZVJlbW92ZWRIABI0CgdyZW1vdmVkGAQgASgLMiEucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LlJlbW92ZWRIABI8CgtkZWFjdGl2YXRlZBgUIAEoCzIlLnBvc3Rlcm4udjEuVXNlckdyYW50RmFjdC5EZWFjdGl2YXRlZEgAEjwKC3JlYWN0aXZhdGVkGBUgASgLMiUucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LlJlYWN0aXZhdGVkSAAacwoFQWRkZWQSDwoHdXNlcl9pZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEh0KEHByb2plY3RfZ3JhbnRfaWQYAyABKAlIAIgBARIRCglyb2xlX2tleXMYBCADKAlCEwoRX3Byb2plY3RfZ3JhbnRfaWQaHAoHQ2hhbmdlZBIRCglyb2xlX2tleXMYASADKAkaGgoLUm9sZVJlbW92ZWQSCwoDa2V5GAEgASgJGgkKB1JlbW92ZWQaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWRCBgoEZmFjdCI/ChpEZWFjdGl2YXRlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIkMKG0RlYWN0aXZhdGVVc2VyR3JhbnRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIj8KGlJlYWN0aXZhdGVVc2VyR3JhbnRSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAEiQwobUmVhY3RpdmF0ZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqbgoOVXNlckdyYW50U3RhdGUSIAocVVNFUl9HUkFOVF9TVEFURV9VTlNQRUNJRklFRBAAEhsKF1VTRVJfR1JBTlRfU1RBVEVfQUNUSVZFEAESHQoZVVNFUl9HUkFOVF9TVEFURV9JTkFDVElWRRACMtwLChBVc2VyR3JhbnRTZXJ2aWNlErQBCgxBZGRVc2VyR3JhbnQSHy5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlc3BvbnNlImGKtRgyOAFCCnByb2plY3RfaWRCEHByb2plY3RfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAh86ASoiGi92MS91c2Vycy97dXNlcl9pZH0vZ3JhbnRzEpkBCg1BZGRVc2VyR3JhbnRzEiAucG9zdGVybi52MS5BZGRVc2VyR3JhbnRzUmVxdWVzdBohLnBvc3Rlcm4udjEuQWRkVXNlckdyYW50c1Jlc3BvbnNlIkOKtRgWOAFYARoQdXNlci5ncmFudC53cml0ZZi1GICAQILT5JMCHToBKiIYL3YxL3VzZXItZ3JhbnRzOmJhdGNoQWRkEqMBCgxHZXRVc2VyR3JhbnQSHy5wb3N0ZXJuLnYxLkdldFVzZXJHcmFudFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkdldFVzZXJHcmFudFJlc3BvbnNlIlCQAgGKtRgiOAFCDXVzZXJfZ3JhbnRfaWQaD3VzZXIuZ3JhbnQucmVhZILT5JMCIRIfL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfRLdAQoOTGlzdFVzZXJHcmFudHMSIS5wb3N0ZXJuLnYxLkxpc3RVc2VyR3JhbnRzUmVxdWVzdBoiLnBvc3Rlcm4udjEuTGlzdFVzZXJHcmFudHNSZXNwb25zZSKDAZACAYq1GB44AVgBegd1c2VyX2lkGg91c2VyLmdyYW50LnJlYWSC0+STAlhaHBIaL3YxL3VzZXJzL3t1c2VyX2lkfS9ncmFudHNaJxIlL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS91c2VyLWdyYW50cxIPL3YxL3VzZXItZ3JhbnRzErMBCg9DaGFuZ2VVc2VyR3JhbnQSIi5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJHcmFudFJlcXVlc3QaIy5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJHcmFudFJlc3BvbnNlIleKtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAiQ6ASoaHy92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH0SqgEKD1JlbW92ZVVzZXJHcmFudBIiLnBvc3Rlcm4udjEuUmVtb3ZlVXNlckdyYW50UmVxdWVzdBojLnBvc3Rlcm4udjEuUmVtb3ZlVXNlckdyYW50UmVzcG9uc2UiToq1GCM4AUINdXNlcl9ncmFudF9pZBoQdXNlci5ncmFudC53cml0ZYLT5JMCISofL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfRLEAQoTRGVhY3RpdmF0ZVVzZXJHcmFudBImLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZVVzZXJHcmFudFJlcXVlc3QaJy5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVVc2VyR3JhbnRSZXNwb25zZSJcirUYIzgBQg11c2VyX2dyYW50X2lkGhB1c2VyLmdyYW50LndyaXRlgtPkkwIvOgEqIiovdjEvdXNlci1ncmFudHMve3VzZXJfZ3JhbnRfaWR9OmRlYWN0aXZhdGUSxAEKE1JlYWN0aXZhdGVVc2VyR3JhbnQSJi5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVVc2VyR3JhbnRSZXF1ZXN0GicucG9zdGVybi52MS5SZWFjdGl2YXRlVXNlckdyYW50UmVzcG9uc2UiXIq1GCM4AUINdXNlcl9ncmFudF9pZBoQdXNlci5ncmFudC53cml0ZYLT5JMCLzoBKiIqL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfTpyZWFjdGl2YXRlQp0BCg5jb20ucG9zdGVybi52MUIOVXNlckdyYW50UHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_rpc_status, file_postern_v1_details, file_postern_v1_list_order, file_postern_v1_options, file_postern_v1_project]);
+  fileDesc("Chtwb3N0ZXJuL3YxL3VzZXJfZ3JhbnQucHJvdG8SCnBvc3Rlcm4udjEimAIKCVVzZXJHcmFudBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEg8KB3VzZXJfaWQYAyABKAkSEgoKcHJvamVjdF9pZBgEIAEoCRIdChBwcm9qZWN0X2dyYW50X2lkGAUgASgJSACIAQESEQoJcm9sZV9rZXlzGAYgAygJEikKBXN0YXRlGAcgASgOMhoucG9zdGVybi52MS5Vc2VyR3JhbnRTdGF0ZRIvCg1wcm9qZWN0X3N0YXRlGAggASgOMhgucG9zdGVybi52MS5Qcm9qZWN0U3RhdGUSEQoJaW5fZWZmZWN0GAkgASgIQhMKEV9wcm9qZWN0X2dyYW50X2lkIqMBChNBZGRVc2VyR3JhbnRSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEh4KCnByb2plY3RfaWQYAiABKAlCCrpIB3IFEAEYyAESIgoQcHJvamVjdF9ncmFudF9pZBgDIAEoCUIIukgFcgMYyAESJwoJcm9sZV9rZXlzGAQgAygJQhS6SBGSAQ4Q6AcYASIHcgUQARjIASJTChRBZGRVc2VyR3JhbnRSZXNwb25zZRIVCg11c2VyX2dyYW50X2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiggEKFEFkZFVzZXJHcmFudHNSZXF1ZXN0ElIKBWl0ZW1zGAEgAygLMh8ucG9zdGVybi52MS5BZGRVc2VyR3JhbnRSZXF1ZXN0QiK6SAiSAQUIARDoB6C1GJBO6rUYDmFsbF9vcl9ub3RoaW5nEhYKDmFsbF9vcl9ub3RoaW5nGAIgASgIIkoKFUFkZFVzZXJHcmFudHNSZXNwb25zZRIxCghvdXRjb21lcxgBIAMoCzIfLnBvc3Rlcm4udjEuQWRkVXNlckdyYW50T3V0Y29tZSJ6ChNBZGRVc2VyR3JhbnRPdXRjb21lEjEKBWFkZGVkGAEgASgLMiAucG9zdGVybi52MS5BZGRVc2VyR3JhbnRSZXNwb25zZUgAEiUKB3JlZnVzZWQYAiABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAQgkKB291dGNvbWUiOAoTR2V0VXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIkEKFEdldFVzZXJHcmFudFJlc3BvbnNlEikKCnVzZXJfZ3JhbnQYASABKAsyFS5wb3N0ZXJuLnYxLlVzZXJHcmFudCL9AQoVTGlzdFVzZXJHcmFudHNSZXF1ZXN0Eh0KB3VzZXJfaWQYASABKAlCDLpIBXIDGMgBqLUYARIcCgpwcm9qZWN0X2lkGAIgASgJQgi6SAVyAxjIARIdCglwYWdlX3NpemUYAyABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgEIAEoCUIIukgFcgMY0A8SGgoIcm9sZV9rZXkYBSABKAlCCLpIBXIDGMgBEiMKBW9yZGVyGAYgASgOMhQucG9zdGVybi52MS5BZ2VPcmRlchIpCgVzdGF0ZRgHIAEoDjIaLnBvc3Rlcm4udjEuVXNlckdyYW50U3RhdGUiXQoWTGlzdFVzZXJHcmFudHNSZXNwb25zZRIqCgt1c2VyX2dyYW50cxgBIAMoCzIVLnBvc3Rlcm4udjEuVXNlckdyYW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKaAQoWQ2hhbmdlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBEicKCXJvbGVfa2V5cxgCIAMoCUIUukgRkgEOEOgHGAEiB3IFEAEYyAESHgoRZXhwZWN0ZWRfc2VxdWVuY2UYAyABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiPwoXQ2hhbmdlVXNlckdyYW50UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJoChhBZGRVc2VyR3JhbnRSb2xlc1JlcXVlc3QSIQoNdXNlcl9ncmFudF9pZBgBIAEoCUIKukgHcgUQARjIARIpCglyb2xlX2tleXMYAiADKAlCFrpIE5IBEAgBEOgHGAEiB3IFEAEYyAEiQQoZQWRkVXNlckdyYW50Um9sZXNSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzImsKG1JlbW92ZVVzZXJHcmFudFJvbGVzUmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBEikKCXJvbGVfa2V5cxgCIAMoCUIWukgTkgEQCAEQ6AcYASIHcgUQARjIASJEChxSZW1vdmVVc2VyR3JhbnRSb2xlc1Jlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOwoWUmVtb3ZlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIj8KF1JlbW92ZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiyAQKDVVzZXJHcmFudEZhY3QSMAoFYWRkZWQYASABKAsyHy5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuQWRkZWRIABI0CgdjaGFuZ2VkGAIgASgLMiEucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LkNoYW5nZWRIABI9Cgxyb2xlX3JlbW92ZWQYAyABKAsyJS5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuUm9sZVJlbW92ZWRIABI0CgdyZW1vdmVkGAQgASgLMiEucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LlJlbW92ZWRIABI8CgtkZWFjdGl2YXRlZBgUIAEoCzIlLnBvc3Rlcm4udjEuVXNlckdyYW50RmFjdC5EZWFjdGl2YXRlZEgAEjwKC3JlYWN0aXZhdGVkGBUgASgLMiUucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LlJlYWN0aXZhdGVkSAAacwoFQWRkZWQSDwoHdXNlcl9pZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEh0KEHByb2plY3RfZ3JhbnRfaWQYAyABKAlIAIgBARIRCglyb2xlX2tleXMYBCADKAlCEwoRX3Byb2plY3RfZ3JhbnRfaWQaHAoHQ2hhbmdlZBIRCglyb2xlX2tleXMYASADKAkaGgoLUm9sZVJlbW92ZWQSCwoDa2V5GAEgASgJGgkKB1JlbW92ZWQaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWRCBgoEZmFjdCI/ChpEZWFjdGl2YXRlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIkMKG0RlYWN0aXZhdGVVc2VyR3JhbnRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIj8KGlJlYWN0aXZhdGVVc2VyR3JhbnRSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAEiQwobUmVhY3RpdmF0ZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqbgoOVXNlckdyYW50U3RhdGUSIAocVVNFUl9HUkFOVF9TVEFURV9VTlNQRUNJRklFRBAAEhsKF1VTRVJfR1JBTlRfU1RBVEVfQUNUSVZFEAESHQoZVVNFUl9HUkFOVF9TVEFURV9JTkFDVElWRRACMvIOChBVc2VyR3JhbnRTZXJ2aWNlErQBCgxBZGRVc2VyR3JhbnQSHy5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlc3BvbnNlImGKtRgyOAFCCnByb2plY3RfaWRCEHByb2plY3RfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAh86ASoiGi92MS91c2Vycy97dXNlcl9pZH0vZ3JhbnRzEpkBCg1BZGRVc2VyR3JhbnRzEiAucG9zdGVybi52MS5BZGRVc2VyR3JhbnRzUmVxdWVzdBohLnBvc3Rlcm4udjEuQWRkVXNlckdyYW50c1Jlc3BvbnNlIkOKtRgWOAFYARoQdXNlci5ncmFudC53cml0ZZi1GICAQILT5JMCHToBKiIYL3YxL3VzZXItZ3JhbnRzOmJhdGNoQWRkEqMBCgxHZXRVc2VyR3JhbnQSHy5wb3N0ZXJuLnYxLkdldFVzZXJHcmFudFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkdldFVzZXJHcmFudFJlc3BvbnNlIlCQAgGKtRgiOAFCDXVzZXJfZ3JhbnRfaWQaD3VzZXIuZ3JhbnQucmVhZILT5JMCIRIfL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfRLdAQoOTGlzdFVzZXJHcmFudHMSIS5wb3N0ZXJuLnYxLkxpc3RVc2VyR3JhbnRzUmVxdWVzdBoiLnBvc3Rlcm4udjEuTGlzdFVzZXJHcmFudHNSZXNwb25zZSKDAZACAYq1GB44AVgBegd1c2VyX2lkGg91c2VyLmdyYW50LnJlYWSC0+STAlhaHBIaL3YxL3VzZXJzL3t1c2VyX2lkfS9ncmFudHNaJxIlL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS91c2VyLWdyYW50cxIPL3YxL3VzZXItZ3JhbnRzErMBCg9DaGFuZ2VVc2VyR3JhbnQSIi5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJHcmFudFJlcXVlc3QaIy5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJHcmFudFJlc3BvbnNlIleKtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAiQ6ASoaHy92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH0SwgEKEUFkZFVzZXJHcmFudFJvbGVzEiQucG9zdGVybi52MS5BZGRVc2VyR3JhbnRSb2xlc1JlcXVlc3QaJS5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJvbGVzUmVzcG9uc2UiYIq1GCM4AUINdXNlcl9ncmFudF9pZBoQdXNlci5ncmFudC53cml0ZZi1GICAEILT5JMCLToBKiIoL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfTphZGRSb2xlcxLOAQoUUmVtb3ZlVXNlckdyYW50Um9sZXMSJy5wb3N0ZXJuLnYxLlJlbW92ZVVzZXJHcmFudFJvbGVzUmVxdWVzdBooLnBvc3Rlcm4udjEuUmVtb3ZlVXNlckdyYW50Um9sZXNSZXNwb25zZSJjirUYIzgBQg11c2VyX2dyYW50X2lkGhB1c2VyLmdyYW50LndyaXRlmLUYgIAQgtPkkwIwOgEqIisvdjEvdXNlci1ncmFudHMve3VzZXJfZ3JhbnRfaWR9OnJlbW92ZVJvbGVzEqoBCg9SZW1vdmVVc2VyR3JhbnQSIi5wb3N0ZXJuLnYxLlJlbW92ZVVzZXJHcmFudFJlcXVlc3QaIy5wb3N0ZXJuLnYxLlJlbW92ZVVzZXJHcmFudFJlc3BvbnNlIk6KtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWC0+STAiEqHy92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH0SxAEKE0RlYWN0aXZhdGVVc2VyR3JhbnQSJi5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVVc2VyR3JhbnRSZXF1ZXN0GicucG9zdGVybi52MS5EZWFjdGl2YXRlVXNlckdyYW50UmVzcG9uc2UiXIq1GCM4AUINdXNlcl9ncmFudF9pZBoQdXNlci5ncmFudC53cml0ZYLT5JMCLzoBKiIqL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfTpkZWFjdGl2YXRlEsQBChNSZWFjdGl2YXRlVXNlckdyYW50EiYucG9zdGVybi52MS5SZWFjdGl2YXRlVXNlckdyYW50UmVxdWVzdBonLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZVVzZXJHcmFudFJlc3BvbnNlIlyKtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWC0+STAi86ASoiKi92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH06cmVhY3RpdmF0ZUKdAQoOY29tLnBvc3Rlcm4udjFCDlVzZXJHcmFudFByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_rpc_status, file_postern_v1_details, file_postern_v1_list_order, file_postern_v1_options, file_postern_v1_project]);
 
 /**
  * The roles of one user in one project, or in one grant of it.
@@ -389,6 +389,14 @@ export type ChangeUserGrantRequest = Message<"postern.v1.ChangeUserGrantRequest"
    * @generated from field: repeated string role_keys = 2;
    */
   roleKeys: string[];
+
+  /**
+   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
+   * metadata of the refusal.
+   *
+   * @generated from field: optional uint64 expected_sequence = 3;
+   */
+  expectedSequence?: bigint | undefined;
 };
 
 /**
@@ -418,6 +426,96 @@ export const ChangeUserGrantResponseSchema: GenMessage<ChangeUserGrantResponse> 
   messageDesc(file_postern_v1_user_grant, 11);
 
 /**
+ * @generated from message postern.v1.AddUserGrantRolesRequest
+ */
+export type AddUserGrantRolesRequest = Message<"postern.v1.AddUserGrantRolesRequest"> & {
+  /**
+   * The id of the user grant.
+   *
+   * @generated from field: string user_grant_id = 1;
+   */
+  userGrantId: string;
+
+  /**
+   * The keys of the roles to add. A user grant has at most 1,000 roles.
+   *
+   * @generated from field: repeated string role_keys = 2;
+   */
+  roleKeys: string[];
+};
+
+/**
+ * Describes the message postern.v1.AddUserGrantRolesRequest.
+ * Use `create(AddUserGrantRolesRequestSchema)` to create a new message.
+ */
+export const AddUserGrantRolesRequestSchema: GenMessage<AddUserGrantRolesRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 12);
+
+/**
+ * @generated from message postern.v1.AddUserGrantRolesResponse
+ */
+export type AddUserGrantRolesResponse = Message<"postern.v1.AddUserGrantRolesResponse"> & {
+  /**
+   * The version of the user grant, its dates and its owner.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.AddUserGrantRolesResponse.
+ * Use `create(AddUserGrantRolesResponseSchema)` to create a new message.
+ */
+export const AddUserGrantRolesResponseSchema: GenMessage<AddUserGrantRolesResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 13);
+
+/**
+ * @generated from message postern.v1.RemoveUserGrantRolesRequest
+ */
+export type RemoveUserGrantRolesRequest = Message<"postern.v1.RemoveUserGrantRolesRequest"> & {
+  /**
+   * The id of the user grant.
+   *
+   * @generated from field: string user_grant_id = 1;
+   */
+  userGrantId: string;
+
+  /**
+   * The keys of the roles to take.
+   *
+   * @generated from field: repeated string role_keys = 2;
+   */
+  roleKeys: string[];
+};
+
+/**
+ * Describes the message postern.v1.RemoveUserGrantRolesRequest.
+ * Use `create(RemoveUserGrantRolesRequestSchema)` to create a new message.
+ */
+export const RemoveUserGrantRolesRequestSchema: GenMessage<RemoveUserGrantRolesRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 14);
+
+/**
+ * @generated from message postern.v1.RemoveUserGrantRolesResponse
+ */
+export type RemoveUserGrantRolesResponse = Message<"postern.v1.RemoveUserGrantRolesResponse"> & {
+  /**
+   * The version of the user grant, its dates and its owner.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.RemoveUserGrantRolesResponse.
+ * Use `create(RemoveUserGrantRolesResponseSchema)` to create a new message.
+ */
+export const RemoveUserGrantRolesResponseSchema: GenMessage<RemoveUserGrantRolesResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 15);
+
+/**
  * @generated from message postern.v1.RemoveUserGrantRequest
  */
 export type RemoveUserGrantRequest = Message<"postern.v1.RemoveUserGrantRequest"> & {
@@ -434,7 +532,7 @@ export type RemoveUserGrantRequest = Message<"postern.v1.RemoveUserGrantRequest"
  * Use `create(RemoveUserGrantRequestSchema)` to create a new message.
  */
 export const RemoveUserGrantRequestSchema: GenMessage<RemoveUserGrantRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 12);
+  messageDesc(file_postern_v1_user_grant, 16);
 
 /**
  * @generated from message postern.v1.RemoveUserGrantResponse
@@ -453,7 +551,7 @@ export type RemoveUserGrantResponse = Message<"postern.v1.RemoveUserGrantRespons
  * Use `create(RemoveUserGrantResponseSchema)` to create a new message.
  */
 export const RemoveUserGrantResponseSchema: GenMessage<RemoveUserGrantResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 13);
+  messageDesc(file_postern_v1_user_grant, 17);
 
 /**
  * The events of a user grant.
@@ -520,7 +618,7 @@ export type UserGrantFact = Message<"postern.v1.UserGrantFact"> & {
  * Use `create(UserGrantFactSchema)` to create a new message.
  */
 export const UserGrantFactSchema: GenMessage<UserGrantFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 14);
+  messageDesc(file_postern_v1_user_grant, 18);
 
 /**
  * @generated from message postern.v1.UserGrantFact.Added
@@ -560,7 +658,7 @@ export type UserGrantFact_Added = Message<"postern.v1.UserGrantFact.Added"> & {
  * Use `create(UserGrantFact_AddedSchema)` to create a new message.
  */
 export const UserGrantFact_AddedSchema: GenMessage<UserGrantFact_Added> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 14, 0);
+  messageDesc(file_postern_v1_user_grant, 18, 0);
 
 /**
  * @generated from message postern.v1.UserGrantFact.Changed
@@ -579,7 +677,7 @@ export type UserGrantFact_Changed = Message<"postern.v1.UserGrantFact.Changed"> 
  * Use `create(UserGrantFact_ChangedSchema)` to create a new message.
  */
 export const UserGrantFact_ChangedSchema: GenMessage<UserGrantFact_Changed> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 14, 1);
+  messageDesc(file_postern_v1_user_grant, 18, 1);
 
 /**
  * @generated from message postern.v1.UserGrantFact.RoleRemoved
@@ -598,7 +696,7 @@ export type UserGrantFact_RoleRemoved = Message<"postern.v1.UserGrantFact.RoleRe
  * Use `create(UserGrantFact_RoleRemovedSchema)` to create a new message.
  */
 export const UserGrantFact_RoleRemovedSchema: GenMessage<UserGrantFact_RoleRemoved> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 14, 2);
+  messageDesc(file_postern_v1_user_grant, 18, 2);
 
 /**
  * @generated from message postern.v1.UserGrantFact.Removed
@@ -611,7 +709,7 @@ export type UserGrantFact_Removed = Message<"postern.v1.UserGrantFact.Removed"> 
  * Use `create(UserGrantFact_RemovedSchema)` to create a new message.
  */
 export const UserGrantFact_RemovedSchema: GenMessage<UserGrantFact_Removed> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 14, 3);
+  messageDesc(file_postern_v1_user_grant, 18, 3);
 
 /**
  * @generated from message postern.v1.UserGrantFact.Deactivated
@@ -624,7 +722,7 @@ export type UserGrantFact_Deactivated = Message<"postern.v1.UserGrantFact.Deacti
  * Use `create(UserGrantFact_DeactivatedSchema)` to create a new message.
  */
 export const UserGrantFact_DeactivatedSchema: GenMessage<UserGrantFact_Deactivated> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 14, 4);
+  messageDesc(file_postern_v1_user_grant, 18, 4);
 
 /**
  * @generated from message postern.v1.UserGrantFact.Reactivated
@@ -637,7 +735,7 @@ export type UserGrantFact_Reactivated = Message<"postern.v1.UserGrantFact.Reacti
  * Use `create(UserGrantFact_ReactivatedSchema)` to create a new message.
  */
 export const UserGrantFact_ReactivatedSchema: GenMessage<UserGrantFact_Reactivated> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 14, 5);
+  messageDesc(file_postern_v1_user_grant, 18, 5);
 
 /**
  * @generated from message postern.v1.DeactivateUserGrantRequest
@@ -656,7 +754,7 @@ export type DeactivateUserGrantRequest = Message<"postern.v1.DeactivateUserGrant
  * Use `create(DeactivateUserGrantRequestSchema)` to create a new message.
  */
 export const DeactivateUserGrantRequestSchema: GenMessage<DeactivateUserGrantRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 15);
+  messageDesc(file_postern_v1_user_grant, 19);
 
 /**
  * @generated from message postern.v1.DeactivateUserGrantResponse
@@ -675,7 +773,7 @@ export type DeactivateUserGrantResponse = Message<"postern.v1.DeactivateUserGran
  * Use `create(DeactivateUserGrantResponseSchema)` to create a new message.
  */
 export const DeactivateUserGrantResponseSchema: GenMessage<DeactivateUserGrantResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 16);
+  messageDesc(file_postern_v1_user_grant, 20);
 
 /**
  * @generated from message postern.v1.ReactivateUserGrantRequest
@@ -694,7 +792,7 @@ export type ReactivateUserGrantRequest = Message<"postern.v1.ReactivateUserGrant
  * Use `create(ReactivateUserGrantRequestSchema)` to create a new message.
  */
 export const ReactivateUserGrantRequestSchema: GenMessage<ReactivateUserGrantRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 17);
+  messageDesc(file_postern_v1_user_grant, 21);
 
 /**
  * @generated from message postern.v1.ReactivateUserGrantResponse
@@ -713,7 +811,7 @@ export type ReactivateUserGrantResponse = Message<"postern.v1.ReactivateUserGran
  * Use `create(ReactivateUserGrantResponseSchema)` to create a new message.
  */
 export const ReactivateUserGrantResponseSchema: GenMessage<ReactivateUserGrantResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 18);
+  messageDesc(file_postern_v1_user_grant, 22);
 
 /**
  * Whether a user grant itself is in force.
@@ -757,7 +855,8 @@ export const UserGrantStateSchema: GenEnum<UserGrantState> = /*@__PURE__*/
  */
 export const UserGrantService: GenService<{
   /**
-   * Grants a user roles in a project of the organization, or in one granted to it. Any user of the instance may be granted.
+   * Grants a user roles in a project of the organization, or in one granted to it. Any user of the instance may be granted,
+   * unless it, or its organization, ended what this one gave (ENDED_BY_RECEIVER).
    *
    * @generated from rpc postern.v1.UserGrantService.AddUserGrant
    */
@@ -807,6 +906,27 @@ export const UserGrantService: GenService<{
     methodKind: "unary";
     input: typeof ChangeUserGrantRequestSchema;
     output: typeof ChangeUserGrantResponseSchema;
+  },
+  /**
+   * Adds roles to a user grant. Those that it has already stay as they are, so that the call can be repeated, and those that others
+   * add at the same time are kept.
+   *
+   * @generated from rpc postern.v1.UserGrantService.AddUserGrantRoles
+   */
+  addUserGrantRoles: {
+    methodKind: "unary";
+    input: typeof AddUserGrantRolesRequestSchema;
+    output: typeof AddUserGrantRolesResponseSchema;
+  },
+  /**
+   * Takes roles from a user grant. Those that it does not have are passed over, so that the call can be repeated.
+   *
+   * @generated from rpc postern.v1.UserGrantService.RemoveUserGrantRoles
+   */
+  removeUserGrantRoles: {
+    methodKind: "unary";
+    input: typeof RemoveUserGrantRolesRequestSchema;
+    output: typeof RemoveUserGrantRolesResponseSchema;
   },
   /**
    * Removes a user grant.

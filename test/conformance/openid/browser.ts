@@ -1,4 +1,4 @@
-import { hiddenIn, textIn } from "../../provider/browser.ts";
+import { hiddenIn, onwardIn, textIn } from "../../provider/browser.ts";
 import type { Login } from "./provider.ts";
 import type { Opening } from "./suite.ts";
 
@@ -32,7 +32,7 @@ export function openBrowser(issuer: string, suite: string, login: Login): Browse
     throw new Error(`the browser is still on the way after ${mostSteps} steps: ${pages.join(", ")}`);
   }
 
-  /** The next place: that of a redirect, or of the first button of a form; nothing on a page without either. */
+  /** The next place: that of a redirect, of a page that goes on by itself, or of the first button of a form; nothing on a page without either. */
   function onwards({ url, text, location }: Shown): Promise<Shown> | undefined {
     if (location !== null) return request(new URL(location, url).href);
     const [, inner] = /<form method="post"[^>]*>([\s\S]*?)<\/form>/.exec(text) ?? [];
@@ -65,12 +65,9 @@ export function openBrowser(issuer: string, suite: string, login: Login): Browse
       const [, name = "", value = ""] = /^([^=]*)=([^;]*)/.exec(set) ?? [];
       cookies.set(name, value);
     }
-    return {
-      url,
-      status: response.status,
-      text: await response.text(),
-      location: response.headers.get("location"),
-    };
+    const text = await response.text();
+    const location = response.headers.get("location") ?? onwardIn(text) ?? null;
+    return { url, status: response.status, text, location };
   }
 }
 

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../../first_start.ts";
 import { isRoot, postmasterOf, until } from "../../postgres/holder.ts";
 import { freePort } from "../../wire/free_port.ts";
-import { postgresBins } from "../postgres.ts";
+import { postgresBins } from "../postgres_versions.ts";
 
 // Neither PostgreSQL nor its guardians run as root.
 const account = isRoot ? { uid: 65_534, gid: 65_534 } : {};

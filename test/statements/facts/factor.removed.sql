@@ -11,5 +11,37 @@ facts as (
 "factor.removed/0" as (delete from factors t using (select * from facts where type = 'factor.removed') f where t.factor_id = f.stream),
 "factor.removed/1" as (delete from factor_secrets t using (select * from facts where type = 'factor.removed') f where t.factor_id = f.stream),
 "factor.removed/2" as (delete from recovery_codes t using (select * from facts where type = 'factor.removed') f where t.factor_id = f.stream),
-"factor.removed/3" as (delete from passkeys t using (select * from facts where type = 'factor.removed') f where t.factor_id = f.stream)
+"factor.removed/3" as (delete from passkeys t using (select * from facts where type = 'factor.removed') f where t.factor_id = f.stream),
+"factor.removed/4" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
+   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, d.notice->>'language',
+     decode(d.notice->>'sealed', 'hex'), (d.notice->>'expirationDate')::timestamptz, d.time
+   from (
+  select i.n, i.owner, i.time, u.user_id, u.email, m.notice
+  from (select * from input where type = 'factor.removed') i cross join lateral (select i.secret->'notice' as notice) m
+  join users u on u.user_id = i.payload->>'userId' and u.email_verified
+  where m.notice is not null and not exists (
+      select from mail_sends s where (s.user_id, s.purpose, s.time)
+        between (u.user_id, m.notice->>'kind', (m.notice->>'userSince')::timestamptz)
+          and (u.user_id, m.notice->>'kind', timestamptz 'infinity')
+      offset (m.notice->>'mostToUser')::integer - 1)
+    and not exists (
+      select from mail_sends s where s.email = lower(u.email) and s.purpose = m.notice->>'kind'
+        and s.time > (m.notice->>'since')::timestamptz
+      offset (m.notice->>'mostToAddress')::integer - 1)) d),
+"factor.removed/5" as (insert into mail_sends (email, purpose, n, user_id, time)
+   select lower(d.email), d.notice->>'kind', (extract(epoch from d.time) * 1000)::bigint * 1000 + d.n, d.user_id, d.time
+   from (
+  select i.n, i.owner, i.time, u.user_id, u.email, m.notice
+  from (select * from input where type = 'factor.removed') i cross join lateral (select i.secret->'notice' as notice) m
+  join users u on u.user_id = i.payload->>'userId' and u.email_verified
+  where m.notice is not null and not exists (
+      select from mail_sends s where (s.user_id, s.purpose, s.time)
+        between (u.user_id, m.notice->>'kind', (m.notice->>'userSince')::timestamptz)
+          and (u.user_id, m.notice->>'kind', timestamptz 'infinity')
+      offset (m.notice->>'mostToUser')::integer - 1)
+    and not exists (
+      select from mail_sends s where s.email = lower(u.email) and s.purpose = m.notice->>'kind'
+        and s.time > (m.notice->>'since')::timestamptz
+      offset (m.notice->>'mostToAddress')::integer - 1)) d
+   on conflict (email, purpose, n) do nothing)
 select 1;

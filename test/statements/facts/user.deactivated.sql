@@ -13,7 +13,7 @@ cascade_1 as (
   select c.owner, c.stream, c.version, 'user.deactivated' as type, c.payload, i.actor, i.request_id, i.time
   from (
     select i.n, i.owner, i.stream, i.version, i.payload
-    from (select * from input where type = 'user.deactivated') i join members m on m.user_id = i.stream
+    from (select * from input where type = 'user.deactivated') i join members m on m.user_id = i.stream and (m.scope = 'instance' or m.owner = i.owner)
     where case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles)
       and not exists (
         select from organizations d join users x on x.user_id = m.user_id
@@ -34,7 +34,9 @@ facts as (
 ),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
-"session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream and not coalesce((f.payload->>'keepsOffline')::boolean, false)),
+"session.ended/3" as (update browser_sessions b set expiration_date = 'epoch', hash = sha256(b.hash)
+       from (select * from facts where type = 'session.ended') f where b.session_id = f.stream and coalesce((f.payload->>'keepsOffline')::boolean, false)),
 "user.deactivated/0" as (update users t set active = false, version = f.version, changed = f.time
    from (select * from facts where type = 'user.deactivated') f where t.owner = f.owner and t.user_id = f.stream),
 "user.deactivated/1" as (

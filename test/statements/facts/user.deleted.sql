@@ -12,7 +12,7 @@ cascade_0 as (
 cascade_1 as (
   select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
   from (select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
-           from (select * from input where type = 'user.deleted') i join access_tokens t on t.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+           from (select * from input where type = 'user.deleted') i join access_tokens t on t.user_id = i.stream where true) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_2 as (
   select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
@@ -28,7 +28,7 @@ cascade_4 as (
   select c.owner, c.stream, c.version, 'user.deleted' as type, c.payload, i.actor, i.request_id, i.time
   from (
     select i.n, i.owner, i.stream, i.version, i.payload
-    from (select * from input where type = 'user.deleted') i join members m on m.user_id = i.stream
+    from (select * from input where type = 'user.deleted') i join members m on m.user_id = i.stream and (m.scope = 'instance' or m.owner = i.owner)
     where case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles)
       and not exists (
         select from organizations d join users x on x.user_id = m.user_id
@@ -55,24 +55,29 @@ facts as (
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
-"session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream and not coalesce((f.payload->>'keepsOffline')::boolean, false)),
+"session.ended/3" as (update browser_sessions b set expiration_date = 'epoch', hash = sha256(b.hash)
+       from (select * from facts where type = 'session.ended') f where b.session_id = f.stream and coalesce((f.payload->>'keepsOffline')::boolean, false)),
 "user.deleted/0" as (delete from users u using (select * from facts where type = 'user.deleted') f where u.owner = f.owner and u.user_id = f.stream),
 "user.deleted/1" as (delete from login_names t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
 "user.deleted/2" as (delete from factors t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
 "user.deleted/3" as (delete from consents t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/4" as (delete from passwords t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/5" as (delete from password_history t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/6" as (delete from password_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
-"user.deleted/7" as (delete from password_change_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
-"user.deleted/8" as (delete from phone_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
-"user.deleted/9" as (delete from mail_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
-"user.deleted/10" as (delete from factor_secrets t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/11" as (delete from recovery_codes t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/12" as (delete from passkeys t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/13" as (delete from factor_enrolments t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/14" as (delete from pending_sessions t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/15" as (delete from factor_attempts t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/16" as (delete from browser_sessions b using (select * from input where type = 'user.deleted') i
+"user.deleted/4" as (delete from ended_roles t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/5" as (delete from passwords t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/6" as (delete from password_history t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/7" as (delete from password_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
+"user.deleted/8" as (delete from password_change_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
+"user.deleted/9" as (delete from sign_in_failures s using (select * from facts where type = 'user.deleted') f where s.subject = f.stream),
+"user.deleted/10" as (delete from phone_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
+"user.deleted/11" as (delete from mail_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
+"user.deleted/12" as (delete from factor_secrets t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/13" as (delete from recovery_codes t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/14" as (delete from passkeys t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/15" as (delete from factor_enrolments t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/16" as (delete from pending_sessions t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/17" as (delete from factor_attempts t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/18" as (delete from known_browsers t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/19" as (delete from browser_sessions b using (select * from input where type = 'user.deleted') i
   where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream)

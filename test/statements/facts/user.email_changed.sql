@@ -24,7 +24,44 @@ facts as (
 "user.email_changed/3" as (insert into mail_sends (email, purpose, n, user_id, time)
    select lower(m.mail->>'email'), m.mail->>'purpose', (m.mail->>'nth')::bigint, i.stream, i.time
    from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
-"user.email_changed/4" as (delete from mail_codes c using (select * from facts where type = 'user.email_changed') f where c.user_id = f.stream and c.purpose = 'password'),
-"user.email_changed/5" as (delete from mail_codes c using (select * from input where type = 'user.email_changed') i
+"user.email_changed/4" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date)
+   select c.undo->>'id', i.owner, i.stream, 'undo', c.undo->>'email', c.undo->>'id', decode(c.undo->>'mac', 'hex'),
+     (c.undo->>'expirationDate')::timestamptz
+   from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'undo' as undo) c where c.undo is not null),
+"user.email_changed/5" as (delete from mail_codes c using (select * from input where type = 'user.email_changed') i where c.user_id = i.stream and c.purpose = 'undo' and i.secret->'endsUndo' is not null),
+"user.email_changed/6" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
+   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, d.notice->>'language',
+     decode(d.notice->>'sealed', 'hex'), (d.notice->>'expirationDate')::timestamptz, d.time
+   from (
+  select i.n, i.owner, i.time, u.user_id, u.email, m.notice
+  from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'notice' as notice) m
+  join users u on u.user_id = i.stream and u.email_verified
+  where m.notice is not null and not exists (
+      select from mail_sends s where (s.user_id, s.purpose, s.time)
+        between (u.user_id, m.notice->>'kind', (m.notice->>'userSince')::timestamptz)
+          and (u.user_id, m.notice->>'kind', timestamptz 'infinity')
+      offset (m.notice->>'mostToUser')::integer - 1)
+    and not exists (
+      select from mail_sends s where s.email = lower(u.email) and s.purpose = m.notice->>'kind'
+        and s.time > (m.notice->>'since')::timestamptz
+      offset (m.notice->>'mostToAddress')::integer - 1)) d),
+"user.email_changed/7" as (insert into mail_sends (email, purpose, n, user_id, time)
+   select lower(d.email), d.notice->>'kind', (extract(epoch from d.time) * 1000)::bigint * 1000 + d.n, d.user_id, d.time
+   from (
+  select i.n, i.owner, i.time, u.user_id, u.email, m.notice
+  from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'notice' as notice) m
+  join users u on u.user_id = i.stream and u.email_verified
+  where m.notice is not null and not exists (
+      select from mail_sends s where (s.user_id, s.purpose, s.time)
+        between (u.user_id, m.notice->>'kind', (m.notice->>'userSince')::timestamptz)
+          and (u.user_id, m.notice->>'kind', timestamptz 'infinity')
+      offset (m.notice->>'mostToUser')::integer - 1)
+    and not exists (
+      select from mail_sends s where s.email = lower(u.email) and s.purpose = m.notice->>'kind'
+        and s.time > (m.notice->>'since')::timestamptz
+      offset (m.notice->>'mostToAddress')::integer - 1)) d
+   on conflict (email, purpose, n) do nothing),
+"user.email_changed/8" as (delete from mail_codes c using (select * from facts where type = 'user.email_changed') f where c.user_id = f.stream and c.purpose = 'password'),
+"user.email_changed/9" as (delete from mail_codes c using (select * from input where type = 'user.email_changed') i
        where c.user_id = i.stream and c.purpose = 'email' and i.secret->'mailCode' is null)
 select 1;

@@ -12,5 +12,6 @@ facts as (
    from (select * from facts where type = 'user.unlocked') f where t.owner = f.owner and t.user_id = f.stream),
 "user.unlocked/1" as (delete from password_attempts a using (select * from facts where type = 'user.unlocked') f where a.user_id = f.stream),
 "user.unlocked/2" as (delete from password_change_attempts a using (select * from facts where type = 'user.unlocked') f where a.user_id = f.stream),
-"user.unlocked/3" as (delete from factor_attempts a using (select * from facts where type = 'user.unlocked') f where a.user_id = f.stream)
+"user.unlocked/3" as (delete from sign_in_failures s using (select * from facts where type = 'user.unlocked') f where s.subject = f.stream),
+"user.unlocked/4" as (delete from factor_attempts a using (select * from facts where type = 'user.unlocked') f where a.user_id = f.stream)
 select 1;

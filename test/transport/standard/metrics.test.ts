@@ -5,7 +5,10 @@ import { ServerReflection } from "../../../packages/gateway/gen/grpc/reflection/
 import { callMetrics } from "../../../packages/gateway/src/services/metrics/calls.ts";
 import { exposition } from "../../../packages/gateway/src/services/metrics/text.ts";
 import { grpcClient } from "../../../packages/gateway/test/services/grpc_client.ts";
+import { freshDatabase } from "../../database.ts";
+import { holdTable } from "../../fixture/held_row.ts";
 import { clientOf, startPostern } from "../../harness.ts";
+import { openProxy } from "../../postgres/proxy.ts";
 
 async function scrape(url: string): Promise<string> {
   return (await fetch(`${url}/metrics`)).text();
@@ -102,6 +105,28 @@ test("the runtime and the process tell how they are, in text that Prometheus rea
   const names = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
   expect(new Set(names).size).toBe(names.length);
   expect((await fetch(`${postern.url}/metrics`, { method: "POST" })).status).toBe(405);
+});
+
+test("a table that is locked, and a database that is not heard of, hold up no scrape", async () => {
+  await using at = await freshDatabase();
+  await using proxy = await openProxy(at.url);
+  // No statement ends by itself while the test goes on.
+  const settings = { databaseStatementTimeoutMs: 3_600_000, databaseWaitMs: 3_600_000 };
+  await using postern = await startPostern({ databaseUrl: proxy.url, ...settings });
+  await expect.poll(() => scrape(postern.url)).toMatch(/^postern_mail_waiting 0$/m);
+  {
+    await using _held = await holdTable(at.url, "mail_messages");
+    // A scrape may be as old as a second.
+    await expect.poll(() => scrape(postern.url)).not.toContain("postern_mail_waiting");
+    const text = await scrape(postern.url);
+    expect([numberOf(text, "postern_ready"), numberOf(text, "postern_sms_waiting")]).toEqual([1, 0]);
+  }
+  await expect.poll(() => scrape(postern.url)).toMatch(/^postern_mail_waiting 0$/m);
+  proxy.fail({ swallow: true });
+  await expect.poll(() => scrape(postern.url)).toMatch(/^postern_ready 0$/m);
+  proxy.fail({});
+  proxy.reset();
+  await expect.poll(() => scrape(postern.url)).toMatch(/^postern_ready 1$/m);
 });
 
 test("METRICS=off leaves nothing at the path", async () => {

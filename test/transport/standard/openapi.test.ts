@@ -163,7 +163,7 @@ test("headers, security and permission follow the access option", () => {
   expect(session.security).toEqual([]);
   expect(named(session)).toEqual(everywhere);
   expect(named(at("/v1/users/{userId}/phone", "post"))).not.toContain("x-service-orgid");
-  expect(named(at("/v1/users/me", "get"))).toEqual(everywhere);
+  expect(named(at("/v1/users/me", "get"))).toEqual(["query projectId", ...everywhere]);
 });
 
 test("every reason is listed with the status that it is refused with", () => {

@@ -1,0 +1,15 @@
+import { callerOf } from "../deps.ts";
+import { refuse } from "../errors.ts";
+import type { Step } from "./around.ts";
+import { textOf } from "./field.ts";
+import type { Rule } from "./rule.ts";
+
+/** Requires a fresh sign-in of people who change their own account: a token alone is not the account. */
+export function freshSignIn({ method, option, lookups }: Omit<Rule, "permission">): Step {
+  const named = option.user ? textOf(method.input, option.user) : () => "";
+  return async (request, call) => {
+    const caller = callerOf(call);
+    const isOwn = [caller.userId, ""].includes(named(request));
+    if (isOwn && !(await lookups.signedInFreshly(caller))) throw refuse.because("SIGN_IN_NOT_FRESH");
+  };
+}

@@ -1,0 +1,28 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+
+/** Whether PostgreSQL stores a text as it is: no U+0000 (22021), and no half of a surrogate pair, which would be another character. */
+export const isText = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
+
+/** Whether every text in an open object (google.protobuf.Struct) is sound, its keys included. */
+export function isSoundObject(value: JsonValue): boolean {
+  if (typeof value === "string") return isText(value);
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isSoundObject);
+  for (const key in value) if (!isText(key) || !isSoundObject(value[key] ?? null)) return false;
+  return true;
+}
+
+/** Calls back with each text in an open object that is not sound, and the keys and indexes that lead to it. */
+export function unsoundTexts(
+  value: JsonValue,
+  found: (text: string, at: readonly (string | number)[]) => void,
+  at: readonly (string | number)[] = [],
+): void {
+  if (typeof value === "string" && !isText(value)) found(value, at);
+  if (typeof value !== "object" || value === null || isSoundObject(value)) return;
+  for (const [key, inner] of Object.entries(value)) {
+    const inside = [...at, Array.isArray(value) ? Number(key) : key];
+    if (!isText(key)) found(key, inside);
+    unsoundTexts(inner, found, inside);
+  }
+}

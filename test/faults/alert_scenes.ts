@@ -1,0 +1,198 @@
+import { randomUUID } from "node:crypto";
+import { newDatabase, openTransaction, startCluster } from "../cluster.ts";
+import { eventually } from "../first_start.ts";
+import { holdTable } from "../fixture/held_row.ts";
+import { type Postern, startPostern } from "../harness.ts";
+import { ask } from "../postgres/holder.ts";
+import { type DatabaseProxy, openProxy } from "../postgres/proxy.ts";
+import { type Scrape, scrape } from "./virtual_series.ts";
+
+/** A state in which alerts fire, and the way there. */
+export type Scene<Stage> = {
+  readonly state: string;
+  readonly fires: readonly string[];
+  /** Brings the stage into the state, which goes on until the stack is disposed; adds scrapes on the way to those passed. */
+  readonly enter: (stage: Stage, undo: AsyncDisposableStack, passed: Scrape[]) => Promise<void>;
+};
+
+/** The node, and more, on which scenes are played. */
+export type AlertStage = AsyncDisposable & { readonly url: string };
+
+/** A node with a server of PostgreSQL of its own, which it reaches by way of a proxy. */
+export type AlertNode = Postern & { readonly proxy: DatabaseProxy; readonly direct: string };
+
+/** Starts it. Its statements wait for as long as a scene lasts, and a few hashes at a time take a while. */
+export async function openAlertNode(): Promise<AlertNode> {
+  await using opened = new AsyncDisposableStack();
+  const direct = await newDatabase(opened.use(await startCluster()), "alerts");
+  const proxy = opened.use(await openProxy(direct));
+  const waits = { databaseWaitMs: 120_000, databaseStatementTimeoutMs: 120_000 };
+  const hashes = { hashConcurrency: 1, hashQueue: 16, hashMemoryKib: 16_384, hashIterations: 4 };
+  const postern = opened.use(await startPostern({ databaseUrl: proxy.url, ...waits, ...hashes }));
+  const stack = opened.move();
+  return { ...postern, proxy, direct, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** A request of sign-in that reads an application. */
+const signIn = ({ url }: AlertNode) =>
+  fetch(`${url}/oauth/token`, {
+    method: "POST",
+    headers: { authorization: `Basic ${btoa("unknown:secret")}` },
+    body: new URLSearchParams({ grant_type: "authorization_code", code: "unknown" }),
+  });
+
+/** Calls and requests of sign-in, whose answers do not matter. */
+export async function callSome(node: AlertNode): Promise<void> {
+  await Promise.all([node.admin.get("/v1/users/me"), node.admin.get("/v1/projects"), signIn(node)]);
+}
+
+/** Does something again and again, so many times at once, until the stack is disposed. */
+export function keepDoing(undo: AsyncDisposableStack, what: () => Promise<unknown>, atOnce = 1): void {
+  let isOver = false;
+  const doing = Array.from({ length: atOnce }, async () => {
+    while (!isOver) await what();
+  });
+  undo.defer(async () => {
+    isOver = true;
+    await Promise.all(doing);
+  });
+}
+
+/** Scenes of one node. */
+export const nodeScenes: readonly Scene<AlertNode>[] = [
+  {
+    state: "other programs hold locks",
+    fires: [
+      ...["PosternLockWait", "PosternDatabaseQueue", "PosternLongStatementsQueue"],
+      ...["PosternDeadlines", "PosternSlow", "PosternSignInSlow"],
+    ],
+    enter: holdLocks,
+  },
+  {
+    state: "the database refuses connections",
+    fires: ["PosternNotReady", "PosternErrors", "PosternSignInErrors"],
+    async enter(node, undo) {
+      node.proxy.fail({ refuse: true });
+      undo.defer(() => node.proxy.fail({}));
+      node.proxy.reset();
+      keepDoing(undo, () => callSome(node));
+    },
+  },
+  {
+    state: "the network to the database swallows everything",
+    fires: ["PosternNotReady"],
+    async enter({ proxy }, undo) {
+      proxy.fail({ swallow: true });
+      undo.defer(() => {
+        proxy.fail({});
+        proxy.reset();
+      });
+    },
+  },
+  {
+    state: "the database takes no writes",
+    fires: ["PosternNotReady"],
+    async enter({ direct, proxy }, undo) {
+      await ask(direct, "alter database alerts set default_transaction_read_only = on");
+      undo.defer(async () => {
+        await ask(direct, "begin read write; alter database alerts reset default_transaction_read_only; commit");
+        proxy.reset();
+      });
+      proxy.reset();
+    },
+  },
+  {
+    state: "more sign-ins than the processors can hash",
+    fires: ["PosternHashQueue", "PosternOverloaded"],
+    async enter({ as }, undo) {
+      const signIn = () => as().post("/v1/sessions", { loginName: randomUUID(), password: "Blue-Kettle-42" });
+      keepDoing(undo, signIn, 40);
+    },
+  },
+  {
+    state: "an open transaction holds up the log",
+    fires: ["PosternLogBehind"],
+    async enter({ direct, organizationId }, undo) {
+      undo.use(await openTransaction(direct));
+      await ask(
+        direct,
+        `insert into events (owner, stream, version, type, payload, request_id, time)
+         values ('${organizationId}', 'of long ago', 1, 'project.created', '{"name": "old"}', 'r', now() - interval '2 minutes')`,
+      );
+    },
+  },
+  ...messageScenes({
+    table: "mail_messages",
+    row: "mail_id, owner, user_id, kind, email, language, expiration_date",
+    values: "'waiting', 'o', 'u', 'verify_email', 'ada@example.com', 'en', now() + interval '1 day'",
+    fires: ["PosternMessagesWait", "PosternMessagesDead"],
+  }),
+  ...messageScenes({
+    table: "sms_messages",
+    row: "phone_code_id, owner, user_id",
+    values: "'waiting', 'o', 'u'",
+    fires: ["PosternMessagesWait", "PosternMessagesDead"],
+  }),
+  ...messageScenes({
+    table: "logout_messages",
+    row: "session_id, user_id, app_id",
+    values: "'waiting', 'u', 'a'",
+    fires: ["PosternSignOutsWait", "PosternSignOutsDead"],
+  }),
+];
+
+/** Messages that nobody takes, and that were given up. */
+function messageScenes(of: { table: string; row: string; values: string; fires: readonly [string, string] }) {
+  const { table, row, values } = of;
+  const scene = (state: string, fires: string, dead: string): Scene<AlertNode> => ({
+    state: `${table} ${state}`,
+    fires: [fires],
+    async enter({ direct }, undo) {
+      undo.defer(async () => void (await ask(direct, `delete from ${table}`)));
+      await ask(
+        direct,
+        `insert into ${table} (${row}, created, due, dead)
+         values (${values}, now() - interval '6 minutes', now() + interval '1 hour', ${dead})`,
+      );
+    },
+  });
+  return [scene("wait", of.fires[0], "null"), scene("are dead", of.fires[1], "now()")];
+}
+
+/** Waits until a statement has waited for a lock of the table for a while. */
+const untilWaiting = (url: string, table: string, least = "0 s") =>
+  eventually(
+    async () =>
+      (
+        await ask(
+          url,
+          `select from pg_locks
+           where not granted and relation = '${table}'::regclass and clock_timestamp() - waitstart > '${least}'::interval`,
+        )
+      ).length > 0 || undefined,
+    `a wait for ${table}`,
+  );
+
+/** Reads, deletions and requests of sign-in wait for locks; the latter until they have waited for more than a second. */
+async function holdLocks(node: AlertNode, undo: AsyncDisposableStack): Promise<void> {
+  const { direct, admin, url } = node;
+  const applications = await holdTable(direct, "applications");
+  const asked = signIn(node);
+  await untilWaiting(direct, "applications", "1200 ms");
+  await applications[Symbol.asyncDispose]();
+  await asked;
+  const made = await Promise.all(
+    Array.from({ length: 4 }, (_, nth) => admin.post("/v1/projects", { name: `To be deleted ${nth}` })),
+  );
+  const calls: Promise<unknown>[] = [];
+  undo.defer(async () => void (await Promise.all(calls)));
+  // Locks end before the calls that wait for them.
+  undo.use(await holdTable(direct, "applications"));
+  calls.push(...made.map(({ body }) => admin.delete(`/v1/projects/${body.projectId}`)));
+  const longQueue = /^postern_database_long_statements_waiting [1-9]/m;
+  await eventually(async () => longQueue.test((await scrape(url)) ?? "") || undefined, "deletions that wait");
+  const list = (headers = {}) => admin.get(`/v1/projects/${made[0]?.body.projectId}/applications`, headers);
+  await Promise.all(Array.from({ length: 4 }, () => list({ "connect-timeout-ms": "1500" })));
+  // Calls of one kind share statements: more of them wait when there are more kinds.
+  calls.push(...Array.from({ length: 8 }, () => Promise.all([list(), callSome(node)])));
+}

@@ -1,0 +1,21 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text, giver text)
+)
+select n, u.user_id as id, u.owner, u.version, u.created, u.changed,
+      json_build_array(
+        json_build_object('kind', 1, 'isGiven', exists (select from members m where (m.user_id collate "C") = asked.id and (m.owner collate "C") = asked.giver and m.scope <> 'instance' offset 0),
+        'endedBy', (select case when e.by_administrator then 'administrator' else 'user' end from ended_roles e
+          where e.user_id = asked.id and e.organization_id = asked.giver and e.kind = 'ROLE_KIND_MEMBERSHIP')),
+        json_build_object('kind', 2, 'isGiven', exists (select from user_grants g where (g.user_id collate "C") = asked.id and (g.owner collate "C") = asked.giver offset 0),
+        'endedBy', (select case when e.by_administrator then 'administrator' else 'user' end from ended_roles e
+          where e.user_id = asked.id and e.organization_id = asked.giver and e.kind = 'ROLE_KIND_USER_GRANT'))
+      ) as kinds,
+      exists (
+  select from members m where m.user_id = u.user_id and m.scope = 'organization' and m.scope_id = asked.giver
+    and case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles)
+    and not exists (select from members o join users w on w.user_id = o.user_id and w.active
+  join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
+  where o.scope = m.scope and o.scope_id = m.scope_id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) and o.user_id <> m.user_id)) as "isLastOwner"
+      from asked join users u on u.owner = asked.owner and u.user_id = asked.id;
+
+-- appends: facts/user.roles_allowed.sql

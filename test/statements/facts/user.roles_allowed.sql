@@ -1,0 +1,15 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"user.roles_allowed/0" as (update users t set version = f.version, changed = f.time
+   from (select * from facts where type = 'user.roles_allowed') f where t.owner = f.owner and t.user_id = f.stream),
+"user.roles_allowed/1" as (delete from ended_roles e using (select * from facts where type = 'user.roles_allowed') f
+       where e.user_id = f.stream and e.organization_id = f.payload->>'organizationId' and f.payload->'kinds' ? e.kind)
+select 1;

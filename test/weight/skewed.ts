@@ -1,0 +1,69 @@
+/** The size of an instance whose organizations differ as in the world: one has 30 % of the users, one 10 %, and most have a few. */
+export type Skew = {
+  readonly organizations: number;
+  readonly users: number;
+  /** The number of each kind of thing in the largest organization beside users: roles and applications of one project, members. */
+  readonly things: number;
+  /** The number of events. A third is of one caller, who is of the largest organization, and one of another. */
+  readonly events: number;
+};
+
+/** The largest organization. */
+export const largest = "o1";
+
+/** The statements that fill a database by the triggers of its tables, and gather its statistics. */
+export const filling = ({ organizations, users, things, events }: Skew): string => `
+  insert into organizations (organization_id, name, version, created, changed)
+  select 'o' || n, 'Organization ' || n, 1, now(), now() from generate_series(1, ${organizations}) n;
+  insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, phone, phone_verified,
+    version, created, changed)
+  select o.id, 'u' || n, 'human', 'user' || n, 'Ada', 'Byron' || n % 1000, 'user' || n || '@example.com', true,
+    '+4179' || (1000000 + n), true, 1, now(), now()
+  from generate_series(1, ${users}) n cross join lateral (
+    select 'o' || case
+      when n <= ${organizations} then n
+      when n * 7919 % 1000 < 300 then 1
+      when n * 7919 % 1000 < 400 then 2
+      else 4 + floor(${organizations - 4} * power(n::bigint * 104729 % 9973 / 9973.0, 3))
+    end as id) o;
+  insert into login_names (login_name, owner, user_id) select username, owner, user_id from users where user_id like 'u%';
+  insert into projects (owner, project_id, name, version, created, changed)
+  select 'o' || n, 'p' || n, 'Project ' || n, 1, now(), now() from generate_series(1, ${organizations}) n;
+  insert into projects (owner, project_id, name, version, created, changed)
+  select '${largest}', 'q' || n, 'Plan ' || n, 1, now(), now() from generate_series(1, ${things}) n;
+  insert into project_roles (owner, project_id, role_key, display_name)
+  select 'o' || n, 'p' || n, 'role0', 'Role 0' from generate_series(1, ${organizations}) n;
+  insert into project_roles (owner, project_id, role_key, display_name)
+  select '${largest}', 'p1', 'role' || n, 'Role ' || n from generate_series(1, ${things}) n;
+  insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed)
+  select 'o' || n, 'a' || n, 'p' || n, 'Application ' || n, 'c' || n, '{"grantTypes":["OIDC_GRANT_TYPE_AUTHORIZATION_CODE"],
+    "responseTypes":["OIDC_RESPONSE_TYPE_CODE"],"redirectUris":["https://a.example/back"]}', 1, now(), now()
+  from generate_series(1, ${organizations}) n;
+  insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed)
+  select '${largest}', 'b' || n, 'p1', 'Shop ' || n, 'd' || n, '{"grantTypes":["OIDC_GRANT_TYPE_AUTHORIZATION_CODE"],
+    "responseTypes":["OIDC_RESPONSE_TYPE_CODE"],"redirectUris":["https://a.example/back"]}', 1, now(), now()
+  from generate_series(1, ${things}) n;
+  insert into members (owner, member_id, user_id, scope, scope_id, roles, version, created, changed)
+  select owner, 'm' || user_id, user_id, 'organization', owner, '{ORG_VIEWER}', 1, now(), now()
+  from (select owner, user_id, row_number() over (partition by owner order by user_id desc) as nth from users
+        where user_id like 'u%') u
+  where nth <= case owner when '${largest}' then ${things} else 1 end;
+  insert into project_grants (owner, project_grant_id, project_id, granted_organization_id, version, created, changed)
+  select '${largest}', 'g' || n, 'p1', 'o' || n, 1, now(), now() from generate_series(2, ${organizations}) n;
+  insert into project_grants (owner, project_grant_id, project_id, granted_organization_id, version, created, changed)
+  values ('o2', 'h1', 'p2', '${largest}', 1, now(), now());
+  insert into project_grant_roles (owner, project_grant_id, project_id, role_key)
+  select '${largest}', 'g' || n, 'p1', 'role0' from generate_series(2, ${organizations}) n;
+  insert into user_grants (owner, user_grant_id, user_id, project_id, version, created, changed)
+  select owner, 'x' || user_id, user_id, 'p' || substr(owner, 2), 1, now(), now() from users where user_id like 'u%';
+  insert into user_grants (owner, user_grant_id, user_id, project_id, version, created, changed)
+  select '${largest}', 'y' || n, 'u1', 'q' || n, 1, now(), now() from generate_series(1, ${things}) n;
+  insert into user_grant_roles (owner, user_grant_id, project_id, role_key)
+  select owner, user_grant_id, project_id, case owner when '${largest}' then 'role1' else 'role0' end
+  from user_grants where user_grant_id like 'x%';
+  insert into events (owner, stream, version, type, payload, actor, request_id, time)
+  select case when n % 10 < 4 then '${largest}' else 'o' || n % ${organizations} + 1 end, 'u' || n % ${users} + 1, 1000 + n,
+    'user.unlocked', '{}', case n % 3 when 0 then 'u1' when 1 then 'u2' else 'u' || n % ${users} + 1 end, 'r' || n,
+    now() - n::bigint * 7919 % ${events} * interval '1 second'
+  from generate_series(1, ${events}) n;
+  analyze;`;
