@@ -85,6 +85,14 @@ function operationsOn(world: World, chance: () => number) {
     await put(`/v1/user-grants/${body.userGrantId}`, { roleKeys: [key, other] });
     return done(remove(`${path}/roles/${key}`));
   };
+  const grantChanged = async () => {
+    const { body: own } = await post("/v1/projects", { name: unique("project") });
+    const path = `/v1/projects/${own.projectId}`;
+    for (const key of roles) await post(`${path}/roles`, { key });
+    const grant = { grantedOrganizationId: among(world.organizations), roleKeys: some() };
+    const { body } = await post(`${path}/grants`, grant);
+    return done(put(`${path}/grants/${body.projectGrantId}`, { roleKeys: some() }));
+  };
   const shutAndOpened = async () => {
     const [{ body: own }, { userId }] = [await post("/v1/projects", { name: unique("project") }), await newPerson()];
     const path = `/v1/projects/${own.projectId}`;
@@ -187,7 +195,7 @@ function operationsOn(world: World, chance: () => number) {
   };
 
   return [
-    givenAndTaken,
+    ...[givenAndTaken, grantChanged],
     ...[endedAndAllowed, succeeded, restored],
     lockedAndUnlocked,
     factorsUsed,
@@ -236,7 +244,6 @@ function operationsOn(world: World, chance: () => number) {
         post(`${project()}/grants`, { grantedOrganizationId: among(world.organizations), roleKeys: some() }),
         (b) => b.projectGrantId,
       ),
-    () => done(put(`${project()}/grants/${among(world.grants)}`, { roleKeys: some() })),
     () => done(remove(`${project()}/grants/${among(world.grants)}`)),
     () => made("apps", post(`${project()}/applications/oidc`, { name: among(["App", "Api", "Web"]) }), (b) => b.appId),
     async () => {

@@ -1,7 +1,7 @@
 // Run as a process of its own: makes calls at a rate, whether earlier ones are answered or not, and writes what became of them.
 import { connect } from "node:http2";
 import { setTimeout as pause } from "node:timers/promises";
-import { type OpenLoopOptions, type OpenLoopResult, spreadOf } from "./spread.ts";
+import { type OpenLoopOptions, type OpenLoopResult, spreadOf, unique } from "./spread.ts";
 
 const { url, calls, headers, rate, seconds, deadlineMs }: OpenLoopOptions = JSON.parse(process.argv[2] ?? "");
 // No connection has more streams than a server allows, so that no call waits here.
@@ -55,7 +55,7 @@ function call(n: number): void {
       text,
     });
   });
-  stream?.end(body);
+  stream?.end(body.replaceAll(unique, `${process.pid}-${n}`));
 }
 
 type Answered = { readonly operation: string; readonly ms: number; readonly isHelpful: boolean; readonly text: string };

@@ -6,7 +6,14 @@ import { expect } from "vitest";
 import { freshDatabase } from "../database.ts";
 import { until } from "../postgres/holder.ts";
 import { type Serving, serve } from "../postgres/serving.ts";
-import { type OpenLoopCall, type OpenLoopFigures, type OpenLoopOptions, type Spread, spreadOf } from "./spread.ts";
+import {
+  type OpenLoopCall,
+  type OpenLoopFigures,
+  type OpenLoopOptions,
+  type Spread,
+  spreadOf,
+  unique,
+} from "./spread.ts";
 
 const program = fileURLToPath(new URL("./open_loop.ts", import.meta.url));
 
@@ -87,7 +94,7 @@ const password = "Blue-Kettle-42";
 /** Sixteen calls: reads, a few writes, and one sign-in, which costs more than all others together. */
 async function mixOf({ admin }: Serving): Promise<readonly OpenLoopCall[]> {
   const person = { username: "busy", givenName: "Ada", familyName: "Byron", email: "busy@example.com", password };
-  const { userId } = (await admin.post("/v1/users/human", person)).body;
+  await admin.post("/v1/users/human", person);
   const call = (method: string, request: object): OpenLoopCall => ({
     operation: method,
     path: `/postern.v1.${method}`.replace(/\.(?=[^.]*$)/, "/"),
@@ -95,7 +102,8 @@ async function mixOf({ admin }: Serving): Promise<readonly OpenLoopCall[]> {
   });
   const list = call("UserService.ListUsers", { pageSize: 20 });
   const me = call("AccountService.GetMe", {});
-  const write = call("UserService.CreateAccessToken", { userId });
+  // A user has a thousand access tokens at most, and an organization as many users as it likes.
+  const write = call("UserService.CreateMachineUser", { username: `machine-${unique}`, name: "Machine" });
   const signIn = call("SessionService.CreateSession", { loginName: person.username, password });
   const four = [list, me, list, write];
   return [...four, ...four, ...four, list, me, list, signIn];

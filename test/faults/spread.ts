@@ -1,6 +1,9 @@
 /** A call of an open loop. */
 export type OpenLoopCall = { readonly operation: string; readonly path: string; readonly body: string };
 
+/** What stands in a body for a text that no other call has. */
+export const unique = "$unique";
+
 /** Calls to make at a rate. */
 export type OpenLoopOptions = {
   readonly url: string;
