@@ -29,7 +29,7 @@ afterAll(async () => {
   await postern?.[Symbol.asyncDispose]();
 });
 
-/** The objects made so far; a chosen one may be gone already. */
+/** The objects made so far, applications by their paths; a chosen one may be gone already. */
 type World = Record<
   "users" | "projects" | "grants" | "apps" | "userGrants" | "tokens" | "sessions" | "organizations",
   string[]
@@ -56,6 +56,7 @@ function operationsOn(world: World, chance: () => number) {
   const inside = (organizationId: string) => ({ "x-service-orgid": organizationId });
   const user = () => `/v1/users/${among(world.users)}`;
   const project = () => `/v1/projects/${among(world.projects)}`;
+  const app = () => (world.apps.length > 0 ? among(world.apps) : "/v1/projects/nothing/applications/nothing");
   const phone = () => `+4179${String(Math.floor(chance() * 20) + 2_000_000)}`;
   const name = () => `user${Math.floor(chance() * 30)}`;
   const person = () => ({ username: name(), givenName: "Ada", familyName: "Byron", email: "ada@example.com" });
@@ -245,28 +246,31 @@ function operationsOn(world: World, chance: () => number) {
         (b) => b.projectGrantId,
       ),
     () => done(remove(`${project()}/grants/${among(world.grants)}`)),
-    () => made("apps", post(`${project()}/applications/oidc`, { name: among(["App", "Api", "Web"]) }), (b) => b.appId),
+    () => {
+      const path = `${project()}/applications`;
+      return made("apps", post(`${path}/oidc`, { name: among(["App", "Api", "Web"]) }), (b) => `${path}/${b.appId}`);
+    },
     async () => {
       const path = `${project()}/applications`;
       const { body } = await post(`${path}/api`, { name: unique("API"), authMethodType: Math.floor(chance() * 3) });
       return done(patch(`${path}/${body.appId ?? "none"}/api`, { authMethodType: Math.floor(chance() * 3) }));
     },
     () => done(patch(project(), { grantRequired: chance() < 0.5 })),
-    () => done(post(`${project()}/applications/${among(world.apps)}:rotateClientSecret`)),
+    () => done(post(`${app()}:rotateClientSecret`)),
     () => {
       const authMethodType = among(["BASIC", "POST", "NONE"]);
       const update = {
         name: among(["App", "Api", "Web"]),
         authMethodType: `OIDC_AUTH_METHOD_TYPE_${authMethodType}`,
       };
-      return done(patch(`${project()}/applications/${among(world.apps)}/oidc`, update));
+      return done(patch(`${app()}/oidc`, update));
     },
     async () => {
-      const path = `${project()}/applications/${among(world.apps)}/keys`;
+      const path = `${app()}/keys`;
       const { status, body } = await post(path, { publicKey: newJwk() });
       return status === 200 && chance() < 0.5 ? done(remove(`${path}/${body.keyId}`)) : status;
     },
-    () => done(remove(`${project()}/applications/${among(world.apps)}`)),
+    () => done(remove(app())),
     () =>
       made(
         "userGrants",
